@@ -109,15 +109,18 @@ static void job_run(struct helper_job *hj)
 {
 	struct job *j = container_of(hj, struct job, job);
 	int64_t begin = mono_now_ns(), until = begin + j->timeout_ms * NS_PER_MS;
-	struct proc_cpu before = proc_cpu_now(j->pid);
-	struct ipc_options o = { .backend = "iox", .app = j->app, .app_by_simd = true, .prefault = true };
+	struct proc_cpu now, before = proc_cpu_now(j->pid);
+	struct ipc_options o = {
+		.backend = "iox", .app = j->app, .app_by_simd = true, .prefault = true, .prompt = true
+	};
 	struct ipc_pool have[POOLS_MAX];
 
 	do
 		j->result = ipc_probe(j->attach ? READY_POLL_MS : j->timeout_ms);
 	while (j->attach && j->result < 0 && !atomic_load(&j->cancel) && mono_now_ns() < until &&
 	       fd_wait(-1, 0, 5 * NS_PER_MS) >= 0);
-	j->starved = j->result == -ETIMEDOUT && proc_cpu_starved(j->pid, &before, mono_now_ns() - begin);
+	now = proc_cpu_now(j->pid);
+	j->starved = j->result == -ETIMEDOUT && proc_cpu_starved(&now, &before, mono_now_ns() - begin);
 	/* on a loaded machine a new one takes its socket long before it has zeroed its memory and answers */
 	if (j->fresh)
 		o.timeout_ms = FRESH_ATTACH_MS;

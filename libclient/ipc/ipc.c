@@ -208,7 +208,9 @@ int ipc_attach(const struct ipc_options *o, struct ipc **ret)
 	r = pick_backend(o, ipc, &why);
 	if (r < 0)
 		goto err_why;
+	ipc->roudi = ipc->ops->blocking ? roudi_pid() : 0;
 	start = (struct ipc_start){ .name = ipc->name,
+				    .roudi = ipc->roudi,
 				    .timeout_ms = o->timeout_ms ? o->timeout_ms : 2000,
 				    .max_loan = o->max_loan,
 				    .bus = o->bus,
@@ -219,6 +221,8 @@ int ipc_attach(const struct ipc_options *o, struct ipc **ret)
 		goto err_why;
 	if (o->prefault)
 		prefault(ipc, until_mono_ns); /* best effort: without it the first message is slow, no more */
+	if (o->prompt && ipc->ops->be_prompt)
+		ipc->ops->be_prompt(ipc->back);
 	*ret = ipc;
 	return 0;
 err_why:
@@ -293,6 +297,11 @@ bool ipc_was_impersonated(struct ipc *ipc)
 const char *ipc_runtime_name(const struct ipc *ipc)
 {
 	return ipc ? ipc->name : "";
+}
+
+pid_t ipc_roudi_pid(const struct ipc *ipc)
+{
+	return ipc ? ipc->roudi : 0;
 }
 
 static void handle_free(struct ipc_handle *h)

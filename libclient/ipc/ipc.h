@@ -17,8 +17,10 @@
  *          ipc (the implementation serialises them). A publisher or a subscriber is used by one
  *          thread at a time; a second one inside gets -EBUSY instead of iceoryx's abort. Different
  *          publishers and subscribers are independent. ipc_waiter_wake() is safe from any thread.
- * Time:    every call is bounded: attach by its timeout, create and destroy by 1 s, the rest do not block
- *          (ipc_waiter_wait excepted).
+ * Time:    every call is bounded: attach by its timeout, create by 1 s, the rest do not block (ipc_waiter_wait excepted).
+ *          On a machine that is overloaded, time in which RouDi was ready to run and was not given a CPU, or the waiting
+ *          thread was not, does not count, up to 8 s of it: see proc_cpu.h. A RouDi that is stopped or stuck has no more
+ *          than the bound.
  * fork:    a forked child has no data plane: every call on an inherited handle answers -EPERM, and the
  *          child's exit() leaves the parent's registration alone. It may attach for itself.
  * Errors:  negative errno. ipc_why() then holds one sentence for the calling thread: what failed,
@@ -30,6 +32,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct ipc;
 struct ipc_pub;
@@ -47,6 +50,7 @@ struct ipc_options {
 	uint32_t timeout_ms; /* bound on the whole attach; 0: 2000 */
 	uint64_t max_loan;   /* iox: bytes of the largest pool, 0 unknown: only simd's client knows (Hello) */
 	bool prefault; /* populate the payload segment now (MADV_POPULATE_*), so the first message is not 10x slower */
+	bool prompt; /* once attached, create has 1 s whatever happens: its caller is an event loop that others wait for */
 	struct ipc_mem_bus *bus; /* mem: the bus to join (ipc_mem.h); NULL: the process-wide default one */
 };
 
@@ -84,6 +88,9 @@ bool ipc_was_impersonated(struct ipc *ipc);
  * simd learns it (Attached), because that is what ipc_free_app() frees. Borrowed until detach.
  */
 const char *ipc_runtime_name(const struct ipc *ipc);
+
+/* RouDi, as it was when this was attached; 0: not seen from here, or there is none. */
+pid_t ipc_roudi_pid(const struct ipc *ipc);
 
 /* Populate the payload segment now, if attach did not (re-attach does it in the background). Any thread. */
 int ipc_prefault(struct ipc *ipc);

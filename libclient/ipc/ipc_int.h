@@ -65,6 +65,7 @@ struct ipc {
 	_Atomic uint64_t beacon_id;
 	bool scans; /* the backend knows its way about the pools */
 	struct ipc_text scan_why;
+	pid_t roudi;
 	char name[IPC_APP_MAX + 8];
 };
 

@@ -620,6 +620,7 @@ static const struct ipc_ops ops = {
 	.reserve = iox_reserve,
 	.registered = iox_registered,
 	.attach = iox_attach,
+	.be_prompt = iox_be_prompt,
 	.detach = detach,
 	.segment = iox_segment,
 	.stray = iox_stray,

@@ -19,7 +19,8 @@
 
 #include "ipc_iox_int.h"
 
-#define MSG_TERMINATION 18
+#define MSG_TERMINATION     18
+#define WORKER_SPARE_DUR_NS (PROC_SPARE_DUR_NS + INT64_C(1000000000)) /* it has slices of its own */
 
 enum att_status { ATT_FREE, ATT_IN_USE, ATT_SPENT };
 
@@ -30,9 +31,11 @@ static struct {
 	enum att_status status;
 	bool worker_runs, stuck;
 	pthread_t worker;
+	pid_t worker_tid; /* 0: it has not run yet */
 	struct iox_job job;
 	char name[128];
-	_Atomic bool started, dead;
+	_Atomic bool started, dead, prompt;
+	_Atomic pid_t roudi; /* 0: nobody to be excused */
 	/* Locked for a few instructions at a time, also inside hooks: it keeps the state word's page in place. */
 	pthread_mutex_t state_lock;
 	_Atomic uint32_t *state; /* of the ipc that is attached, NULL none */
@@ -130,6 +133,7 @@ static void *worker_main(void *arg)
 	(void)arg;
 	pthread_setname_np(pthread_self(), "sim-ipc");
 	pthread_mutex_lock(&att.lock);
+	att.worker_tid = gettid();
 	for (;;) {
 		int r;
 
@@ -175,15 +179,43 @@ static int start_worker(void)
 	return 0;
 }
 
+void iox_wait_begin(struct proc_wait *w, int64_t bound_ms)
+{
+	*w = (struct proc_wait){ .pid = { atomic_load(&att.roudi) } };
+	proc_wait_begin(w, iox_mono_now_ns(), bound_ms * 1000000, atomic_load(&att.prompt) ? 0 : PROC_SPARE_DUR_NS);
+}
+
+/* It waits for RouDi, which has a bound of its own, or would do something if it had a CPU. att.lock held. */
+static bool worker_excused(void)
+{
+	struct proc_cpu c = { 0 };
+	char tid[16];
+
+	if (atomic_load(&iox_report.waits) || !att.worker_tid)
+		return true;
+	snprintf(tid, sizeof(tid), "%d", (int)att.worker_tid);
+	proc_cpu_add(&c, getpid(), tid);
+	return c.ready;
+}
+
 /* att.lock held. -ETIMEDOUT: the job still runs. */
 static int await_job(uint32_t timeout_ms)
 {
-	int64_t end = iox_mono_now_ns() + (int64_t)timeout_ms * 1000000;
-	struct timespec until = { end / 1000000000, end % 1000000000 };
+	int64_t end = iox_mono_now_ns() + (int64_t)timeout_ms * 1000000 + WORKER_SPARE_DUR_NS;
+	struct proc_wait w;
 
-	while (!att.job.done)
-		if (pthread_cond_timedwait(&att.cond, &att.lock, &until) == ETIMEDOUT && !att.job.done)
+	iox_wait_begin(&w, timeout_ms);
+	while (!att.job.done) {
+		int64_t now = iox_mono_now_ns(), next;
+		bool over = proc_wait_over(&w, now);
+		struct timespec until;
+
+		if (over && (atomic_load(&att.prompt) || now >= end || !worker_excused()))
 			return -ETIMEDOUT;
+		next = over ? now + PROC_SLICE_DUR_NS : proc_wait_until(&w);
+		until = (struct timespec){ next / 1000000000, next % 1000000000 };
+		pthread_cond_timedwait(&att.cond, &att.lock, &until);
+	}
 	return att.job.result;
 }
 
@@ -331,6 +363,8 @@ int iox_attach(const struct ipc_start *start, struct ipc_text *why, void **ret)
 
 	pthread_mutex_lock(&att.lock);
 	set_state_word(start->state);
+	atomic_store(&att.roudi, start->roudi);
+	atomic_store(&att.prompt, false);
 	r = start_attachment(start);
 	if (r == 0 && iox_seg_payload(&seg) < 0)
 		r = -EACCES;
@@ -349,6 +383,12 @@ int iox_attach(const struct ipc_start *start, struct ipc_text *why, void **ret)
 	}
 	*ret = &att; /* a token: there is only the one */
 	return 0;
+}
+
+void iox_be_prompt(void *back)
+{
+	(void)back;
+	atomic_store(&att.prompt, true);
 }
 
 void iox_detach(void *back, bool dead)

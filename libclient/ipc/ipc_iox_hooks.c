@@ -29,7 +29,6 @@
 
 #define ERROR_COUNT      167u /* iceoryx 2.0.3 */
 #define HELD_MAX         64
-#define SLICE_MS         100                /* between two looks whether RouDi died */
 #define RETRY_MS         10                 /* between two tries to reach the next one */
 #define ERROR_TERMINATED (ERROR_COUNT - 1u) /* std::terminate, a failed assertion: no number of their own */
 
@@ -224,22 +223,44 @@ static ssize_t send_to_the_next(int fd, const void *buf, size_t n, int flags)
 	return -1;
 }
 
+/* As long as iox_report.waits is set, the one who waits for the worker leaves the bound to us. Not while it registers. */
+static void wait_begin(struct proc_wait *w, int64_t bound_ms)
+{
+	iox_wait_begin(w, bound_ms);
+	atomic_store(&iox_report.waits, iox_attachment_started());
+}
+
+static void wait_end(void)
+{
+	atomic_store(&iox_report.waits, false);
+}
+
+/* A slice, or until it is ready: > 0. Looks once more where the time is used up: we may have been without a CPU since the last look. */
+static int wait_slice(struct proc_wait *w, struct pollfd *p)
+{
+	int64_t now = iox_mono_now_ns();
+	bool over = proc_wait_over(w, now);
+
+	return poll(p, 1, over ? 0 : (int)((proc_wait_until(w) - now + 999999) / 1000000));
+}
+
 /* RouDi's queue holds ten messages; after a restart all want in, and whoever is woken may find it full again. */
 static ssize_t send_when_there_is_room(int fd, const void *buf, size_t n, int flags, const struct sockaddr *to,
 				       socklen_t to_len)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
-	int64_t end = iox_mono_now_ns() + (int64_t)IOX_REPLY_MS * 1000000, left;
+	struct proc_wait w;
 	ssize_t r;
 
-	for (;;) {
-		left = (end - iox_mono_now_ns()) / 1000000;
-		if (left <= 0 || poll(&p, 1, (int)left) == 0)
-			atomic_store(&iox_report.unanswered, true);
+	wait_begin(&w, IOX_REPLY_MS);
+	do {
+		(void)wait_slice(&w, &p);
 		r = sendto(fd, buf, n, flags | MSG_DONTWAIT | MSG_NOSIGNAL, to, to_len);
-		if (r >= 0 || errno != EAGAIN || atomic_load(&iox_report.unanswered))
-			return r;
-	}
+	} while (r < 0 && errno == EAGAIN && w.left_dur_ns > 0);
+	wait_end();
+	if (r < 0 && errno == EAGAIN)
+		atomic_store(&iox_report.unanswered, true);
+	return r;
 }
 
 ssize_t hook_sendto(int fd, const void *buf, size_t n, int flags, const struct sockaddr *to, socklen_t to_len)
@@ -294,22 +315,25 @@ static bool roudi_dead(void)
 ssize_t hook_recvfrom(int fd, void *buf, size_t n, int flags, struct sockaddr *from, socklen_t *from_len)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
-	bool ours;
-	int left = wait_ms(fd, &ours);
+	bool ours, ready;
+	struct proc_wait w;
+	int ms = wait_ms(fd, &ours);
 
 	if (!iox_own_process()) {
 		errno = EAGAIN;
 		return -1;
 	}
-	for (; left > 0; left -= SLICE_MS) {
-		if (poll(&p, 1, left < SLICE_MS ? left : SLICE_MS) > 0)
-			return recvfrom(fd, buf, n, flags | MSG_DONTWAIT, from, from_len);
+	wait_begin(&w, ms);
+	while (!(ready = wait_slice(&w, &p) > 0) && w.left_dur_ns > 0) {
 		if (roudi_dead() || (!iox_attachment_started() && roudi_now() != atomic_load(&asked))) {
 			iox_roudi_gone();
 			ours = false;
 			break;
 		}
 	}
+	wait_end();
+	if (ready)
+		return recvfrom(fd, buf, n, flags | MSG_DONTWAIT, from, from_len);
 	if (ours)
 		atomic_store(&iox_report.unanswered, true);
 	errno = EAGAIN;

@@ -13,8 +13,9 @@
 #include <time.h>
 
 #include "ipc_ops.h"
+#include "proc_cpu.h"
 
-/* The bound of one answer of RouDi, and of the whole creation that waits for it. */
+/* The bound of one answer of RouDi, and of the whole creation that waits for it: proc_wait, so time without a CPU is excused. */
 #define IOX_REPLY_MS  900
 #define IOX_CREATE_MS 990
 
@@ -54,6 +55,7 @@ static inline int64_t iox_mono_now_ns(void)
 struct iox_report {
 	_Atomic uint32_t error;  /* last SEVERE or FATAL error, 0 none: index into iceoryx's table */
 	_Atomic bool unanswered; /* a reply of RouDi did not come in time */
+	_Atomic bool waits;      /* the worker waits for a reply, within IOX_REPLY_MS */
 };
 
 extern struct iox_report iox_report;
@@ -96,6 +98,8 @@ int iox_error_of(int fallback);
 void iox_attachment_over(void);
 bool iox_attachment_dead(void);
 bool iox_attachment_started(void); /* registered with RouDi, once */
+/* A wait for RouDi, of so many ms that count. */
+void iox_wait_begin(struct proc_wait *w, int64_t bound_ms);
 /* In ipc_iox.c. */
 void iox_wake_waiters(void);
 
@@ -103,6 +107,7 @@ void iox_wake_waiters(void);
 int iox_reserve(void);
 bool iox_registered(void);
 int iox_attach(const struct ipc_start *start, struct ipc_text *why, void **ret);
+void iox_be_prompt(void *back);
 void iox_detach(void *back, bool dead);
 int iox_segment(void *back, struct ipc_segment *ret);
 bool iox_stray(void *back);

@@ -39,6 +39,7 @@ struct ipc_start {
 	uint64_t max_loan;       /* 0 unknown */
 	struct ipc_mem_bus *bus; /* mem only */
 	_Atomic uint32_t *state; /* keeps until detach; the backend may set IPC_STALE */
+	pid_t roudi;             /* iox: whose want of a CPU is excused; 0 nobody's */
 };
 
 struct ipc_segment {
@@ -69,6 +70,8 @@ struct ipc_ops {
 	bool (*registered)(void); /* RouDi knows this attachment */
 
 	int (*attach)(const struct ipc_start *start, struct ipc_text *why, void **ret_att);
+	/* From now on nothing is excused, see ipc_options::prompt. NULL: it is so anyway. */
+	void (*be_prompt)(void *att);
 	/* The last call of an attachment. dead: RouDi is gone or must not be spoken to. */
 	void (*detach)(void *att, bool dead);
 	int (*segment)(void *att, struct ipc_segment *ret);

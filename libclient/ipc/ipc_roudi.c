@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "err.h"
+#include "fd.h"
 #include "group.h"
 #include "ipc_int.h"
 #include "timeutil.h"
@@ -102,6 +103,13 @@ int roudi_check(struct ipc_text *why)
 		return r;
 	close(fd);
 	return check_group(why);
+}
+
+pid_t roudi_pid(void)
+{
+	pid_t pid = 0;
+
+	return fd_flock_held("/tmp/roudi.lock", 0, &pid) ? pid : 0;
 }
 
 /* ---- names ---- */

@@ -16,6 +16,9 @@ int roudi_probe(const char *name, uint32_t timeout_ms, struct ipc_text *why);
 /* Ports and slots of a dead application go back. Done when it returns. */
 int roudi_free_app(const char *app, struct ipc_text *why);
 
+/* Whose it is, by its lock; 0: nobody's, or not seen from here. */
+pid_t roudi_pid(void);
+
 /* As ipc_peers(). */
 int roudi_peers(struct ipc_peer *ret, unsigned int max);
 

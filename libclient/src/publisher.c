@@ -12,6 +12,7 @@
 #include "err.h"
 #include "jsonx.h"
 #include "mem.h"
+#include "proc_cpu.h"
 #include "timeutil.h"
 #include "value.h"
 #include "tsan.h"
@@ -240,15 +241,16 @@ bool pub_reg_probe(struct pub_reg *reg)
 static int prove(struct sim_publisher *p, struct pub_reg *reg)
 {
 	struct sim_client *c = p->c;
-	int64_t until = client_now(c) + PROVE_DUR_NS;
+	struct proc_wait w = { .pid = { ipc_roudi_pid(reg->port->att->ipc), reg->session->simd } };
 
+	proc_wait_begin(&w, client_now(c), PROVE_DUR_NS, c->env ? 0 : PROC_SPARE_DUR_NS);
 	while (!pub_reg_probe(reg)) {
-		int64_t next = client_now(c) + PROBE_DUR_NS;
-		struct timespec t = timespec_from_ns(next);
+		int64_t now = client_now(c);
+		struct timespec t = timespec_from_ns(now + PROBE_DUR_NS);
 
 		if (reg->session->dead)
 			return err_set(-ENOTCONN, "channel %s: disconnected from simd", reg->name);
-		if (next > until)
+		if (proc_wait_over(&w, now))
 			return err_set(-ETIMEDOUT,
 				       "channel %s: the data plane did not connect it to simd within 2 s; "
 				       "is iox-roudi overloaded or stopped?",

@@ -615,6 +615,7 @@ static int no_socket(const struct sim_client *c, int r)
 int session_open(struct sim_client *c, struct session **ret)
 {
 	struct session *s = MEM_NEW(struct session);
+	struct ucred simd = { 0 };
 	int r;
 
 	if (!s)
@@ -627,6 +628,8 @@ int session_open(struct sim_client *c, struct session **ret)
 		s->bells[i].fd = -1;
 	s->sock = fd_unix_connect(c->path, SOCK_STREAM, c->timeout_dur_ns);
 	r = s->sock < 0 ? no_socket(c, s->sock) : varlink_create(NULL, &s->v);
+	if (r == 0 && fd_peer_cred(s->sock, &simd) == 0)
+		s->simd = simd.pid;
 	if (r == 0)
 		r = session_hello(c, s);
 	if (r < 0) {

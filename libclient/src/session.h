@@ -47,6 +47,7 @@ struct session {
 	uint64_t serial; /* differs from every other session of this client */
 	int64_t max_loan;
 	uint32_t iox_generation; /* of Hello */
+	pid_t simd;              /* 0: not seen from here */
 	char app[96], backend[16], prefix[100], runtime[128], simd_id[40];
 
 	/* what events reported since the last look; guarded by client::lock */

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include "hog.h"
 #include "ipc_child.h"
 #include "ipc_ops.h"
 #include "roudi.h"
@@ -19,6 +20,7 @@
 static const struct ipc_mem_pool pools[] = { { 256, 2000 }, { 65536, 16 } };
 static struct roudi roudi;
 static int to_parent[2]; /* a child's sign that it is ready */
+static int ref_pipe[2];  /* and what it waits for */
 
 static void say(char c)
 {
@@ -478,6 +480,97 @@ TEST(a_client_that_reads_no_answers)
 	assert_true(WIFSIGNALED(child_status(unread)));
 }
 
+/* ---- a RouDi that is ready to run and gets no CPU ---- */
+
+#define CREATE_MS 900 /* what a creation has of time that counts */
+
+/* Ports are made until one takes longer than that. */
+static int make_ports_until_one_is_late(bool prompt)
+{
+	struct ipc_options o = { .app = "patient", .timeout_ms = 5000, .prompt = prompt };
+	struct ipc *ipc = NULL;
+	int64_t took_ms;
+	int r;
+
+	hog_pin(getpid(), 0);
+	CHECK_IS(ipc_attach(&o, &ipc), 0);
+	say('a');
+	CHECK(read(ref_pipe[0], &(char){ 0 }, 1) == 1);
+	do {
+		struct ipc_pub *pub = NULL;
+		int64_t start_ms = wait_now_ms();
+
+		r = ipc_pub_create(ipc, "late", NULL, &pub);
+		took_ms = wait_now_ms() - start_ms;
+		ipc_pub_destroy(pub);
+	} while (r == 0 && took_ms <= CREATE_MS);
+	return r;
+}
+
+static void patient(void)
+{
+	CHECK_IS(make_ports_until_one_is_late(false), 0);
+}
+
+static void prompt(void)
+{
+	CHECK_IS(make_ports_until_one_is_late(true), -ETIMEDOUT);
+}
+
+static void run_without_a_cpu_for_roudi(pid_t hog, void (*fn)(void))
+{
+	pid_t pid = child_start(fn);
+
+	hear('a');
+	assert_int_equal(kill(hog, SIGCONT), 0);
+	assert_int_equal(write(ref_pipe[1], "g", 1), 1);
+	assert_int_equal(child_status(pid), 0);
+	assert_int_equal(kill(hog, SIGSTOP), 0);
+}
+
+TEST(a_roudi_without_a_cpu_is_waited_for)
+{
+	pid_t hog = hog_start();
+
+	if (!hog)
+		skip();
+	assert_int_equal(pipe(ref_pipe), 0);
+	hog_pin(roudi.pid, hog_cpu());
+	run_without_a_cpu_for_roudi(hog, patient);
+	run_without_a_cpu_for_roudi(hog, prompt);
+	hog_end(hog);
+	roudi_kill(&roudi); /* the next is bound to no CPU */
+	assert_int_equal(roudi_restart(&roudi, pools, 2), 0);
+}
+
+static void asks_a_stopped_one(void)
+{
+	struct ipc *ipc = attach_as("asker");
+	struct ipc_pub *pub = NULL;
+
+	say('a');
+	CHECK(read(ref_pipe[0], &(char){ 0 }, 1) == 1);
+	alarm(5); /* half of what one without a CPU is given */
+	CHECK_IS(ipc_pub_create(ipc, "stopped", NULL, &pub), -ETIMEDOUT);
+	CHECK(strstr(ipc_why(), "stopped or stuck"));
+	CHECK(!ipc_alive(ipc));
+}
+
+TEST(a_stopped_roudi_is_not_waited_for)
+{
+	pid_t pid;
+
+	assert_int_equal(pipe(ref_pipe), 0);
+	pid = child_start(asks_a_stopped_one);
+	hear('a');
+	roudi_stop(&roudi);
+	assert_int_equal(write(ref_pipe[1], "g", 1), 1);
+	assert_int_equal(child_status(pid), 0);
+	roudi_continue(&roudi);
+}
+
+/* ---- programs that are started ---- */
+
 static void new_ones_close_on_exec(void)
 {
 	bool before[256];
@@ -536,8 +629,6 @@ TEST(a_fork_does_no_harm)
 }
 
 /* ---- references across processes ---- */
-
-static int ref_pipe[2];
 
 static void exporter(void)
 {

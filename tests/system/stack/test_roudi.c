@@ -3,12 +3,10 @@
  * RouDi killed or stopped under running processes: each of them goes on by itself, in the same process; what was
  * outstanding is false; the memory of the dead life is given back.
  */
+#include "hog.h"
 #include "peer.h"
 #include "stack.h"
 
-#include <dirent.h>
-#include <sched.h>
-#include <sys/prctl.h>
 #include <sys/statvfs.h>
 
 #define PEERS 10
@@ -207,52 +205,10 @@ static int creator(struct peer *p)
 	return 0;
 }
 
-/* All threads of a process to one CPU. */
-static void pin(pid_t pid, int cpu)
-{
-	char path[64];
-	const struct dirent *e;
-	cpu_set_t set;
-	DIR *d;
-
-	CPU_ZERO(&set);
-	CPU_SET((size_t)cpu, &set);
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	d = opendir(path);
-	assert_non_null(d);
-	while ((e = readdir(d)))
-		if (e->d_name[0] != '.')
-			assert_int_equal(sched_setaffinity(atoi(e->d_name), sizeof(set), &set), 0);
-	closedir(d);
-}
-
-/* Takes a CPU for itself, but for the 5 % that the kernel keeps for the others. */
-static pid_t start_hog(int cpu)
-{
-	const struct sched_param real_time = { .sched_priority = 1 };
-	pid_t pid = fork();
-
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		raise(SIGSTOP);
-		for (;;)
-			;
-	}
-	pin(pid, cpu);
-	if (sched_setscheduler(pid, SCHED_FIFO, &real_time) < 0) {
-		kill(pid, SIGKILL);
-		(void)stack_wait(pid, 5000);
-		return 0;
-	}
-	return pid;
-}
-
 /* On an overloaded machine it is not RouDi's fault that it does not answer, and a new one would not answer either. */
 TEST_WITH(without_a_cpu_it_is_left_alone, NULL, stack_sweep)
 {
-	int cpu = (int)sysconf(_SC_NPROCESSORS_ONLN) - 1;
-	pid_t simd, roudi, hog = cpu > 0 ? start_hog(cpu) : 0;
+	pid_t simd, roudi, hog = hog_start();
 	uint32_t life;
 
 	if (!hog)
@@ -261,11 +217,10 @@ TEST_WITH(without_a_cpu_it_is_left_alone, NULL, stack_sweep)
 		"\"TimeSource\":\"system\",\"roudi\":{\"probe_ms\":50,\"probe_timeout_ms\":50}," STACK_POOLS);
 	roudi = stack_roudi();
 	life = stack_life();
-	pin(roudi, cpu);
+	hog_pin(roudi, hog_cpu());
 	assert_int_equal(kill(hog, SIGCONT), 0);
 	UNTIL(30000, stack_said("was not given a CPU"));
-	assert_int_equal(kill(hog, SIGKILL), 0);
-	assert_int_equal(stack_wait(hog, 5000), SIGKILL);
+	hog_end(hog);
 	assert_int_equal(stack_roudi(), roudi);
 	assert_int_equal(stack_life(), life);
 	stack_stop(simd);
