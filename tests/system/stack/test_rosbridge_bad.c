@@ -4,6 +4,8 @@
 #include "rosbridge_line.h"
 #include "stack.h"
 
+#include <sim/msg/Image.h>
+
 TEST_PROCESSES()
 
 /* ---- the connection ---- */
@@ -41,15 +43,33 @@ TEST_WITH(one_that_never_closes, NULL, line_sweep)
 	       "it has answered nothing for 400 ms");
 }
 
+static uint8_t picture[(1 << 20) + 4096] __attribute__((aligned(64)));
+
+/* More than a socket holds; and the server says something, so that no ping is needed. */
+static void feed(struct sim_publisher *p)
+{
+	struct sim_builder b;
+	struct sim_Image *m = sim_Image_init(picture, sizeof(picture), &b);
+
+	m->height = 512;
+	m->width = m->step = 2048;
+	assert_int_equal(sim_Image_encoding_set(&b, "mono8"), 0);
+	assert_non_null(sim_Image_data_alloc(&b, 1 << 20));
+	(void)line_send_one(p, picture, sim_builder_size(&b)); /* fails once the connection is lost */
+	rosbridge_server_text(line_server, "{\"op\":\"set_level\",\"level\":\"none\"}");
+}
+
 TEST_WITH(one_that_takes_nothing, NULL, line_sweep)
 {
-	struct sim_publisher *p;
+	struct sim_publisher *p, *q;
 
-	line_start("\"stall_ms\":400");
+	line_start("\"stall_ms\":2000");
 	p = line_imu_publisher();
+	q = line_advertise("image", &sim_Image_type, sizeof(picture));
 	UNTIL(10000, rosbridge_server_heard(line_server, "advertise", "/imu", NULL, NULL));
+	UNTIL(10000, rosbridge_server_heard(line_server, "advertise", "/image", NULL, NULL));
 	rosbridge_server_hold(line_server, true);
-	UNTIL(20000, stack_said("for 400 ms"));
+	UNTIL(20000, (feed(q), stack_said("it has taken nothing for 2000 ms")));
 	rosbridge_server_drop(line_server);
 	rosbridge_server_hold(line_server, false);
 	UNTIL(20000, rosbridge_server_greeted(line_server) > 1 &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests and responses of services. ROS 2, as rmw_cyclonedds writes them: CDR of who asks and the how manieth request
- * it is, which the response echoes, then the fields of the message; one zero byte if it has none. rmw_fastrtps has the former
+ * Requests and responses of services. ROS 2, as rmw_cyclonedds writes them: CDR of the client's id and the
+ * request's number, which the response echoes, then the fields of the message; one zero byte if it has none. rmw_fastrtps has the former
  * elsewhere: the fields alone. ROS 1: the fields, packed. Pure functions: any thread.
  */
 #ifndef RPC_H

@@ -30,7 +30,7 @@ struct master {
 	char uri[NET_TEXT_MAX];
 	struct master_name *names;
 	bool on, stop;
-	bool left;           /* it was off since the thread has looked: it begins anew, even if it is on again */
+	bool left; /* switched off since the thread last looked: registration starts again, even if it is on again */
 	char shut_down[128]; /* why, "": it is not */
 	char more[200];      /* of the sentence that says that we are connected */
 	bool use_sim_time;   /* is to be set in the parameter server */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Services of simd for who is behind the server: it is told of each, asks with call_service, and gets one service_response. Thread: the
+ * Services of simd for the clients of the server: each is advertised there; a call_service gets one service_response. Thread: the
  * host's for what there is and for answers, the link's for requests.
  */
 #include <errno.h>
