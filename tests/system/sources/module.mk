@@ -2,8 +2,8 @@
 # Against a real sumo, and with the whole line of processes; in namespaces of their own, so that ports and RouDis
 # never meet.
 TESTS_NS += $(B)/test/system-sources-world $(B)/test/system-sources-line
-$(B)/test/system-sources-world: $(B)/obj/tests/system/sources/test_world.o $(B)/lib/libsources.a
-LINK_system-sources-world := -lm -ljansson
-$(B)/test/system-sources-line: $(B)/obj/tests/system/sources/test_line.o $(B)/lib/libsources.a | $(B)/lib/libsimclient.so $(B)/bin/simd \
+$(B)/test/system-sources-world: $(B)/obj/tests/system/sources/test_world.o $(B)/lib/libsources.a $(B)/lib/libbase.a
+LINK_system-sources-world := -lm -ljansson -pthread
+$(B)/test/system-sources-line: $(B)/obj/tests/system/sources/test_line.o $(B)/lib/libsources.a $(B)/lib/libbase.a | $(B)/lib/libsimclient.so $(B)/bin/simd \
 	$(B)/bin/sim-sumo $(B)/bin/sim-lidar $(B)/bin/sim-vehicle
 LINK_system-sources-line = $(LINK_SIMCLIENT) -lm

@@ -516,6 +516,70 @@ TEST(orders_drive_the_ego)
 	line_close(&l);
 }
 
+struct sight {
+	double x, y, speed;
+};
+
+/* Where the ego is when time has been stepped so far. */
+static struct sight stepped(struct line *l, struct sim_subscriber *odometry)
+{
+	int64_t now_sim_ns = control(l, "StepClock", "{\"dur_ns\": 400000000}"), at_sim_ns;
+	struct sight ret;
+
+	do {
+		const struct sim_message *slot = next(odometry);
+		const struct sim_GpsOdometry *m = sim_GpsOdometry_from(slot->body, slot->body_size);
+
+		assert_non_null(m);
+		ret = (struct sight){ .x = m->easting, .y = m->northing, .speed = (double)m->forward_speed };
+		at_sim_ns = slot->header.stamp_sim_ns;
+		assert_int_equal(sim_release(odometry, slot), 0);
+		assert_true(fabs(ret.x) < 1e4 && fabs(ret.y) < 1e4 && ret.speed > -0.1 && ret.speed < 100);
+	} while (at_sim_ns + 100000000 <= now_sim_ns);
+	return ret;
+}
+
+/* Far from any road SUMO cannot take the ego over: it brakes by itself, in its time, and stands; orders move it again. */
+TEST(orders_that_end_far_from_any_road_leave_the_ego_standing)
+{
+	struct sim_publisher_options po = { .size = sizeof(po), .max_body = sizeof(struct sim_VehicleControl) };
+	struct sim_subscriber *odometry;
+	struct sim_publisher *orders;
+	struct sight e = { 0 }, stop;
+	struct line l;
+
+	line_open(&l, "field", "50");
+	odometry = listen_to(&l, "gps_odometry", 64, &sim_GpsOdometry_type);
+	assert_int_equal(sim_advertise(l.client, "control", &sim_VehicleControl_type, &po, &orders), 0);
+	start_sumo(&l, "0");
+	assert_int_equal(sim_release(odometry, next(odometry)), 0);
+	control(&l, "PauseClock", "{\"wait\": true}");
+	for (int i = 0; i < 200 && e.x < 1600; i++) { /* the town ends at 465 */
+		order(orders, 70, 0);
+		e = stepped(&l, odometry);
+	}
+	assert_true(e.x >= 1600 && e.speed > 20);
+	e = stepped(&l, odometry);
+	for (int i = 0; i < 3; i++) { /* 0.8 s after the orders have ended, and 8 m/s^2 */
+		double before = e.speed;
+
+		e = stepped(&l, odometry);
+		assert_true(e.speed > before - 4 && e.speed < before - 0.1);
+	}
+	for (int i = 0; i < 30; i++)
+		e = stepped(&l, odometry);
+	stop = e;
+	e = stepped(&l, odometry);
+	assert_true(e.speed == 0 && e.x == stop.x && e.y == stop.y && e.x > 1600);
+	order(orders, 2, 0);
+	e = stepped(&l, odometry);
+	assert_true(e.speed > 0.1);
+	assert_int_equal(end(l.sumo, SIGTERM), 0);
+	sim_publisher_destroy(orders);
+	sim_subscriber_destroy(odometry);
+	line_close(&l);
+}
+
 /* ---- the ends ---- */
 
 /* Objects lie around the ego as the vehicle is at that instant: both ways lead to the same place of the map. */

@@ -121,24 +121,73 @@ TEST(the_same_seed_gives_the_same_town)
 	assert_true(a[3] != c[3]);
 }
 
+/* Driven south from where it is, across the lanes and off the road. */
+static void drive_away(struct world *w, double metres, double ret[2])
+{
+	ret[0] = world_ego(w)->pos[0];
+	ret[1] = world_ego(w)->pos[1];
+	for (int i = 0; i < 100; i++) {
+		ret[1] -= metres / 100;
+		assert_int_equal(world_place_ego(w, ret[0], ret[1], 180, 5), 0);
+		steps(w, 1);
+	}
+	assert_true(fabs(world_ego(w)->pos[0] - ret[0]) < 1e-6 && fabs(world_ego(w)->pos[1] - ret[1]) < 1e-6);
+}
+
+/* On a road again after one step, at most `within` metres away; then it drives, metre by metre, and is never nowhere. */
+static void comes_back(struct world *w, const double from[2], double within)
+{
+	const struct world_ego *e = world_ego(w);
+	double way = 0, last[2];
+
+	assert_int_equal(world_release_ego(w), 0);
+	steps(w, 1);
+	assert_true(e->present && hypot(e->pos[0] - from[0], e->pos[1] - from[1]) < within);
+	for (int i = 0; i < 800; i++) {
+		memcpy(last, e->pos, sizeof(last));
+		steps(w, 1);
+		assert_true(e->present && e->speed >= 0 && e->speed < 20 && e->angle_deg >= 0 && e->angle_deg <= 360);
+		assert_true(hypot(e->pos[0] - last[0], e->pos[1] - last[1]) < 0.5);
+		way += hypot(e->pos[0] - last[0], e->pos[1] - last[1]);
+	}
+	assert_true(way > 10);
+}
+
 TEST(the_ego_goes_where_it_is_put_and_comes_back)
 {
 	struct world *w = town(1);
-	double x, y;
+	double at[2];
 
 	steps(w, 200);
-	x = world_ego(w)->pos[0];
-	y = world_ego(w)->pos[1];
-	for (int i = 0; i < 400; i++) { /* south, across the lanes, off the road */
-		y -= 0.05;
-		assert_int_equal(world_place_ego(w, x, y, 180, 5), 0);
+	drive_away(w, 20, at); /* in the meadow, between two roads */
+	comes_back(w, at, 25);
+	world_close(w);
+}
+
+TEST(the_ego_comes_back_from_far_away)
+{
+	struct world *w = town(1);
+	double at[2];
+
+	steps(w, 200);
+	drive_away(w, 700, at);
+	comes_back(w, at, 500);
+	world_close(w);
+}
+
+TEST(out_of_reach_of_any_road_the_ego_stays_with_its_driver)
+{
+	struct world *w = town(1);
+	double at[2];
+
+	steps(w, 200);
+	drive_away(w, 3000, at);
+	assert_int_equal(world_release_ego(w), 1);
+	for (int i = 0; i < 20; i++) { /* nobody places it: SUMO has no values */
 		steps(w, 1);
+		assert_true(world_ego(w)->present && world_ego(w)->speed >= 0 && world_ego(w)->speed <= 5);
+		assert_true(world_ego(w)->pos[0] == at[0] && world_ego(w)->pos[1] == at[1]);
 	}
-	assert_true(fabs(world_ego(w)->pos[0] - x) < 1e-6 && fabs(world_ego(w)->pos[1] - y) < 1e-6);
-	assert_int_equal(world_release_ego(w), 0);
-	steps(w, 2000);
-	assert_true(world_ego(w)->present);
-	assert_true(hypot(world_ego(w)->pos[0] - x, world_ego(w)->pos[1] - y) > 5);
 	world_close(w);
 }
 
@@ -155,7 +204,7 @@ TEST(the_ego_comes_back_from_a_road_out_of_town)
 	assert_int_equal(world_release_ego(w), 0);
 	for (int i = 0; i < 1500; i++) {
 		steps(w, 1);
-		assert_true(world_ego(w)->present);
+		assert_true(world_ego(w)->present && world_ego(w)->speed >= 0);
 	}
 	assert_true(world_ego(w)->pos[0] < 400 && world_ego(w)->speed > 0.1);
 	world_close(w);

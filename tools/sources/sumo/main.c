@@ -77,6 +77,7 @@ struct app {
 	struct sim_publisher *place;
 	int64_t placed_sim_ns; /* what it says later is from where it was put; INT64_MAX: it is not put yet */
 	bool follows;          /* the ego is where it says */
+	bool stranded;         /* orders have left the ego where SUMO cannot drive it */
 	struct world *world;
 	struct geo_utm origin; /* of the map */
 	struct ego ego;
@@ -152,27 +153,51 @@ static void place_vehicle(struct app *a)
 	log_info("the ego is left to the vehicle program");
 }
 
+/* Orders have ended: SUMO drives, or, where it cannot, the brake. */
+static int release_ego(struct app *a)
+{
+	int r;
+
+	if (a->control.active)
+		a->stranded = false;
+	if (!control_expired(&a->control, sim_now(a->client)))
+		return 0;
+	log_info("no order for %d ms: SUMO drives", CONTROL_STALE_NS / 1000000);
+	r = world_release_ego(a->world);
+	a->stranded = r == 1;
+	return r < 0 ? r : 0;
+}
+
+static bool driven_here(const struct app *a)
+{
+	return a->follows || a->control.active || a->stranded;
+}
+
+/* Put SUMO's ego where ours has come to. */
+static int drive_ego(struct app *a, double dt_s)
+{
+	static const struct ego_command braking = { .gear = EGO_DRIVE, .brake = 1 };
+	double x, y;
+
+	if (!driven_here(a))
+		return 0;
+	if (!a->follows)
+		ego_drive(&a->ego, a->stranded ? &braking : &a->control.command, dt_s);
+	ego_front(&a->ego, &x, &y);
+	return world_place_ego(a->world, x, y, ego_angle_deg(&a->ego), a->ego.speed);
+}
+
 /* Compute the next state, ahead of time. */
 static int compute(struct app *a)
 {
 	const double dt_s = STEP_NS / 1e9;
 	const struct world_ego *we;
-	double x, y;
-	int r = 0;
+	int r;
 
 	hear(a, sim_now(a->client));
-	if (control_expired(&a->control, sim_now(a->client))) {
-		log_info("no order for %d ms: SUMO drives", CONTROL_STALE_NS / 1000000);
-		r = world_release_ego(a->world);
-	}
-	if (r == 0 && a->follows) {
-		ego_front(&a->ego, &x, &y);
-		r = world_place_ego(a->world, x, y, ego_angle_deg(&a->ego), a->ego.speed);
-	} else if (r == 0 && a->control.active) {
-		ego_drive(&a->ego, &a->control.command, dt_s);
-		ego_front(&a->ego, &x, &y);
-		r = world_place_ego(a->world, x, y, ego_angle_deg(&a->ego), a->ego.speed);
-	}
+	r = release_ego(a);
+	if (r == 0)
+		r = drive_ego(a, dt_s);
 	if (r == 0)
 		r = world_step(a->world);
 	if (r < 0)
@@ -180,7 +205,7 @@ static int compute(struct app *a)
 	we = world_ego(a->world);
 	if (!we->present)
 		return -ENODATA;
-	if (!a->control.active && !a->follows)
+	if (!driven_here(a))
 		ego_follow(&a->ego, we->pos, we->angle_deg, we->speed, dt_s);
 	place_vehicle(a);
 	return 0;

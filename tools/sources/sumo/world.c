@@ -17,7 +17,8 @@
 
 #define START_TRIES    3 /* the chosen port may be taken before sumo binds it */
 #define CLOSE_GRACE_MS 2000
-#define FOREVER_S      (-1073741824.0) /* TraCI: no begin or end of a subscription */
+/* TraCI: of a time, no begin or end; of a vehicle, it is on no road and nobody has placed it (SUMO teleports it). */
+#define NO_VALUE (-1073741824.0)
 
 static const uint8_t EGO_VARS[] = { TRACI_VAR_POSITION_3D, TRACI_VAR_ANGLE, TRACI_VAR_SPEED, TRACI_VAR_SIGNALS };
 
@@ -45,6 +46,7 @@ int world_get(struct world *w, enum traci_domain domain, enum traci_var var, con
 	return r == 0 && ret->type != type ? -EBADMSG : r;
 }
 
+/* Where SUMO has no value the ego stands where it was. */
 static void on_ego(void *user, const struct traci_item *it)
 {
 	struct world *w = user;
@@ -52,12 +54,14 @@ static void on_ego(void *user, const struct traci_item *it)
 	if (!it->ok || it->context || it->domain != TRACI_VEHICLE)
 		return;
 	if (it->var == TRACI_VAR_POSITION_3D && (it->value.type == TRACI_XYZ || it->value.type == TRACI_XY)) {
-		memcpy(w->ego.pos, it->value.pos, sizeof(w->ego.pos));
 		w->ego.present = true;
+		if (it->value.pos[0] != NO_VALUE)
+			memcpy(w->ego.pos, it->value.pos, sizeof(w->ego.pos));
 	} else if (it->var == TRACI_VAR_ANGLE && it->value.type == TRACI_DOUBLE) {
-		w->ego.angle_deg = it->value.d;
+		if (it->value.d != NO_VALUE)
+			w->ego.angle_deg = it->value.d;
 	} else if (it->var == TRACI_VAR_SPEED && it->value.type == TRACI_DOUBLE) {
-		w->ego.speed = it->value.d;
+		w->ego.speed = it->value.d != NO_VALUE ? it->value.d : 0;
 	} else if (it->var == TRACI_VAR_SIGNALS && it->value.type == TRACI_INTEGER) {
 		w->ego.signals = it->value.i;
 	}
@@ -97,7 +101,7 @@ static int keep_route(struct world *w)
 
 static int subscribe_ego(struct world *w)
 {
-	traci_out_subscribe(traci_request(w->t), TRACI_VEHICLE, w->o.ego, FOREVER_S, FOREVER_S, EGO_VARS,
+	traci_out_subscribe(traci_request(w->t), TRACI_VEHICLE, w->o.ego, NO_VALUE, NO_VALUE, EGO_VARS,
 			    sizeof(EGO_VARS));
 	return traci_subscribed(w->t, TRACI_SUBSCRIBE | TRACI_VEHICLE, on_ego, w, w->said, sizeof(w->said));
 }
@@ -219,7 +223,7 @@ int world_step(struct world *w)
 		return world_fail(w, r, "stepping sumo");
 	sumo_proc_drain(w->proc);
 	w->steps++;
-	return w->lost_route && w->steps % WORLD_REROUTE_STEPS == 0 ? world_release_ego(w) : 0;
+	return w->lost_route && w->steps >= w->look_step ? world_find_route(w) : 0;
 }
 
 int64_t world_time_sim_ns(const struct world *w)

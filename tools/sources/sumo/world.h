@@ -19,6 +19,7 @@
 
 #define WORLD_OBJECTS_MAX 240 /* fits a slot of 64 KiB; around the ego; what is beyond is left out and counted */
 #define WORLD_LIGHTS_MAX  1024
+#define WORLD_RETURN_M    1000 /* how far the ego may be from the road and still be put back on it */
 
 struct world;
 
@@ -94,7 +95,12 @@ int world_lonlat(struct world *w, double x, double y, double *ret_lon_deg, doubl
 
 /* Put the ego there (front bumper) at the next step, on or off the road; its own driver is overruled. */
 int world_place_ego(struct world *w, double x, double y, double angle_deg, double speed);
-/* Give the ego back to its own driver, on its old route (found again, when it was left). */
+/*
+ * Give the ego back to its own driver, on its old route (found again, when it was left). Off the road it is
+ * put on the nearest lane at the next step. A warning is logged where there is no way to its route: it
+ * brakes then, and stands.
+ * Returns: 0; 1 no lane is within WORLD_RETURN_M: it stays with the caller, who places it on; errors of world_step().
+ */
 int world_release_ego(struct world *w);
 
 #endif

@@ -9,8 +9,6 @@
 #include "traci.h"
 #include "world.h"
 
-#define WORLD_REROUTE_STEPS 10 /* how often a way back to the route is looked for */
-
 /* Where a light's letter is: the n-th letter of a junction's state. */
 struct world_link {
 	char junction[40];
@@ -26,7 +24,10 @@ struct world {
 
 	char **route; /* the ego's edges, as the scenario has them */
 	size_t route_len;
-	bool lost_route; /* the ego is on no edge of its route */
+	bool lost_route;     /* the ego is on no edge of its route */
+	int64_t look_step;   /* then: when its way is looked for next */
+	bool put_back;       /* it was off the road and has been put on a lane, from here: */
+	double left_from[2]; /* m, map */
 
 	struct world_object objects[WORLD_OBJECTS_MAX];
 	size_t nobjects;
@@ -45,6 +46,8 @@ struct world {
 int world_get(struct world *w, enum traci_domain domain, enum traci_var var, const char *id, enum traci_type type,
 	      struct traci_value *ret);
 int world_fail(struct world *w, int r, const char *what);
+/* Send the ego, which is on a road, along its route, or to its start. */
+int world_find_route(struct world *w);
 /* Find all lights once, after the start. */
 int world_lights_find(struct world *w);
 
