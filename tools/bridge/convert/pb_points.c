@@ -11,8 +11,6 @@
 #define TAG_INTENSITY 0x20u
 #define TAG_TIME      0x28u
 
-#define MORE UINT64_C(0x8080808080808080) /* another byte of a varint follows */
-
 static inline uint32_t word(const uint8_t *p)
 {
 	uint32_t v;
@@ -31,28 +29,13 @@ static inline uint32_t level(const uint8_t *p)
 	return (uint32_t)(int32_t)((v < 1.0f ? v : 1.0f) * 255.0f);
 }
 
-/* The low 56 bits, 7 to a byte. */
+/* The low 56 bits, 7 to a byte: the upper half goes up by 4 bits, then that of each half by 2, then of each quarter by 1. */
 static inline uint64_t sevens(uint64_t v)
 {
-	v = (v & 0x000000000fffffff) | (v & 0x00fffffff0000000) << 4;
-	v = (v & 0x00003fff00003fff) | (v & 0x0fffc0000fffc000) << 2;
-	return (v & 0x007f007f007f007f) | (v & 0x3f803f803f803f80) << 1;
-}
-
-/* A varint of v, n bytes: stores ten or eight. */
-static inline void put_time(uint8_t *at, uint64_t v, unsigned n)
-{
-	uint64_t low = sevens(v);
-
-	if (n <= 8) {
-		low |= MORE & ((UINT64_C(1) << 8 * (n - 1)) - 1);
-		memcpy(at, &low, sizeof(low));
-		return;
-	}
-	low |= MORE;
-	memcpy(at, &low, sizeof(low));
-	at[8] = (uint8_t)(v >> 56); /* its top bit says whether a tenth follows */
-	at[9] = (uint8_t)(v >> 63);
+	v &= 0x00ffffffffffffff;
+	v += (v & 0x00fffffff0000000) * 15;
+	v += (v & 0x0fffc0000fffc000) * 3;
+	return v + (v & 0x3f803f803f803f80);
 }
 
 static inline bool is_zero(const uint8_t *from, const struct pb_points *p)
@@ -65,36 +48,75 @@ static inline bool is_zero(const uint8_t *from, const struct pb_points *p)
 	return !(bits << 1); /* -0 is 0 too */
 }
 
+/* x, y and z with their tags, behind a tag and a length. */
+static inline void put_xyz(uint8_t *at, const uint8_t *xyz, uint64_t head, uint64_t tail)
+{
+	uint64_t z = word(xyz + 8), first = head | (uint64_t)word(xyz) << 24, second = word(xyz + 4) | z << 40;
+
+	first |= TAG_X << 16 | (uint64_t)TAG_Y << 56;
+	second |= (uint64_t)TAG_Z << 32;
+	tail = tail << 8 | z >> 24;
+	memcpy(at, &first, sizeof(first));
+	memcpy(at + 8, &second, sizeof(second));
+	memcpy(at + 16, &tail, 4);
+}
+
+/* With its tag. */
+static inline void put_time(uint8_t *at, uint64_t low, uint64_t ninth)
+{
+	uint64_t first = TAG_TIME | low << 8, rest = low >> 56 | ninth << 8;
+
+	memcpy(at, &first, sizeof(first));
+	memcpy(at + 8, &rest, 2);
+}
+
+/* A point of any layout at any time. */
+static uint8_t *put_any(uint8_t *at, uint8_t tag, const struct pb_points *p, const uint8_t *point)
+{
+	const bool has_level = p->intensity != PB_POINTS_NONE;
+	uint64_t time = (uint64_t)p->stamp_ns + (p->time == PB_POINTS_NONE ? 0 : word(point + p->time));
+	unsigned time_n = p->stamped ? pb_varint_size(time) : 0;
+	uint32_t light = has_level ? level(point + p->intensity) : 0, high = light >> 7;
+	unsigned len = 15 + (has_level ? 2 + high : 0) + (p->stamped ? 1 + time_n : 0);
+
+	put_xyz(at, point + p->xyz, tag | len << 8, TAG_INTENSITY | light << 8 | high << 16);
+	if (p->stamped) {
+		at[len - time_n + 1] = TAG_TIME;
+		pb_put_varint(at + len - time_n + 2, time);
+	}
+	return at + 2 + len;
+}
+
 uint8_t *pb_points_portable(uint8_t *at, uint8_t tag, const struct pb_points *p, uint32_t from, uint32_t to,
 			    uint32_t *n)
 {
 	const struct pb_points q = *p; /* what is stored cannot change it */
-	const bool has_level = q.intensity != PB_POINTS_NONE;
+	const struct pb_points_time t = pb_points_time(p);
+	const bool usual = q.stamped && q.intensity != PB_POINTS_NONE && q.time != PB_POINTS_NONE;
+	const unsigned len = 18 + t.n;
 	uint32_t skipped = 0;
 
 	for (uint32_t i = from; i < to; i++) {
-		const uint8_t *point = q.data + (size_t)i * q.step, *xyz = point + q.xyz;
-		uint64_t time = (uint64_t)q.stamp_ns + (q.time == PB_POINTS_NONE ? 0 : word(point + q.time));
-		unsigned time_n = q.stamped ? pb_varint_size(time) : 0;
-		uint32_t light = has_level ? level(point + q.intensity) : 0, high = light >> 7;
-		unsigned len = 15 + (has_level ? 2 + high : 0) + (q.stamped ? 1 + time_n : 0);
-		uint32_t z = word(xyz + 8);
-		uint64_t first = tag | len << 8 | TAG_X << 16 | (uint64_t)word(xyz) << 24 | (uint64_t)TAG_Y << 56;
-		uint64_t second = word(xyz + 4) | (uint64_t)TAG_Z << 32 | (uint64_t)z << 40;
-		uint32_t third = z >> 24 | TAG_INTENSITY << 8 | light << 16 | high << 24;
+		const uint8_t *point = q.data + (size_t)i * q.step;
+		uint64_t time = usual ? (uint64_t)q.stamp_ns + word(point + q.time) : UINT64_MAX, low;
+		uint32_t light, high;
 
 		if (q.skip_zero && is_zero(point, &q)) {
 			skipped++;
 			continue;
 		}
-		memcpy(at, &first, sizeof(first));
-		memcpy(at + 8, &second, sizeof(second));
-		memcpy(at + 16, &third, sizeof(third));
-		if (q.stamped) {
-			at[len - time_n + 1] = TAG_TIME;
-			put_time(at + len - time_n + 2, time, time_n);
+		if (time >= t.limit) {
+			at = put_any(at, tag, &q, point);
+			continue;
 		}
-		at += 2 + len;
+		light = level(point + q.intensity);
+		high = light >> 7;
+		low = sevens(time) | t.more;
+		/* the second byte of an intensity of one is where the time begins */
+		put_xyz(at, point + q.xyz, tag | (len + high) << 8, TAG_INTENSITY | light << 8 | 1u << 16);
+		at += 19 + high;
+		put_time(at, low, t.ninth);
+		at += 1 + t.n;
 	}
 	*n += to - from - skipped;
 	return at;

@@ -3,8 +3,8 @@
  * Points as protobuf with AVX-512 VBMI: two points in a register, of which one permutation of bytes makes two messages.
  *
  * In the register the intensity becomes a number, and the eight bytes that hold the time offset the low eight bytes of the time
- * as a varint: all of a cloud's times have as many bytes, and where there is a ninth, the same one. What is constant is
- * or-ed to it. Which permutation it is depends on whether the intensities take one byte or two.
+ * as a varint (see struct pb_points_time). What is constant is or-ed to it. Which permutation it is depends on whether
+ * the intensities take one byte or two.
  */
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -12,7 +12,7 @@
 #include "pb_points_private.h"
 #include "sim/msg/Point.h"
 
-#define TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")))
+#define TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,bmi2")))
 #define BLOCK  8u  /* points between two looks at what the registers cannot do */
 #define ZERO   13u /* a byte of a point that is 0: behind an intensity of one */
 
@@ -21,18 +21,14 @@ _Static_assert(sizeof(struct sim_Point) == 32 && offsetof(struct sim_Point, x) =
 		       offsetof(struct sim_Point, intensity) == 12 && offsetof(struct sim_Point, time_offset) == 20,
 	       "bytes are permuted by number");
 
-/* By whether the first (1) and the second point (2) are of 128 and brighter. */
 struct recipe {
-	uint8_t from[4][64], constant[4][64];
-	uint8_t more[8]; /* of a time's first eight bytes: whether another follows */
-	uint64_t limit;  /* times from here on have more bytes, or another ninth one */
-	unsigned len;    /* of a dark point */
+	uint8_t from[64], constant[64];
 };
 
 bool pb_points_vbmi_usable(void)
 {
 	return __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vl") &&
-	       __builtin_cpu_supports("avx512dq");
+	       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("bmi2");
 }
 
 bool pb_points_vbmi_fits(const struct pb_points *p)
@@ -42,106 +38,139 @@ bool pb_points_vbmi_fits(const struct pb_points *p)
 	       p->time == offsetof(struct sim_Point, time_offset) && p->stamped && p->stamp_ns >= 0;
 }
 
-/* One point at `to`, whose bytes lie in the register from `base` on. Returns how many bytes it has. */
-static unsigned prescribe(uint8_t *from, uint8_t *constant, unsigned base, uint8_t tag, bool bright, unsigned time_n,
-			  uint8_t ninth)
+/* A point from byte `at` on, whose bytes lie in the register from `base` on. Returns the place behind it. */
+static unsigned prescribe(struct recipe *r, unsigned at, unsigned base, uint8_t tag, bool bright,
+			  const struct pb_points_time *t)
 {
 	static const uint8_t tags[] = { 0x0d, 0x15, 0x1d };
-	unsigned at = 2;
+	unsigned start = at;
 
-	memset(from, (int)(base + ZERO), 32);
-	memset(constant, 0, 32);
+	at += 2;
 	for (unsigned i = 0; i < 3; i++) {
-		constant[at++] = tags[i];
+		r->constant[at++] = tags[i];
 		for (unsigned k = 0; k < 4; k++)
-			from[at++] = (uint8_t)(base + 4 * i + k);
+			r->from[at++] = (uint8_t)(base + 4 * i + k);
 	}
-	constant[at++] = 0x20;
-	from[at++] = (uint8_t)(base + offsetof(struct sim_Point, intensity));
+	r->constant[at++] = 0x20;
+	r->from[at++] = (uint8_t)(base + offsetof(struct sim_Point, intensity));
 	if (bright)
-		constant[at++] = 1;
-	constant[at++] = 0x28;
-	for (unsigned k = 0; k < time_n && k < 8; k++)
-		from[at++] = (uint8_t)(base + 16 + k);
-	if (time_n == 9)
-		constant[at++] = ninth;
-	constant[0] = tag;
-	constant[1] = (uint8_t)(at - 2);
+		r->constant[at++] = 1;
+	r->constant[at++] = 0x28;
+	for (unsigned k = 0; k < t->n && k < 8; k++, at++) {
+		r->from[at] = (uint8_t)(base + 16 + k);
+		r->constant[at] = (uint8_t)(t->more >> 8 * k);
+	}
+	if (t->n == 9)
+		r->constant[at++] = t->ninth;
+	r->constant[start] = tag;
+	r->constant[start + 1] = (uint8_t)(at - start - 2);
 	return at;
 }
 
-static void recipe_make(struct recipe *r, uint8_t tag, uint64_t stamp_ns)
-{
-	unsigned time_n = pb_varint_size(stamp_ns);
-	uint8_t ninth = (uint8_t)(stamp_ns >> 56);
+/* By whether the first (1) and the second point (2) are of 128 and brighter. */
+struct recipes {
+	_Alignas(64) struct recipe of[4];
+	uint64_t len[4]; /* of both points */
+};
 
+static void recipes_make(struct recipes *r, uint8_t tag, const struct pb_points_time *t)
+{
 	for (unsigned c = 0; c < 4; c++) {
-		prescribe(r->from[c], r->constant[c], 0, tag, c & 1, time_n, ninth);
-		prescribe(r->from[c] + 32, r->constant[c] + 32, 32, tag, c & 2, time_n, ninth);
+		memset(r->of[c].from, ZERO, sizeof(r->of[c].from));
+		memset(r->of[c].constant, 0, sizeof(r->of[c].constant));
+		r->len[c] = prescribe(&r->of[c], prescribe(&r->of[c], 0, 0, tag, c & 1, t), 32, tag, c & 2, t);
 	}
-	r->len = r->constant[0][1] + 2u;
-	for (unsigned i = 0; i < 8; i++)
-		r->more[i] = i + 1 < time_n ? 0x80 : 0;
-	r->limit = time_n < 9 ? UINT64_C(1) << 7 * time_n : (uint64_t)(ninth + 1) << 56;
 }
 
-/* Whether one of the two points is to be left out. */
-TARGET static inline bool has_zero(__m512i v)
+/* Whether one of a block's points is to be left out. */
+TARGET static inline bool has_zero(const uint8_t *block)
 {
-	unsigned set = _mm512_mask_test_epi32_mask(0x0f0f, v, _mm512_set1_epi32(0x7fffffff));
+	const __m512i value = _mm512_set1_epi32(0x7fffffff); /* -0 is 0 too */
+	bool r = false;
 
-	return !(set & 0x000f) || !(set & 0x0f00);
+	for (unsigned k = 0; k < BLOCK / 2; k++) {
+		unsigned set = _mm512_mask_test_epi32_mask(0x0f0f, _mm512_loadu_si512(block + (size_t)k * 64), value);
+
+		r |= !(set & 0x000f) || !(set & 0x0f00);
+	}
+	return r;
+}
+
+/* What is the same for all points. */
+struct registers {
+	__m512i groups; /* the bits that each byte of a varint begins at */
+	__m512i stamp, bright;
+	__m512 one, full;
+	__mmask16 intensities;
+	__mmask64 times;
+};
+
+/* The intensity as a number, the time's bytes as the bits are; *latest becomes the later of itself and the times. */
+TARGET static inline __m512i prepare(__m512i v, const struct registers *g, __m512i *latest)
+{
+	__m512 light = _mm512_mul_ps(_mm512_min_ps(g->one, _mm512_castsi512_ps(v)), g->full); /* NaN stays */
+	__m512i time = _mm512_add_epi64(_mm512_srli_epi64(v, 32), g->stamp);
+	__m512i number = _mm512_cvttps_epi32(light); /* of NaN negative */
+
+	*latest = _mm512_max_epu64(*latest, time);
+	v = _mm512_mask_max_epi32(v, g->intensities, number, _mm512_setzero_si512());
+	return _mm512_mask_multishift_epi64_epi8(v, g->times, g->groups, time);
+}
+
+TARGET static inline uint8_t *put_pair(uint8_t *at, const uint8_t *pair, const struct recipes *recipes,
+				       const struct registers *g, __m512i *latest)
+{
+	__m512i v = prepare(_mm512_loadu_si512(pair), g, latest);
+	const struct recipe *r;
+	unsigned c;
+
+	c = _pext_u32(_mm512_test_epi32_mask(v, g->bright), 0x0808);
+	r = &recipes->of[c];
+	v = _mm512_permutexvar_epi8(_mm512_load_si512(r->from), v);
+	_mm512_storeu_si512(at, _mm512_or_si512(v, _mm512_load_si512(r->constant)));
+	return at + recipes->len[c];
+}
+
+/* Returns the place behind BLOCK points; NULL: they are to go the portable way. */
+TARGET static inline uint8_t *put_block(uint8_t *at, const uint8_t *block, const struct recipes *recipes,
+					const struct registers *g, __m512i limit, bool skip_zero)
+{
+	__m512i latest = _mm512_setzero_si512();
+
+	if (skip_zero && has_zero(block))
+		return NULL;
+	at = put_pair(at, block, recipes, g, &latest);
+	at = put_pair(at, block + 64, recipes, g, &latest);
+	at = put_pair(at, block + 128, recipes, g, &latest);
+	at = put_pair(at, block + 192, recipes, g, &latest);
+	return _mm512_mask_cmpge_epu64_mask(0x44, latest, limit) ? NULL : at;
 }
 
 TARGET uint8_t *pb_points_vbmi(uint8_t *at, uint8_t tag, const struct pb_points *p, uint32_t from, uint32_t to,
 			       uint32_t *n)
 {
-	struct recipe r;
-	const __m512i groups =
-		_mm512_set1_epi64(0x312a231c150e0700); /* the bits that each byte of a varint begins at */
-	const __m512 one = _mm512_set1_ps(1.0f), full = _mm512_set1_ps(255.0f);
-	const __m512i stamp = _mm512_set1_epi64(p->stamp_ns);
-	const bool skip_zero = p->skip_zero;
-	__m512i more, limit;
-	long long bits;
+	const struct pb_points_time t = pb_points_time(p);
+	const struct registers g = { .groups = _mm512_set1_epi64(0x312a231c150e0700),
+				     .stamp = _mm512_set1_epi64(p->stamp_ns),
+				     .bright = _mm512_set1_epi32(0x80),
+				     .one = _mm512_set1_ps(1.0f),
+				     .full = _mm512_set1_ps(255.0f),
+				     .intensities = 0x0808,
+				     .times = 0x00ff000000ff0000 };
+	const __m512i limit = _mm512_set1_epi64((long long)t.limit);
+	struct recipes recipes;
 	uint32_t i = from;
 
-	recipe_make(&r, tag, (uint64_t)p->stamp_ns);
-	memcpy(&bits, r.more, sizeof(bits));
-	more = _mm512_set1_epi64(bits);
-	limit = _mm512_set1_epi64((long long)r.limit);
+	recipes_make(&recipes, tag, &t);
 	for (; i + BLOCK <= to; i += BLOCK) {
-		const uint8_t *block = p->data + (size_t)i * sizeof(struct sim_Point);
-		uint8_t *out = at;
-		unsigned odd = 0; /* the block goes the portable way */
+		uint8_t *end = put_block(at, p->data + (size_t)i * sizeof(struct sim_Point), &recipes, &g, limit,
+					 p->skip_zero);
 
-		for (unsigned k = 0; k < BLOCK / 2; k++) {
-			__m512i v = _mm512_loadu_si512(block + (size_t)k * 64), time;
-			__m512 light = _mm512_max_ps(_mm512_castsi512_ps(v), _mm512_setzero_ps()); /* NaN: 0 */
-			unsigned bright;
-
-			if (skip_zero)
-				odd |= has_zero(v);
-			light = _mm512_mul_ps(_mm512_min_ps(light, one), full);
-			time = _mm512_add_epi64(_mm512_srli_epi64(v, 32), stamp);
-			v = _mm512_mask_cvttps_epi32(v, 0x0808, light);
-			odd |= _mm512_mask_cmpge_epu64_mask(0x44, time, limit);
-			v = _mm512_mask_or_epi64(v, 0x44, _mm512_multishift_epi64_epi8(groups, time), more);
-			bright = _mm512_mask_test_epi32_mask(0x0808, v, _mm512_set1_epi32(0x80));
-			bright = (bright >> 3 | bright >> 10) & 3;
-			v = _mm512_permutexvar_epi8(_mm512_loadu_si512(r.from[bright]), v);
-			v = _mm512_or_si512(v, _mm512_loadu_si512(r.constant[bright]));
-			_mm256_storeu_si256((__m256i *)(void *)out, _mm512_castsi512_si256(v));
-			out += r.len + (bright & 1);
-			_mm256_storeu_si256((__m256i *)(void *)out, _mm512_extracti64x4_epi64(v, 1));
-			out += r.len + (bright >> 1);
-		}
-		if (odd) {
-			at = pb_points_portable(at, tag, p, i, i + BLOCK, n);
-			continue;
-		}
-		at = out;
-		*n += BLOCK;
+		if (end)
+			*n += BLOCK;
+		else
+			end = pb_points_portable(at, tag, p, i, i + BLOCK, n);
+		at = end;
 	}
 	return pb_points_portable(at, tag, p, i, to, n);
 }
