@@ -42,6 +42,6 @@ $(B)/obj/gen/%.o: $(B)/gen/%.c $(MSG_STAMP) $(B)/flags
 $(B)/lib/libschema.a: $(SCHEMA_NAMES:%=$(B)/obj/%.o) $(TYPEDESC_OBJ)
 LIBS += $(B)/lib/libschema.a
 
-include schemas/simgen.mk schemas/ros/ros.mk
+include schemas/simgen.mk schemas/ros/ros.mk schemas/apollo/apollo.mk
 # The custom type of the examples.
 $(eval $(call simgen_package,example,libclient/examples/FloatArray.msg))

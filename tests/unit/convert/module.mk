@@ -18,3 +18,13 @@ $(B)/test/convert-pb_reader: $(PB_RANDOM) $(B)/obj/tests/unit/convert/pb_compare
 LINK_convert-pb_writer := -lprotobuf-c
 LINK_convert-pb_points := -lprotobuf-c
 LINK_convert-pb_reader := -lprotobuf-c
+# Apollo's messages against protobuf-c's code of schemas/apollo: a program a family, or about one
+APOLLO_TESTS := apollo_5 apollo_10 apollo_in
+TESTS += $(APOLLO_TESTS:%=$(B)/test/convert-%)
+$(APOLLO_TESTS:%=$(B)/test/convert-%): $(B)/test/convert-%: $(B)/obj/tests/unit/convert/test_%.o $(addprefix $(B)/obj/tests/unit/convert/,apollo_peer.o sample.o) \
+	$(B)/lib/libconvert.a $(B)/lib/libintrospect.a $(B)/lib/libschema.a $(B)/lib/libbase.a
+$(B)/test/convert-apollo_5: $(B)/lib/libapollo5.a
+$(addprefix $(B)/test/convert-,apollo_10 apollo_in): $(B)/lib/libapollo10.a
+$(addprefix $(B)/test/convert-,apollo_5 apollo_10): $(B)/obj/tests/unit/convert/apollo_every.o
+$(foreach t,$(APOLLO_TESTS),$(eval LINK_convert-$(t) := -lprotobuf-c))
+$(foreach f,apollo_10 apollo_in,$(eval FLAGS_tests/unit/convert/test_$(f).c := -I$(B)/gen/apollo10))

@@ -5,9 +5,9 @@
  */
 #include <math.h>
 #include <string.h>
-#include <strings.h>
 #include <time.h>
 
+#include "apollo_frames.h"
 #include "map_private.h"
 #include "sim/msg/CanBus.h"
 #include "sim/msg/CorrectedImu.h"
@@ -20,24 +20,10 @@
 #include "sim/msg/TrafficSignals.h"
 #include "sim/msg/VehicleMode.h"
 
-#define GPS_EPOCH_S INT64_C(315964800) /* 1980-01-06 */
-#define GPS_LEAP_S  18
-
-static const double DEG_PER_RAD = 180.0 / 3.14159265358979323846;
-
-/* ---- what they share ---- */
-
-static double seconds(int64_t ns)
-{
-	return (double)(ns / 1000000000) + (double)(ns % 1000000000) / 1e9;
-}
-
 /* Of the satellites' clock, cut to whole ms. */
 static double gps_seconds(int64_t unix_ns)
 {
-	int64_t ms = unix_ns / 1000000 - (GPS_EPOCH_S - GPS_LEAP_S) * 1000;
-
-	return (double)ms / 1e3;
+	return (double)(apollo_gps_ns(unix_ns) / 1000000) / 1e3;
 }
 
 static void header_at(struct sim_enc *e, const struct map_message *in, double timestamp_sec)
@@ -54,27 +40,12 @@ static void header_at(struct sim_enc *e, const struct map_message *in, double ti
 
 static void header(struct sim_enc *e, const struct map_message *in)
 {
-	header_at(e, in, seconds(in->header.stamp_sim_ns));
-}
-
-/* Forward, left, up as right, forward, up. */
-static struct sim_Vector3 rfu(const struct sim_Vector3 *v)
-{
-	return (struct sim_Vector3){ .x = -v->y, .y = v->x, .z = v->z };
-}
-
-static struct sim_Quaternion rfu_turn(const struct sim_Quaternion *q)
-{
-	double s = sqrt(0.5);
-
-	return (struct sim_Quaternion){
-		.x = s * (q->x - q->y), .y = s * (q->x + q->y), .z = s * (q->z - q->w), .w = s * (q->w + q->z)
-	};
+	header_at(e, in, apollo_seconds(in->header.stamp_sim_ns));
 }
 
 static void put_turn(struct sim_enc *e, const struct sim_Quaternion *q)
 {
-	struct sim_Quaternion r = rfu_turn(q);
+	struct sim_Quaternion r = apollo_turn(q);
 
 	sim_enc_begin(e, "orientation");
 	sim_enc_f64(e, "qx", r.x);
@@ -86,23 +57,9 @@ static void put_turn(struct sim_enc *e, const struct sim_Quaternion *q)
 
 static void put_rfu(struct sim_enc *e, const char *name, const struct sim_Vector3 *v)
 {
-	struct sim_Vector3 r = rfu(v);
+	struct sim_Vector3 r = apollo_rfu(v);
 
 	map_vector(e, name, &r);
-}
-
-/* [rad], 0 is east, anticlockwise */
-static double heading_of(const struct sim_Quaternion *q)
-{
-	return atan2(2 * (q->w * q->z + q->x * q->y), 1 - 2 * (q->y * q->y + q->z * q->z));
-}
-
-/* [deg] clockwise from north, 0 to 360 */
-static double compass_of(const struct sim_Quaternion *q)
-{
-	double deg = 90 - heading_of(q) * DEG_PER_RAD;
-
-	return deg < 0 ? deg + 360 : deg;
 }
 
 /* ---- navigation ---- */
@@ -113,7 +70,7 @@ MAP(Gps, pb_msgs, GnssBestPose)
 	double gps = gps_seconds(in->header.stamp_sim_ns);
 	bool fix = m->status >= SIM_GPS_STATUS_FIX;
 
-	header_at(e, in, map_is_svl(in) ? gps : seconds(in->header.stamp_sim_ns));
+	header_at(e, in, map_is_svl(in) ? gps : apollo_seconds(in->header.stamp_sim_ns));
 	sim_enc_f64(e, "measurement_time", gps);
 	sim_enc_i32(e, "sol_status", fix ? 0 : 1);
 	sim_enc_i32(e, "sol_type", fix ? 50 : 0);
@@ -132,12 +89,12 @@ MAP(GpsOdometry, pb_msgs, Gps)
 	struct sim_Vector3 at = { .x = m->easting, .y = m->northing, .z = m->altitude };
 	int64_t ns = in->header.stamp_sim_ns;
 
-	header_at(e, in, map_is_svl(in) ? gps_seconds(ns) : seconds(ns));
+	header_at(e, in, map_is_svl(in) ? gps_seconds(ns) : apollo_seconds(ns));
 	sim_enc_begin(e, "localization");
 	map_vector(e, "position", &at);
 	put_turn(e, &m->orientation);
 	map_vector(e, "linear_velocity", &m->velocity);
-	sim_enc_f64(e, "heading", heading_of(&m->orientation));
+	sim_enc_f64(e, "heading", apollo_heading(&m->orientation));
 	sim_enc_end(e);
 	return 0;
 }
@@ -148,33 +105,17 @@ MAP(Imu, pb_msgs, Imu)
 	int64_t ns = in->header.stamp_sim_ns;
 
 	header(e, in);
-	sim_enc_f64(e, "measurement_time", map_is_svl(in) ? seconds(ns) : gps_seconds(ns));
-	sim_enc_f32(e, "measurement_span", (float)seconds(m->measurement_span));
+	sim_enc_f64(e, "measurement_time", map_is_svl(in) ? apollo_seconds(ns) : gps_seconds(ns));
+	sim_enc_f32(e, "measurement_span", (float)apollo_seconds(m->measurement_span));
 	put_rfu(e, "linear_acceleration", &m->linear_acceleration);
 	put_rfu(e, "angular_velocity", &m->angular_velocity);
 	return 0;
 }
 
-/* Roll about y, pitch about x, yaw about z, 0 is north: in that order from the inside. */
-static struct sim_Vector3 euler_of(const struct sim_Quaternion *flu)
-{
-	struct sim_Quaternion q = rfu_turn(flu);
-	double sine = 2 * (q.y * q.z + q.w * q.x);
-
-	return (struct sim_Vector3){
-		.x = atan2(2 * (q.w * q.y - q.x * q.z), 1 - 2 * (q.x * q.x + q.y * q.y)),
-		.y = asin(sine < -1  ? -1
-			  : sine > 1 ? 1
-				     : sine),
-		.z = atan2(2 * (q.w * q.z - q.x * q.y), 1 - 2 * (q.x * q.x + q.z * q.z)),
-	};
-}
-
 MAP(CorrectedImu, pb_msgs, CorrectedImu)
 {
 	const struct sim_Quaternion *q = &m->imu.orientation;
-	struct sim_Quaternion back = { .x = -q->x, .y = -q->y, .z = -q->z, .w = q->w };
-	struct sim_Vector3 velocity = map_to_body(&back, &m->imu.linear_velocity), euler = euler_of(q);
+	struct sim_Vector3 velocity = apollo_to_map(q, &m->imu.linear_velocity), euler = apollo_euler(q);
 
 	header(e, in);
 	sim_enc_begin(e, "imu");
@@ -183,7 +124,7 @@ MAP(CorrectedImu, pb_msgs, CorrectedImu)
 	map_vector(e, "linear_velocity", &velocity);
 	map_vector(e, "linear_acceleration", &m->global_acceleration);
 	map_vector(e, "angular_velocity", &m->global_angular_velocity);
-	sim_enc_f64(e, "heading", heading_of(q));
+	sim_enc_f64(e, "heading", apollo_heading(q));
 	put_rfu(e, "linear_acceleration_vrf", &m->imu.linear_acceleration);
 	put_rfu(e, "angular_velocity_vrf", &m->imu.angular_velocity);
 	map_vector(e, "euler_angles", &euler);
@@ -199,8 +140,8 @@ static void chassis_gps(struct sim_enc *e, const struct map_message *in, const s
 	time_t s = (time_t)(ns / 1000000000 - (ns % 1000000000 < 0));
 	struct tm utc = { 0 };
 
-	if (map_is_svl(in)) /* the satellites' seconds, counted from 1970 */
-		s -= GPS_EPOCH_S - GPS_LEAP_S;
+	if (map_is_svl(in)) /* the seconds since 1980-01-06, with 18 leap seconds, counted from 1970 */
+		s -= INT64_C(315964782);
 	gmtime_r(&s, &utc);
 	sim_enc_begin(e, "chassis_gps");
 	sim_enc_f64(e, "latitude", m->latitude);
@@ -212,9 +153,9 @@ static void chassis_gps(struct sim_enc *e, const struct map_message *in, const s
 	sim_enc_i32(e, "hours", utc.tm_hour);
 	sim_enc_i32(e, "minutes", utc.tm_min);
 	sim_enc_i32(e, "seconds", utc.tm_sec);
-	sim_enc_f64(e, "compass_direction", compass_of(&m->orientation));
+	sim_enc_f64(e, "compass_direction", apollo_compass(&m->orientation));
 	sim_enc_f64(e, "altitude", m->altitude);
-	sim_enc_f64(e, "heading", compass_of(&m->orientation));
+	sim_enc_f64(e, "heading", apollo_compass(&m->orientation));
 	sim_enc_f64(e, "gps_speed", (double)m->speed);
 	sim_enc_end(e);
 }
@@ -259,20 +200,6 @@ MAP(CanBus, pb_msgs, Chassis)
 
 /* ---- what is around ---- */
 
-static int32_t type_of(const char *label)
-{
-	static const struct {
-		const char *label;
-		int32_t type;
-	} types[] = { { "Pedestrian", 3 }, { "Bicycle", 4 }, { "Motorcycle", 4 }, { "", 0 },
-		      { "Animal", 0 },     { "Hazard", 0 },  { "Unknown", 0 } };
-
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-		if (strcasecmp(types[i].label, label) == 0)
-			return types[i].type;
-	return 5;
-}
-
 static void corners(struct sim_enc *e, const struct sim_Detected3DObject *o)
 {
 	double c = cos(o->heading), s = sin(o->heading);
@@ -303,9 +230,9 @@ static void obstacle(struct sim_enc *e, const struct map_message *in, const stru
 	sim_enc_f64(e, "width", o->size.y);
 	sim_enc_f64(e, "height", o->size.z);
 	corners(e, o);
-	sim_enc_f64(e, "tracking_time", seconds(o->tracking_time));
-	sim_enc_i32(e, "type", type_of(label));
-	sim_enc_f64(e, "timestamp", seconds(in->header.stamp_sim_ns));
+	sim_enc_f64(e, "tracking_time", apollo_seconds(o->tracking_time));
+	sim_enc_i32(e, "type", apollo_kind_of(label).type);
+	sim_enc_f64(e, "timestamp", apollo_seconds(in->header.stamp_sim_ns));
 	sim_enc_end(e);
 }
 
@@ -342,7 +269,7 @@ static void radar_obs(struct sim_enc *e, const struct map_message *in, const str
 	sim_enc_i32(e, "dynprop", o->state == SIM_RADAR_OBJECT_STATE_STATIONARY ? 1 : 0);
 	sim_enc_f64(e, "probexist", 1);
 	sim_enc_i32(e, "meas_state", o->new_detection ? 1 : 2);
-	sim_enc_f64(e, "oritation_angle", o->sensor_angle * DEG_PER_RAD);
+	sim_enc_f64(e, "oritation_angle", o->sensor_angle * APOLLO_DEG_PER_RAD);
 	sim_enc_f64(e, "length", o->size.x);
 	sim_enc_f64(e, "width", o->size.y);
 	sim_enc_end(e);

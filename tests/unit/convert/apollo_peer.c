@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See apollo_peer.h. */
+#include "support/test.h"
+
+#include "apollo_peer.h"
+
+/* clang-format off */
+#define TYPES(X) \
+	X(apollo__cyber__proto__clock) X(apollo__drivers__image) X(apollo__drivers__compressed_image)
+/* clang-format on */
+#define X(name) extern const ProtobufCMessageDescriptor name##__descriptor;
+TYPES(X)
+#undef X
+
+const ProtobufCMessageDescriptor *apollo_peer_descriptor(const char *name)
+{
+	static const ProtobufCMessageDescriptor *const all[] = {
+#define X(name) &name##__descriptor,
+		TYPES(X)
+#undef X
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (!strcmp(all[i]->name, name))
+			return all[i];
+	return NULL;
+}
+
+/* ---- out ---- */
+
+static uint8_t *joined(const struct iov_buf *o)
+{
+	struct iovec iov[IOV_BUF_PIECES];
+	unsigned n = iov_buf_iov(o, iov);
+	uint8_t *all = malloc(o->total + 1), *at = all;
+
+	assert_non_null(all);
+	for (unsigned i = 0; i < n; i++) {
+		memcpy(at, iov[i].iov_base, iov[i].iov_len);
+		at += iov[i].iov_len;
+	}
+	assert_int_equal((size_t)(at - all), o->total);
+	return all;
+}
+
+void *apollo_peer_read(const char *sim_type, const char *name, const struct apollo_message *in)
+{
+	static ProtobufCMessage *m;
+	const struct apollo_type *t = apollo_type_for(apollo_family, sim_type, name);
+	struct iov_buf o;
+	char why[300];
+	uint8_t *bytes, *again;
+	int r;
+
+	if (m)
+		protobuf_c_message_free_unpacked(m, NULL);
+	m = NULL;
+	if (!t)
+		fail_msg("%s does not become %s", sim_type, name);
+	iov_buf_init(&o);
+	r = apollo_encode(t, in, &o, why, sizeof(why));
+	if (r)
+		fail_msg("%s: %d: %s", name, r, why);
+	bytes = joined(&o);
+	m = protobuf_c_message_unpack(apollo_peer_descriptor(name), NULL, o.total, bytes);
+	if (!m)
+		fail_msg("%s: protobuf-c cannot read it", name);
+	assert_int_equal(m->n_unknown_fields, 0);
+	assert_int_equal(protobuf_c_message_get_packed_size(m), o.total);
+	again = malloc(o.total + 1);
+	assert_non_null(again);
+	protobuf_c_message_pack(m, again);
+	assert_memory_equal(again, bytes, o.total);
+	free(again);
+	free(bytes);
+	iov_buf_finish(&o);
+	return m;
+}
+
+void *apollo_peer_read_body(const struct apollo_body *body, const char *sim_type, const char *name, int64_t stamp_ns,
+			    const struct apollo_options *o)
+{
+	struct apollo_message in = { .body = body->bytes,
+				     .size = sim_builder_size(&body->b),
+				     .stamp_sim_ns = stamp_ns,
+				     .sequence = 7,
+				     .frame_id = "sensor",
+				     .options = o };
+
+	assert_int_equal(sim_builder_error(&body->b), 0);
+	return apollo_peer_read(sim_type, name, &in);
+}
+
+/* ---- in ---- */
+
+char apollo_peer_why[300];
+
+int apollo_peer_decode(const ProtobufCMessage *m, const char *name, const char *sim_type, const struct apollo_limits *l,
+		       struct apollo_body *ret)
+{
+	static const struct apollo_limits any;
+	const struct apollo_type *t = apollo_type_named(apollo_family, name, sim_type);
+	size_t len = protobuf_c_message_get_packed_size(m), size = 0;
+	uint8_t *bytes = malloc(len + 1);
+	int r;
+
+	assert_non_null(bytes);
+	assert_non_null(t);
+	protobuf_c_message_pack(m, bytes);
+	r = apollo_decode(t, l ? l : &any, bytes, len, ret->bytes, sizeof(ret->bytes), &size, apollo_peer_why,
+			  sizeof(apollo_peer_why));
+	ret->b = (struct sim_builder){ .base = ret->bytes, .capacity = sizeof(ret->bytes), .used = size };
+	free(bytes);
+	if (r < 0)
+		assert_true(strlen(apollo_peer_why) > 5);
+	return r;
+}

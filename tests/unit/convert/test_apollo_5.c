@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Apollo 5's messages: what is the same for both families is in apollo_every.c, what values have in test_apollo_10.c. */
+#include "support/test.h"
+
+#include "apollo_peer.h"
+
+const enum apollo_release apollo_family = APOLLO_5;
+
+TEST(definitions_have_the_names_of_apollo_5)
+{
+	static const char want[] = "\n%modules/drivers/proto/sensor_image.proto";
+	struct iovec files[APOLLO_FILES_MAX];
+	const struct apollo_type *t = apollo_type_for(apollo_family, "sim/Image", NULL);
+	size_t n = apollo_type_files(t, files);
+
+	assert_int_equal(n, 3); /* error_code, header, sensor_image */
+	assert_true(files[2].iov_len > sizeof(want));
+	assert_int_equal(((const char *)files[2].iov_base)[1], (int)strlen(want) - 2);
+	assert_memory_equal((const char *)files[2].iov_base + 2, want + 2, strlen(want) - 2);
+	t = apollo_type_for(apollo_family, "sim/Clock", NULL);
+	assert_int_equal(apollo_type_files(t, files), 1); /* its cyber_bridge has no clock */
+}

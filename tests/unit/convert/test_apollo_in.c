@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What comes in of Apollo: commands, by protobuf-c's bytes. */
+#include "support/test.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "apollo_peer.h"
+#include "modules/common_msgs/control_msgs/control_cmd.pb-c.h"
+#include "sim/msg/Gear.h"
+#include "sim/msg/GearCommand.h"
+#include "sim/msg/HazardCommand.h"
+#include "sim/msg/Turn.h"
+#include "sim/msg/TurnCommand.h"
+#include "sim/msg/VehicleControl.h"
+#include "sim/msg/VehicleState.h"
+
+const enum apollo_release apollo_family = APOLLO_10;
+
+static struct apollo_body body;
+static Apollo__Common__Header header;
+static Apollo__Common__VehicleSignal signals;
+static Apollo__Control__ControlCommand command;
+
+#define NAME "apollo.control.ControlCommand"
+
+/* What Apollo's controller sends all the time. */
+static int start(void **state)
+{
+	(void)state;
+	apollo__common__header__init(&header);
+	header.has_timestamp_sec = true;
+	header.timestamp_sec = 100.5;
+	header.module_name = (char *)(uintptr_t) "control";
+	apollo__common__vehicle_signal__init(&signals);
+	apollo__control__control_command__init(&command);
+	command.header = &header;
+	command.has_throttle = command.has_brake = command.has_steering_target = command.has_steering_rate = true;
+	command.throttle = 25;
+	command.steering_target = 50;
+	command.steering_rate = 100;
+	command.has_gear_location = true;
+	command.gear_location = APOLLO__CANBUS__CHASSIS__GEAR_POSITION__GEAR_DRIVE;
+	command.has_acceleration = true;
+	command.acceleration = 0.5;
+	return 0;
+}
+
+static int decode(const char *sim_type, const struct apollo_limits *l)
+{
+	return apollo_peer_decode(&command.base, NAME, sim_type, l, &body);
+}
+
+static bool near(float a, double b)
+{
+	return fabs((double)a - b) < 1e-6;
+}
+
+TEST_WITH(percent_become_shares_and_left_stays_left, start, NULL)
+{
+	const struct sim_VehicleControl *c;
+
+	assert_int_equal(decode("sim/VehicleControl", NULL), 0);
+	c = sim_VehicleControl_from(body.bytes, body.b.used);
+	assert_non_null(c);
+	assert_int_equal(c->stamp, 100500000000);
+	assert_true(near(c->acceleration, 0.25) && near(c->braking, 0));
+	assert_true(near(c->steer_target, 0.5) && near(c->steer_rate, 1));
+	assert_int_equal(c->target_gear, SIM_GEAR_DRIVE);
+	assert_int_equal(c->present, SIM_VEHICLE_CONTROL_HAS_STAMP | SIM_VEHICLE_CONTROL_HAS_ACCELERATION |
+					     SIM_VEHICLE_CONTROL_HAS_BRAKING | SIM_VEHICLE_CONTROL_HAS_STEER_TARGET |
+					     SIM_VEHICLE_CONTROL_HAS_STEER_RATE | SIM_VEHICLE_CONTROL_HAS_TARGET_GEAR);
+}
+
+TEST_WITH(acceleration_and_speed_count_where_there_is_no_pedal, start, NULL)
+{
+	const struct sim_VehicleControl *c;
+
+	command.has_throttle = command.has_brake = false;
+	command.has_speed = true;
+	command.speed = 7;
+	assert_int_equal(decode(NULL, NULL), 0);
+	c = sim_VehicleControl_from(body.bytes, body.b.used);
+	assert_true(c->present & SIM_VEHICLE_CONTROL_HAS_TARGET_ACCELERATION);
+	assert_true(c->present & SIM_VEHICLE_CONTROL_HAS_VELOCITY);
+	assert_false(c->present & SIM_VEHICLE_CONTROL_HAS_ACCELERATION);
+	assert_true(near(c->target_acceleration, 0.5) && near(c->velocity, 7));
+}
+
+TEST_WITH(the_parking_brake_brakes, start, NULL)
+{
+	const struct sim_VehicleControl *c;
+
+	command.has_parking_brake = command.parking_brake = true;
+	assert_int_equal(decode(NULL, NULL), 0);
+	c = sim_VehicleControl_from(body.bytes, body.b.used);
+	assert_true(near(c->acceleration, 0) && near(c->braking, 1));
+	assert_int_equal(decode("sim/VehicleState", NULL), 0);
+	assert_true(sim_VehicleState_from(body.bytes, body.b.used)->hand_brake);
+}
+
+TEST_WITH(gear_turn_and_hazard_are_commands_of_their_own, start, NULL)
+{
+	command.gear_location = APOLLO__CANBUS__CHASSIS__GEAR_POSITION__GEAR_REVERSE;
+	assert_int_equal(decode("sim/GearCommand", NULL), 0);
+	assert_int_equal(sim_GearCommand_from(body.bytes, body.b.used)->gear, SIM_GEAR_REVERSE);
+	assert_int_equal(decode("sim/TurnCommand", NULL), 1); /* nothing said */
+	assert_int_equal(decode("sim/HazardCommand", NULL), 1);
+
+	command.signal = &signals;
+	signals.has_turn_signal = true;
+	signals.turn_signal = APOLLO__COMMON__VEHICLE_SIGNAL__TURN_SIGNAL__TURN_RIGHT;
+	assert_int_equal(decode("sim/TurnCommand", NULL), 0);
+	assert_int_equal(sim_TurnCommand_from(body.bytes, body.b.used)->turn, SIM_TURN_RIGHT);
+	assert_int_equal(decode("sim/HazardCommand", NULL), 0);
+	assert_false(sim_HazardCommand_from(body.bytes, body.b.used)->on);
+
+	signals.turn_signal = APOLLO__COMMON__VEHICLE_SIGNAL__TURN_SIGNAL__TURN_HAZARD_WARNING;
+	assert_int_equal(decode("sim/TurnCommand", NULL), 0);
+	assert_int_equal(sim_TurnCommand_from(body.bytes, body.b.used)->turn, SIM_TURN_OFF);
+	assert_int_equal(decode("sim/HazardCommand", NULL), 0);
+	assert_true(sim_HazardCommand_from(body.bytes, body.b.used)->on);
+}
+
+TEST_WITH(lights_and_mode_are_the_vehicles_state, start, NULL)
+{
+	const struct sim_VehicleState *s;
+
+	command.signal = &signals;
+	signals.has_low_beam = signals.low_beam = signals.has_horn = signals.horn = true;
+	signals.has_emergency_light = signals.emergency_light = true;
+	assert_int_equal(decode("sim/VehicleState", NULL), 0);
+	s = sim_VehicleState_from(body.bytes, body.b.used);
+	assert_int_equal(s->headlight, SIM_VEHICLE_STATE_HEADLIGHT_LOW);
+	assert_int_equal(s->blinker, SIM_TURN_HAZARD);
+	assert_int_equal(s->gear, SIM_GEAR_DRIVE);
+	assert_true(s->horn && s->autonomous && !s->hand_brake);
+	command.gear_location = APOLLO__CANBUS__CHASSIS__GEAR_POSITION__GEAR_NONE;
+	assert_int_equal(decode("sim/VehicleState", NULL), 1);
+	assert_int_equal(decode("sim/GearCommand", NULL), 1);
+}
+
+TEST_WITH(numbers_that_are_none_or_out_of_range_are_named, start, NULL)
+{
+	command.throttle = NAN;
+	assert_int_equal(decode(NULL, NULL), -ERANGE);
+	assert_string_equal(apollo_peer_why, "throttle is nan: 0 to 100 is allowed");
+	start(NULL);
+	command.steering_target = -100.5;
+	assert_int_equal(decode(NULL, NULL), -ERANGE);
+	assert_non_null(strstr(apollo_peer_why, "steering_target is -100.5"));
+	start(NULL);
+	command.gear_location = 7;
+	assert_int_equal(decode("sim/GearCommand", NULL), -ERANGE);
+	assert_int_equal(decode("sim/TurnCommand", NULL), -ERANGE); /* whole, or not at all */
+	start(NULL);
+	header.timestamp_sec = INFINITY;
+	assert_int_equal(decode(NULL, NULL), -ERANGE);
+}
+
+TEST_WITH(old_commands_and_those_for_another_vehicle_are_dropped, start, NULL)
+{
+	struct apollo_limits l = { .now_sim_ns = 101000000000, .max_age_ns = 500000000, .vehicle = "mkz" };
+
+	assert_int_equal(decode(NULL, &l), 0);
+	l.now_sim_ns++;
+	assert_int_equal(decode(NULL, &l), -ETIME);
+	assert_string_equal(apollo_peer_why, "it is 0.5 s old, and 0.5 s are allowed");
+	l.now_sim_ns = 99000000000;
+	assert_int_equal(decode(NULL, &l), -ETIME);
+	assert_non_null(strstr(apollo_peer_why, "MODE_MOCK"));
+	l.max_age_ns = 0;
+	header.frame_id = (char *)(uintptr_t) "mkz";
+	assert_int_equal(decode(NULL, &l), 0);
+	header.frame_id = (char *)(uintptr_t) "other";
+	assert_int_equal(decode(NULL, &l), -EXDEV);
+	assert_string_equal(apollo_peer_why, "it is for the vehicle other, not for mkz");
+}
+
+TEST_WITH(bytes_that_are_no_command_are_refused, start, NULL)
+{
+	static const uint8_t bad[] = { 0x19, 1, 2, 3 };
+	const struct apollo_type *t = apollo_type_named(APOLLO_10, NAME, NULL);
+	struct apollo_limits l = { 0 };
+	uint8_t room[8];
+	size_t size = 0;
+	char why[200];
+
+	assert_int_equal(apollo_decode(t, &l, bad, sizeof(bad), body.bytes, 1000, &size, why, sizeof(why)), -EBADMSG);
+	assert_string_equal(why, "4 bytes that are no " NAME);
+	assert_int_equal(apollo_decode(t, &l, bad, 0, room, 4, &size, why, sizeof(why)), -ENOBUFS);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See apollo_frames.h. */
+#include "apollo_frames.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <strings.h>
+
+#include "map_private.h"
+
+#define GPS_EPOCH_S INT64_C(315964800) /* 1980-01-06 */
+#define NS_PER_S    INT64_C(1000000000)
+
+double apollo_seconds(int64_t ns)
+{
+	return (double)(ns / NS_PER_S) + (double)(ns % NS_PER_S) / 1e9;
+}
+
+int64_t apollo_gps_ns(int64_t unix_ns)
+{
+	/* from which unix second on there was one more */
+	static const int64_t leap[] = { 362793600, 394329600,  425865600,  489024000,  567993600,  631152000,
+					662688000, 709948800,  741484800,  773020800,  820454400,  867715200,
+					915148800, 1136073600, 1230768000, 1341100800, 1435708800, 1483228800 };
+	int64_t n = 0;
+
+	while (n < (int64_t)(sizeof(leap) / sizeof(leap[0])) && unix_ns / NS_PER_S >= leap[n])
+		n++;
+	return unix_ns - (GPS_EPOCH_S - n) * NS_PER_S;
+}
+
+struct sim_Vector3 apollo_rfu(const struct sim_Vector3 *v)
+{
+	return (struct sim_Vector3){ .x = -v->y, .y = v->x, .z = v->z };
+}
+
+struct sim_Quaternion apollo_turn(const struct sim_Quaternion *q)
+{
+	double s = sqrt(0.5);
+
+	return (struct sim_Quaternion){
+		.x = s * (q->x - q->y), .y = s * (q->x + q->y), .z = s * (q->z - q->w), .w = s * (q->w + q->z)
+	};
+}
+
+struct sim_Vector3 apollo_to_map(const struct sim_Quaternion *q, const struct sim_Vector3 *v)
+{
+	struct sim_Quaternion back = { .x = -q->x, .y = -q->y, .z = -q->z, .w = q->w };
+
+	return map_to_body(&back, v);
+}
+
+double apollo_heading(const struct sim_Quaternion *q)
+{
+	return atan2(2 * (q->w * q->z + q->x * q->y), 1 - 2 * (q->y * q->y + q->z * q->z));
+}
+
+double apollo_compass(const struct sim_Quaternion *q)
+{
+	double deg = 90 - apollo_heading(q) * APOLLO_DEG_PER_RAD;
+
+	return deg < 0 ? deg + 360 : deg;
+}
+
+struct sim_Vector3 apollo_euler(const struct sim_Quaternion *flu)
+{
+	struct sim_Quaternion q = apollo_turn(flu);
+	double sine = 2 * (q.y * q.z + q.w * q.x);
+
+	return (struct sim_Vector3){
+		.x = atan2(2 * (q.w * q.y - q.x * q.z), 1 - 2 * (q.x * q.x + q.y * q.y)),
+		.y = asin(sine < -1  ? -1
+			  : sine > 1 ? 1
+				     : sine),
+		.z = atan2(2 * (q.w * q.z - q.x * q.y), 1 - 2 * (q.x * q.x + q.z * q.z)),
+	};
+}
+
+struct apollo_kind apollo_kind_of(const char *label)
+{
+	static const struct {
+		const char *label;
+		struct apollo_kind kind;
+	} kinds[] = { { "Pedestrian", { 3, 10 } },
+		      { "Bicycle", { 4, 7 } },
+		      { "Motorcycle", { 4, 8 } },
+		      { "Truck", { 5, 5 } },
+		      { "Bus", { 5, 6 } },
+		      { "Van", { 5, 4 } },
+		      { "", { 0, 0 } },
+		      { "Animal", { 0, 0 } },
+		      { "Hazard", { 0, 0 } },
+		      { "Unknown", { 0, 0 } } };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (strcasecmp(kinds[i].label, label) == 0)
+			return kinds[i].kind;
+	return (struct apollo_kind){ 5, 3 };
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Axes, angles and times as Apollo has them, over ROS as over Cyber RT. Its vehicle looks along y: right, forward, up; a quaternion
+ * turns from there to the map. Pure: any thread.
+ */
+#ifndef APOLLO_FRAMES_H
+#define APOLLO_FRAMES_H
+
+#include <stdint.h>
+
+#include "sim/msg/Quaternion.h"
+#include "sim/msg/Vector3.h"
+
+#define APOLLO_DEG_PER_RAD (180.0 / 3.14159265358979323846)
+
+/* ns as seconds, to the last bit that a double has */
+double apollo_seconds(int64_t ns);
+/* ns of the satellites' clock at a unix time: since 1980-01-06, leap seconds counted; before that without them. */
+int64_t apollo_gps_ns(int64_t unix_ns);
+
+/* Forward, left, up as right, forward, up. */
+struct sim_Vector3 apollo_rfu(const struct sim_Vector3 *v);
+struct sim_Quaternion apollo_turn(const struct sim_Quaternion *flu);
+/* A vector of the body's own axes in the map; q: from the body to the map. */
+struct sim_Vector3 apollo_to_map(const struct sim_Quaternion *q, const struct sim_Vector3 *v);
+/* [rad], 0 is east, anticlockwise */
+double apollo_heading(const struct sim_Quaternion *q);
+/* [deg] clockwise from north, 0 to 360 */
+double apollo_compass(const struct sim_Quaternion *q);
+/* Roll about y, pitch about x, yaw about z, 0 is north: in that order from the inside. */
+struct sim_Vector3 apollo_euler(const struct sim_Quaternion *flu);
+
+/* PerceptionObstacle.Type and SubType of a label, and back. */
+struct apollo_kind {
+	int32_t type, sub_type;
+};
+struct apollo_kind apollo_kind_of(const char *label);
+
+#endif
