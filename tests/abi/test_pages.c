@@ -245,7 +245,7 @@ TEST(the_bridge_abi_is_pinned)
 	AT(struct sim_bridge_option, deflt, 8);
 	AT(struct sim_bridge_option, help, 16);
 
-	SIZE(struct sim_bridge_host, 144);
+	SIZE(struct sim_bridge_host, 152);
 	AT(struct sim_bridge_host, abi, 0);
 	AT(struct sim_bridge_host, size, 4);
 	AT(struct sim_bridge_host, ctx, 8);
@@ -265,6 +265,7 @@ TEST(the_bridge_abi_is_pinned)
 	AT(struct sim_bridge_host, in_order, 120);
 	AT(struct sim_bridge_host, serve, 128);
 	AT(struct sim_bridge_host, answer, 136);
+	AT(struct sim_bridge_host, remark, 144);
 
 	SIZE(struct sim_bridge_ops, 144);
 	AT(struct sim_bridge_ops, abi, 0);

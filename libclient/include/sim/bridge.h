@@ -138,6 +138,11 @@ struct sim_bridge_host {
 		     void *user);
 	/* As sim_service_answer(). Thread: any. */
 	int (*answer)(void *ctx, struct sim_pending *p, int result, const char *why, const void *response, size_t size);
+	/*
+	 * What came to light of a channel that is open since carries(), for people: stands in brackets behind its type over there
+	 * ("accepted"). Copied; cut to 100 bytes. Thread: any, with no lock held that open() or close() takes.
+	 */
+	void (*remark)(void *ctx, uint32_t channel_id, const char *text);
 };
 
 #define SIM_BRIDGE_CLOCK_GONE INT64_C(-1)

@@ -601,6 +601,25 @@ TEST(it_says_what_it_carries)
 	stop(f);
 }
 
+/* Behind the type, until the channel is opened again; of a channel that there is not, nothing. */
+TEST(it_says_what_came_to_light_since)
+{
+	struct gate *g = gate_begin(true);
+	struct fixture *f = connected(g);
+
+	f->host->services.remark(f->host, 4, "accepted");
+	assert_int_equal(f->lane.said, 1);
+	f->host->services.remark(f->host, 3, "accepted");
+	assert_int_equal(f->lane.said, 2);
+	assert_string_equal(f->lane.said_type, "nothing (accepted)");
+	lose(g);
+	host_connection_step(f->host, 0);
+	host_connection_step(f->host, NS_PER_S);
+	host_connection_step(f->host, NS_PER_S);
+	assert_string_equal(f->lane.said_type, "nothing");
+	stop(f);
+}
+
 TEST(it_says_what_it_refuses)
 {
 	struct gate *g = gate_begin(true);

@@ -159,6 +159,7 @@ static void fill_services(struct host *h)
 		.in_order = service_in_order,
 		.serve = host_service_serve,
 		.answer = host_service_answer,
+		.remark = host_topic_remark,
 	};
 }
 

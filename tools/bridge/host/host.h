@@ -37,6 +37,7 @@ struct host_topic { /* one announced channel */
 	struct sim_bridge_topic *topic; /* NULL: the plug-in does not carry it */
 	char *name, *options;
 	char far_name[HOST_TEXT_MAX], far_type[HOST_TEXT_MAX]; /* what it is over there */
+	char remark[101];                                      /* of the plug-in, since */
 	char why[HOST_WHY_MAX];                                /* it is not carried */
 	int result;                                            /* of the last open() */
 	_Atomic bool slow; /* its last message took longer than an answer may wait; any lane's */
@@ -167,6 +168,7 @@ enum sim_bridge_status host_connection_status(const struct host *h); /* as simd 
 /* ---- topics.c ---- */
 /* Text of a CHANNEL packet, and the lane to answer it on (NULL: none). Logs what it refuses. */
 void host_topic_announce(struct host *h, struct sim_lane *lane, const char *json);
+void host_topic_remark(void *ctx, uint32_t channel_id, const char *text);
 void host_topic_named(void *ctx, const struct sim_bridge_channel *ch, const char *name, const char *type);
 struct host_topic *host_topic_find(struct host *h, uint32_t channel_id);
 /* Close all and open them again. No lane may be inside publish(). */

@@ -106,6 +106,7 @@ static void topic_open(struct host *h, struct host_topic *t)
 {
 	const char *type = t->ch.type->name, *foreign = plugin_foreign(h->plugin, type);
 
+	t->remark[0] = '\0';
 	host_topic_named(h, &t->ch, t->name, foreign);
 	opening(h, true);
 	t->result = -ENOTSUP;
@@ -124,11 +125,13 @@ static void topic_open(struct host *h, struct host_topic *t)
 static int report(const struct host *h, struct sim_lane *lane, const struct host_topic *t)
 {
 	bool refused = t->result < 0;
+	char type[HOST_TEXT_MAX + sizeof(t->remark) + 4];
 	int r = 0;
 
+	snprintf(type, sizeof(type), "%s%s%s%s", t->far_type, *t->remark ? " (" : "", t->remark, *t->remark ? ")" : "");
 	if (lane && json_is_true(json_object_get(h->config, "reports_channels")))
 		r = sim_lane_carries(lane, t->ch.id, refused ? t->result : 0, refused ? t->why : t->far_name,
-				     t->far_type);
+				     type);
 	if (r < 0)
 		log_debug("%s: not reported to simd: %s", t->name, sim_why());
 	return r;
@@ -191,6 +194,22 @@ static void report_all(struct host *h)
 		if (h->topics[i] && report(h, h->lane0, h->topics[i]) < 0)
 			break;
 	pthread_mutex_unlock(&h->lanes_lock);
+}
+
+void host_topic_remark(void *ctx, uint32_t channel_id, const char *text)
+{
+	struct host *h = ctx;
+	struct host_topic **t;
+
+	pthread_mutex_lock(&h->topics_lock);
+	t = place(h, channel_id);
+	if (t && *t) {
+		snprintf((*t)->remark, sizeof((*t)->remark), "%s", text);
+		pthread_mutex_lock(&h->lanes_lock);
+		(void)report(h, h->lane0, *t);
+		pthread_mutex_unlock(&h->lanes_lock);
+	}
+	pthread_mutex_unlock(&h->topics_lock);
 }
 
 void host_topics_replay(struct host *h)
