@@ -8,7 +8,7 @@
 #?  make fuzz         fuzz each harness for FUZZ_SECONDS (30)
 #?  SAN=address,undefined | thread   builds beside the plain build, in-memory data plane only
 #?  SAN=undefined     the same with iceoryx: what is undefined ends the process with SIGILL
-#?  DEMO_SECONDS=20 BRIDGES=logging,ros2  switches of make demo; lgsvl, rosbridge: with a peer, unless port 9090 has one
+#?  DEMO_SECONDS=20 BRIDGES=logging,ros2  switches of make demo; lgsvl, rosbridge, cyber: with a peer, unless port 9090 has one
 #?  WERROR=1          warnings are errors
 
 JOBS ?= $(shell nproc)
@@ -64,7 +64,7 @@ DEMO_SECONDS ?= 20
 BRIDGES      ?= logging,ros2
 demo:
 	@tools/dev/deps.sh demo
-	@$(MAKE) -s --no-print-directory $(par) all $(if $(findstring lgsvl,$(BRIDGES)),$(B)/test/lgsvl-peer) $(if $(findstring rosbridge,$(BRIDGES)),$(B)/test/rosbridge-peer)
+	@$(MAKE) -s --no-print-directory $(par) all $(if $(findstring lgsvl,$(BRIDGES)),$(B)/test/lgsvl-peer) $(if $(findstring rosbridge,$(BRIDGES)),$(B)/test/rosbridge-peer) $(if $(findstring cyber,$(BRIDGES)),$(B)/test/cyber-peer)
 	@B=$(B) DEMO_SECONDS='$(DEMO_SECONDS)' BRIDGES='$(BRIDGES)' tools/dev/demo.sh
 
 BENCH ?=

@@ -30,3 +30,9 @@ ROSBRIDGE_SERVER := $(addprefix $(B)/obj/tests/support/,rosbridge_server.o ws_se
 $(B)/test/rosbridge-peer: $(B)/obj/tests/support/rosbridge_peer.o $(ROSBRIDGE_SERVER)
 LINK_rosbridge-peer := -ljansson -lssl -lcrypto
 TEST_PROGRAMS += $(B)/test/rosbridge-peer
+
+# and a cyber_bridge, which reads what it gets by protobuf-c
+CYBER_SERVER := $(addprefix $(B)/obj/tests/support/,cyber_server.o cyber_types.o)
+$(B)/test/cyber-peer: $(B)/obj/tests/support/cyber_peer.o $(B)/obj/tests/support/cyber_print.o $(CYBER_SERVER) $(B)/lib/libapollo10.a
+LINK_cyber-peer := -lprotobuf-c
+TEST_PROGRAMS += $(B)/test/cyber-peer

@@ -69,11 +69,12 @@ leave()
 }
 trap leave INT TERM HUP
 
-# somebody for bridge_lgsvl or bridge_rosbridge to talk to; where port 9090 is taken, that is whoever has it
+# somebody for bridge_lgsvl, bridge_rosbridge or bridge_cyber to talk to; where port 9090 is taken, that is whoever has it
 peer_of=
 case ",$bridges," in
 *,lgsvl,*) peer_of=lgsvl ;;
 *,rosbridge,*) peer_of=rosbridge ;;
+*,cyber,*) peer_of=cyber ;;
 esac
 [ -z "$peer_of" ] || { "$B/test/$peer_of-peer" 9090 >"$out/$peer_of-peer.txt" 2>&1 & peer=$!; }
 

@@ -130,8 +130,7 @@ static int report(const struct host *h, struct sim_lane *lane, const struct host
 
 	snprintf(type, sizeof(type), "%s%s%s%s", t->far_type, *t->remark ? " (" : "", t->remark, *t->remark ? ")" : "");
 	if (lane && json_is_true(json_object_get(h->config, "reports_channels")))
-		r = sim_lane_carries(lane, t->ch.id, refused ? t->result : 0, refused ? t->why : t->far_name,
-				     type);
+		r = sim_lane_carries(lane, t->ch.id, refused ? t->result : 0, refused ? t->why : t->far_name, type);
 	if (r < 0)
 		log_debug("%s: not reported to simd: %s", t->name, sim_why());
 	return r;

@@ -379,9 +379,15 @@ static bool to_stop(const struct tcp_link *l, struct watch *w, const struct tcp_
 	return !t->more || now - (w->blocked ? w->since_mono_ms : now) > CLOSE_DUR_MS;
 }
 
-static void await(struct tcp_link *l, struct pollfd p[2], const struct tcp_turn *t)
+/* -1 is for ever. */
+static int64_t sooner(int64_t a_dur_ns, int64_t b_dur_ns)
 {
-	int64_t dur_ns = t->blocked ? l->stall_ms * INT64_C(1000000) : t->wait_dur_ns;
+	return a_dur_ns < 0 || (b_dur_ns >= 0 && b_dur_ns < a_dur_ns) ? b_dur_ns : a_dur_ns;
+}
+
+static void await(struct tcp_link *l, struct pollfd p[2], const struct tcp_turn *t, int64_t look_dur_ns)
+{
+	int64_t dur_ns = sooner(t->blocked ? l->stall_ms * INT64_C(1000000) : t->wait_dur_ns, look_dur_ns);
 	struct timespec ts = { dur_ns / 1000000000, dur_ns % 1000000000 };
 	uint64_t n;
 
@@ -411,7 +417,7 @@ static void serve(struct tcp_link *l, int fd, struct input *in)
 	struct tcp_turn t;
 
 	while (send_turn(l, &t) && !has_reason(l) && !to_stop(l, &w, &t)) {
-		await(l, p, &t);
+		await(l, p, &t, l->ops->look ? l->ops->look(l->arg) : -1);
 		if ((p[0].revents & ~POLLOUT) && read_some(l, fd, in) < 0)
 			return;
 		if (stalled(l, &w, &t, p[0].revents & POLLOUT))
@@ -478,6 +484,7 @@ static void *link_main(void *arg)
 	forget_said(l);
 	if (!atomic_load(&l->stop))
 		report(l, SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED, why);
+	atomic_store(&l->alive, false);
 	return NULL;
 }
 
@@ -489,11 +496,19 @@ int tcp_link_open(struct tcp_link *l)
 	atomic_store(&l->stop, false);
 	l->why[0] = '\0'; /* nobody else is there yet */
 	report(l, SIM_BRIDGE_CONNECTING, "");
+	atomic_store(&l->alive, true);
 	r = -pthread_create(&l->thread, NULL, link_main, l);
 	l->running = r == 0;
+	if (r < 0)
+		atomic_store(&l->alive, false);
 	if (l->running)
 		pthread_setname_np(l->thread, l->ops->thread);
 	return r;
+}
+
+bool tcp_link_alive(const struct tcp_link *l)
+{
+	return atomic_load(&l->alive);
 }
 
 void tcp_link_close(struct tcp_link *l)

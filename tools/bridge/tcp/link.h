@@ -42,6 +42,8 @@ struct tcp_link_ops {
 	 * held. NULL: all is sent by tcp_link_send().
 	 */
 	int (*turn)(void *arg, struct tcp_turn *ret);
+	/* Between turns, no lock held: when to look again at the latest, ns; -1: whenever. NULL: there is nothing to look at. */
+	int64_t (*look)(void *arg);
 	/* The connection has ended: forget what waits. Before that is reported. NULL: nothing to do. */
 	void (*ended)(void *arg);
 };
@@ -56,8 +58,8 @@ struct tcp_link {
 	pthread_t thread;
 	bool running; /* there is a thread to be joined */
 	_Atomic int status;
-	_Atomic bool stop;
-	int wake; /* eventfd: stop, or something waits to be sent */
+	_Atomic bool stop, alive; /* alive: the thread runs */
+	int wake;                 /* eventfd: stop, or something waits to be sent */
 
 	pthread_mutex_t wire; /* who writes; guards fd, and orders what is sent */
 	int fd;               /* -1: none */
@@ -78,6 +80,7 @@ void tcp_link_finish(struct tcp_link *l); /* closes and joins */
 int tcp_link_open(struct tcp_link *l);
 void tcp_link_close(struct tcp_link *l);
 void tcp_link_join(struct tcp_link *l);
+bool tcp_link_alive(const struct tcp_link *l); /* false: join() does not wait */
 /* Something waits for `turn`. Thread: any. */
 void tcp_link_wake(struct tcp_link *l);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "topics.h"
+#include "option.h"
 
 const char *bridge_option(const struct sim_bridge_host *h, const char *name)
 {

@@ -18,6 +18,7 @@
 
 #include "conversion.h"
 #include "enc_wire.h"
+#include "option.h"
 #include "ros/ros_generic.h"
 #include "static_frames.h"
 #include "topic_options.h"
@@ -109,12 +110,6 @@ void topics_finish(struct topics *s); /* when no topic is left */
 /* For reg(): all mappings, both ways, and "*": what else there is crosses field by field. 0 or the registry's error. */
 int topics_register(struct sim_bridge_registry *r);
 
-/* To the host's log, of whatever has a `host`. */
-#define log_at(s, level, ...) (s)->host->log((s)->host->ctx, level, __VA_ARGS__)
-#define log_error(s, ...)     log_at(s, 0, __VA_ARGS__)
-#define log_warn(s, ...)      log_at(s, 1, __VA_ARGS__)
-#define log_info(s, ...)      log_at(s, 2, __VA_ARGS__)
-
 /* ---- out: topic_out.c, channel.c ---- */
 
 /*
@@ -164,9 +159,6 @@ void topic_in_drop(struct topic_in *t, int r);
 /* The same from a decoder of any format, of the message that is open there. */
 void topic_in_take_from(struct topic_in *t, struct sim_dec *d);
 
-/* Why what came in is dropped, in words. Static, or until the thread's next call. */
-const char *topics_reason(int r);
-
 /* ---- services of the far side: call.c ---- */
 
 /* Read the option "call". 0 or the first error, logged. */
@@ -174,25 +166,5 @@ int topics_read_call(struct topics *s);
 
 /* What a service of ours is called in ROS: "std_srvs/SetBool". */
 void topics_service_name(const struct topics *s, const struct sim_service_type *t, char ret[ROS_GENERIC_NAME_MAX]);
-
-/* ---- options of the bridge: option.c ---- */
-
-#define TOPICS_OPTION_COMPAT \
-	{ \
-		"compat", "none", \
-			"svl2021.3: messages with the mistakes that SVL Simulator's have, for who depends on them" \
-	}
-
-/*
- * "" where the host knows none; as one of `words`, which NULL ends: its number; as a whole number in a range. -EINVAL and an
- * error in the log: it is not `expected`, or not a number of `unit` in that range.
- */
-const char *bridge_option(const struct sim_bridge_host *h, const char *name);
-int bridge_option_word(const struct sim_bridge_host *h, const char *name, const char *const words[],
-		       const char *expected);
-/* "compat", of TOPICS_OPTION_COMPAT: 1 for svl2021.3, 0 for none, -EINVAL. */
-int bridge_option_compat(const struct sim_bridge_host *h);
-int bridge_option_number(const struct sim_bridge_host *h, const char *name, long min, long max, const char *unit,
-			 long *ret);
 
 #endif

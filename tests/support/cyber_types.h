@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The descriptor pool of cyber_server.h: which types are known from FileDescriptorProto blobs. As protobuf has it: a file whose
+ * dependencies are missing, or whose symbols another file has, is refused; the same once more is harmless. Thread: one's.
+ */
+#ifndef CYBER_TYPES_H
+#define CYBER_TYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct cyber_types;
+
+struct cyber_types *cyber_types_create(void);
+void cyber_types_destroy(struct cyber_types *t);
+
+/* 0, or a negative number and a sentence. */
+int cyber_types_add(struct cyber_types *t, const uint8_t *blob, size_t n, char *why, size_t why_size);
+bool cyber_types_has(const struct cyber_types *t, const char *name); /* "apollo.drivers.Image" */
+bool cyber_types_has_file(const struct cyber_types *t, const char *name);
+
+#endif

@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The whole line to Apollo's cyber_bridge, played by cyber_server.h: descriptors, writers and messages arrive, commands come back, and a
+ * peer that goes, stalls, lies, refuses or is none of its kind is named and harms nobody else.
+ */
+#include "cyber_server.h"
+#include "peer.h"
+#include "stack.h"
+
+#include <math.h>
+
+#include <sim/msg/Clock.h>
+#include <sim/msg/CompressedImage.h>
+#include <sim/msg/Image.h>
+#include <sim/msg/VehicleControl.h>
+
+TEST_PROCESSES()
+
+#define IMAGE   "apollo.drivers.Image"
+#define JPEG    "apollo.drivers.CompressedImage"
+#define CONTROL "apollo.control.ControlCommand"
+#define LARGE   (1u << 20)
+
+static char conf[4096];
+static struct cyber_server *server;
+static struct sim_client *client;
+static pid_t simd;
+
+static uint8_t small[512] __attribute__((aligned(64))); /* a message of a few bytes */
+static size_t small_size;
+
+static void make_small(void)
+{
+	struct sim_builder b;
+
+	(void)sim_CompressedImage_init(small, sizeof(small), &b);
+	assert_int_equal(sim_CompressedImage_format_set(&b, "jpeg"), 0);
+	memcpy(sim_CompressedImage_data_alloc(&b, 4), "\xff\xd8\xff\xd9", 4);
+	small_size = sim_builder_size(&b);
+}
+
+static void connect_simd(unsigned port, const char *options)
+{
+	snprintf(conf, sizeof(conf),
+		 "\"TimeSource\":\"system\","
+		 "\"pools\":[{\"size\":\"1KiB\",\"count\":1500},{\"size\":\"2MiB\",\"count\":40}],"
+		 "\"rigs\":[{\"name\":\"car\",\"inbound\":[\"control\"],\"bridges\":[{\"name\":\"far\",\"plugin\":\"cyber\","
+		 "\"connection\":\"127.0.0.1:%u\",\"channels\":[\"*\",\"/clock\"],\"options\":{%s}}]}]",
+		 port, options);
+	simd = stack_start(conf);
+	client = NULL;
+}
+
+static void start_with(const struct cyber_server_how *how, const char *options)
+{
+	struct sim_client_options o = { .size = sizeof(o), .name = "sensor", .socket = STACK_SOCKET };
+
+	make_small();
+	server = cyber_server_create(0, how);
+	assert_non_null(server);
+	connect_simd(cyber_server_port(server), options);
+	UNTIL(10000, !strcmp(stack_bridge_text("far", "status"), "connected"));
+	assert_int_equal(sim_connect(&o, &client), 0);
+}
+
+static void start(const char *options)
+{
+	start_with(NULL, options);
+}
+
+static void stop(void)
+{
+	sim_disconnect(client);
+	client = NULL;
+	stack_stop(simd);
+	assert_string_equal(cyber_server_fault(server), "");
+	cyber_server_destroy(server);
+	server = NULL;
+}
+
+static int sweep(void **state)
+{
+	sim_disconnect(client);
+	client = NULL;
+	if (server)
+		cyber_server_destroy(server);
+	server = NULL;
+	return stack_sweep(state);
+}
+
+static struct sim_publisher *advertise(const char *channel, const struct sim_type *type, size_t max)
+{
+	struct sim_publisher_options o = { .size = sizeof(o), .max_body = max, .frame_id = "camera" };
+	struct sim_publisher *p;
+
+	assert_int_equal(sim_advertise(client, channel, type, &o, &p), 0);
+	return p;
+}
+
+static int send_one(struct sim_publisher *p, const void *body, size_t size)
+{
+	enum sim_reason reason;
+	struct sim_slot *slot;
+
+	assert_int_equal(sim_loan(p, size, &slot), 0);
+	memcpy(sim_slot_body_mut(slot), body, size);
+	return sim_publish_sync(p, slot, NULL, &reason);
+}
+
+/* An image of so many bytes; its size. */
+static size_t an_image(uint8_t *body, size_t room, uint32_t bytes)
+{
+	struct sim_builder b;
+	struct sim_Image *m = sim_Image_init(body, room, &b);
+	uint8_t *data;
+
+	m->width = m->step = 1024;
+	m->height = bytes / 1024;
+	assert_int_equal(sim_Image_encoding_set(&b, "mono8"), 0);
+	data = sim_Image_data_alloc(&b, bytes);
+	assert_non_null(data);
+	for (uint32_t i = 0; i < bytes; i++)
+		data[i] = (uint8_t)(i * 7 + (i >> 8));
+	return sim_builder_size(&b);
+}
+
+static uint8_t body[LARGE + 4096] __attribute__((aligned(64)));
+
+/* ---- out ---- */
+
+/* The varint behind a tag; 0: it is not there. */
+static uint64_t clock_of(const uint8_t *data, size_t n)
+{
+	uint64_t v = 0;
+
+	assert_true(n >= 2 && data[0] == 0x08);
+	for (size_t i = 1, shift = 0; i < n; i++, shift += 7)
+		v |= (uint64_t)(data[i] & 0x7f) << shift;
+	return v;
+}
+
+static uint64_t last_clock(void)
+{
+	uint8_t data[16];
+	size_t n = cyber_server_last(server, "/clock", data, sizeof(data));
+
+	assert_true(n <= sizeof(data));
+	return clock_of(data, n);
+}
+
+TEST_WITH(messages_arrive_whole, NULL, sweep)
+{
+	static uint8_t data[LARGE + 4096];
+	size_t size = an_image(body, sizeof(body), LARGE), n;
+	const struct sim_Image *m = (const struct sim_Image *)body;
+	struct sim_publisher *p, *q;
+	const uint8_t *pixels;
+	uint32_t n_pixels;
+	uint64_t first;
+
+	start("");
+	p = advertise("image", &sim_Image_type, sizeof(body));
+	q = advertise("jpeg", &sim_CompressedImage_type, sizeof(small));
+	UNTIL(10000, cyber_server_writer(server, "/image", IMAGE) && cyber_server_writer(server, "/jpeg", JPEG));
+	assert_int_equal(send_one(p, body, size), 0);
+	UNTIL(10000, cyber_server_count(server, "/image") == 1);
+	n = cyber_server_last(server, "/image", data, sizeof(data));
+	pixels = sim_Image_data_in(body, size, m, &n_pixels);
+	assert_true(n > LARGE && n < sizeof(data));
+	assert_memory_equal(data + n - LARGE, pixels, LARGE); /* the last field */
+	for (unsigned i = 1; i <= 20; i++)
+		assert_int_equal(send_one(q, small, small_size), 0);
+	UNTIL(10000, cyber_server_count(server, "/jpeg") == 20);
+	UNTIL(10000, cyber_server_count(server, "/clock") > 3);
+	first = last_clock();
+	UNTIL(10000, last_clock() > first);
+	stop();
+}
+
+/* Many large ones at once: what waits gives its place to what is newer, and the last one arrives although simd ends behind it. */
+TEST_WITH(the_newest_arrives_before_the_end, NULL, sweep)
+{
+	size_t size = an_image(body, sizeof(body), LARGE);
+	struct sim_publisher *p;
+	struct sim_slot *slot;
+
+	start("");
+	p = advertise("image", &sim_Image_type, sizeof(body));
+	UNTIL(10000, cyber_server_writer(server, "/image", IMAGE));
+	for (int i = 0; i < 30; i++) {
+		assert_int_equal(sim_loan(p, size, &slot), 0);
+		memcpy(sim_slot_body_mut(slot), body, size);
+		assert_int_equal(sim_try_queue(p, slot, NULL, NULL, NULL), 0);
+	}
+	assert_int_equal(sim_flush(client, 30 * NS_PER_S), 0);
+	sim_disconnect(client);
+	client = NULL;
+	assert_int_equal(stack_bridge("far", "sent") + stack_bridge("far", "failed"), 30);
+	stack_stop(simd);
+	assert_true(cyber_server_count(server, "/image") >= 1);
+	assert_string_equal(cyber_server_fault(server), "");
+	cyber_server_destroy(server);
+	server = NULL;
+}
+
+/* ---- what the peer does not say ---- */
+
+/* Whether `simctl bridge info` says that of a channel, while messages are sent on it. */
+static bool info_says(struct sim_publisher *p, const void *message, size_t size, const char *text)
+{
+	(void)send_one(p, message, size);
+	return strstr(stack_ctl("bridge", "info", "far", NULL)->out, text) != NULL;
+}
+
+TEST_WITH(the_peer_has_accepted_a_channel, NULL, sweep)
+{
+	size_t size = an_image(body, sizeof(body), LARGE);
+	struct sim_publisher *p, *q;
+	uint64_t n, echoed;
+
+	start("");
+	p = advertise("jpeg", &sim_CompressedImage_type, sizeof(small));
+	q = advertise("image", &sim_Image_type, sizeof(body));
+	UNTIL(20000, info_says(p, small, small_size, JPEG " (accepted)"));
+	UNTIL(20000, info_says(q, body, size, IMAGE " (accepted)"));
+	UNTIL(20000, cyber_server_clients(server) == 1); /* nobody listens any more */
+	n = cyber_server_count(server, "/image");
+	echoed = cyber_server_echoed(server);
+	assert_int_equal(send_one(q, body, size), 0);
+	UNTIL(10000, cyber_server_count(server, "/image") > n);
+	assert_int_equal(cyber_server_echoed(server), echoed);
+	stop();
+}
+
+TEST_WITH(the_peer_has_no_writer, NULL, sweep)
+{
+	struct sim_publisher *p;
+
+	start_with(&(struct cyber_server_how){ .no_types = true }, "");
+	p = advertise("jpeg", &sim_CompressedImage_type, sizeof(small));
+	UNTIL(20000, info_says(p, small, small_size, "(not accepted: /jpeg)"));
+	assert_true(stack_said("/jpeg: cyber_bridge does not know " JPEG));
+	assert_true(cyber_server_writer(server, "/clock", "apollo.cyber.proto.Clock")); /* which it knows by itself */
+	assert_true(cyber_server_refused(server, "/jpeg") > 0);
+	cyber_server_forgive(server);
+	stop();
+}
+
+TEST_WITH(no_probe, NULL, sweep)
+{
+	struct sim_publisher *p;
+
+	start("\"probe\":\"false\"");
+	p = advertise("jpeg", &sim_CompressedImage_type, sizeof(small));
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(send_one(p, small, small_size), 0);
+	UNTIL(10000, cyber_server_count(server, "/jpeg") == 10);
+	assert_int_equal(cyber_server_connections(server), 1);
+	stop();
+}
+
+/* ---- what comes in ---- */
+
+static size_t a_command(uint8_t *to, double throttle)
+{
+	to[0] = 0x19; /* 3, a double */
+	memcpy(to + 1, &throttle, 8);
+	return 9;
+}
+
+static void subscribe(struct sim_subscriber **ret)
+{
+	struct sim_subscriber_options o = { .size = sizeof(o), .depth = 64 };
+
+	assert_int_equal(sim_subscribe(client, "control", &sim_VehicleControl_type, &o, ret), 0);
+}
+
+static double next_throttle(struct sim_subscriber *s)
+{
+	const struct sim_message *m;
+	double throttle;
+
+	assert_int_equal(sim_wait(s, 20 * NS_PER_S), 1);
+	assert_int_equal(sim_take(s, &m), 0);
+	throttle = ((const struct sim_VehicleControl *)m->body)->acceleration;
+	sim_release(s, m);
+	return throttle;
+}
+
+#define COMMANDS "\"subscribe\":{\"/apollo/control\":{\"type\":\"" CONTROL "\",\"channel\":\"control\"}}"
+
+static void command(double throttle)
+{
+	uint8_t m[16];
+
+	assert_true(cyber_server_publish(server, "/apollo/control", m, (uint32_t)a_command(m, throttle)));
+}
+
+TEST_WITH(commands_come_in, NULL, sweep)
+{
+	struct sim_subscriber *s;
+	static uint8_t big[200000];
+
+	start(COMMANDS);
+	subscribe(&s);
+	UNTIL(10000, cyber_server_reader(server, "/apollo/control"));
+	cyber_server_publish(server, "/apollo/control", big, sizeof(big));
+	cyber_server_publish(server, "/apollo/control", "\x19\0\0\0", 4); /* cut short */
+	cyber_server_publish(server, "/apollo/control", "\x1f", 1);       /* no wire type */
+	command(NAN);
+	command(50);
+	assert_float_equal(next_throttle(s), 0.5, 1e-6);
+	UNTIL(10000, stack_said("a message is dropped: it is too large"));
+	sim_subscriber_destroy(s);
+	stop();
+}
+
+/* ---- peers that go ---- */
+
+static void again(struct sim_publisher *p, unsigned connections)
+{
+	uint64_t n;
+
+	UNTIL(20000, cyber_server_connections(server) > connections);
+	UNTIL(20000, cyber_server_writer(server, "/jpeg", JPEG));
+	UNTIL(20000, !strcmp(stack_bridge_text("far", "status"), "connected"));
+	n = cyber_server_count(server, "/jpeg");
+	UNTIL(20000, send_one(p, small, small_size) == 0);
+	UNTIL(10000, cyber_server_count(server, "/jpeg") > n);
+}
+
+TEST_WITH(a_peer_that_goes_is_dialled_again, NULL, sweep)
+{
+	struct sim_subscriber *s;
+	struct sim_publisher *p;
+	unsigned port, n;
+
+	start(COMMANDS);
+	p = advertise("jpeg", &sim_CompressedImage_type, sizeof(small));
+	subscribe(&s);
+	again(p, 0);
+	n = cyber_server_connections(server);
+	cyber_server_drop(server);
+	again(p, n);
+	UNTIL(10000, cyber_server_reader(server, "/apollo/control"));
+	command(25);
+	assert_float_equal(next_throttle(s), 0.25, 1e-6);
+	assert_string_equal(cyber_server_fault(server), "");
+	port = cyber_server_port(server);
+	cyber_server_destroy(server);
+	server = NULL;
+	UNTIL(10000, stack_said("is cyber_bridge running?"));
+	server = cyber_server_create(port, NULL); /* which has heard of no type */
+	assert_non_null(server);
+	again(p, 0);
+	assert_int_equal(stack_bridge("far", "restarts"), 0);
+	sim_subscriber_destroy(s);
+	stop();
+}
+
+TEST_WITH(a_peer_that_is_none_is_named, NULL, sweep)
+{
+	static const char *const with[][2] = {
+		{ "HTTP/1.1 400 Bad Request\r\n\r\n",
+		  "a web server answers there, as of a rosbridge server: no cyber_bridge" },
+		{ "\x03\x02", "or sends what lgsvl_bridge does: no cyber_bridge" },
+		{ "\x63", "it sends op 99, which cyber_bridge does not" },
+		{ "\x04\xff\xff\xff\x7f", "the name of a topic of 2147483647 bytes" },
+	};
+	unsigned n = 0;
+
+	start("");
+	for (size_t i = 0; i < sizeof(with) / sizeof(with[0]); i++) {
+		UNTIL(20000, cyber_server_connections(server) > n && cyber_server_clients(server));
+		n = cyber_server_connections(server);
+		cyber_server_send(server, with[i][0], strlen(with[i][0]));
+		UNTIL(20000, stack_said(with[i][1]));
+	}
+	stop();
+}
+
+/* Wherever it hangs up, within the first frames too, it is dialled again, and nothing breaks. */
+TEST_WITH(a_peer_that_hangs_up_anywhere, NULL, sweep)
+{
+	static const size_t after[] = { 1, 7, 30 };
+	struct cyber_server_how how = { .close_after = 1 };
+	struct sim_publisher *p;
+	unsigned n;
+
+	start_with(NULL, "");
+	p = advertise("jpeg", &sim_CompressedImage_type, sizeof(small));
+	again(p, 0);
+	for (size_t i = 0; i < sizeof(after) / sizeof(after[0]); i++) {
+		how.close_after = after[i];
+		n = cyber_server_connections(server);
+		cyber_server_set(server, &how);
+		cyber_server_drop(server);
+		UNTIL(20000, cyber_server_connections(server) > n);
+	}
+	cyber_server_set(server, &(struct cyber_server_how){ 0 });
+	cyber_server_drop(server);
+	UNTIL(20000, cyber_server_clients(server));
+	again(p, 0);
+	stop();
+}
+
+/* Who reads nothing loses what is old, and then its connection; meanwhile nobody who publishes waits. */
+TEST_WITH(a_peer_that_stalls, NULL, sweep)
+{
+	size_t size = an_image(body, sizeof(body), LARGE);
+	struct sim_publisher *p, *q;
+	struct sim_slot *slot;
+	unsigned n;
+
+	start("\"stall_ms\":3000");
+	p = advertise("image", &sim_Image_type, sizeof(body));
+	q = advertise("jpeg", &sim_CompressedImage_type, sizeof(small));
+	again(q, 0);
+	UNTIL(10000, cyber_server_writer(server, "/image", IMAGE));
+	n = cyber_server_connections(server);
+	cyber_server_hold(server, true);
+	for (int i = 0; i < 30; i++) { /* more than all buffers between hold */
+		UNTIL(10000, sim_loan(p, size, &slot) == 0);
+		memcpy(sim_slot_body_mut(slot), body, size);
+		assert_int_equal(sim_try_queue(p, slot, NULL, NULL, NULL), 0);
+		(void)send_one(q, small, small_size); /* is answered at once: it is the queue's own */
+	}
+	UNTIL(10000, stack_said("it has taken nothing for 3000 ms"));
+	cyber_server_drop(server);
+	cyber_server_hold(server, false);
+	again(q, n);
+	assert_true(stack_bridge("far", "failed") > 0);
+	stop();
+}
+
+/* ---- the rig ---- */
+
+TEST_WITH(what_is_wrong_in_the_rig_is_said, NULL, sweep)
+{
+	static const struct {
+		const char *connection, *options, *why;
+	} bad[] = {
+		{ "host:", "", "is not \"host:port\"" },
+		{ "127.0.0.1:65536", "", "is not \"host:port\"" },
+		{ "", "\"apollo\":\"9\"", "options.apollo: \"9\" is not 10 (Apollo 8 to 10) or 5 (5 to 7)" },
+		{ "", "\"pace_ms\":1001", "options.pace_ms: \"1001\" is not a number of ms from 0 to 1000" },
+		{ "", "\"when_full\":\"never\"", "is not one of drop, wait" },
+		{ "", "\"subscribe\":{\"/a\":{\"type\":\"apollo.no.Such\",\"channel\":\"control\"}}",
+		  "nothing of ours is made of \"apollo.no.Such\"" },
+		{ "", "\"subscribe\":{\"/a\":{\"type\":\"" CONTROL "\"}}", "\"channel\" is missing" },
+	};
+	char path[] = "/tmp/bad.json";
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		const char *argv[] = { "simd", "--check-config", "--rig", path, NULL };
+		const struct ctl_result *r;
+		FILE *f = fopen(path, "w");
+
+		assert_non_null(f);
+		fprintf(f,
+			"{\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"far\",\"plugin\":\"cyber\",\"connection\":\"%s\",\"options\":{%s}}]}]}",
+			bad[i].connection, bad[i].options);
+		fclose(f);
+		r = stack_run(argv);
+		assert_int_not_equal(r->code, 0);
+		if (!strstr(r->err, bad[i].why) && !strstr(r->out, bad[i].why))
+			fail_msg("%s %s: %s%s", bad[i].connection, bad[i].options, r->out, r->err);
+	}
+}

@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
+INC_tests/unit/cyber := -I. -Itests -Itools/bridge/cyber -Itools/bridge/convert -Ilibclient/include -I$(B)/gen
+TESTS += $(B)/test/cyber-queue
+$(B)/test/cyber-queue: $(B)/obj/tests/unit/cyber/test_queue.o $(B)/obj/tools/bridge/cyber/queue.o $(B)/obj/tools/bridge/convert/iov_buf.o

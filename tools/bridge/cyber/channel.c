@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A channel of ours and the channels of Apollo's that the rig makes of it; their types' descriptors, said before their writers. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "cyber.h"
+
+struct wish { /* of the rig for one; borrows from its JSON; NULL, -1: not given */
+	const char *topic, *type, *frame;
+	json_int_t pace_ms, utm_zone;
+	double undulation, origin[3];
+	bool has_origin;
+};
+
+/* ---- options ---- */
+
+bool cyber_name_ok(const char *name, char *why, size_t why_size)
+{
+	size_t n = strlen(name);
+
+	if (n && n <= CYBER_NAME_MAX)
+		return true;
+	snprintf(why, why_size, "\"%.60s\" is not the name of a channel: it has 1 to %u bytes", name, CYBER_NAME_MAX);
+	return false;
+}
+
+static int read_text(const char *key, json_t *v, const char **ret, char *why, size_t size)
+{
+	*ret = json_string_value(v);
+	if (*ret && **ret)
+		return 0;
+	snprintf(why, size, "\"%s\" must be a text that is not empty", key);
+	return -EINVAL;
+}
+
+static int read_number(const char *key, json_t *v, json_int_t min, json_int_t max, json_int_t *ret, char *why,
+		       size_t size)
+{
+	*ret = json_integer_value(v);
+	if (json_is_integer(v) && *ret >= min && *ret <= max)
+		return 0;
+	snprintf(why, size, "\"%s\" must be a whole number from %lld to %lld", key, (long long)min, (long long)max);
+	return -EINVAL;
+}
+
+static int read_origin(json_t *v, struct wish *w, char *why, size_t size)
+{
+	w->has_origin = true;
+	return cyber_read_origin(v, w->origin, why, size);
+}
+
+static int read_key(const char *key, json_t *v, struct wish *w, char *why, size_t size)
+{
+	static const char *const names[] = { "topic", "type", "frame" };
+	const char **const to[] = { &w->topic, &w->type, &w->frame };
+
+	for (unsigned i = 0; i < 3; i++)
+		if (strcmp(key, names[i]) == 0)
+			return read_text(key, v, to[i], why, size);
+	if (strcmp(key, "pace_ms") == 0)
+		return read_number(key, v, 0, 1000, &w->pace_ms, why, size);
+	if (strcmp(key, "utm_zone") == 0)
+		return read_number(key, v, -60, 60, &w->utm_zone, why, size);
+	if (strcmp(key, "undulation") == 0)
+		return cyber_read_undulation(v, &w->undulation, why, size);
+	if (strcmp(key, "origin") == 0)
+		return read_origin(v, w, why, size);
+	snprintf(why, size, "there is no key \"%.40s\": topic, type, frame, origin, utm_zone, undulation, pace_ms",
+		 key);
+	return -EINVAL;
+}
+
+static int read_wish(const struct sim_bridge *b, json_t *j, struct wish *w, char *why, size_t size)
+{
+	const char *key;
+	json_t *v;
+	int r = json_is_object(j) ? 0 : -EINVAL;
+
+	*w = (struct wish){
+		.pace_ms = -1, .utm_zone = b->utm_zone, .undulation = b->undulation, .has_origin = b->has_origin
+	};
+	memcpy(w->origin, b->origin, sizeof(w->origin));
+	if (r < 0)
+		snprintf(why, size, "must be an object");
+	json_object_foreach(j, key, v)
+		r = r < 0 ? r : read_key(key, v, w, why, size);
+	return r;
+}
+
+/* ---- topics ---- */
+
+/* Its files, each once a connection, and the writer, in one piece. */
+static int say(struct sim_bridge *b, const struct cyber_topic *t)
+{
+	struct iovec file[APOLLO_FILES_MAX], frame[APOLLO_FILES_MAX + 1];
+	size_t n = apollo_type_files(t->type, file), made = 0;
+	uint8_t add[2 * FRAME_HEAD_MAX];
+	int r = -ENOMEM;
+
+	for (; made < n; made++) {
+		uint32_t one = 1, len = (uint32_t)file[made].iov_len;
+		uint8_t *to = malloc(9 + (size_t)len);
+
+		if (!to)
+			goto out;
+		to[0] = 1; /* RegisterDesc */
+		memcpy(to + 1, &one, 4);
+		memcpy(to + 5, &len, 4);
+		memcpy(to + 9, file[made].iov_base, len);
+		frame[made] = (struct iovec){ to, 9 + (size_t)len };
+	}
+	frame[n] = (struct iovec){ add, frame_add(frame_cyber.writer, t->name, apollo_type_name(t->type), add,
+						  sizeof(add)) };
+	r = frame[n].iov_len ? tcp_link_say(&b->link, frame, (unsigned)n + 1) : -ENAMETOOLONG;
+out:
+	while (made)
+		free(frame[--made].iov_base);
+	return r;
+}
+
+static void topic_close(struct sim_bridge *b, struct cyber_topic *t)
+{
+	if (!t)
+		return;
+	cyber_probe_remove(b, t);
+	queue_channel_destroy(&b->queue, t->queue);
+	free(t->name);
+	free(t->frame);
+	free(t);
+}
+
+static char *copy(const char *text)
+{
+	return text ? strdup(text) : NULL;
+}
+
+static int topic_create(struct sim_bridge *b, uint32_t channel, const char *name, const struct wish *w,
+			const struct apollo_type *type, struct cyber_topic **ret)
+{
+	struct cyber_topic *t = calloc(1, sizeof(*t));
+	int64_t pace_ms = w->pace_ms < 0 ? b->pace_ms : w->pace_ms;
+	int r;
+
+	if (!t)
+		return -ENOMEM;
+	t->bridge = b;
+	t->channel = channel;
+	t->type = type;
+	t->name = copy(name);
+	t->frame = copy(w->frame);
+	memcpy(t->origin, w->origin, sizeof(t->origin));
+	t->options = (struct apollo_options){ .frame = t->frame,
+					      .vehicle = b->vehicle,
+					      .utm_zone = (int)w->utm_zone,
+					      .origin = w->has_origin ? t->origin : NULL,
+					      .undulation = w->undulation };
+	r = queue_channel_create(name, pace_ms * INT64_C(1000000), &t->queue);
+	if (!t->name || !t->frame != !w->frame)
+		r = -ENOMEM;
+	if (r == 0)
+		r = say(b, t);
+	if (r < 0)
+		topic_close(b, t);
+	else
+		cyber_probe_add(b, *ret = t);
+	return r;
+}
+
+static int open_one(struct sim_bridge *b, const struct sim_bridge_channel *ch, json_t *j, struct cyber_topic **ret,
+		    char *why, size_t size)
+{
+	const struct apollo_type *type;
+	const char *name;
+	struct wish w;
+	int r = read_wish(b, j, &w, why, size);
+
+	if (r < 0)
+		return r;
+	type = apollo_type_for(b->release, ch->type->name, w.type);
+	if (!type) {
+		snprintf(why, size, "%s has no mapping to %s of Apollo %s", ch->type->name,
+			 w.type ? w.type : "a message", b->release == APOLLO_5 ? "5" : "10");
+		return -ENOTSUP;
+	}
+	name = w.topic ? w.topic : apollo_type_channel(type);
+	if (!name)
+		name = ch->name;
+	if (!cyber_name_ok(name, why, size))
+		return -EINVAL;
+	return topic_create(b, ch->id, name, &w, type, ret);
+}
+
+/* ---- channels ---- */
+
+static void name_it(struct sim_bridge *b, const struct sim_bridge_channel *ch, const struct sim_bridge_topic *t)
+{
+	char names[256] = "", types[256] = "";
+	size_t n = 0, k = 0;
+
+	for (unsigned i = 0; i < t->n && n < sizeof(names) && k < sizeof(types); i++) {
+		const char *type = apollo_type_name(t->topic[i]->type), *between = i ? ", " : "";
+
+		n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", between, t->topic[i]->name);
+		k += (size_t)snprintf(types + k, sizeof(types) - k, "%s%s", between, type);
+		log_info(b, "%s: %s goes out as %s on %s", ch->name, ch->type->name, type, t->topic[i]->name);
+	}
+	if (SIM_BRIDGE_HOST_HAS(b->host, carries))
+		b->host->carries(b->host->ctx, ch, names, types);
+}
+
+/* i: of a list; -1: of none. */
+static int add(struct sim_bridge *b, const struct sim_bridge_channel *ch, json_t *j, int i, struct sim_bridge_topic *t)
+{
+	char why[256] = "", key[32] = "";
+	int r = open_one(b, ch, j, &t->topic[t->n], why, sizeof(why));
+
+	if (i >= 0)
+		snprintf(key, sizeof(key), "[%d]", i);
+	if (r == -ENOTSUP)
+		log_warn(b, "%s: %s", ch->name, why);
+	else if (r < 0)
+		log_error(b, "%s: options.cyber%s: %s", ch->name, key, why[0] ? why : strerror(-r));
+	else
+		t->n++;
+	return r;
+}
+
+static int add_list(struct sim_bridge *b, const struct sim_bridge_channel *ch, json_t *list, struct sim_bridge_topic *t)
+{
+	json_t *one;
+	size_t i;
+	int r = 0;
+
+	if (json_array_size(list) < 1 || json_array_size(list) > TOPICS_FAN_MAX) {
+		log_error(b, "%s: options.cyber: a list must have 1 to %u channels", ch->name, TOPICS_FAN_MAX);
+		return -EINVAL;
+	}
+	json_array_foreach(list, i, one)
+		r = r < 0 ? r : add(b, ch, one, (int)i, t);
+	return r;
+}
+
+int cyber_channel_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, struct sim_bridge_topic **ret)
+{
+	json_t *j = json_loads(ch->options, JSON_REJECT_DUPLICATES, NULL), *mine = json_object_get(j, "cyber");
+	struct sim_bridge_topic *t = calloc(1, sizeof(*t));
+	json_t *plain = json_object();
+	int r = !t || !plain ? -ENOMEM : j ? 0 : -EINVAL;
+
+	if (r == 0)
+		r = json_is_array(mine) ? add_list(b, ch, mine, t) : add(b, ch, mine ? mine : plain, -1, t);
+	json_decref(plain);
+	json_decref(j);
+	if (r < 0) {
+		cyber_channel_close(b, t);
+		return r;
+	}
+	name_it(b, ch, t);
+	*ret = t;
+	return 0;
+}
+
+void cyber_channel_close(struct sim_bridge *b, struct sim_bridge_topic *t)
+{
+	while (t && t->n)
+		topic_close(b, t->topic[--t->n]);
+	free(t);
+}

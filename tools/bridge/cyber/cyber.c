@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bridge_cyber: channels go to Apollo's cyber_bridge. This file is the plug-in's table; see README.md for the others. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cyber.h"
+
+static const struct sim_bridge_option options[] = {
+	{ "apollo", "10", "whose messages: 10 (Apollo 8 to 10), or 5 (5 to 7)" },
+	{ "vehicle", "",
+	  "whose commands come in, by their frame_id, and the vin of the chassis; empty: anybody's, none" },
+	{ "max_age_ms", "0",
+	  "commands that are older, or newer, are dropped, ms of simulated time; 0: none is; to 600000" },
+	{ "utm_zone", "0",
+	  "1 to 60 north, -1 to -60 south: positions in it wherever the vehicle is; 0: that of each position" },
+	{ "undulation", "0", "the geoid above the ellipsoid, for heights above the sea, m" },
+	{ "origin", "[]",
+	  "UTM easting, northing and altitude of the map's origin, for messages that are relative to it" },
+	{ "connect_ms", "5000", "how long to wait for the connection, ms; 1 to 600000" },
+	{ "stall_ms", "5000", "how long the peer may take nothing before the connection ends, ms; 1 to 600000" },
+	{ "pace_ms", "2",
+	  "pause between two messages of a channel below 64 KiB, of which the peer keeps the newest unread one, ms; 0 to 1000" },
+	{ "queue", "100",
+	  "messages of a channel that wait for a slow peer, 1 to 1000, of those from 64 KiB on one; the oldest are dropped" },
+	{ "when_full", "drop",
+	  "drop: the oldest of the channel; wait: for stall_ms at most, what follows waits in simd" },
+	{ "probe", "true",
+	  "true: find out by a second connection, for a short time, which channels the peer has accepted; false: not" },
+	{ "subscribe", "{}", "what comes in: {\"/apollo/control\": {\"type\": ..., \"channel\": ...}}" },
+	{ NULL, NULL, NULL },
+};
+
+/* ---- options ---- */
+
+/* As JSON; the default of either is none. */
+static int read_place(struct sim_bridge *b)
+{
+	json_t *origin = json_loads(bridge_option(b->host, "origin"), 0, NULL),
+	       *undulation = json_loads(bridge_option(b->host, "undulation"), JSON_DECODE_ANY, NULL);
+	char why[160] = "";
+	int r = 0;
+
+	b->has_origin = json_array_size(origin) > 0;
+	if (b->has_origin)
+		r = cyber_read_origin(origin, b->origin, why, sizeof(why));
+	if (r == 0 && *bridge_option(b->host, "undulation"))
+		r = cyber_read_undulation(undulation, &b->undulation, why, sizeof(why));
+	json_decref(origin);
+	json_decref(undulation);
+	if (r < 0)
+		log_error(b, "options: %s", why);
+	return r;
+}
+
+static int read_options(struct sim_bridge *b)
+{
+	static const char *const releases[] = { "10", "5", "", NULL };
+	static const char *const yes[] = { "true", "false", "", NULL };
+	static const char *const fulls[] = { "drop", "wait", "", NULL };
+	long queue = 0, age_ms = 0;
+	int release = bridge_option_word(b->host, "apollo", releases, "10 (Apollo 8 to 10) or 5 (5 to 7)");
+	int full = bridge_option_word(b->host, "when_full", fulls, "one of drop, wait");
+	int probe = bridge_option_word(b->host, "probe", yes, "true or false");
+	int connect = bridge_option_number(b->host, "connect_ms", 1, 600000, "ms", &b->link.connect_ms);
+	int stall = bridge_option_number(b->host, "stall_ms", 1, 600000, "ms", &b->link.stall_ms);
+	int pace = bridge_option_number(b->host, "pace_ms", 0, 1000, "ms", &b->pace_ms);
+	int max = bridge_option_number(b->host, "queue", 1, QUEUE_MAX, "", &queue);
+
+	int age = bridge_option_number(b->host, "max_age_ms", 0, 600000, "ms", &age_ms);
+	int zone = bridge_option_number(b->host, "utm_zone", -60, 60, "", &b->utm_zone);
+	int place = read_place(b);
+
+	b->vehicle = bridge_option(b->host, "vehicle");
+	if (!*b->vehicle)
+		b->vehicle = NULL;
+	b->max_age_dur_ns = age_ms * INT64_C(1000000);
+	b->release = release == 1 ? APOLLO_5 : APOLLO_10;
+	b->probe.on = probe == 0;
+	b->queue.max = (unsigned)queue;
+	b->queue.wait = full == 1;
+	b->queue.wait_ms = b->link.stall_ms;
+	return release < 0 || full < 0 || connect < 0 || stall < 0 || pace < 0 || max < 0 || age < 0 || probe < 0 ||
+			       zone < 0 || place < 0
+		       ? -EINVAL
+		       : 0;
+}
+
+static int read_connection(struct sim_bridge *b, const char *connection)
+{
+	char why[200];
+	int r = tcp_address_read(connection, &b->link.address, why, sizeof(why));
+
+	if (r < 0)
+		log_error(b, "connection: %s", why);
+	return r;
+}
+
+static int cyber_check(const struct sim_bridge_host *host, const char *connection)
+{
+	struct sim_bridge *b = calloc(1, sizeof(*b));
+	int r, e;
+
+	if (!b)
+		return -ENOMEM;
+	b->host = host;
+	r = read_options(b);
+	e = read_connection(b, connection);
+	if (r == 0)
+		r = cyber_read_subscribe(b);
+	cyber_in_finish(b);
+	free(b);
+	return r < 0 ? r : e;
+}
+
+/* ---- the link ---- */
+
+static void on_status(void *bridge, enum sim_bridge_status status, const char *text)
+{
+	struct sim_bridge *b = bridge;
+
+	if (status == SIM_BRIDGE_CONNECTED)
+		queue_open(&b->queue, true);
+	b->host->status(b->host->ctx, status, text);
+	if (status == SIM_BRIDGE_CONNECTED)
+		cyber_offer(b);
+}
+
+static void on_ended(void *bridge)
+{
+	struct sim_bridge *b = bridge;
+
+	tcp_link_close(&b->probe.link);
+	queue_open(&b->queue, false);
+	cyber_sending_drop(b);
+}
+
+static const struct tcp_link_ops link_ops = { .dialect = &frame_cyber,
+					      .thread = "cyber",
+					      .body_max = TOPICS_BODY_MAX,
+					      .status = on_status,
+					      .take = cyber_take,
+					      .turn = cyber_turn,
+					      .look = cyber_look,
+					      .ended = on_ended };
+
+/* ---- the plug-in ---- */
+
+/* What a rig may ask of either release. */
+static int cyber_reg(struct sim_bridge_registry *r)
+{
+	const struct apollo_type *t;
+	int e = 0;
+
+	for (int release = APOLLO_5; release <= APOLLO_10; release++) {
+		for (unsigned i = 0; e >= 0 && (t = apollo_type_at((enum apollo_release)release, false, i)); i++)
+			e = r->add_publisher(r->ctx, apollo_type_sim(t)->name, apollo_type_name(t));
+		for (unsigned i = 0; e >= 0 && (t = apollo_type_at((enum apollo_release)release, true, i)); i++)
+			e = r->add_subscriber(r->ctx, apollo_type_sim(t)->name, apollo_type_name(t));
+	}
+	return e;
+}
+
+static void cyber_destroy(struct sim_bridge *b)
+{
+	tcp_link_finish(&b->link);
+	cyber_probe_finish(b);
+	queue_finish(&b->queue);
+	cyber_in_finish(b);
+	while (b->n_buf) {
+		iov_buf_finish(b->buf[--b->n_buf]);
+		free(b->buf[b->n_buf]);
+	}
+	pthread_mutex_destroy(&b->lock);
+	free(b);
+}
+
+static int cyber_create(const struct sim_bridge_host *host, struct sim_bridge **ret)
+{
+	struct sim_bridge *b = calloc(1, sizeof(*b));
+	int r, e;
+
+	if (!b)
+		return -ENOMEM;
+	b->host = b->queue.host = host;
+	b->link.ops = &link_ops;
+	b->link.arg = b->queue.arg = b;
+	b->queue.put_buf = cyber_put_buf;
+	pthread_mutex_init(&b->lock, NULL);
+	queue_init(&b->queue);
+	r = tcp_link_init(&b->link);
+	e = cyber_probe_init(b);
+	r = r < 0 ? r : e;
+	if (r == 0)
+		r = read_options(b);
+	if (r == 0)
+		r = cyber_read_subscribe(b);
+	if (r < 0)
+		cyber_destroy(b);
+	else
+		*ret = b;
+	return r;
+}
+
+static int cyber_connect(struct sim_bridge *b, const char *connection)
+{
+	struct tcp_address address;
+	int r;
+
+	tcp_link_join(&b->link); /* it reads the address */
+	address = b->link.address;
+	r = read_connection(b, connection);
+	if (r < 0)
+		b->link.address = address;
+	return r < 0 ? r : tcp_link_open(&b->link);
+}
+
+static void cyber_disconnect(struct sim_bridge *b)
+{
+	tcp_link_close(&b->link);
+	atomic_store(&b->link.status, SIM_BRIDGE_DISCONNECTED);
+	b->host->status(b->host->ctx, SIM_BRIDGE_DISCONNECTED, "");
+}
+
+static enum sim_bridge_status cyber_status(const struct sim_bridge *b)
+{
+	return (enum sim_bridge_status)atomic_load(&b->link.status);
+}
+
+SIM_API const struct sim_bridge_ops *sim_bridge_plugin(void);
+
+const struct sim_bridge_ops *sim_bridge_plugin(void)
+{
+	static const struct sim_bridge_ops ops = {
+		.abi = SIM_BRIDGE_ABI,
+		.size = sizeof(ops),
+		.name = "cyber",
+		.type = "Apollo's Cyber RT behind cyber_bridge",
+		.options = options,
+		.flags = SIM_BRIDGE_IN_ORDER,
+		.reg = cyber_reg,
+		.create = cyber_create,
+		.connect = cyber_connect,
+		.disconnect = cyber_disconnect,
+		.status = cyber_status,
+		.open = cyber_channel_open,
+		.close = cyber_channel_close,
+		.publish = cyber_publish,
+		.destroy = cyber_destroy,
+		.check = cyber_check,
+		.listen = cyber_listen,
+	};
+
+	return &ops;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inside bridge_cyber: a TCP connection to Apollo's cyber_bridge, which publishes in Cyber RT what it is sent. Lanes convert to protobuf
+ * and put it into the queue; the link's thread sends, large messages straight from the slot, and reads.
+ *
+ * Locks: that of the queue is a leaf, so is `lock`.
+ */
+#ifndef CYBER_H
+#define CYBER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <jansson.h>
+
+#include "apollo.h"
+#include "link.h"
+#include "option.h"
+#include "queue.h"
+
+#define CYBER_NAME_MAX    255u
+#define CYBER_MESSAGE_MAX (32u << 20) /* from which on Cyber's shared memory breaks */
+
+struct cyber_topic { /* a channel of Apollo's that one of ours becomes */
+	struct sim_bridge *bridge;
+	const struct apollo_type *type;
+	struct queue_channel *queue;
+	struct apollo_options options;
+	double origin[3];
+	char *name, *frame; /* frame: NULL: as it comes */
+	_Atomic uint64_t too_large;
+	_Atomic bool large; /* its last message was */
+	uint32_t channel;   /* ours */
+
+	/* guarded by the probe's lock */
+	struct cyber_topic *next;
+	enum cyber_writer { WRITER_UNKNOWN, WRITER_ACCEPTED, WRITER_REFUSED } writer;
+	bool asked; /* the probe listens to it now */
+	unsigned tries;
+	uint64_t sent; /* when that began */
+};
+
+/* What becomes of one channel. */
+struct sim_bridge_topic {
+	unsigned n;
+	struct cyber_topic *topic[TOPICS_FAN_MAX];
+};
+
+struct cyber_in { /* one that comes in */
+	struct sim_bridge *bridge;
+	const struct apollo_type *type;
+	char name[CYBER_NAME_MAX + 1], channel[SIM_CHANNEL_MAX + 1];
+	uint8_t *body;
+	_Atomic bool listened;
+	_Atomic uint64_t dropped;
+};
+
+struct cyber_sending {           /* the message that is on its way out */
+	struct queue_item *item; /* NULL: none */
+	uint8_t head[FRAME_HEAD_MAX];
+	struct iovec iov[1 + IOV_BUF_PIECES], *at;
+	unsigned n;
+};
+
+/*
+ * Whether the peer has writers, of which it says nothing: a second connection listens to our own channels, until each has come back. For
+ * large ones that is one at a time, and their messages are not read beyond the head.
+ */
+struct cyber_probe {
+	bool on;
+	struct tcp_link link;
+	pthread_mutex_t lock;       /* a leaf; guards topics */
+	struct cyber_topic *topics; /* all that go out */
+	int64_t next_mono_ns;       /* the main link's thread's: when to look */
+	int64_t since_mono_ns;      /* the probe's thread's: when it began to listen */
+};
+
+struct sim_bridge {
+	const struct sim_bridge_host *host;
+	enum apollo_release release;
+	const char *vehicle; /* NULL: any */
+	int64_t max_age_dur_ns;
+	long pace_ms, utm_zone;
+	double undulation, origin[3];
+	bool has_origin;
+	struct tcp_link link;
+	struct queue queue;
+	struct cyber_sending sending; /* the link's thread's */
+	struct cyber_probe probe;
+	int64_t report_mono_ns; /* the link's thread's: when to tell next what was dropped */
+	struct cyber_in in[TOPICS_IN_MAX];
+	unsigned n_in;
+
+	pthread_mutex_t lock;                 /* guards buf */
+	struct iov_buf *buf[TOPICS_BUFS_MAX]; /* encoders' memory that no message uses just now */
+	unsigned n_buf;
+};
+
+/* ---- channel.c ---- */
+
+/* What the rig makes of a channel. 0 or an error, logged. */
+int cyber_channel_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, struct sim_bridge_topic **ret);
+void cyber_channel_close(struct sim_bridge *b, struct sim_bridge_topic *t);
+
+/* ---- send.c ---- */
+
+int cyber_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m, struct sim_task *task);
+int cyber_turn(void *bridge, struct tcp_turn *ret); /* of the link */
+void cyber_sending_drop(struct sim_bridge *b);      /* the connection has ended */
+void cyber_put_buf(void *bridge, struct iov_buf *o);
+int64_t cyber_mono_ns(void);
+
+/* ---- probe.c ---- */
+
+int cyber_probe_init(struct sim_bridge *b);
+void cyber_probe_finish(struct sim_bridge *b);
+void cyber_probe_add(struct sim_bridge *b, struct cyber_topic *t);
+void cyber_probe_remove(struct sim_bridge *b, struct cyber_topic *t);
+int64_t cyber_look(void *bridge); /* of the main link */
+
+/* ---- in.c ---- */
+
+/* The option "subscribe". 0 or an error, logged. */
+int cyber_read_subscribe(struct sim_bridge *b);
+void cyber_in_finish(struct sim_bridge *b);
+void cyber_offer(struct sim_bridge *b);
+void cyber_listen(struct sim_bridge *b, const char *channel, int on);
+void cyber_take(void *bridge, const struct frame *f); /* of the link */
+
+/* Values of options, of the bridge or a channel. 0, or -EINVAL with a sentence. */
+int cyber_read_undulation(json_t *v, double *ret, char *why, size_t size);
+int cyber_read_origin(json_t *v, double ret[3], char *why, size_t size);
+
+/* "/a/b": what goes out and comes in under. False, with a sentence. */
+bool cyber_name_ok(const char *name, char *why, size_t why_size);
+
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Apollo's channels that come in: what the rig asks for, checked; what has come, read and published, or dropped, counted and named. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include <sim/introspect.h>
+
+#include "cyber.h"
+
+static void drop(struct cyber_in *in, const char *why)
+{
+	uint64_t n = atomic_fetch_add(&in->dropped, 1) + 1;
+
+	if ((n & (n - 1)) == 0) /* the first, then ever more rarely */
+		log_warn(in->bridge, "%s: a message is dropped: %s (%llu so far)", in->name, why,
+			 (unsigned long long)n);
+}
+
+static void take_one(struct cyber_in *in, const struct frame *f)
+{
+	const struct sim_bridge_host *h = in->bridge->host;
+	struct apollo_limits limits = { .now_sim_ns = h->now(h->ctx),
+					.max_age_ns = in->bridge->max_age_dur_ns,
+					.vehicle = in->bridge->vehicle };
+	char why[256] = "";
+	size_t size = 0;
+	int r;
+
+	r = apollo_decode(in->type, &limits, f->message, f->len, in->body, TOPICS_BODY_MAX, &size, why, sizeof(why));
+	if (r == 0)
+		r = h->publish(h->ctx, in->channel, apollo_type_sim(in->type), in->body, size);
+	if (r < 0) /* 1: it says nothing of that */
+		drop(in, why[0] ? why : topics_reason(r));
+}
+
+void cyber_take(void *bridge, const struct frame *f)
+{
+	struct sim_bridge *b = bridge;
+
+	for (unsigned i = 0; i < b->n_in; i++) {
+		struct cyber_in *in = &b->in[i];
+
+		if (strlen(in->name) != f->topic_len || memcmp(in->name, f->topic, f->topic_len) != 0 ||
+		    !atomic_load(&in->listened))
+			continue;
+		if (f->message)
+			take_one(in, f);
+		else
+			drop(in, topics_reason(-EMSGSIZE));
+	}
+}
+
+void cyber_listen(struct sim_bridge *b, const char *channel, int on)
+{
+	for (unsigned i = 0; i < b->n_in; i++) {
+		struct cyber_in *in = &b->in[i];
+
+		if (strcmp(in->channel, channel) != 0)
+			continue;
+		atomic_store(&in->listened, on != 0);
+		if (on && tcp_link_say_add(&b->link, frame_cyber.reader, in->name, apollo_type_name(in->type)) < 0)
+			log_error(b, "%s cannot be asked for: no memory", in->name);
+	}
+}
+
+/* Several may come into one channel: it is offered once. */
+void cyber_offer(struct sim_bridge *b)
+{
+	for (unsigned i = 0; i < b->n_in; i++) {
+		const struct cyber_in *in = &b->in[i];
+		int r = b->host->offer(b->host->ctx, in->channel, apollo_type_sim(in->type));
+
+		if (r < 0 && r != -EALREADY)
+			log_warn(b, "%s is not read: %s: %s", in->name, in->channel,
+				 r == -EACCES ? "the rig does not list this channel under \"inbound\"" : strerror(-r));
+	}
+}
+
+/* ---- what the rig asks for ---- */
+
+static const struct cyber_in *entry_of(const struct sim_bridge *b, const char *channel)
+{
+	for (unsigned i = 0; i < b->n_in; i++)
+		if (strcmp(b->in[i].channel, channel) == 0)
+			return &b->in[i];
+	return NULL;
+}
+
+struct entry { /* of the rig; NULL: not given */
+	const char *name, *type, *channel, *as;
+};
+
+static int in_open(struct sim_bridge *b, struct cyber_in *in, const struct entry *e, char *why, size_t size)
+{
+	const struct cyber_in *other = entry_of(b, e->channel);
+
+	in->bridge = b;
+	in->type = apollo_type_named(b->release, e->type, e->as);
+	if (!in->type) {
+		snprintf(why, size, "%.80s%s is made of \"%.80s\"", e->as ? "no " : "nothing of ours",
+			 e->as ? e->as : "", e->type);
+		return -EINVAL;
+	}
+	if (other && !sim_type_equal(apollo_type_sim(other->type), apollo_type_sim(in->type))) {
+		snprintf(why, size, "it gives %s, but channel \"%.60s\" is %s already", apollo_type_sim(in->type)->name,
+			 e->channel, apollo_type_sim(other->type)->name);
+		return -EINVAL;
+	}
+	snprintf(in->name, sizeof(in->name), "%s", e->name);
+	snprintf(in->channel, sizeof(in->channel), "%s", e->channel);
+	in->body = aligned_alloc(64, TOPICS_BODY_MAX);
+	return in->body ? 0 : -ENOMEM;
+}
+
+static int read_key(const char *key, json_t *v, struct entry *e, char *why, size_t size)
+{
+	const char **to = !strcmp(key, "type")      ? &e->type
+			  : !strcmp(key, "channel") ? &e->channel
+			  : !strcmp(key, "as")      ? &e->as
+						    : NULL;
+
+	if (to)
+		*to = json_string_value(v);
+	if (to && *to && **to)
+		return 0;
+	if (to)
+		snprintf(why, size, "\"%s\" must be a text that is not empty", key);
+	else
+		snprintf(why, size, "there is no key \"%.40s\": type, channel, as", key);
+	return -EINVAL;
+}
+
+static int read_entry(struct sim_bridge *b, const char *name, json_t *j, char *why, size_t size)
+{
+	struct entry e = { .name = name };
+	const char *key;
+	json_t *v;
+	int r = cyber_name_ok(name, why, size) ? 0 : -EINVAL;
+
+	json_object_foreach(j, key, v)
+		r = r < 0 ? r : read_key(key, v, &e, why, size);
+	if (r < 0)
+		return r;
+	if (!e.type || !e.channel)
+		snprintf(why, size, "\"%s\" is missing", e.type ? "channel" : "type");
+	else if (strlen(e.channel) > SIM_CHANNEL_MAX)
+		snprintf(why, size, "\"channel\" has more than %d bytes", SIM_CHANNEL_MAX);
+	else if (b->n_in == TOPICS_IN_MAX)
+		snprintf(why, size, "more than %u channels", TOPICS_IN_MAX);
+	else
+		return in_open(b, &b->in[b->n_in], &e, why, size);
+	return -EINVAL;
+}
+
+/* What becomes of one channel of Apollo's. */
+static int read_one(struct sim_bridge *b, const char *name, json_t *j)
+{
+	char why[256] = "";
+	int r = read_entry(b, name, j, why, sizeof(why));
+
+	if (r < 0)
+		log_error(b, "options.subscribe[\"%.80s\"]: %s", name, why[0] ? why : strerror(-r));
+	b->n_in += r == 0;
+	return r;
+}
+
+int cyber_read_subscribe(struct sim_bridge *b)
+{
+	const char *text = bridge_option(b->host, "subscribe"), *name;
+	json_error_t err = { .text = "" };
+	json_t *j = json_loads(*text ? text : "{}", JSON_REJECT_DUPLICATES, &err), *v, *one;
+	int r = json_is_object(j) ? 0 : -EINVAL;
+	size_t i;
+
+	if (r < 0)
+		log_error(b, "options.subscribe: not a JSON object: %s", err.text);
+	json_object_foreach(j, name, v) {
+		if (r == 0 && !json_is_array(v))
+			r = read_one(b, name, v);
+		json_array_foreach(v, i, one)
+			r = r < 0 ? r : read_one(b, name, one);
+	}
+	json_decref(j);
+	return r;
+}
+
+void cyber_in_finish(struct sim_bridge *b)
+{
+	while (b->n_in)
+		free(b->in[--b->n_in].body);
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the peer says nothing of: whether it has our writers. A second connection listens to our channels, and as soon as a message of one
+ * is back it is accepted; one of which several did not come back is not. Then that connection is closed: a reader ends with it alone.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cyber.h"
+
+#define MS             INT64_C(1000000)
+#define LOOK_DUR_NS    (200 * MS)
+#define REFUSED_SENT   3u           /* messages that did not come back, */
+#define REFUSED_DUR_NS (2000 * MS)  /* in so long: refused */
+#define GIVE_UP_DUR_NS (10000 * MS) /* of a channel on which too little comes */
+#define TRIES          3u
+#define REPORT_DUR_NS  (10000 * MS) /* of what was dropped */
+#define CHANNELS_MAX   TOPICS_FAN_MAX
+
+struct news { /* of channels of ours: to be told without a lock */
+	uint32_t channel[CHANNELS_MAX];
+	char text[CHANNELS_MAX][101];
+	unsigned n;
+};
+
+/* ---- what is known; lock is held ---- */
+
+static uint64_t sent(struct sim_bridge *b, const struct cyber_topic *t)
+{
+	uint64_t n, dropped;
+
+	queue_counts(&b->queue, t->queue, &n, &dropped);
+	return n;
+}
+
+/* Of one channel of ours: all that it becomes are accepted, or which is not. "": it is not known yet. */
+static void describe(const struct sim_bridge *b, uint32_t channel, char text[101])
+{
+	bool all = true;
+
+	text[0] = '\0';
+	for (const struct cyber_topic *t = b->probe.topics; t; t = t->next) {
+		if (t->channel != channel)
+			continue;
+		all &= t->writer == WRITER_ACCEPTED;
+		if (t->writer == WRITER_REFUSED)
+			snprintf(text, 101, "not accepted: %.80s", t->name);
+	}
+	if (all)
+		snprintf(text, 101, "accepted");
+}
+
+static void learn(struct sim_bridge *b, struct cyber_topic *t, enum cyber_writer writer, struct news *news)
+{
+	t->writer = writer;
+	t->asked = false;
+	if (news->n == CHANNELS_MAX)
+		return; /* told with the next of that channel, or never: it is for people */
+	news->channel[news->n] = t->channel;
+	describe(b, t->channel, news->text[news->n++]);
+	if (writer == WRITER_REFUSED)
+		log_warn(b,
+			 "%s: cyber_bridge does not know %s: nothing arrives there; is \"apollo\" the right release, and does "
+			 "the type belong to it?",
+			 t->name, apollo_type_name(t->type));
+}
+
+static bool any_asked(const struct sim_bridge *b)
+{
+	for (const struct cyber_topic *t = b->probe.topics; t; t = t->next)
+		if (t->asked)
+			return true;
+	return false;
+}
+
+/* Which ones to ask for next: all small ones, else a large one. */
+static bool choose(struct sim_bridge *b)
+{
+	struct cyber_topic *large = NULL;
+	bool any = false;
+
+	for (struct cyber_topic *t = b->probe.topics; t; t = t->next) {
+		t->asked = false;
+		if (t->writer != WRITER_UNKNOWN || t->tries == TRIES || !sent(b, t))
+			continue;
+		if (atomic_load(&t->large))
+			large = t;
+		else
+			any = t->asked = true;
+	}
+	if (!any && large)
+		any = large->asked = true;
+	return any;
+}
+
+/* ---- the probe's own connection: its thread ---- */
+
+static void tell(struct sim_bridge *b, const struct news *news)
+{
+	for (unsigned i = 0; i < news->n && SIM_BRIDGE_HOST_HAS(b->host, remark); i++)
+		b->host->remark(b->host->ctx, news->channel[i], news->text[i]);
+}
+
+static void on_status(void *bridge, enum sim_bridge_status status, const char *text)
+{
+	struct sim_bridge *b = bridge;
+
+	(void)text;
+	if (status != SIM_BRIDGE_CONNECTED)
+		return;
+	b->probe.since_mono_ns = cyber_mono_ns();
+	pthread_mutex_lock(&b->probe.lock);
+	for (struct cyber_topic *t = b->probe.topics; t; t = t->next) {
+		t->sent = sent(b, t);
+		if (t->asked)
+			t->asked = tcp_link_say_add(&b->probe.link, frame_cyber.reader, t->name,
+						    apollo_type_name(t->type)) == 0;
+	}
+	pthread_mutex_unlock(&b->probe.lock);
+}
+
+static void take(void *bridge, const struct frame *f)
+{
+	struct sim_bridge *b = bridge;
+	struct news news = { .n = 0 };
+	bool more;
+
+	pthread_mutex_lock(&b->probe.lock);
+	for (struct cyber_topic *t = b->probe.topics; t; t = t->next)
+		if (t->asked && strlen(t->name) == f->topic_len && memcmp(t->name, f->topic, f->topic_len) == 0)
+			learn(b, t, WRITER_ACCEPTED, &news);
+	more = any_asked(b);
+	pthread_mutex_unlock(&b->probe.lock);
+	tell(b, &news);
+	if (!more)
+		tcp_link_close(&b->probe.link);
+}
+
+static int64_t look(void *bridge)
+{
+	struct sim_bridge *b = bridge;
+	int64_t dur_ns = cyber_mono_ns() - b->probe.since_mono_ns;
+	struct news news = { .n = 0 };
+	bool more;
+
+	pthread_mutex_lock(&b->probe.lock);
+	for (struct cyber_topic *t = b->probe.topics; t; t = t->next) {
+		if (!t->asked)
+			continue;
+		if (dur_ns > REFUSED_DUR_NS && sent(b, t) - t->sent >= REFUSED_SENT) {
+			learn(b, t, WRITER_REFUSED, &news);
+		} else if (dur_ns > GIVE_UP_DUR_NS) {
+			t->asked = false;
+			t->tries++;
+		}
+	}
+	more = any_asked(b);
+	pthread_mutex_unlock(&b->probe.lock);
+	tell(b, &news);
+	if (!more)
+		tcp_link_close(&b->probe.link);
+	return LOOK_DUR_NS;
+}
+
+static const struct tcp_link_ops probe_ops = {
+	.dialect = &frame_cyber, .thread = "cyber-probe", .status = on_status, .take = take, .look = look
+};
+
+/* ---- the main link's thread ---- */
+
+static void report_dropped(struct sim_bridge *b, int64_t now)
+{
+	char text[400];
+	size_t n = (size_t)snprintf(text, sizeof(text), "dropped, as the peer is slow:");
+	uint64_t out, dropped;
+
+	if (now < b->report_mono_ns || !atomic_exchange(&b->queue.dropped, false))
+		return;
+	b->report_mono_ns = now + REPORT_DUR_NS;
+	pthread_mutex_lock(&b->probe.lock);
+	for (const struct cyber_topic *t = b->probe.topics; t && n < sizeof(text); t = t->next) {
+		queue_counts(&b->queue, t->queue, &out, &dropped);
+		if (dropped)
+			n += (size_t)snprintf(text + n, sizeof(text) - n, " %s %llu;", t->name,
+					      (unsigned long long)dropped);
+	}
+	pthread_mutex_unlock(&b->probe.lock);
+	b->host->status(b->host->ctx, SIM_BRIDGE_CONNECTED, text);
+}
+
+static void begin(struct sim_bridge *b)
+{
+	bool any;
+
+	tcp_link_join(&b->probe.link); /* it does not live */
+	pthread_mutex_lock(&b->probe.lock);
+	any = choose(b);
+	pthread_mutex_unlock(&b->probe.lock);
+	if (!any)
+		return;
+	b->probe.link.address = b->link.address;
+	b->probe.link.connect_ms = b->link.connect_ms;
+	b->probe.link.stall_ms = b->link.stall_ms;
+	(void)tcp_link_open(&b->probe.link);
+}
+
+int64_t cyber_look(void *bridge)
+{
+	struct sim_bridge *b = bridge;
+	int64_t now = cyber_mono_ns();
+
+	if (now < b->probe.next_mono_ns)
+		return -1; /* what is to be seen comes with messages, which wake this thread */
+	b->probe.next_mono_ns = now + LOOK_DUR_NS;
+	report_dropped(b, now);
+	if (b->probe.on && !tcp_link_alive(&b->probe.link))
+		begin(b);
+	return -1;
+}
+
+/* ---- topics ---- */
+
+void cyber_probe_add(struct sim_bridge *b, struct cyber_topic *t)
+{
+	pthread_mutex_lock(&b->probe.lock);
+	t->next = b->probe.topics;
+	b->probe.topics = t;
+	pthread_mutex_unlock(&b->probe.lock);
+}
+
+void cyber_probe_remove(struct sim_bridge *b, struct cyber_topic *t)
+{
+	pthread_mutex_lock(&b->probe.lock);
+	for (struct cyber_topic **at = &b->probe.topics; *at; at = &(*at)->next)
+		if (*at == t) {
+			*at = t->next;
+			break;
+		}
+	pthread_mutex_unlock(&b->probe.lock);
+}
+
+int cyber_probe_init(struct sim_bridge *b)
+{
+	pthread_mutex_init(&b->probe.lock, NULL);
+	b->probe.link.ops = &probe_ops;
+	b->probe.link.arg = b;
+	return tcp_link_init(&b->probe.link);
+}
+
+void cyber_probe_finish(struct sim_bridge *b)
+{
+	tcp_link_finish(&b->probe.link);
+	pthread_mutex_destroy(&b->probe.lock);
+}
