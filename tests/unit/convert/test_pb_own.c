@@ -269,7 +269,7 @@ TEST_WITH(protoc_reads_the_bytes, prepare, clean)
 		n = read_file("text", text, sizeof(text) - 1);
 		text[n] = '\0';
 		assert_true(n > 20);
-		for (const char *line = text; line; line = strchr(line, '\n'), line += line ? 1 : 0) {
+		for (const char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
 			line += strspn(line, " ");
 			assert_false(*line >= '0' && *line <= '9');
 		}
