@@ -298,18 +298,44 @@ static bool has_crashed(const char *log)
 	return false;
 }
 
-int stack_sweep(void **state)
+/* Prints it. Whether a process has crashed. */
+static bool show_log(void)
 {
 	char *text = whole_log();
 	size_t len = text ? strlen(text) : 0;
 	bool crashed = text && has_crashed(text);
 
-	(void)state;
 	if (text)
 		printf("-- simd's log\n%s-- end of it\n", text + (len > 16000 ? len - 16000 : 0));
 	if (crashed)
 		printf("ERROR: a process that simd started has crashed\n");
 	mem_free(text);
+	return crashed;
+}
+
+/* The next test is to find nothing of a simd that a failed one has left. */
+static void remove_leftovers(void)
+{
+	static const char *const dirs[] = { "/tmp", "/dev/shm" };
+	char found[300], command[400];
+
+	(void)show_log();
+	kill_marked();
+	for (unsigned i = 0; i < 2; i++)
+		while (leftover_file(dirs[i], found, sizeof(found))) {
+			snprintf(command, sizeof(command), "rm -rf -- '%s'", found + strlen("file "));
+			if (system(command) != 0)
+				return;
+		}
+	unlink(STACK_LOG);
+}
+TEST_SWEEP(remove_leftovers)
+
+int stack_sweep(void **state)
+{
+	bool crashed = show_log();
+
+	(void)state;
 	if (getpid() == 1)
 		kill(-1, SIGKILL);
 	else

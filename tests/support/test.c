@@ -5,10 +5,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
+#include <signal.h>
 #include <sys/wait.h>
 
 static struct test_case *cases;
 static CMFixtureFunction group_setup, group_teardown;
+static void (*sweep)(void);
 static bool processes, skipped;
 
 #define SKIPPED 77 /* how a program, or a test's process, ends that the machine cannot run */
@@ -28,6 +30,11 @@ void test_group(CMFixtureFunction setup, CMFixtureFunction teardown)
 {
 	group_setup = setup;
 	group_teardown = teardown;
+}
+
+void test_sweep(void (*fn)(void))
+{
+	sweep = fn;
 }
 
 void test_processes(void)
@@ -83,21 +90,31 @@ static int none_chosen(void)
 
 /* ---- what tests ask the machine ---- */
 
-/* State letter of one thread, from "pid (name) S ..."; 'T' when it is gone. */
+/* State letter and parent of a process or thread, from "pid (name) S 1 ..."; 'T' when it is gone. */
+static char state_of(const char *stat, pid_t *ret_parent)
+{
+	char line[512], state = 'T';
+	int parent = 0;
+	char *p = NULL;
+	FILE *f = fopen(stat, "r");
+
+	if (f && fgets(line, sizeof(line), f))
+		p = strrchr(line, ')');
+	if (f)
+		fclose(f);
+	if (p)
+		(void)sscanf(p, ") %c %d", &state, &parent);
+	if (ret_parent)
+		*ret_parent = parent;
+	return state;
+}
+
 static char thread_state(pid_t pid, const char *tid)
 {
-	char path[64], line[512];
-	char *p = NULL;
-	FILE *f;
+	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%.20s/stat", (int)pid, tid);
-	f = fopen(path, "r");
-	if (!f)
-		return 'T';
-	if (fgets(line, sizeof(line), f))
-		p = strrchr(line, ')');
-	fclose(f);
-	return p ? p[2] : 'T';
+	return state_of(path, NULL);
 }
 
 bool test_stands(pid_t pid)
@@ -117,10 +134,106 @@ bool test_stands(pid_t pid)
 	return all;
 }
 
+/* ---- what a failed test leaves ---- */
+
+#define PIDS_MAX 1024
+
+static struct CMUnitTest *running; /* as it was registered */
+static bool well = true;           /* the last one came to its end */
+static pid_t before[PIDS_MAX];     /* those of ours when it began */
+static size_t n_before;
+
+/* In a pid namespace all but the test are its own; elsewhere those that descend from it. */
+static bool ours(pid_t pid)
+{
+	pid_t self = getpid();
+	char path[64];
+
+	if (self == 1)
+		return pid > 1;
+	for (int up = 0; pid > 1 && up < 32; up++) {
+		snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+		(void)state_of(path, &pid);
+		if (pid == self)
+			return true;
+	}
+	return false;
+}
+
+static size_t pids(pid_t *ret)
+{
+	DIR *d = opendir("/proc");
+	struct dirent *e;
+	size_t n = 0;
+
+	while (d && n < PIDS_MAX && (e = readdir(d))) {
+		ret[n] = (pid_t)atoi(e->d_name);
+		n += ours(ret[n]);
+	}
+	if (d)
+		closedir(d);
+	return n;
+}
+
+static bool was_there(pid_t pid)
+{
+	for (size_t i = 0; i < n_before; i++)
+		if (before[i] == pid)
+			return true;
+	return false;
+}
+
+/* Nothing is left of what has come since then; as the first process of its namespace the test inherits the dead. */
+static bool ended(void)
+{
+	static pid_t now[PIDS_MAX];
+	size_t n = pids(now), left = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (!was_there(now[i])) {
+			kill(now[i], SIGKILL);
+			left += waitpid(now[i], NULL, WNOHANG) != now[i];
+		}
+	return !left;
+}
+
+static int begin_case(void **state)
+{
+	running++;
+	if (!well) {
+		if (!HOLDS_WITHIN(10000, ended()))
+			fprintf(stderr, "processes of a failed test do not end\n");
+		if (sweep && !n_before)
+			sweep();
+	}
+	n_before = pids(before);
+	well = false;
+	return running->setup_func ? running->setup_func(state) : 0;
+}
+
+static void run_case(void **state)
+{
+	running->test_func(state);
+	well = true;
+}
+
+/* What cmocka is to run: the same, between these two. */
+static struct CMUnitTest *wrapped(const struct CMUnitTest *tests, size_t n)
+{
+	struct CMUnitTest *w = calloc(n, sizeof(*w));
+
+	for (size_t i = 0; w && i < n; i++) {
+		w[i] = tests[i];
+		w[i].setup_func = begin_case;
+		w[i].test_func = run_case;
+	}
+	return w;
+}
+
 int main(int argc, char **argv)
 {
 	bool here = !processes || (argc > 1 && argv[1][0] == '=');
-	struct CMUnitTest *tests = NULL;
+	struct CMUnitTest *tests = NULL, *w;
 	size_t n = 0;
 	int r;
 
@@ -137,8 +250,13 @@ int main(int argc, char **argv)
 	}
 	if (!n)
 		return none_chosen();
-	r = _cmocka_run_group_tests(program_invocation_short_name, tests, n, here ? group_setup : NULL,
+	w = wrapped(tests, n);
+	if (!w)
+		return 1;
+	running = tests - 1;
+	r = _cmocka_run_group_tests(program_invocation_short_name, w, n, here ? group_setup : NULL,
 				    here ? group_teardown : NULL);
+	free(w);
 	free(tests);
 	return r == 0 && skipped && processes && here ? SKIPPED : r;
 }

@@ -31,6 +31,7 @@ struct test_case {
 void test_add(struct test_case *c);
 void test_group(CMFixtureFunction setup, CMFixtureFunction teardown);
 void test_processes(void);
+void test_sweep(void (*fn)(void));
 _Noreturn void test_skip(const char *file, int line);
 #undef skip
 #define skip() test_skip(__FILE__, __LINE__) /* which is seen through a process of its own too */
@@ -38,7 +39,8 @@ _Noreturn void test_skip(const char *file, int line);
 /*
  * TEST(what_it_does) { ... } is a test of its program; they run in the order of the source. `state` is what a set-up has
  * left there, as everywhere in cmocka; a test that the machine cannot run says skip(). main() is in test.c: it runs all,
- * or those whose names match one of its arguments (patterns as the shell's; one that matches none lists them).
+ * or those whose names match one of its arguments (patterns as the shell's; one that matches none lists them). What a test that
+ * has failed leaves of the processes it started is ended before the next one begins.
  */
 #define TEST(name) TEST_WITH(name, NULL, NULL)
 /* The same between a set-up and a tear-down of its own, each int (*)(void **state) or NULL. */
@@ -70,6 +72,16 @@ _Noreturn void test_skip(const char *file, int line);
 	__attribute__((constructor)) static void set_test_processes(void) \
 	{ \
 		test_processes(); \
+	}
+
+/*
+ * Once a program, for what is shared by its tests: removes what those processes leave on the machine. Called after a failed test
+ * before which there were none.
+ */
+#define TEST_SWEEP(fn) \
+	__attribute__((constructor)) static void set_test_sweep(void) \
+	{ \
+		test_sweep(fn); \
 	}
 
 /* A call that returns 0 or more, or says why not (err.h). */

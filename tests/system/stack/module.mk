@@ -60,6 +60,11 @@ $(addprefix $(B)/test/system-stack-,source config): | $(addprefix $(B)/test/plug
 $(B)/test/fault-stack-soak: $(addprefix $(B)/obj/tests/,system/ros2/typed.o support/ros_tree.o) $(B)/lib/libros.a | $(B)/lib/simd/bridge_ros2.so $(B)/bin/sim-sumo $(B)/bin/sim-lidar
 LINK_fault-stack-soak += -lddsc
 $(B)/test/fault-stack-attacks: $(B)/obj/tests/fault/stack/attackers.o | $(B)/lib/simd/bridge_ros2.so
+# what a failed test leaves
+$(eval $(call stack_test,stack-leaves,tests/system/stack/leaves.c))
+$(B)/test/stack-leaves: $(B)/lib/libtest.a
+TEST_PROGRAMS += $(B)/test/stack-leaves
+TESTS_NS    += tests/system/stack/leaves.sh
 TESTS_NS    += $(patsubst tests/system/stack/test_%.c,$(B)/test/system-stack-%,$(sort $(wildcard tests/system/stack/test_*.c)))
 TESTS_FAULT += $(patsubst tests/fault/stack/test_%.c,$(B)/test/fault-stack-%,$(sort $(wildcard tests/fault/stack/test_*.c)))
 TESTS_SOAK  += $(B)/test/system-stack-start
