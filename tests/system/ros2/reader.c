@@ -54,6 +54,12 @@ static const uint32_t image_ops[] = {
 	BYTES(seen_image, data),      DDS_OP_RTS,
 };
 
+static const uint32_t info_ops[] = { I4(seen_info, stamp.sec), U4(seen_info, stamp.nanosec), STR(seen_info, frame_id),
+				     U4(seen_info, height),    U4(seen_info, width),         DDS_OP_RTS };
+
+static const uint32_t sentence_ops[] = { I4(seen_sentence, stamp.sec), U4(seen_sentence, stamp.nanosec),
+					 STR(seen_sentence, frame_id), STR(seen_sentence, sentence), DDS_OP_RTS };
+
 /* words: array 3, structs 4, RTS 1; node at 8: two strings 4, two sequences 4 each, RTS 1; gid at 21 */
 #define GRAPH_OPS(s, n) \
 	{ \
@@ -82,6 +88,9 @@ const dds_topic_descriptor_t seen_multi_array_desc =
 const dds_topic_descriptor_t seen_readings_desc =
 	DESC(struct seen_readings, readings_ops, "example_msgs::msg::dds_::Readings_");
 const dds_topic_descriptor_t seen_image_desc = DESC(struct seen_image, image_ops, "sensor_msgs::msg::dds_::Image_");
+const dds_topic_descriptor_t seen_info_desc = DESC(struct seen_info, info_ops, "sensor_msgs::msg::dds_::CameraInfo_");
+const dds_topic_descriptor_t seen_sentence_desc =
+	DESC(struct seen_sentence, sentence_ops, "nmea_msgs::msg::dds_::Sentence_");
 const dds_topic_descriptor_t seen_graph24_desc =
 	DESC(struct seen_graph24, graph24_ops, "rmw_dds_common::msg::dds_::ParticipantEntitiesInfo_");
 const dds_topic_descriptor_t seen_graph16_desc =

@@ -58,6 +58,17 @@ struct seen_image {
 	dds_sequence_t data;
 };
 
+struct seen_info { /* CameraInfo, as far as a reader may read; what follows is skipped */
+	struct seen_time stamp;
+	char *frame_id;
+	uint32_t height, width;
+};
+
+struct seen_sentence { /* nmea_msgs/msg/Sentence */
+	struct seen_time stamp;
+	char *frame_id, *sentence;
+};
+
 struct seen_node {
 	char *node_namespace, *name;
 	dds_sequence_t readers, writers; /* of gids */
@@ -73,7 +84,8 @@ struct seen_graph16 {
 };
 
 extern const dds_topic_descriptor_t seen_clock_desc, seen_image_desc, seen_graph24_desc, seen_graph16_desc,
-	seen_gear_desc, seen_ultrasonic_desc, seen_floats_desc, seen_multi_array_desc, seen_readings_desc;
+	seen_gear_desc, seen_ultrasonic_desc, seen_floats_desc, seen_multi_array_desc, seen_readings_desc,
+	seen_info_desc, seen_sentence_desc;
 
 dds_entity_t reader_participant(void);
 /* With QoS of its own; NULL: none. */

@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 
 #include <sim/introspect.h>
+#include <sim/msg/CameraInfo.h>
+#include <sim/msg/Gps.h>
 
 #include "host.h"
 #include "reader.h"
@@ -64,6 +66,84 @@ TEST(another_autoware_is_refused)
 	host_init(&h, PLUGIN, options);
 	assert_int_equal(h.ops->create(&h.host, &b), -EINVAL);
 	assert_non_null(strstr(h.log, "options.autoware_msgs: \"1.9\" is not 1.8"));
+}
+
+/* ---- compat ---- */
+
+/* What another DDS program decodes of /info and /nmea. Exits with 0 when it is that. */
+static pid_t start_compat_reader(uint32_t height, uint32_t width, const char *latitude)
+{
+	struct seen_info info = { 0 };
+	struct seen_sentence nmea = { 0 };
+	dds_entity_t p, infos, sentences;
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	alarm(60);
+	p = reader_participant();
+	infos = reader_open(p, &seen_info_desc, "rt/info", true);
+	sentences = reader_open(p, &seen_sentence_desc, "rt/nmea", true);
+	EXPECT(reader_take(infos, &info) == 0);
+	EXPECT(reader_take(sentences, &nmea) == 0);
+	EXPECT(strcmp(info.frame_id, "eye") == 0);
+	EXPECT(info.height == height && info.width == width);
+	EXPECT(strncmp(nmea.sentence, "$GPGGA,", 7) == 0);
+	if (!strstr(nmea.sentence, latitude)) {
+		fprintf(stderr, "peer: \"%s\" is not in \"%s\"\n", latitude, nmea.sentence);
+		_exit(1);
+	}
+	_exit(0);
+}
+
+static void publish_body(struct host *h, struct sim_bridge *b, struct sim_bridge_topic *t, const void *body,
+			 size_t size)
+{
+	struct sim_slot *s = host_slot(size, "eye");
+
+	memcpy(sim_slot_body_mut(s), body, size);
+	assert_int_equal(host_publish(h, b, t, s), 0);
+	free(s);
+}
+
+/* "compat" of the bridge; a topic's options are `own` besides. */
+static void expect_bytes(const char *compat, const char *own, uint32_t height, uint32_t width, const char *latitude)
+{
+	static const struct sim_CameraInfo info = { .width = 640, .height = 480 };
+	static const struct sim_Gps gps = { .latitude = 5.5, .longitude = 7.25 };
+	const char *const options[] = { "ros_distro", "humble", "compat", compat, NULL };
+	char text[256];
+	struct sim_bridge_topic *infos, *sentences;
+	struct sim_bridge *b;
+	static struct host h;
+	int status = -1;
+	pid_t reader;
+
+	host_init(&h, PLUGIN, options);
+	b = host_create(&h);
+	snprintf(text, sizeof(text), "{\"ros2\":{\"durability\":\"transient_local\"%s}}", own);
+	infos = host_open(&h, b, "/info", &sim_CameraInfo_type, text);
+	snprintf(
+		text, sizeof(text),
+		"{\"ros2\":{\"durability\":\"transient_local\",\"type\":\"nmea_msgs/msg/Sentence\",\"sentence\":\"gga\"%s}}",
+		own);
+	sentences = host_open(&h, b, "/nmea", &sim_Gps_type, text);
+	reader = start_compat_reader(height, width, latitude);
+	publish_body(&h, b, infos, &info, sizeof(info));
+	publish_body(&h, b, sentences, &gps, sizeof(gps));
+	assert_int_equal(waitpid(reader, &status, 0), reader);
+	assert_int_equal(status, 0);
+	h.ops->destroy(b);
+}
+
+TEST(who_asks_for_the_bytes_of_svl_gets_them)
+{
+	static const char svl[] = ",\"compat\":\"svl2021.3\"", none[] = ",\"compat\":\"none\"";
+
+	expect_bytes("none", "", 480, 640, ",0530.000000,");
+	expect_bytes("svl2021.3", "", 640, 480, ",530.000000,");
+	expect_bytes("svl2021.3", none, 480, 640, ",0530.000000,");
+	expect_bytes("none", svl, 640, 480, ",530.000000,");
 }
 
 TEST_PROCESSES()
