@@ -117,18 +117,18 @@ static void expect_bytes(const char *compat, const char *own, uint32_t height, u
 	struct sim_bridge *b;
 	static struct host h;
 	int status = -1;
-	pid_t reader;
+	pid_t reader = start_compat_reader(height, width, latitude); /* before Cyclone has threads here */
 
 	host_init(&h, PLUGIN, options);
 	b = host_create(&h);
-	snprintf(text, sizeof(text), "{\"ros2\":{\"durability\":\"transient_local\"%s}}", own);
+	snprintf(text, sizeof(text), "{\"ros2\":{\"durability\":\"transient_local\",\"reliability\":\"reliable\"%s}}",
+		 own);
 	infos = host_open(&h, b, "/info", &sim_CameraInfo_type, text);
 	snprintf(
 		text, sizeof(text),
-		"{\"ros2\":{\"durability\":\"transient_local\",\"type\":\"nmea_msgs/msg/Sentence\",\"sentence\":\"gga\"%s}}",
+		"{\"ros2\":{\"durability\":\"transient_local\",\"reliability\":\"reliable\",\"type\":\"nmea_msgs/msg/Sentence\",\"sentence\":\"gga\"%s}}",
 		own);
 	sentences = host_open(&h, b, "/nmea", &sim_Gps_type, text);
-	reader = start_compat_reader(height, width, latitude);
 	publish_body(&h, b, infos, &info, sizeof(info));
 	publish_body(&h, b, sentences, &gps, sizeof(gps));
 	assert_int_equal(waitpid(reader, &status, 0), reader);
