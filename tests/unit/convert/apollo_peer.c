@@ -6,7 +6,24 @@
 
 /* clang-format off */
 #define TYPES(X) \
-	X(apollo__cyber__proto__clock) X(apollo__drivers__image) X(apollo__drivers__compressed_image)
+	X(apollo__cyber__proto__clock) \
+	X(apollo__drivers__image) \
+	X(apollo__drivers__compressed_image) \
+	X(apollo__drivers__point_cloud) \
+	X(apollo__drivers__conti_radar) \
+	X(apollo__drivers__ultrasonic) \
+	X(apollo__drivers__gnss__imu) \
+	X(apollo__localization__corrected_imu) \
+	X(apollo__localization__localization_estimate) \
+	X(apollo__drivers__gnss__gnss_best_pose) \
+	X(apollo__drivers__gnss__ins_stat) \
+	X(apollo__localization__gps) \
+	X(apollo__canbus__chassis) \
+	X(apollo__perception__perception_obstacles) \
+	X(apollo__common__detection2_darray) \
+	X(apollo__perception__traffic_light_detection) \
+	X(apollo__perception__perception_lanes) \
+	X(apollo__transform__transform_stampeds)
 /* clang-format on */
 #define X(name) extern const ProtobufCMessageDescriptor name##__descriptor;
 TYPES(X)

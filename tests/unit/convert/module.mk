@@ -19,12 +19,13 @@ LINK_convert-pb_writer := -lprotobuf-c
 LINK_convert-pb_points := -lprotobuf-c
 LINK_convert-pb_reader := -lprotobuf-c
 # Apollo's messages against protobuf-c's code of schemas/apollo: a program a family, or about one
-APOLLO_TESTS := apollo_5 apollo_10 apollo_in
+APOLLO_TESTS := apollo_5 apollo_10 apollo_nav apollo_in
 TESTS += $(APOLLO_TESTS:%=$(B)/test/convert-%)
 $(APOLLO_TESTS:%=$(B)/test/convert-%): $(B)/test/convert-%: $(B)/obj/tests/unit/convert/test_%.o $(addprefix $(B)/obj/tests/unit/convert/,apollo_peer.o sample.o) \
 	$(B)/lib/libconvert.a $(B)/lib/libintrospect.a $(B)/lib/libschema.a $(B)/lib/libbase.a
 $(B)/test/convert-apollo_5: $(B)/lib/libapollo5.a
-$(addprefix $(B)/test/convert-,apollo_10 apollo_in): $(B)/lib/libapollo10.a
+$(addprefix $(B)/test/convert-,apollo_10 apollo_nav apollo_in): $(B)/lib/libapollo10.a
 $(addprefix $(B)/test/convert-,apollo_5 apollo_10): $(B)/obj/tests/unit/convert/apollo_every.o
 $(foreach t,$(APOLLO_TESTS),$(eval LINK_convert-$(t) := -lprotobuf-c))
-$(foreach f,apollo_10 apollo_in,$(eval FLAGS_tests/unit/convert/test_$(f).c := -I$(B)/gen/apollo10))
+$(foreach f,apollo_10 apollo_nav apollo_in,$(eval FLAGS_tests/unit/convert/test_$(f).c := -I$(B)/gen/apollo10))
+FLAGS_tests/unit/convert/test_apollo_5.c := -I$(B)/gen/apollo5

@@ -3,19 +3,45 @@
 #include "support/test.h"
 
 #include <errno.h>
+#include <math.h>
 
 #include "apollo_peer.h"
 #include "cyber/proto/clock.pb-c.h"
+#include "modules/common_msgs/basic_msgs/detection2darray.pb-c.h"
+#include "modules/common_msgs/chassis_msgs/chassis.pb-c.h"
+#include "modules/common_msgs/perception_msgs/perception_lane.pb-c.h"
+#include "modules/common_msgs/perception_msgs/perception_obstacle.pb-c.h"
+#include "modules/common_msgs/perception_msgs/traffic_light_detection.pb-c.h"
+#include "modules/common_msgs/sensor_msgs/conti_radar.pb-c.h"
+#include "modules/common_msgs/sensor_msgs/pointcloud.pb-c.h"
 #include "modules/common_msgs/sensor_msgs/sensor_image.pb-c.h"
+#include "modules/common_msgs/sensor_msgs/ultrasonic_radar.pb-c.h"
+#include "sim/msg/CanBus.h"
 #include "sim/msg/Clock.h"
 #include "sim/msg/CompressedImage.h"
+#include "sim/msg/Detected2DObjects.h"
+#include "sim/msg/Detected3DObjects.h"
+#include "sim/msg/Gear.h"
 #include "sim/msg/Image.h"
+#include "sim/msg/LaneLines.h"
+#include "sim/msg/RadarObjects.h"
+#include "sim/msg/TrafficSignals.h"
+#include "sim/msg/Ultrasonic.h"
+#include "sim/msg/VehicleMode.h"
+#include "sim/point_cloud.h"
 
 const enum apollo_release apollo_family = APOLLO_10;
 
 #define STAMP INT64_C(1700000000250000000)
 
 static struct apollo_body body;
+
+static bool near(double a, double b)
+{
+	return fabs(a - b) < 1e-6 * (1 + fabs(b));
+}
+#define START(T)      sim_##T##_init(body.bytes, sizeof(body.bytes), &body.b)
+#define READ(T, name) apollo_peer_read_body(&body, "sim/" #T, name, STAMP, NULL)
 
 TEST(a_clock_is_nanoseconds_and_needs_no_definition)
 {
@@ -71,4 +97,277 @@ TEST(a_compressed_image_is_a_jpg)
 	assert_int_equal(i->data.len, 9);
 	assert_int_equal(i->width, 60);
 	assert_string_equal(i->frame_id, "sensor");
+}
+
+/* ---- lidar, radar ---- */
+
+TEST(points_that_hit_nothing_are_left_out_and_each_has_its_time)
+{
+	struct sim_Point *p = sim_point_cloud_begin(body.bytes, sizeof(body.bytes), 3, &body.b);
+	Apollo__Drivers__PointCloud *c;
+
+	memset(p, 0, 3 * sizeof(*p));
+	p[0] = (struct sim_Point){ .x = 1, .y = -2, .z = 3, .intensity = 0.5f, .time_offset = 1000 };
+	p[2] = (struct sim_Point){ .x = 4, .intensity = 1 };
+	c = READ(PointCloud, "apollo.drivers.PointCloud");
+	assert_int_equal(c->n_point, 2);
+	assert_int_equal(c->width, 2);
+	assert_int_equal(c->height, 1);
+	assert_true(near((double)c->point[0]->y, -2) && c->point[0]->intensity == 127);
+	assert_int_equal(c->point[0]->timestamp, STAMP + 1000);
+	assert_int_equal(c->point[1]->timestamp, STAMP);
+	assert_int_equal(c->header->lidar_timestamp, STAMP);
+}
+
+static int encode(const char *sim_type, char why[200])
+{
+	struct apollo_message in = { .body = body.bytes, .size = body.b.used, .frame_id = "" };
+	struct iov_buf o;
+	int r;
+
+	iov_buf_init(&o);
+	r = apollo_encode(apollo_type_for(APOLLO_10, sim_type, NULL), &in, &o, why, 200);
+	iov_buf_finish(&o);
+	return r;
+}
+
+TEST(clouds_and_images_whose_sizes_do_not_fit_are_refused)
+{
+	char why[200];
+	struct sim_PointCloud *c;
+	struct sim_Image *i;
+
+	sim_point_cloud_begin(body.bytes, sizeof(body.bytes), 3, &body.b);
+	c = (struct sim_PointCloud *)(void *)body.bytes;
+	c->width = 4;
+	assert_int_equal(encode("sim/PointCloud", why), -EBADMSG);
+	assert_non_null(strstr(why, "4 by 1 points"));
+	c->width = 3;
+	c->fields.count = 2;
+	assert_int_equal(encode("sim/PointCloud", why), -ENOTSUP);
+	assert_non_null(strstr(why, "float32"));
+	i = START(Image);
+	i->height = i->step = 10;
+	assert_int_equal(encode("sim/Image", why), -EBADMSG);
+	assert_non_null(strstr(why, "10 rows"));
+}
+
+/* It looks north; what is ahead to the left of it is north-west. */
+TEST(a_radar_sees_ahead_and_left_and_where_things_go)
+{
+	struct sim_RadarObject *r;
+	Apollo__Drivers__ContiRadarObs *o;
+
+	START(RadarObjects);
+	r = sim_RadarObjects_objects_alloc(&body.b, 1);
+	memset(r, 0, sizeof(*r));
+	r->sensor_aim.y = 1;
+	r->sensor_right.x = 1;
+	r->relative_position = (struct sim_Vector3){ .x = -3, .y = 20 };
+	r->relative_velocity = (struct sim_Vector3){ .x = 1, .y = -5 };
+	r->velocity = (struct sim_Vector3){ .x = 2 }; /* eastwards: to the right */
+	r->size = (struct sim_Vector3){ .x = 8, .y = 2.5 };
+	r->id = 12;
+	r->state = SIM_RADAR_OBJECT_STATE_STATIONARY;
+	o = ((Apollo__Drivers__ContiRadar *)READ(RadarObjects, "apollo.drivers.ContiRadar"))->contiobs[0];
+	assert_true(near(o->longitude_dist, 20) && near(o->lateral_dist, 3));
+	assert_true(near(o->longitude_vel, -5) && near(o->lateral_vel, -1));
+	assert_true(near(o->oritation_angle, -90) && near(o->length, 8));
+	assert_int_equal(o->obstacle_id, 12);
+	assert_int_equal(o->dynprop, 1);
+	assert_int_equal(o->meas_state, 2);
+	assert_int_equal(o->obstacle_class, 2);
+}
+
+TEST(an_ultrasonic_sensor_has_a_range_or_none)
+{
+	struct sim_Ultrasonic *m = START(Ultrasonic);
+
+	m->minimum_distance = 0.75f;
+	assert_true(
+		near((double)((Apollo__Drivers__Ultrasonic *)READ(Ultrasonic, "apollo.drivers.Ultrasonic"))->ranges[0],
+		     0.75));
+	m->minimum_distance = -1;
+	assert_int_equal(((Apollo__Drivers__Ultrasonic *)READ(Ultrasonic, "apollo.drivers.Ultrasonic"))->n_ranges, 0);
+}
+
+/* ---- what is around ---- */
+
+TEST(an_obstacle_is_in_the_map_with_its_corners)
+{
+	static const double origin[3] = { 500000, 4000000, 10 };
+	struct apollo_options o = { .origin = origin };
+	Apollo__Perception__PerceptionObstacle *p;
+	struct sim_Detected3DObject *m;
+
+	START(Detected3DObjects);
+	m = sim_Detected3DObjects_objects_alloc(&body.b, 1);
+	memset(m, 0, sizeof(*m));
+	m->id = 5;
+	m->map_position = (struct sim_Vector3){ .x = 10, .y = 20, .z = 1 };
+	m->map_velocity.y = 3;
+	m->map_acceleration.x = -1;
+	m->heading = M_PI / 2;
+	m->size = (struct sim_Vector3){ .x = 4, .y = 2, .z = 1.5 };
+	m->tracking_time = 2500000000;
+	m->score = 0.5f;
+	sim_Detected3DObject_label_set_in(&body.b, m, "Bus");
+	p = ((Apollo__Perception__PerceptionObstacles *)apollo_peer_read_body(&body, "sim/Detected3DObjects",
+									      "apollo.perception.PerceptionObstacles",
+									      STAMP, &o))
+		    ->perception_obstacle[0];
+	assert_true(near(p->position->x, 500010) && near(p->position->y, 4000020) && near(p->position->z, 11));
+	assert_true(near(p->theta, M_PI / 2) && near(p->velocity->y, 3) && near(p->acceleration->x, -1));
+	assert_true(near(p->length, 4) && near(p->width, 2) && near(p->height, 1.5));
+	assert_int_equal(p->n_polygon_point, 4); /* its front's left is north-west */
+	assert_true(near(p->polygon_point[0]->x, 500009) && near(p->polygon_point[0]->y, 4000022));
+	assert_true(near(p->polygon_point[2]->x, 500011) && near(p->polygon_point[2]->y, 4000018));
+	assert_true(near(p->tracking_time, 2.5) && near(p->timestamp, 1700000000.25) && near(p->confidence, 0.5));
+	assert_int_equal(p->type, APOLLO__PERCEPTION__PERCEPTION_OBSTACLE__TYPE__VEHICLE);
+	assert_int_equal(p->sub_type, APOLLO__PERCEPTION__PERCEPTION_OBSTACLE__SUB_TYPE__ST_BUS);
+}
+
+TEST(a_detection_in_an_image_keeps_its_box_and_its_turn)
+{
+	struct sim_Detected2DObject *m;
+	Apollo__Common__Detection2D *d;
+
+	START(Detected2DObjects);
+	m = sim_Detected2DObjects_objects_alloc(&body.b, 1);
+	memset(m, 0, sizeof(*m));
+	m->id = 3;
+	m->center_x = 100;
+	m->center_y = 50;
+	m->width = 20;
+	m->height = 10;
+	m->linear_velocity.x = 7;
+	m->angular_velocity.z = 0.25;
+	sim_Detected2DObject_label_set_in(&body.b, m, "Car");
+	d = ((Apollo__Common__Detection2DArray *)READ(Detected2DObjects, "apollo.common.Detection2DArray"))
+		    ->detections[0];
+	assert_true(near((double)d->bbox->x, 100) && near((double)d->bbox->height, 10));
+	assert_true(near(d->velocity->linear->x, 7) && near(d->velocity->angular->z, 0.25));
+	assert_string_equal(d->label, "Car");
+	assert_int_equal(d->id, 3);
+}
+
+TEST(a_traffic_light_has_its_colour_and_white_is_not_known)
+{
+	static const uint8_t colors[] = { SIM_TRAFFIC_SIGNAL_COLOR_GREEN, SIM_TRAFFIC_SIGNAL_COLOR_WHITE };
+	Apollo__Perception__TrafficLightDetection *t;
+	struct sim_TrafficSignal *s;
+
+	START(TrafficSignals);
+	s = sim_TrafficSignals_signals_alloc(&body.b, 2);
+	memset(s, 0, 2 * sizeof(*s));
+	for (int i = 0; i < 2; i++) {
+		s[i].color = colors[i];
+		s[i].score = 1;
+		sim_TrafficSignal_id_set_in(&body.b, &s[i], i ? "two" : "one");
+	}
+	t = READ(TrafficSignals, "apollo.perception.TrafficLightDetection");
+	assert_int_equal(t->n_traffic_light, 2);
+	assert_int_equal(t->traffic_light[0]->color, APOLLO__PERCEPTION__TRAFFIC_LIGHT__COLOR__GREEN);
+	assert_int_equal(t->traffic_light[1]->color, APOLLO__PERCEPTION__TRAFFIC_LIGHT__COLOR__UNKNOWN);
+	assert_string_equal(t->traffic_light[1]->id, "two");
+	assert_true(t->contain_lights);
+	assert_int_equal(t->header->camera_timestamp, STAMP);
+}
+
+/* y = 1.75 - 0.1 x + 0.01 x^2 - 0.001 x^3 to the left is the negative of it to the camera's right. */
+TEST(a_lane_bends_as_the_camera_sees_it)
+{
+	struct sim_LaneLine *l;
+	Apollo__Perception__Camera__CameraLaneLine *c;
+
+	START(LaneLines);
+	l = sim_LaneLines_lines_alloc(&body.b, 1);
+	memset(l, 0, sizeof(*l));
+	*l = (struct sim_LaneLine){ .min_x = 3,
+				    .max_x = 40,
+				    .c0 = 1.75f,
+				    .c1 = -0.1f,
+				    .c2 = 0.01f,
+				    .c3 = -0.001f,
+				    .type = SIM_LANE_LINE_TYPE_YELLOW_SOLID,
+				    .position = SIM_LANE_LINE_POSITION_EGO_LEFT };
+	c = ((Apollo__Perception__PerceptionLanes *)READ(LaneLines, "apollo.perception.PerceptionLanes"))
+		    ->camera_laneline[0];
+	assert_int_equal(c->type, APOLLO__PERCEPTION__CAMERA__LANE_LINE_TYPE__YELLOW_SOLID);
+	assert_int_equal(c->pos_type, APOLLO__PERCEPTION__CAMERA__LANE_LINE_POSITION_TYPE__EGO_LEFT);
+	assert_true(near((double)c->curve_camera_coord->longitude_max, 40));
+	assert_true(near((double)c->curve_camera_coord->a, (double)0.001f) &&
+		    near((double)c->curve_camera_coord->b, (double)-0.01f));
+	assert_true(near((double)c->curve_camera_coord->c, (double)0.1f) &&
+		    near((double)c->curve_camera_coord->d, -1.75));
+}
+
+/* ---- the vehicle ---- */
+
+TEST(a_chassis_says_what_the_vehicle_does)
+{
+	struct apollo_options o = { .vehicle = "MKZ1", .undulation = -30 };
+	struct sim_CanBus *m = START(CanBus);
+	Apollo__Canbus__Chassis *c;
+
+	*m = (struct sim_CanBus){ .speed = -2,
+				  .throttle = 0.25f,
+				  .braking = 0.5f,
+				  .steering = 0.4f,
+				  .altitude = 5,
+				  .gear = SIM_GEAR_REVERSE,
+				  .mode = SIM_VEHICLE_MODE_AUTO,
+				  .parking_brake = true,
+				  .low_beam = true,
+				  .left_turn_signal = true,
+				  .engine_on = true,
+				  .orientation = { .w = 1 } };
+	c = apollo_peer_read_body(&body, "sim/CanBus", "apollo.canbus.Chassis", STAMP, &o);
+	assert_true(near((double)c->throttle_percentage, 25) && near((double)c->brake_percentage, 50));
+	assert_true(near((double)c->steering_percentage, (double)(0.4f * 100)) && near((double)c->speed_mps, -2));
+	assert_int_equal(c->gear_location, APOLLO__CANBUS__CHASSIS__GEAR_POSITION__GEAR_REVERSE);
+	assert_int_equal(c->driving_mode, APOLLO__CANBUS__CHASSIS__DRIVING_MODE__COMPLETE_AUTO_DRIVE);
+	assert_int_equal(c->error_code, APOLLO__CANBUS__CHASSIS__ERROR_CODE__NO_ERROR);
+	assert_true(c->parking_brake && c->low_beam_signal && c->left_turn_signal && c->engine_started);
+	assert_false(c->right_turn_signal || c->high_beam_signal || c->wiper);
+	assert_int_equal(c->signal->turn_signal, APOLLO__COMMON__VEHICLE_SIGNAL__TURN_SIGNAL__TURN_LEFT);
+	assert_int_equal(c->chassis_gps->year, 2023); /* 2023-11-14 22:13:20 UTC */
+	assert_int_equal(c->chassis_gps->day, 14);
+	assert_int_equal(c->chassis_gps->hours, 22);
+	assert_true(near(c->chassis_gps->heading, 90) && near(c->chassis_gps->altitude, 35)); /* looks east */
+	assert_true(near(c->header->timestamp_sec, 1700000000.25));
+	assert_string_equal(c->vehicle_id->vin, "MKZ1");
+}
+
+TEST(an_emergency_is_a_fault_and_an_unknown_gear_is_none)
+{
+	struct sim_CanBus *m = START(CanBus);
+	Apollo__Canbus__Chassis *c;
+
+	m->mode = SIM_VEHICLE_MODE_EMERGENCY;
+	m->gear = SIM_GEAR_NONE;
+	m->hazard_lights = m->left_turn_signal = m->right_turn_signal = true;
+	c = READ(CanBus, "apollo.canbus.Chassis");
+	assert_int_equal(c->driving_mode, APOLLO__CANBUS__CHASSIS__DRIVING_MODE__EMERGENCY_MODE);
+	assert_int_equal(c->error_code, APOLLO__CANBUS__CHASSIS__ERROR_CODE__CHASSIS_ERROR);
+	assert_int_equal(c->chassis_error_mask, 1);
+	assert_int_equal(c->gear_location, APOLLO__CANBUS__CHASSIS__GEAR_POSITION__GEAR_NONE);
+	assert_int_equal(c->signal->turn_signal, APOLLO__COMMON__VEHICLE_SIGNAL__TURN_SIGNAL__TURN_HAZARD_WARNING);
+	assert_true(c->signal->emergency_light);
+	assert_null(c->vehicle_id);
+}
+
+TEST(stamps_before_1970_and_after_2038_are_whole)
+{
+	struct sim_CanBus *m = START(CanBus);
+	Apollo__Canbus__Chassis *c;
+
+	m->speed = 1;
+	c = apollo_peer_read_body(&body, "sim/CanBus", "apollo.canbus.Chassis", -500000000, NULL);
+	assert_true(near(c->header->timestamp_sec, -0.5));
+	assert_int_equal(c->chassis_gps->year, 1969);
+	assert_int_equal(c->chassis_gps->seconds, 59);
+	c = apollo_peer_read_body(&body, "sim/CanBus", "apollo.canbus.Chassis", 4102444800500000000, NULL);
+	assert_true(near(c->header->timestamp_sec, 4102444800.5));
+	assert_int_equal(c->chassis_gps->year, 2100);
 }

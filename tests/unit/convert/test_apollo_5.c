@@ -3,6 +3,8 @@
 #include "support/test.h"
 
 #include "apollo_peer.h"
+#include "modules/control/proto/pad_msg.pb-c.h"
+#include "sim/msg/EngageCommand.h"
 
 const enum apollo_release apollo_family = APOLLO_5;
 
@@ -19,4 +21,20 @@ TEST(definitions_have_the_names_of_apollo_5)
 	assert_memory_equal((const char *)files[2].iov_base + 2, want + 2, strlen(want) - 2);
 	t = apollo_type_for(apollo_family, "sim/Clock", NULL);
 	assert_int_equal(apollo_type_files(t, files), 1); /* its cyber_bridge has no clock */
+}
+
+/* What Apollo 10 has as the action is the mode in Apollo 5. */
+TEST(a_pad_has_its_action_elsewhere)
+{
+	static struct apollo_body body;
+	Apollo__Control__PadMessage pad = APOLLO__CONTROL__PAD_MESSAGE__INIT;
+
+	pad.has_driving_mode = true;
+	pad.driving_mode = APOLLO__CANBUS__CHASSIS__DRIVING_MODE__COMPLETE_AUTO_DRIVE;
+	assert_int_equal(apollo_peer_decode(&pad.base, "apollo.control.PadMessage", NULL, NULL, &body), 0);
+	assert_true(sim_EngageCommand_from(body.bytes, body.b.used)->engage);
+	pad.has_action = true;
+	pad.action = APOLLO__CONTROL__DRIVING_ACTION__STOP;
+	assert_int_equal(apollo_peer_decode(&pad.base, "apollo.control.PadMessage", NULL, NULL, &body), 0);
+	assert_false(sim_EngageCommand_from(body.bytes, body.b.used)->engage);
 }

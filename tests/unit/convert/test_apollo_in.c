@@ -7,9 +7,14 @@
 
 #include "apollo_peer.h"
 #include "modules/common_msgs/control_msgs/control_cmd.pb-c.h"
+#include "modules/common_msgs/perception_msgs/perception_obstacle.pb-c.h"
+#include "modules/common_msgs/planning_msgs/planning.pb-c.h"
+#include "sim/msg/Detected3DObjects.h"
+#include "sim/msg/EngageCommand.h"
 #include "sim/msg/Gear.h"
 #include "sim/msg/GearCommand.h"
 #include "sim/msg/HazardCommand.h"
+#include "sim/msg/Trajectory.h"
 #include "sim/msg/Turn.h"
 #include "sim/msg/TurnCommand.h"
 #include "sim/msg/VehicleControl.h"
@@ -189,4 +194,138 @@ TEST_WITH(bytes_that_are_no_command_are_refused, start, NULL)
 	assert_int_equal(apollo_decode(t, &l, bad, sizeof(bad), body.bytes, 1000, &size, why, sizeof(why)), -EBADMSG);
 	assert_string_equal(why, "4 bytes that are no " NAME);
 	assert_int_equal(apollo_decode(t, &l, bad, 0, room, 4, &size, why, sizeof(why)), -ENOBUFS);
+}
+
+/* ---- pad, obstacles, plan ---- */
+
+TEST_WITH(start_and_reset_of_the_pad_engage_and_disengage, start, NULL)
+{
+	Apollo__Control__PadMessage pad = APOLLO__CONTROL__PAD_MESSAGE__INIT;
+
+	pad.header = &header;
+	assert_int_equal(apollo_peer_decode(&pad.base, "apollo.control.PadMessage", NULL, NULL, &body), 1);
+	pad.has_action = true;
+	pad.action = APOLLO__CONTROL__DRIVING_ACTION__START;
+	assert_int_equal(apollo_peer_decode(&pad.base, "apollo.control.PadMessage", NULL, NULL, &body), 0);
+	assert_true(sim_EngageCommand_from(body.bytes, body.b.used)->engage);
+	assert_int_equal(sim_EngageCommand_from(body.bytes, body.b.used)->stamp, 100500000000);
+	pad.action = APOLLO__CONTROL__DRIVING_ACTION__RESET;
+	assert_int_equal(apollo_peer_decode(&pad.base, "apollo.control.PadMessage", NULL, NULL, &body), 0);
+	assert_false(sim_EngageCommand_from(body.bytes, body.b.used)->engage);
+	pad.action = APOLLO__CONTROL__DRIVING_ACTION__VIN_REQ;
+	assert_int_equal(apollo_peer_decode(&pad.base, "apollo.control.PadMessage", NULL, NULL, &body), 1);
+}
+
+static Apollo__Common__Point3D point(double x, double y, double z)
+{
+	Apollo__Common__Point3D p = APOLLO__COMMON__POINT3_D__INIT;
+
+	p.has_x = p.has_y = p.has_z = true;
+	p.x = x;
+	p.y = y;
+	p.z = z;
+	return p;
+}
+
+TEST_WITH(obstacles_become_objects_in_the_map, start, NULL)
+{
+	Apollo__Common__Point3D at = point(10, 20, 1), velocity = point(3, NAN, 0);
+	Apollo__Perception__PerceptionObstacle o = APOLLO__PERCEPTION__PERCEPTION_OBSTACLE__INIT, *list[] = { &o, &o };
+	Apollo__Perception__PerceptionObstacles all = APOLLO__PERCEPTION__PERCEPTION_OBSTACLES__INIT;
+	const struct sim_Detected3DObject *d;
+	uint32_t n;
+
+	o.has_id = o.has_theta = o.has_length = o.has_width = o.has_height = o.has_tracking_time = true;
+	o.has_type = o.has_sub_type = o.has_confidence = true;
+	o.id = 9;
+	o.position = &at;
+	o.velocity = &velocity;
+	o.theta = 1.5;
+	o.length = 4;
+	o.width = 2;
+	o.height = 1.5;
+	o.tracking_time = 2.5;
+	o.confidence = 0.75;
+	o.type = APOLLO__PERCEPTION__PERCEPTION_OBSTACLE__TYPE__VEHICLE;
+	o.sub_type = APOLLO__PERCEPTION__PERCEPTION_OBSTACLE__SUB_TYPE__ST_BUS;
+	all.header = &header;
+	all.n_perception_obstacle = 2;
+	all.perception_obstacle = list;
+	assert_int_equal(apollo_peer_decode(&all.base, "apollo.perception.PerceptionObstacles", NULL, NULL, &body), 0);
+	d = sim_Detected3DObjects_objects(sim_Detected3DObjects_from(body.bytes, body.b.used), body.b.used, &n);
+	assert_int_equal(n, 2);
+	assert_int_equal(d[1].id, 9);
+	assert_true(near((float)d[1].map_position.y, 20) && near((float)d[1].map_velocity.x, 0)); /* not known */
+	assert_true(near((float)d[1].heading, 1.5) && near((float)d[1].size.x, 4) && near(d[1].score, 0.75));
+	assert_int_equal(d[1].tracking_time, 2500000000);
+	assert_string_equal(sim_Detected3DObject_label_in(body.bytes, body.b.used, &d[1]), "Bus");
+
+	at.x = NAN;
+	assert_int_equal(apollo_peer_decode(&all.base, "apollo.perception.PerceptionObstacles", NULL, NULL, &body),
+			 -ERANGE);
+	assert_non_null(strstr(apollo_peer_why, "obstacle 9"));
+}
+
+TEST_WITH(a_plan_keeps_its_points_for_display, start, NULL)
+{
+	Apollo__Common__PathPoint at = APOLLO__COMMON__PATH_POINT__INIT;
+	Apollo__Common__TrajectoryPoint p = APOLLO__COMMON__TRAJECTORY_POINT__INIT, *list[] = { &p };
+	Apollo__Planning__EStop stop = APOLLO__PLANNING__ESTOP__INIT;
+	Apollo__Planning__ADCTrajectory plan = APOLLO__PLANNING__ADCTRAJECTORY__INIT;
+	const struct sim_Trajectory *t;
+	const struct sim_TrajectoryPoint *got;
+	uint32_t n;
+
+	at.has_x = at.has_y = at.has_theta = at.has_kappa = at.has_s = true;
+	at.x = 5;
+	at.y = 6;
+	at.theta = 0.5;
+	at.kappa = 0.01;
+	at.s = 7;
+	p.path_point = &at;
+	p.has_v = p.has_a = p.has_relative_time = true;
+	p.v = 8;
+	p.a = -1;
+	p.relative_time = -0.5;
+	stop.has_is_estop = stop.is_estop = true;
+	plan.header = &header;
+	plan.estop = &stop;
+	plan.has_gear = plan.has_total_path_length = plan.has_total_path_time = true;
+	plan.gear = APOLLO__CANBUS__CHASSIS__GEAR_POSITION__GEAR_DRIVE;
+	plan.total_path_length = 60;
+	plan.total_path_time = 8;
+	plan.n_trajectory_point = 1;
+	plan.trajectory_point = list;
+	assert_int_equal(apollo_peer_decode(&plan.base, "apollo.planning.ADCTrajectory", NULL, NULL, &body), 0);
+	t = sim_Trajectory_from(body.bytes, body.b.used);
+	got = sim_Trajectory_points(t, body.b.used, &n);
+	assert_int_equal(n, 1);
+	assert_true(near((float)got->position.y, 6) && near((float)got->heading, 0.5) && near((float)got->speed, 8));
+	assert_true(near((float)got->curvature, 0.01) && near((float)got->distance, 7));
+	assert_int_equal(got->time_from_start, -500000000);
+	assert_true(t->emergency_stop && !t->replanned && t->gear == SIM_GEAR_DRIVE);
+	assert_int_equal(t->duration, 8000000000);
+	assert_true(near((float)t->length, 60));
+	at.y = INFINITY;
+	assert_int_equal(apollo_peer_decode(&plan.base, "apollo.planning.ADCTrajectory", NULL, NULL, &body), -ERANGE);
+}
+
+/* A byte after the other, cut off or turned: an answer, never more. */
+TEST_WITH(no_bytes_do_harm, start, NULL)
+{
+	static uint8_t bytes[1000], copy[1000];
+	struct apollo_limits l = { 0 };
+	const struct apollo_type *t;
+	size_t len, size;
+	char why[200];
+
+	command.signal = &signals;
+	signals.has_horn = true;
+	len = apollo__control__control_command__pack(&command, bytes);
+	for (unsigned k = 0; (t = apollo_type_at(APOLLO_10, true, k)); k++)
+		for (size_t i = 0; i < len * 256; i++) {
+			memcpy(copy, bytes, len);
+			copy[i / 256] = (uint8_t)i;
+			apollo_decode(t, &l, copy, i % 3 ? len : i / 256, body.bytes, 4096, &size, why, sizeof(why));
+		}
 }

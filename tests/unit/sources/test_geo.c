@@ -33,6 +33,37 @@ TEST(utm_agrees_with_proj)
 	}
 }
 
+TEST(a_zone_of_ones_own_agrees_with_proj_on_both_sides_of_borders)
+{
+	static const struct {
+		int zone;
+		bool south;
+		double lon, lat, e, n;
+	} points[] = {
+		{ 10, false, -122.0143, 37.4148, 587226.1303, 4141344.9947 },
+		{ 10, false, -119.98, 37.4148, 767273.7033, 4145171.0719 }, /* in zone 11 */
+		{ 11, false, -119.98, 37.4148, 236267.1934, 4145058.3220 },
+		{ 56, true, 151.2093, -33.8688, 334368.6336, 6250948.3454 },
+		{ 55, true, 150.001, -33.8688, 777609.6511, 6248337.1907 },
+		{ 10, false, -122.5, -0.002, 555638.1924, -221.0686 },
+		{ 10, true, -122.5, 0.002, 555638.1924, 10000221.0686 },
+		{ 60, false, -179.99, 10, 830026.1186, 1106918.8578 },
+		{ 1, false, 179.99, -10, 169973.8814, -1106918.8578 },
+		{ 32, false, 25, 60, 1386534.7283, 6759666.5410 },
+		{ 32, false, 28.9, 10, 2723591.6717, 1174564.4459 },
+	};
+	struct geo_utm u;
+
+	for (size_t i = 0; i < sizeof(points) / sizeof(*points); i++) {
+		assert_int_equal(geo_utm_in(points[i].zone, points[i].south, points[i].lon, points[i].lat, &u), 0);
+		if (fabs(u.easting - points[i].e) > 1e-3 || fabs(u.northing - points[i].n) > 1e-3)
+			fail_msg("point %zu: %.4f %.4f", i, u.easting, u.northing);
+	}
+	assert_int_equal(geo_utm_in(32, false, 29.1, 10, &u), -EINVAL);
+	assert_int_equal(geo_utm_in(0, false, -179, 10, &u), -EINVAL);
+	assert_int_equal(geo_utm_in(61, false, -179, 10, &u), -EINVAL);
+}
+
 TEST(utm_south_and_edges)
 {
 	struct geo_utm north, south;

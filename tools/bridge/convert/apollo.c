@@ -128,11 +128,16 @@ void apollo_text(struct apollo_out *o, uint32_t field, const char *s)
 	pb_string(&o->w, field, s, strlen(s));
 }
 
-void apollo_body_text(struct apollo_out *o, uint32_t field, const char *s)
+size_t apollo_body_len(const struct apollo_out *o, const char *s)
 {
 	size_t at = (uintptr_t)s - (uintptr_t)o->in->body;
 
-	pb_string(&o->w, field, s, at < o->in->size ? strnlen(s, o->in->size - at) : strlen(s));
+	return at < o->in->size ? strnlen(s, o->in->size - at) : strlen(s); /* or a constant of ours */
+}
+
+void apollo_body_text(struct apollo_out *o, uint32_t field, const char *s)
+{
+	pb_string(&o->w, field, s, apollo_body_len(o, s));
 }
 
 static const char *frame_of(const struct apollo_out *o)

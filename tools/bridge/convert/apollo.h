@@ -47,7 +47,9 @@ struct apollo_options {
 	int utm_zone; /* 1..60 north, -1..-60 south: positions in it wherever the vehicle is; 0: that of each position */
 	const double *
 		origin; /* UTM easting, northing and altitude of the map's origin, for what is relative to it; or NULL */
-	double undulation; /* m: the geoid above the ellipsoid, for heights above the sea */
+	const char *const
+		*rfu_frames; /* frames of Transforms whose axes are right, forward, up there; NULL-ended; or NULL */
+	double undulation;   /* m: the geoid above the ellipsoid, for heights above the sea */
 };
 
 struct apollo_message { /* one message; borrows all of it, body until the bytes are sent */

@@ -43,6 +43,15 @@ struct sim_Quaternion apollo_turn(const struct sim_Quaternion *q)
 	};
 }
 
+struct sim_Quaternion apollo_turned(const struct sim_Quaternion *q)
+{
+	double s = sqrt(0.5);
+
+	return (struct sim_Quaternion){
+		.x = s * (q->x - q->y), .y = s * (q->y + q->x), .z = s * (q->z + q->w), .w = s * (q->w - q->z)
+	};
+}
+
 struct sim_Vector3 apollo_to_map(const struct sim_Quaternion *q, const struct sim_Vector3 *v)
 {
 	struct sim_Quaternion back = { .x = -q->x, .y = -q->y, .z = -q->z, .w = q->w };
@@ -76,24 +85,31 @@ struct sim_Vector3 apollo_euler(const struct sim_Quaternion *flu)
 	};
 }
 
+static const struct {
+	const char *label;
+	struct apollo_kind kind;
+} kinds[] = { { "Car", { 5, 3 } },   { "Pedestrian", { 3, 10 } }, { "Bicycle", { 4, 7 } }, { "Motorcycle", { 4, 8 } },
+	      { "Truck", { 5, 5 } }, { "Bus", { 5, 6 } },         { "Van", { 5, 4 } },     { "Unknown", { 0, 0 } },
+	      { "", { 0, 0 } },      { "Animal", { 0, 0 } },      { "Hazard", { 0, 0 } } };
+#define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+/* What has another name is a car. */
 struct apollo_kind apollo_kind_of(const char *label)
 {
-	static const struct {
-		const char *label;
-		struct apollo_kind kind;
-	} kinds[] = { { "Pedestrian", { 3, 10 } },
-		      { "Bicycle", { 4, 7 } },
-		      { "Motorcycle", { 4, 8 } },
-		      { "Truck", { 5, 5 } },
-		      { "Bus", { 5, 6 } },
-		      { "Van", { 5, 4 } },
-		      { "", { 0, 0 } },
-		      { "Animal", { 0, 0 } },
-		      { "Hazard", { 0, 0 } },
-		      { "Unknown", { 0, 0 } } };
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+	for (size_t i = 0; i < N_KINDS; i++)
 		if (strcasecmp(kinds[i].label, label) == 0)
 			return kinds[i].kind;
-	return (struct apollo_kind){ 5, 3 };
+	return kinds[0].kind;
+}
+
+/* By the sub type; without one the first of its type. */
+const char *apollo_label_of(struct apollo_kind kind)
+{
+	for (size_t i = 0; kind.sub_type && i < N_KINDS; i++)
+		if (kinds[i].kind.sub_type == kind.sub_type)
+			return kinds[i].label;
+	for (size_t i = 0; i < N_KINDS; i++)
+		if (kinds[i].kind.type == kind.type)
+			return kinds[i].label;
+	return "Unknown";
 }

@@ -21,6 +21,8 @@ int64_t apollo_gps_ns(int64_t unix_ns);
 /* Forward, left, up as right, forward, up. */
 struct sim_Vector3 apollo_rfu(const struct sim_Vector3 *v);
 struct sim_Quaternion apollo_turn(const struct sim_Quaternion *flu);
+/* A quaternion to forward, left, up as one to right, forward, up. */
+struct sim_Quaternion apollo_turned(const struct sim_Quaternion *q);
 /* A vector of the body's own axes in the map; q: from the body to the map. */
 struct sim_Vector3 apollo_to_map(const struct sim_Quaternion *q, const struct sim_Vector3 *v);
 /* [rad], 0 is east, anticlockwise */
@@ -35,5 +37,6 @@ struct apollo_kind {
 	int32_t type, sub_type;
 };
 struct apollo_kind apollo_kind_of(const char *label);
+const char *apollo_label_of(struct apollo_kind kind);
 
 #endif

@@ -35,8 +35,24 @@ struct apollo_in { /* one on its way in */
 /* X(type of ours, function, Apollo's name, Apollo's channel or NULL); the first of a type is its default. */
 #define APOLLO_OUT(X) \
 	X(Clock, clock, "apollo.cyber.proto.Clock", "/clock") \
+	X(Transforms, transforms, "apollo.transform.TransformStampeds", "/tf") \
 	X(Image, image, "apollo.drivers.Image", NULL) \
-	X(CompressedImage, compressed_image, "apollo.drivers.CompressedImage", NULL)
+	X(CompressedImage, compressed_image, "apollo.drivers.CompressedImage", NULL) \
+	X(PointCloud, point_cloud, "apollo.drivers.PointCloud", NULL) \
+	X(RadarObjects, radar, "apollo.drivers.ContiRadar", "/apollo/sensor/conti_radar") \
+	X(Ultrasonic, ultrasonic, "apollo.drivers.Ultrasonic", "/apollo/sensor/ultrasonic_radar") \
+	X(Imu, imu, "apollo.drivers.gnss.Imu", "/apollo/sensor/gnss/imu") \
+	X(CorrectedImu, corrected_imu, "apollo.localization.CorrectedImu", "/apollo/sensor/gnss/corrected_imu") \
+	X(CorrectedImu, estimate_of_imu, "apollo.localization.LocalizationEstimate", "/apollo/localization/pose") \
+	X(Gps, best_pose, "apollo.drivers.gnss.GnssBestPose", "/apollo/sensor/gnss/best_pose") \
+	X(GpsIns, ins_stat, "apollo.drivers.gnss.InsStat", "/apollo/sensor/gnss/ins_stat") \
+	X(GpsOdometry, gps, "apollo.localization.Gps", "/apollo/sensor/gnss/odometry") \
+	X(GpsOdometry, estimate, "apollo.localization.LocalizationEstimate", "/apollo/localization/pose") \
+	X(CanBus, chassis, "apollo.canbus.Chassis", "/apollo/canbus/chassis") \
+	X(Detected3DObjects, obstacles, "apollo.perception.PerceptionObstacles", "/apollo/perception/obstacles") \
+	X(Detected2DObjects, detections, "apollo.common.Detection2DArray", NULL) \
+	X(TrafficSignals, lights, "apollo.perception.TrafficLightDetection", "/apollo/perception/traffic_light") \
+	X(LaneLines, lanes, "apollo.perception.PerceptionLanes", NULL)
 
 /* X(Apollo's name, function, type of ours, Apollo's channel or NULL) */
 #define APOLLO_IN(X) \
@@ -44,7 +60,10 @@ struct apollo_in { /* one on its way in */
 	X("apollo.control.ControlCommand", gear, GearCommand, "/apollo/control") \
 	X("apollo.control.ControlCommand", turn, TurnCommand, "/apollo/control") \
 	X("apollo.control.ControlCommand", hazard, HazardCommand, "/apollo/control") \
-	X("apollo.control.ControlCommand", state, VehicleState, "/apollo/control")
+	X("apollo.control.ControlCommand", state, VehicleState, "/apollo/control") \
+	X("apollo.control.PadMessage", pad, EngageCommand, "/apollo/control/pad") \
+	X("apollo.perception.PerceptionObstacles", obstacles, Detected3DObjects, "/apollo/perception/obstacles") \
+	X("apollo.planning.ADCTrajectory", trajectory, Trajectory, "/apollo/planning")
 /* clang-format on */
 
 #define X(T, f, name, channel) int apollo_out_##f(struct apollo_out *o);
@@ -55,9 +74,10 @@ APOLLO_IN(X)
 #undef X
 
 /* const struct sim_T *m = APOLLO_BODY(o, T): the message, or -EBADMSG is returned */
-#define APOLLO_BODY(o, T) \
+#define APOLLO_BODY(o, T) APOLLO_CHECKED(o, T, m)
+#define APOLLO_CHECKED(o, T, m) \
 	sim_##T##_from((o)->in->body, (o)->in->size); \
-	if (!m) \
+	if (!(m)) \
 	return apollo_no_body(o, "sim/" #T)
 
 int apollo_no_body(struct apollo_out *o, const char *type);
@@ -79,10 +99,21 @@ void apollo_header(struct apollo_out *o, uint32_t field, uint32_t sensor);
 void apollo_header_framed(struct apollo_out *o, uint32_t field, uint32_t sensor, const char *frame, size_t len);
 void apollo_text(struct apollo_out *o, uint32_t field, const char *s);
 /* A string of the message, by its accessor. Its publisher may take the NUL away meanwhile: it ends with the body then. */
+size_t apollo_body_len(const struct apollo_out *o, const char *s);
 void apollo_body_text(struct apollo_out *o, uint32_t field, const char *s);
 void apollo_frame_id(struct apollo_out *o, uint32_t field);
 /* Point3D and PointENU; Quaternion */
 void apollo_point(struct apollo_out *o, uint32_t field, const struct sim_Vector3 *v);
 void apollo_quaternion(struct apollo_out *o, uint32_t field, const struct sim_Quaternion *q);
+
+/* A position that is relative to the map's origin. */
+struct sim_Vector3 apollo_from_origin(const struct apollo_out *o, const struct sim_Vector3 *v);
+
+struct apollo_fix { /* what both messages of a receiver have */
+	double longitude, latitude, altitude, easting, northing;
+	bool absolute;
+};
+/* Its UTM coordinates, in the zone of the rig. 0 or -EBADMSG. */
+int apollo_place(struct apollo_out *o, const struct apollo_fix *f, struct sim_Vector3 *ret);
 
 #endif

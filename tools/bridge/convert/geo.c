@@ -18,20 +18,23 @@ static double conformal_tan(double lat, double ecc)
 	return t * sqrt(1 + s * s) - s * sqrt(1 + t * t);
 }
 
-int geo_utm(double lon_deg, double lat_deg, struct geo_utm *ret)
+#define FAR_DEG 20.0
+
+int geo_utm_in(int zone, bool south, double lon_deg, double lat_deg, struct geo_utm *ret)
 {
 	const double n = FLATTENING / (2 - FLATTENING), n2 = n * n, n3 = n2 * n, n4 = n3 * n;
 	const double radius = SEMI_MAJOR / (1 + n) * (1 + n2 / 4 + n4 / 64);
 	const double alpha[ORDER] = { n / 2 - 2 * n2 / 3 + 5 * n3 / 16 + 41 * n4 / 180,
 				      13 * n2 / 48 - 3 * n3 / 5 + 557 * n4 / 1440, 61 * n3 / 240 - 103 * n4 / 140,
 				      49561 * n4 / 161280 };
-	double ecc = sqrt(FLATTENING * (2 - FLATTENING)), t, lambda, xi0, eta0, xi, eta;
-	int zone;
+	double ecc = sqrt(FLATTENING * (2 - FLATTENING)), t, off, lambda, xi0, eta0, xi, eta;
 
-	if (!(lon_deg >= -180 && lon_deg <= 180 && lat_deg >= -80 && lat_deg <= 84))
+	if (zone < 1 || zone > 60 || !(lon_deg >= -180 && lon_deg <= 180 && lat_deg >= -80 && lat_deg <= 84))
 		return -EINVAL;
-	zone = lon_deg >= 180 ? 60 : (int)floor((lon_deg + 180) / 6) + 1;
-	lambda = (lon_deg - (zone * 6 - 183)) * M_PI / 180;
+	off = remainder(lon_deg - (zone * 6 - 183), 360); /* zones 1 and 60 touch */
+	if (fabs(off) > FAR_DEG)
+		return -EINVAL;
+	lambda = off * M_PI / 180;
 	t = conformal_tan(lat_deg * M_PI / 180, ecc);
 	xi = xi0 = atan2(t, cos(lambda));
 	eta = eta0 = asinh(sin(lambda) / hypot(t, cos(lambda)));
@@ -41,6 +44,16 @@ int geo_utm(double lon_deg, double lat_deg, struct geo_utm *ret)
 	}
 	ret->zone = zone;
 	ret->easting = 500000 + SCALE * radius * eta;
-	ret->northing = SCALE * radius * xi + (lat_deg < 0 ? 10000000 : 0);
+	ret->northing = SCALE * radius * xi + (south ? 10000000 : 0);
 	return 0;
+}
+
+int geo_utm(double lon_deg, double lat_deg, struct geo_utm *ret)
+{
+	int zone;
+
+	if (!(lon_deg >= -180 && lon_deg <= 180))
+		return -EINVAL;
+	zone = lon_deg >= 180 ? 60 : (int)floor((lon_deg + 180) / 6) + 1;
+	return geo_utm_in(zone, lat_deg < 0, lon_deg, lat_deg, ret);
 }

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Point clouds and what other sensors measure. See apollo.h. */
+#include <math.h>
+#include <string.h>
+
+#include "apollo_private.h"
+#include "pb_points.h"
+#include "sim/msg/PointCloud.h"
+#include "sim/msg/RadarObjects.h"
+#include "sim/msg/Ultrasonic.h"
+
+struct layout {
+	const char *name;
+	uint8_t datatype;
+	uint32_t *offset;
+};
+
+static void take_field(const struct apollo_out *o, const struct sim_PointField *f, uint32_t step,
+		       const struct layout *want, size_t n)
+{
+	struct sim_PointField head = *f; /* once: a peer may still write it */
+	const char *name = sim_PointField_name_in(o->in->body, o->in->size, f);
+	size_t len = apollo_body_len(o, name);
+
+	for (size_t i = 0; i < n; i++)
+		if (strlen(want[i].name) == len && !memcmp(want[i].name, name, len) &&
+		    head.datatype == want[i].datatype && step >= 4 && head.offset <= step - 4)
+			*want[i].offset = head.offset;
+}
+
+/* Where a point has what Apollo's has. */
+static int layout_of(struct apollo_out *o, const struct sim_PointCloud *m, uint32_t step, struct pb_points *ret)
+{
+	uint32_t n, y = PB_POINTS_NONE, z = PB_POINTS_NONE;
+	const struct sim_PointField *f = sim_PointCloud_fields(m, o->in->size, &n);
+	const struct layout want[] = { { "x", SIM_POINT_FIELD_FLOAT32, &ret->xyz },
+				       { "y", SIM_POINT_FIELD_FLOAT32, &y },
+				       { "z", SIM_POINT_FIELD_FLOAT32, &z },
+				       { "intensity", SIM_POINT_FIELD_FLOAT32, &ret->intensity },
+				       { "time_offset", SIM_POINT_FIELD_UINT32, &ret->time } };
+
+	ret->xyz = ret->intensity = ret->time = PB_POINTS_NONE;
+	for (uint32_t i = 0; i < n; i++)
+		take_field(o, &f[i], step, want, sizeof(want) / sizeof(want[0]));
+	if (ret->xyz == PB_POINTS_NONE || y != ret->xyz + 4 || z != ret->xyz + 8)
+		return apollo_refuse(o, -ENOTSUP, "a point needs x, y and z as float32, one behind the other");
+	return 0;
+}
+
+/* The coordinates are the sensor's, as Apollo has them of the driver of a lidar: forward, left, up. Nothing hit is left out. */
+int apollo_out_point_cloud(struct apollo_out *o)
+{
+	const struct sim_PointCloud *m = APOLLO_BODY(o, PointCloud);
+	int64_t ns = o->in->stamp_sim_ns;
+	uint32_t size, step = m->point_step, width = m->width, height = m->height, n;
+	struct pb_points p = { .stamp_ns = ns, .stamped = ns >= 0, .skip_zero = true };
+	uint64_t points = (uint64_t)width * height;
+	int r;
+
+	p.data = sim_PointCloud_data(m, o->in->size, &size);
+	if (points * step != size || points > UINT32_MAX)
+		return apollo_refuse(o, -EBADMSG, "%u by %u points of %u bytes are not the %u bytes there are", width,
+				     height, step, size);
+	r = layout_of(o, m, step, &p);
+	if (r < 0)
+		return r;
+	p.n = (uint32_t)points;
+	p.step = step;
+	apollo_header(o, 1, APOLLO_LIDAR_TIMESTAMP);
+	apollo_frame_id(o, 2);
+	pb_bool(&o->w, 3, m->is_dense);
+	n = pb_points(&o->w, 4, &p);
+	pb_f64(&o->w, 5, apollo_seconds(ns));
+	pb_u64(&o->w, 6, n);
+	pb_u64(&o->w, 7, 1);
+	return 0;
+}
+
+/* One sensor: its range, or none. */
+int apollo_out_ultrasonic(struct apollo_out *o)
+{
+	const struct sim_Ultrasonic *m = APOLLO_BODY(o, Ultrasonic);
+
+	apollo_header(o, 1, 0);
+	if (m->minimum_distance >= 0)
+		pb_f32(&o->w, 2, m->minimum_distance);
+	return 0;
+}
+
+/* ---- radar ---- */
+
+static double dot(const struct sim_Vector3 *a, const struct sim_Vector3 *b)
+{
+	return a->x * b->x + a->y * b->y + a->z * b->z;
+}
+
+#define STANDS_MPS 0.1 /* what is slower looks nowhere */
+
+/* [deg] where it goes, from where the radar looks, left is positive */
+static double orientation(const struct sim_RadarObject *r)
+{
+	double ahead = dot(&r->velocity, &r->sensor_aim), left = -dot(&r->velocity, &r->sensor_right);
+
+	return hypot(ahead, left) < STANDS_MPS ? 0 : atan2(left, ahead) * APOLLO_DEG_PER_RAD;
+}
+
+enum { POINT = 0, CAR = 1, TRUCK = 2 }; /* of the radar */
+#define TRUCK_M 5
+
+/* Along where the radar looks, and to its left; object minus sensor. */
+static void radar_obs(struct apollo_out *o, const struct sim_RadarObject *r)
+{
+	struct pb_writer *w = &o->w;
+
+	pb_open(w, 2);
+	apollo_header(o, 1, APOLLO_RADAR_TIMESTAMP);
+	pb_bool(w, 2, false); /* a track */
+	pb_i64(w, 3, r->id);
+	pb_f64(w, 4, dot(&r->relative_position, &r->sensor_aim));
+	pb_f64(w, 5, -dot(&r->relative_position, &r->sensor_right));
+	pb_f64(w, 6, dot(&r->relative_velocity, &r->sensor_aim));
+	pb_f64(w, 7, -dot(&r->relative_velocity, &r->sensor_right));
+	pb_i64(w, 9, r->state == SIM_RADAR_OBJECT_STATE_STATIONARY);
+	pb_f64(w, 14, 1);
+	pb_i64(w, 15, r->new_detection ? 1 : 2);
+	pb_f64(w, 18, orientation(r));
+	pb_f64(w, 22, r->size.x);
+	pb_f64(w, 23, r->size.y);
+	pb_i64(w, 24, r->size.x > TRUCK_M ? TRUCK : CAR);
+	pb_close(w);
+}
+
+int apollo_out_radar(struct apollo_out *o)
+{
+	const struct sim_RadarObjects *m = APOLLO_BODY(o, RadarObjects);
+	uint32_t n;
+	const struct sim_RadarObject *r = sim_RadarObjects_objects(m, o->in->size, &n);
+
+	apollo_header(o, 1, APOLLO_RADAR_TIMESTAMP);
+	for (uint32_t i = 0; i < n; i++)
+		radar_obs(o, &r[i]);
+	pb_open(&o->w, 5);
+	pb_i64(&o->w, 1, n);
+	pb_i64(&o->w, 2, (int32_t)(o->in->sequence & 0xffff)); /* as the radar counts */
+	pb_i64(&o->w, 3, 0);
+	pb_close(&o->w);
+	return 0;
+}
