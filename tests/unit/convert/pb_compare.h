@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Our reader and protobuf-c's on the same bytes: for a test and a fuzz harness. Thread: any. */
+/* Our reader and protobuf-c's on the same bytes: for a test and a fuzz harness. Thread: one. */
 #ifndef PB_COMPARE_H
 #define PB_COMPARE_H
 
@@ -9,8 +9,8 @@
 enum pb_taken {
 	PB_BOTH, /* and they have read the same */
 	PB_NEITHER,
-	PB_OURS,      /* protobuf-c refuses groups, and known fields of another wire type */
-	PB_THEIRS,    /* protobuf-c takes numbers of fields that there are not, and goes as deep as its stack */
+	PB_OURS, /* protobuf-c refuses groups, and known fields of another wire type */
+	PB_THEIRS, /* protobuf-c takes fields whose number there is not and bools of any wire type, and goes as deep as its stack */
 	PB_DIFFERENT, /* what never is */
 };
 

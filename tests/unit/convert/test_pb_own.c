@@ -328,10 +328,10 @@ static int odd_read(const char *bytes, size_t len, int8_t *n, double *v, uint32_
 
 TEST(arrays_in_pieces_and_numbers_out_of_order)
 {
-	double v[8];
-	uint32_t n_v;
-	int64_t t;
-	int8_t n;
+	double v[8] = { 0 };
+	uint32_t n_v = 0;
+	int64_t t = 0;
+	int8_t n = 0;
 
 	dec_pb_init(&decoder);
 	assert_int_equal(ODD("\x11\0\0\0\0\0\0\xf0?\x20\x05\x08\x07\x12\x10\0\0\0\0\0\0\0@\0\0\0\0\0\0\x08@\x08\x7f"
@@ -350,10 +350,10 @@ TEST(arrays_in_pieces_and_numbers_out_of_order)
 
 TEST(what_does_not_fit_is_refused)
 {
-	double v[8];
-	uint32_t n_v;
-	int64_t t;
-	int8_t n;
+	double v[8] = { 0 };
+	uint32_t n_v = 0;
+	int64_t t = 0;
+	int8_t n = 0;
 
 	dec_pb_init(&decoder);
 	assert_int_equal(ODD("\x08\x80\x01"), -EBADMSG);                          /* 128 as int8 */

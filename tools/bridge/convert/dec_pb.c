@@ -78,11 +78,12 @@ static void open_message(struct dec_pb *d, struct dec_pb_level *l, const struct 
 /* The next field as it stands last; of a list its next element. False: there is none. */
 static bool find(struct dec_pb *d, struct pb_reader *ret, const struct dec_pb_field **ret_field)
 {
-	struct dec_pb_level *l = &d->level[d->depth];
+	struct dec_pb_level *l;
 	const struct dec_pb_field *f;
 
-	if (d->dec.err)
+	if (d->dec.err) /* too deep, for one */
 		return false;
+	l = &d->level[d->depth];
 	if (l->list) {
 		while (pb_next(&l->r))
 			if (l->r.field == l->number && l->r.wire == PB_LENGTH) {

@@ -221,7 +221,7 @@ int pb_proto_descriptor(const struct ros_type *t, struct iov_buf *out)
 	struct proto *p;
 	int r = proto_make(t, &p);
 
-	if (r < 0)
+	if (r)
 		return r;
 	snprintf(file, sizeof(file), "%s/%s.proto", p->package, base_name(t->name));
 	pb_begin(&w, out);
@@ -287,7 +287,7 @@ int pb_proto_text(const struct ros_type *t, char **ret)
 	FILE *f;
 	int r = proto_make(t, &p);
 
-	if (r < 0)
+	if (r)
 		return r;
 	f = open_memstream(&text, &size);
 	if (f)
