@@ -7,6 +7,8 @@
 #ifndef FUZZ_NAMED_H
 #define FUZZ_NAMED_H
 
+#include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,6 +69,51 @@ static inline uint8_t *named_flat(const struct iov_buf *o)
 	for (unsigned i = 0, n = iov_buf_iov(o, iov); all && i < n; at += iov[i++].iov_len)
 		memcpy(all + at, iov[i].iov_base, iov[i].iov_len);
 	return all;
+}
+
+/* A format of rosbridge. */
+struct named_format {
+	void (*begin)(struct named_reader *r, const uint8_t *frame, size_t size);
+	/* What is in named_body, as the "msg" of a frame. false: it has a time that ROS does not have, which is refused. */
+	bool (*say)(const struct sim_type *t, size_t size, struct iov_buf *o);
+};
+
+/* All that is said reads back. */
+static inline void named_again(const struct named_format *f, struct named_reader *r, const struct sim_type *t,
+			       unsigned choice, size_t size)
+{
+	struct iov_buf o;
+	uint8_t *all;
+	size_t len;
+
+	iov_buf_init(&o);
+	if (f->say(t, size, &o)) {
+		all = named_flat(&o);
+		if (all) {
+			f->begin(r, all, o.total);
+			if (!(choice % 2) && !named_read(r, choice, &len) && r->dec.err != -ENOMEM)
+				abort();
+		}
+		free(all);
+	}
+	iov_buf_finish(&o);
+}
+
+static inline int named_fuzz(const struct named_format *f, const uint8_t *data, size_t size)
+{
+	static struct named_reader reader;
+	const struct sim_type *t;
+	size_t len = 0;
+
+	if (size < 2)
+		return 0;
+	named_reader_init(&reader);
+	f->begin(&reader, data + 1, size - 1);
+	t = named_read(&reader, data[0], &len);
+	if (t)
+		named_again(f, &reader, t, data[0], len);
+	named_reader_finish(&reader);
+	return 0;
 }
 
 #endif
