@@ -62,7 +62,7 @@ TEST(slot_and_clock_page_are_pinned)
 	AT(struct sim_clock_page, pause_mono_ns, 88);
 }
 
-TEST(wire_pages_are_pinned)
+TEST(the_layout_page_is_pinned)
 {
 	SIZE(struct wire_array, 16);
 	AT(struct wire_array, offset, 0);
@@ -113,7 +113,10 @@ TEST(wire_pages_are_pinned)
 	AT(struct wire_turn, with, 32);
 	AT(struct wire_turn, scale_e6, 40);
 	AT(struct wire_turn, flags, 48);
+}
 
+TEST(the_dispatch_page_is_pinned)
+{
 	SIZE(struct wire_channel, 1088);
 	AT(struct wire_channel, waiters, 0);
 	AT(struct wire_channel, hint, 4);
@@ -138,7 +141,10 @@ TEST(wire_pages_are_pinned)
 	AT(struct wire_dispatch_page, rung, 1147008);
 	AT(struct wire_dispatch_page, stepper, 1155200);
 	AT(struct wire_dispatch_page, grant, 1156224);
+}
 
+TEST(the_counter_page_is_pinned)
+{
 	SIZE(struct wire_counters, 384);
 	AT(struct wire_counters, publisher_id, 0);
 	AT(struct wire_counters, messages, 8);
