@@ -97,6 +97,7 @@ static void publish_imu(void)
 
 	((struct sim_Imu *)sim_slot_body_mut(s))->angular_velocity.z = 0.1;
 	assert_int_equal(host_publish(&line_host, line_bridge, t, s), 0);
+	line_host.ops->close(line_bridge, t); /* what is queued goes out all the same */
 	free(s);
 }
 
