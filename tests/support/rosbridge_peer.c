@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rosbridge-peer [PORT]: the test server of rosbridge_server.h as a program, for `make demo BRIDGES=rosbridge`. At its end it lists what has come. */
+/* rosbridge-peer [PORT]: the test server of rosbridge_server.h, a relay, as a program, for `make demo BRIDGES=rosbridge`. At its end it lists what has come. */
 #include "rosbridge_server.h"
 
 #include <signal.h>
@@ -9,6 +9,7 @@
 int main(int argc, char **argv)
 {
 	static char text[65536];
+	const struct rosbridge_server_how how = { .relay = true };
 	struct rosbridge_server *s;
 	sigset_t end;
 	int sig;
@@ -17,7 +18,7 @@ int main(int argc, char **argv)
 	sigaddset(&end, SIGTERM);
 	sigaddset(&end, SIGINT);
 	sigprocmask(SIG_BLOCK, &end, NULL);
-	s = rosbridge_server_create(argc > 1 ? (unsigned)atoi(argv[1]) : 9090, NULL);
+	s = rosbridge_server_create(argc > 1 ? (unsigned)atoi(argv[1]) : 9090, &how);
 	if (!s) {
 		perror("rosbridge-peer");
 		return 1;

@@ -436,6 +436,11 @@ unsigned rosbridge_server_greeted(struct rosbridge_server *s)
 	return LOCKED(s, unsigned, ws_server_counts(s->ws).greeted);
 }
 
+unsigned rosbridge_server_cbor(struct rosbridge_server *s)
+{
+	return LOCKED(s, unsigned, ws_server_counts(s->ws).binary);
+}
+
 bool rosbridge_server_connected(struct rosbridge_server *s)
 {
 	return LOCKED(s, bool, ws_server_counts(s->ws).connected);

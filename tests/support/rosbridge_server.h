@@ -33,6 +33,7 @@ unsigned rosbridge_server_port(const struct rosbridge_server *s);
 unsigned rosbridge_server_connections(struct rosbridge_server *s);
 unsigned rosbridge_server_greeted(struct rosbridge_server *s);
 bool rosbridge_server_connected(struct rosbridge_server *s);
+unsigned rosbridge_server_cbor(struct rosbridge_server *s); /* messages sent as CBOR so far */
 
 /*
  * Whether this client has said op ("advertise") of a topic or service, with that value of a key ("type"; NULL: any), and has not taken it back.

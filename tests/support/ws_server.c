@@ -37,7 +37,7 @@ struct ws_server {
 	pthread_mutex_t lock; /* guards what follows */
 	bool stop, hold, drop;
 	struct peer peer[WS_PEERS_MAX];
-	unsigned connections, n_greeted;
+	unsigned connections, n_greeted, n_binary;
 };
 
 __attribute__((format(printf, 2, 3))) static void fault(struct ws_server *s, const char *fmt, ...)
@@ -95,6 +95,7 @@ static void put_frame(struct peer *p, unsigned opcode, const void *data, size_t 
 
 void ws_server_put(struct ws_server *s, unsigned peer, unsigned opcode, const void *data, size_t n)
 {
+	s->n_binary += opcode == 2;
 	for (unsigned i = 0; i < WS_PEERS_MAX; i++)
 		if ((peer == WS_ALL || peer == i) && opcode)
 			put_frame(&s->peer[i], opcode, data, n);
@@ -444,7 +445,7 @@ void ws_server_unlock(struct ws_server *s)
 
 struct ws_counts ws_server_counts(const struct ws_server *s)
 {
-	struct ws_counts c = { .connections = s->connections, .greeted = s->n_greeted };
+	struct ws_counts c = { .connections = s->connections, .greeted = s->n_greeted, .binary = s->n_binary };
 
 	for (unsigned i = 0; i < WS_PEERS_MAX; i++)
 		c.connected |= s->peer[i].fd >= 0;

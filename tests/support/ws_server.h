@@ -45,6 +45,7 @@ void ws_server_unlock(struct ws_server *s);
 struct ws_counts {
 	unsigned connections, greeted; /* so far: clients, and handshakes done */
 	bool connected;                /* somebody is */
+	unsigned binary;               /* messages so far, that have been sent as bytes */
 };
 struct ws_counts ws_server_counts(const struct ws_server *s);
 
