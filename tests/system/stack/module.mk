@@ -36,7 +36,10 @@ $(B)/test/system-stack-scenario: $(addprefix $(B)/obj/tests/,system/stack/autowa
 	$(B)/lib/libvehicle.a $(B)/lib/libros.a | $(B)/lib/simd/bridge_ros2.so $(B)/bin/sim-ss2 $(B)/bin/sim-vehicle
 LINK_system-stack-scenario += -lddsc -lzmq -lm
 $(B)/test/system-stack-lgsvl: $(B)/obj/tests/support/lgsvl_server.o | $(B)/lib/simd/bridge_lgsvl.so
-$(B)/test/system-stack-cyber: $(CYBER_SERVER) | $(B)/lib/simd/bridge_cyber.so
+$(addprefix $(B)/test/,system-stack-cyber system-stack-cyber_control): $(CYBER_SERVER) | $(B)/lib/simd/bridge_cyber.so
+$(B)/test/system-stack-cyber_control: $(B)/lib/libapollo10.a | $(B)/bin/sim-sumo $(B)/bin/sim-vehicle
+LINK_system-stack-cyber_control += -lprotobuf-c
+FLAGS_tests/system/stack/test_cyber_control.c := -I$(B)/gen/apollo10
 $(addprefix $(B)/test/,system-stack-rosbridge system-stack-rosbridge_bad): $(ROSBRIDGE_SERVER) $(B)/obj/tests/system/stack/rosbridge_line.o | $(B)/lib/simd/bridge_rosbridge.so
 LINK_system-stack-rosbridge += -lssl -lcrypto
 LINK_system-stack-rosbridge_bad += -lssl -lcrypto
@@ -73,6 +76,7 @@ endif
 TESTS_ALONE += $(addprefix $(B)/test/,system-stack-roudi fault-stack-attacks fault-stack-chaos fault-stack-deadlock fault-stack-hot fault-stack-soak fault-stack-storm)
 LIMIT_system-stack-autoware_ai := 120
 LIMIT_system-stack-cyber := 180
+LIMIT_system-stack-cyber_control := 240
 LIMIT_system-stack-demo := 300
 LIMIT_system-stack-roudi := 120
 LIMIT_system-stack-bridge := 120

@@ -164,6 +164,7 @@ static int cyber_reg(struct sim_bridge_registry *r)
 
 static void cyber_destroy(struct sim_bridge *b)
 {
+	cyber_safe_stop(b);
 	tcp_link_finish(&b->link);
 	cyber_probe_finish(b);
 	queue_finish(&b->queue);
@@ -196,6 +197,8 @@ static int cyber_create(const struct sim_bridge_host *host, struct sim_bridge **
 		r = read_options(b);
 	if (r == 0)
 		r = cyber_read_subscribe(b);
+	if (r == 0)
+		r = cyber_safe_start(b);
 	if (r < 0)
 		cyber_destroy(b);
 	else

@@ -13,6 +13,8 @@
 
 #include <jansson.h>
 
+#include <sim/msg/VehicleControl.h>
+
 #include "apollo.h"
 #include "link.h"
 #include "option.h"
@@ -46,6 +48,14 @@ struct sim_bridge_topic {
 	struct cyber_topic *topic[TOPICS_FAN_MAX];
 };
 
+struct cyber_safe {             /* what a vehicle gets when its commands stop coming */
+	int64_t timeout_dur_ns; /* of simulated time; 0: nothing */
+	struct sim_VehicleControl body;
+	_Atomic int64_t heard_sim_ns; /* the last command; INT64_MIN: none */
+	int64_t acted_sim_ns;         /* the thread's, and what follows */
+	bool acting;
+};
+
 struct cyber_in { /* one that comes in */
 	struct sim_bridge *bridge;
 	const struct apollo_type *type;
@@ -53,6 +63,7 @@ struct cyber_in { /* one that comes in */
 	uint8_t *body;
 	_Atomic bool listened;
 	_Atomic uint64_t dropped;
+	struct cyber_safe safe;
 };
 
 struct cyber_sending {           /* the message that is on its way out */
@@ -90,6 +101,9 @@ struct sim_bridge {
 	int64_t report_mono_ns; /* the link's thread's: when to tell next what was dropped */
 	struct cyber_in in[TOPICS_IN_MAX];
 	unsigned n_in;
+	pthread_t safe_thread;
+	int safe_stop; /* eventfd */
+	bool safe_runs;
 
 	pthread_mutex_t lock;                 /* guards buf */
 	struct iov_buf *buf[TOPICS_BUFS_MAX]; /* encoders' memory that no message uses just now */
@@ -126,6 +140,14 @@ void cyber_in_finish(struct sim_bridge *b);
 void cyber_offer(struct sim_bridge *b);
 void cyber_listen(struct sim_bridge *b, const char *channel, int on);
 void cyber_take(void *bridge, const struct frame *f); /* of the link */
+
+/* ---- safe.c ---- */
+
+/* Of a subscription: NULL where the rig has it not. 0, or -EINVAL with a sentence. */
+int cyber_safe_read(json_t *safe, json_t *timeout_ms, struct cyber_safe *ret, char *why, size_t size);
+void cyber_safe_heard(struct cyber_in *in); /* a command was published */
+int cyber_safe_start(struct sim_bridge *b);
+void cyber_safe_stop(struct sim_bridge *b);
 
 /* Values of options, of the bridge or a channel. 0, or -EINVAL with a sentence. */
 int cyber_read_undulation(json_t *v, double *ret, char *why, size_t size);

@@ -33,6 +33,8 @@ static void take_one(struct cyber_in *in, const struct frame *f)
 	r = apollo_decode(in->type, &limits, f->message, f->len, in->body, TOPICS_BODY_MAX, &size, why, sizeof(why));
 	if (r == 0)
 		r = h->publish(h->ctx, in->channel, apollo_type_sim(in->type), in->body, size);
+	if (r == 0)
+		cyber_safe_heard(in);
 	if (r < 0) /* 1: it says nothing of that */
 		drop(in, why[0] ? why : topics_reason(r));
 }
@@ -92,6 +94,7 @@ static const struct cyber_in *entry_of(const struct sim_bridge *b, const char *c
 
 struct entry { /* of the rig; NULL: not given */
 	const char *name, *type, *channel, *as;
+	json_t *safe, *timeout_ms;
 };
 
 static int in_open(struct sim_bridge *b, struct cyber_in *in, const struct entry *e, char *why, size_t size)
@@ -105,6 +108,13 @@ static int in_open(struct sim_bridge *b, struct cyber_in *in, const struct entry
 			 e->as ? e->as : "", e->type);
 		return -EINVAL;
 	}
+	if (e->safe && apollo_type_sim(in->type) != &sim_VehicleControl_type) {
+		snprintf(why, size, "\"safe\" is of sim/VehicleControl, this gives %s",
+			 apollo_type_sim(in->type)->name);
+		return -EINVAL;
+	}
+	if (cyber_safe_read(e->safe, e->timeout_ms, &in->safe, why, size) < 0)
+		return -EINVAL;
 	if (other && !sim_type_equal(apollo_type_sim(other->type), apollo_type_sim(in->type))) {
 		snprintf(why, size, "it gives %s, but channel \"%.60s\" is %s already", apollo_type_sim(in->type)->name,
 			 e->channel, apollo_type_sim(other->type)->name);
@@ -123,6 +133,10 @@ static int read_key(const char *key, json_t *v, struct entry *e, char *why, size
 			  : !strcmp(key, "as")      ? &e->as
 						    : NULL;
 
+	if (!strcmp(key, "safe") || !strcmp(key, "timeout_ms")) {
+		*(*key == 's' ? &e->safe : &e->timeout_ms) = v;
+		return 0;
+	}
 	if (to)
 		*to = json_string_value(v);
 	if (to && *to && **to)
@@ -130,7 +144,7 @@ static int read_key(const char *key, json_t *v, struct entry *e, char *why, size
 	if (to)
 		snprintf(why, size, "\"%s\" must be a text that is not empty", key);
 	else
-		snprintf(why, size, "there is no key \"%.40s\": type, channel, as", key);
+		snprintf(why, size, "there is no key \"%.40s\": type, channel, as, safe, timeout_ms", key);
 	return -EINVAL;
 }
 
