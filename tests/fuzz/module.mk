@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Harnesses: fuzz_<name>.c, corpus/<name>/, an optional <name>.dict. `make fuzz` runs them for a while; their
 # corpus is a test of every run (replay.c).
-FUZZERS += conf varlink printable control msg_parser type_json msg_body traci ss2 map_in generic ros_text rpc graph rtps xmlrpc http tcpros lgsvl json cbor rosbridge pb pb_own
+FUZZERS += conf varlink printable control msg_parser type_json msg_body traci ss2 map_in generic ros_text rpc graph rtps xmlrpc http tcpros lgsvl cyber json cbor rosbridge pb pb_own
 FUZZ_LIBS_conf    := $(B)/lib/libbase.a
 FUZZ_LIBS_varlink := $(B)/lib/libbase.a
 FUZZ_LIBS_printable := $(B)/lib/libbase.a
@@ -14,6 +14,7 @@ FUZZ_LIBS_ss2 = $(B)/lib/libss2.a $(SS2_PEER) $(B)/lib/libintrospect.a $(B)/lib/
 FUZZ_LIBS_map_in  := $(addprefix $(B)/lib/,libconvert.a libros.a libintrospect.a libschema.a libbase.a)
 FUZZ_LIBS_json    := $(FUZZ_LIBS_map_in)
 FUZZ_LIBS_cbor    := $(FUZZ_LIBS_map_in)
+FUZZ_LIBS_cyber  := $(B)/lib/libtcplink.a $(FUZZ_LIBS_map_in)
 FUZZ_LIBS_lgsvl  := $(B)/lib/libtcplink.a $(FUZZ_LIBS_map_in)
 FUZZ_LIBS_rosbridge := $(addprefix $(B)/obj/tools/bridge/rosbridge/,in.o service.o remote.o sim_time.o topic.o queue.o) \
 	$(addprefix $(B)/lib/,libtopics.a libconvert.a libros.a libmsggen.a libintrospect.a libschema.a libbase.a)
