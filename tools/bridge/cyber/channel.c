@@ -15,6 +15,7 @@ struct wish { /* of the rig for one; borrows from its JSON; NULL, -1: not given 
 	json_int_t pace_ms, utm_zone;
 	double undulation, origin[3];
 	bool has_origin;
+	json_t *rfu_frames;
 };
 
 /* ---- options ---- */
@@ -54,6 +55,21 @@ static int read_origin(json_t *v, struct wish *w, char *why, size_t size)
 	return cyber_read_origin(v, w->origin, why, size);
 }
 
+static int read_frames(json_t *v, struct wish *w, char *why, size_t size)
+{
+	bool ok = json_is_array(v) && json_array_size(v) <= CYBER_FRAMES_MAX;
+	json_t *one;
+	size_t i;
+
+	json_array_foreach(v, i, one)
+		ok = ok && json_is_string(one);
+	w->rfu_frames = v;
+	if (ok)
+		return 0;
+	snprintf(why, size, "\"rfu_frames\" must be a list of at most %u names of frames", CYBER_FRAMES_MAX);
+	return -EINVAL;
+}
+
 static int read_key(const char *key, json_t *v, struct wish *w, char *why, size_t size)
 {
 	static const char *const names[] = { "topic", "type", "frame" };
@@ -68,6 +84,8 @@ static int read_key(const char *key, json_t *v, struct wish *w, char *why, size_
 		return read_number(key, v, -60, 60, &w->utm_zone, why, size);
 	if (strcmp(key, "undulation") == 0)
 		return cyber_read_undulation(v, &w->undulation, why, size);
+	if (strcmp(key, "rfu_frames") == 0)
+		return read_frames(v, w, why, size);
 	if (strcmp(key, "origin") == 0)
 		return read_origin(v, w, why, size);
 	snprintf(why, size, "there is no key \"%.40s\": topic, type, frame, origin, utm_zone, undulation, pace_ms",
@@ -131,12 +149,28 @@ static void topic_close(struct sim_bridge *b, struct cyber_topic *t)
 	queue_channel_destroy(&b->queue, t->queue);
 	free(t->name);
 	free(t->frame);
+	for (unsigned i = 0; t->rfu_frames[i]; i++)
+		free(t->rfu_frames[i]);
 	free(t);
 }
 
 static char *copy(const char *text)
 {
 	return text ? strdup(text) : NULL;
+}
+
+static int copy_frames(struct cyber_topic *t, json_t *list)
+{
+	json_t *one;
+	size_t i;
+
+	json_array_foreach(list, i, one) {
+		t->rfu_frames[i] = strdup(json_string_value(one));
+		if (!t->rfu_frames[i])
+			return -ENOMEM;
+	}
+	t->options.rfu_frames = i ? (const char *const *)t->rfu_frames : NULL;
+	return 0;
 }
 
 static int topic_create(struct sim_bridge *b, uint32_t channel, const char *name, const struct wish *w,
@@ -160,7 +194,7 @@ static int topic_create(struct sim_bridge *b, uint32_t channel, const char *name
 					      .origin = w->has_origin ? t->origin : NULL,
 					      .undulation = w->undulation };
 	r = queue_channel_create(name, pace_ms * INT64_C(1000000), &t->queue);
-	if (!t->name || !t->frame != !w->frame)
+	if (!t->name || !t->frame != !w->frame || copy_frames(t, w->rfu_frames) < 0)
 		r = -ENOMEM;
 	if (r == 0)
 		r = say(b, t);

@@ -21,6 +21,7 @@
 #include "queue.h"
 
 #define CYBER_NAME_MAX    255u
+#define CYBER_FRAMES_MAX  32u
 #define CYBER_MESSAGE_MAX (32u << 20) /* from which on Cyber's shared memory breaks */
 
 struct cyber_topic { /* a channel of Apollo's that one of ours becomes */
@@ -29,7 +30,8 @@ struct cyber_topic { /* a channel of Apollo's that one of ours becomes */
 	struct queue_channel *queue;
 	struct apollo_options options;
 	double origin[3];
-	char *name, *frame; /* frame: NULL: as it comes */
+	char *name, *frame;                     /* frame: NULL: as it comes */
+	char *rfu_frames[CYBER_FRAMES_MAX + 1]; /* what options has of them, ended by NULL */
 	_Atomic uint64_t too_large;
 	_Atomic bool large; /* its last message was */
 	uint32_t channel;   /* ours */
