@@ -120,12 +120,27 @@ static int do_start(struct iox_job *j)
 	return 0;
 }
 
-static int refused(void *handle)
+/*
+ * A port in the memory that we have mapped, made for this channel and for us. RouDi answers with an offset, and whoever may write into
+ * our socket could: an answer of another RouDi than the one whose memory this is, or a forged one, leads to zeros or anywhere, and
+ * iceoryx would crash with the first loan.
+ */
+static bool is_port(const char *port, size_t size, const struct iox_job *j)
 {
-	/* The handle's first member is the port; NULL is the only sign of a refused creation. */
-	if (handle && *(void **)handle)
-		return 0;
-	return iox_error_of(-EIO);
+	struct iox_seg m;
+
+	return iox_seg_current() && iox_seg_mgmt(&m) == 0 && port >= m.base && size <= m.size &&
+	       (size_t)(port - m.base) <= m.size - size && (uintptr_t)port % 8 == 0 &&
+	       strncmp(port + IOX_PORT_CHANNEL, j->instance, IOX_STRING_SIZE) == 0 &&
+	       strncmp(port + IOX_PORT_OWNER, iox_runtime_name(), IOX_STRING_SIZE) == 0;
+}
+
+/* The handle's first member is the port; NULL is the only sign of a refused creation. */
+static int answered(void *handle, size_t size, const struct iox_job *j)
+{
+	if (!handle || !*(void **)handle)
+		return iox_error_of(-EIO);
+	return is_port(*(const char *const *)handle, size, j) ? 0 : -EIO;
 }
 
 static void know_payload(struct port *p)
@@ -152,7 +167,7 @@ static int do_pub(struct iox_job *j, struct port *p)
 	o.subscriberTooSlowPolicy = ConsumerTooSlowPolicy_DISCARD_OLDEST_DATA;
 	p->pub = iox_pub_init(&p->pub_storage, j->service, j->instance, j->event, &o);
 	know_payload(p);
-	return refused(p->pub);
+	return answered(p->pub, IOX_PORT_SIZE, j);
 }
 
 static int do_sub(struct iox_job *j, struct port *p)
@@ -165,7 +180,7 @@ static int do_sub(struct iox_job *j, struct port *p)
 	o.queueFullPolicy = QueueFullPolicy_DISCARD_OLDEST_DATA;
 	p->sub = iox_sub_init(&p->sub_storage, j->service, j->instance, j->event, &o);
 	know_payload(p);
-	return refused(p->sub);
+	return answered(p->sub, IOX_SUB_SIZE, j);
 }
 
 static int do_waiter(struct waiter *w)
@@ -173,6 +188,8 @@ static int do_waiter(struct waiter *w)
 	w->ws = iox_ws_init(&w->ws_storage);
 	if (atomic_load(&iox_report.error) || atomic_load(&iox_report.unanswered))
 		return iox_error_of(-EIO);
+	if (!iox_seg_current())
+		return -EIO;
 	w->trigger = iox_user_trigger_init(&w->trigger_storage);
 	if (iox_ws_attach_user_trigger_event(w->ws, w->trigger, TRIGGER_ID, NULL) != WaitSetResult_SUCCESS)
 		return -EIO;

@@ -313,6 +313,8 @@ static const char *attach_refusal(int r)
 		return "an application of this name is attached already; give each its own name";
 	case -EACCES:
 		return "this process may not use the payload segment; join its reader and writer group";
+	case -ESTALE:
+		return "RouDi was replaced meanwhile; attach again";
 	default:
 		return "RouDi refused this process";
 	}
@@ -366,6 +368,8 @@ int iox_attach(const struct ipc_start *start, struct ipc_text *why, void **ret)
 	atomic_store(&att.roudi, start->roudi);
 	atomic_store(&att.prompt, false);
 	r = start_attachment(start);
+	if (r == 0 && !iox_seg_current())
+		r = -ESTALE; /* another RouDi's memory than the one's that answered, or soon nobody's */
 	if (r == 0 && iox_seg_payload(&seg) < 0)
 		r = -EACCES;
 	if (r < 0) {
@@ -376,6 +380,8 @@ int iox_attach(const struct ipc_start *start, struct ipc_text *why, void **ret)
 			farewell();
 	}
 	pthread_mutex_unlock(&att.lock);
+	if (r == -ESTALE)
+		iox_attachment_over();
 	if (r < 0) {
 		snprintf(why->s, sizeof(why->s), "%s (iceoryx: %s)", attach_refusal(r),
 			 iox_error_name(atomic_load(&iox_report.error)));
@@ -459,6 +465,11 @@ int iox_prefault(void *back, int64_t until_mono_ns)
 bool iox_attachment_started(void)
 {
 	return atomic_load_explicit(&att.started, memory_order_relaxed);
+}
+
+const char *iox_runtime_name(void)
+{
+	return att.name;
 }
 
 bool iox_attachment_dead(void)

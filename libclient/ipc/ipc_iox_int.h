@@ -97,7 +97,8 @@ int iox_error_of(int fallback);
 /* This attachment is over: the ipc goes stale, waiters wake, RouDi is not spoken to. */
 void iox_attachment_over(void);
 bool iox_attachment_dead(void);
-bool iox_attachment_started(void); /* registered with RouDi, once */
+bool iox_attachment_started(void);  /* registered with RouDi, once */
+const char *iox_runtime_name(void); /* set by the time it is registered */
 /* A wait for RouDi, of so many ms that count. */
 void iox_wait_begin(struct proc_wait *w, int64_t bound_ms);
 /* In ipc_iox.c. */

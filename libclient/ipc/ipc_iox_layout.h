@@ -6,10 +6,14 @@
 #ifndef IPC_IOX_LAYOUT_H
 #define IPC_IOX_LAYOUT_H
 
-#define IOX_PORT_SIZE    5184 /* PublisherPortData */
-#define IOX_PORT_ID      584  /*   its number, a u64: the origin of its chunks */
-#define IOX_PORT_MANAGER 4896 /*   relative pointer to its MemoryManager */
-#define IOX_PORT_LAST    5040 /*   packed pointer to the entry of the slot sent last */
+#define IOX_PORT_SIZE    5184  /* PublisherPortData */
+#define IOX_SUB_SIZE     12216 /* SubscriberPortData */
+#define IOX_PORT_CHANNEL 112   /*   of both: the instance of its service, a string */
+#define IOX_PORT_OWNER   360   /*   of both: the runtime name for which it was made, a string */
+#define IOX_STRING_SIZE  101   /* what such a string has room for, with its end */
+#define IOX_PORT_ID      584   /*   its number, a u64: the origin of its chunks */
+#define IOX_PORT_MANAGER 4896  /*   relative pointer to its MemoryManager */
+#define IOX_PORT_LAST    5040  /*   packed pointer to the entry of the slot sent last */
 
 #define IOX_MANAGER_SIZE    2136
 #define IOX_MANAGER_POOLS   8    /* MemPool[32] */

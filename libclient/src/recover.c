@@ -204,7 +204,7 @@ static void attach_failed(struct sim_client *c, int r, const char *why)
 {
 	set_why(c, r, why);
 	/* a RouDi that is slow, or just being replaced, has the time that sim_connect() was given */
-	if ((c->connecting && r != -ETIMEDOUT) || fatal(r)) {
+	if ((c->connecting && r != -ETIMEDOUT && r != -ESTALE) || fatal(r)) {
 		set_phase(c, PHASE_FAILED, SIM_CLIENT_FAILED);
 		return;
 	}

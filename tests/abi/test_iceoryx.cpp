@@ -19,6 +19,9 @@
 #include "ipc_iox_layout.h"
 
 using Port = iox::popo::PublisherPortData;
+using SubPort = iox::popo::SubscriberPortData;
+using Service = iox::capro::ServiceDescription;
+using String = iox::cxx::string<100>;
 using Sender = Port::ChunkSenderData_t;
 using Manager = iox::mepoo::MemoryManager;
 using Pools = decltype(Manager::m_memPoolVector);
@@ -33,6 +36,16 @@ using Pointer = iox::rp::RelativePointer<Entry>;
 HOLDS(IOX_PORT_SIZE, sizeof(Port));
 HOLDS(IOX_PORT_ID, offsetof(Port, m_uniqueId));
 HOLDS(8, sizeof(Port::m_uniqueId));
+HOLDS(IOX_SUB_SIZE, sizeof(SubPort));
+HOLDS(IOX_PORT_CHANNEL,
+      offsetof(Port, m_serviceDescription) + offsetof(Service, m_instanceString) + offsetof(String, m_rawstring));
+HOLDS(IOX_PORT_CHANNEL,
+      offsetof(SubPort, m_serviceDescription) + offsetof(Service, m_instanceString) + offsetof(String, m_rawstring));
+HOLDS(IOX_PORT_OWNER, offsetof(Port, m_runtimeName) + offsetof(String, m_rawstring));
+HOLDS(IOX_PORT_OWNER, offsetof(SubPort, m_runtimeName) + offsetof(String, m_rawstring));
+HOLDS(IOX_STRING_SIZE, sizeof(String::m_rawstring));
+HOLDS(true, (std::is_same<decltype(Port::m_runtimeName), String>::value &&
+	     std::is_same<decltype(Service::m_instanceString), String>::value));
 HOLDS(IOX_PORT_MANAGER, offsetof(Port, m_chunkSenderData) + offsetof(Sender, m_memoryMgr));
 HOLDS(IOX_PORT_LAST, offsetof(Port, m_chunkSenderData) + offsetof(Sender, m_lastChunkUnmanaged));
 

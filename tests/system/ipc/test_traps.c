@@ -8,6 +8,7 @@
 #include <grp.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -447,6 +448,113 @@ static void strayed(void)
 TEST(a_stray_answer)
 {
 	child_run(strayed);
+}
+
+#define CREATE_PUBLISHER_ACK 4 /* of iceoryx 2.0.3 */
+#define BLANK                ((size_t)64 << 10)
+
+/* Where RouDi's memory has nothing but zeros, as where it has not made a port yet. */
+static size_t find_blank(void)
+{
+	static const char zeros[BLANK];
+	int fd = open("/dev/shm/iceoryx_mgmt", O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	const char *p;
+	size_t at;
+
+	CHECK(fd >= 0 && fstat(fd, &st) == 0);
+	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+	CHECK(p != MAP_FAILED);
+	close(fd);
+	for (at = 0; at + BLANK <= (size_t)st.st_size && memcmp(p + at, zeros, BLANK) != 0; at += BLANK)
+		;
+	CHECK(at + BLANK <= (size_t)st.st_size);
+	return at;
+}
+
+/* The answer lies there before the question is put. */
+static void forge(const char *app, size_t offset, unsigned int segment)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	char msg[64];
+	int n = snprintf(msg, sizeof(msg), "%d,%zu,%u,", CREATE_PUBLISHER_ACK, offset, segment);
+
+	snprintf(a.sun_path, sizeof(a.sun_path), "/tmp/%s.1", app);
+	CHECK(fd >= 0);
+	CHECK(sendto(fd, msg, (size_t)n + 1, 0, (const struct sockaddr *)&a, sizeof(a)) == n + 1);
+	close(fd);
+}
+
+static void is_told(const char *app, size_t offset, unsigned int segment)
+{
+	struct ipc *ipc = attach_as(app);
+	struct ipc_pub *pub = NULL;
+	void *slot;
+	int r;
+
+	forge(app, offset, segment);
+	r = ipc_pub_create(ipc, "one", NULL, &pub);
+	if (r == 0)
+		(void)ipc_loan(pub, 64, &slot);
+	CHECK_IS(r, -ESTALE);
+	CHECK(strstr(ipc_why(), "out of step"));
+	CHECK(!ipc_alive(ipc));
+	ipc_detach(ipc);
+}
+
+static void blank_port(void)
+{
+	is_told("blank", find_blank(), 1);
+}
+
+static void port_elsewhere(void)
+{
+	is_told("elsewhere", (size_t)1 << 40, 1);
+}
+
+static void port_at_no_segment(void)
+{
+	is_told("nowhere", 4096, 0);
+}
+
+/* The port of another channel. */
+static void port_of_another(void)
+{
+	is_told("another", 0, 1);
+}
+
+TEST(an_answer_that_leads_to_no_port_of_ours)
+{
+	child_run(blank_port);
+	child_run(port_elsewhere);
+	child_run(port_at_no_segment);
+	child_run(port_of_another);
+}
+
+#define ASIDE "/dev/shm/aside"
+
+/* As it is for one whose RouDi has been replaced while its request was on the way. */
+static void other_memory(void)
+{
+	struct ipc *ipc = attach_as("moved");
+	struct ipc_pub *pub = NULL;
+	struct ipc_waiter *w = NULL;
+
+	CHECK(rename("/dev/shm/iceoryx_mgmt", ASIDE) == 0);
+	CHECK_IS(ipc_waiter_create(ipc, &w), -ESTALE);
+	CHECK_IS(ipc_pub_create(ipc, "one", NULL, &pub), -ESTALE);
+	CHECK(rename(ASIDE, "/dev/shm/iceoryx_mgmt") == 0);
+	ipc_detach(ipc);
+	CHECK_IS(ipc_pub_create(attach_as("moved"), "one", NULL, &pub), 0);
+}
+
+TEST(an_attachment_to_replaced_memory_is_over)
+{
+	int status = child_status(child_start(other_memory));
+
+	(void)rename(ASIDE, "/dev/shm/iceoryx_mgmt"); /* for the next test, where this one fails */
+	assert_int_equal(status, 0);
 }
 
 /* Acknowledged by RouDi, each one, to a client that reads none of it: that is no reason not to serve the others. */
