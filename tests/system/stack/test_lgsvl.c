@@ -12,6 +12,7 @@
 #include <sim/msg/GpsOdometry.h>
 #include <sim/msg/Image.h>
 #include <sim/msg/Imu.h>
+#include <sim/msg/Transforms.h>
 #include <sim/msg/VehicleControl.h>
 
 TEST_PROCESSES()
@@ -146,6 +147,38 @@ TEST_WITH(who_depends_on_mistakes_has_them, NULL, sweep)
 	assert_int_equal(send_one(p, &info, sizeof(info)), 0);
 	assert_int_equal(height_of("/old"), 640);
 	assert_int_equal(height_of("/new"), 480);
+	stop();
+}
+
+/* How many frames have arrived after one more message with this one. */
+static uint32_t frames_after(struct sim_publisher *p, const char *child, uint64_t messages)
+{
+	_Alignas(8) static uint8_t body[512], data[4096];
+	struct sim_builder b;
+	struct sim_Transform *t;
+
+	assert_non_null(sim_Transforms_init(body, sizeof(body), &b));
+	t = sim_Transforms_transforms_alloc(&b, 1);
+	t->rotation.w = 1;
+	assert_int_equal(sim_Transform_parent_frame_set_in(&b, t, "base_link"), 0);
+	assert_int_equal(sim_Transform_child_frame_set_in(&b, t, child), 0);
+	assert_int_equal(send_one(p, body, sim_builder_size(&b)), 0);
+	UNTIL(10000, lgsvl_server_count(server, "/tf_static") == messages);
+	assert_true(lgsvl_server_last(server, "/tf_static", data, sizeof(data)) < sizeof(data));
+	return *(uint32_t *)data;
+}
+
+/* Who listens from the second on has the first one's frame too. */
+TEST_WITH(fixed_frames_go_together, NULL, sweep)
+{
+	struct sim_publisher *p;
+
+	start("");
+	p = advertise("/tf_static", &sim_Transforms_type, 512);
+	UNTIL(10000, lgsvl_server_heard(server, 2, "/tf_static", "tf2_msgs/TFMessage"));
+	assert_int_equal(frames_after(p, "camera", 1), 1);
+	assert_int_equal(frames_after(p, "lidar", 2), 2);
+	assert_int_equal(frames_after(p, "camera", 3), 2);
 	stop();
 }
 

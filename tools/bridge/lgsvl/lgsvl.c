@@ -240,6 +240,23 @@ static int send_message(struct sim_bridge *b, const char *topic, const struct io
 	return tcp_link_send(&b->link, topic, o->total, iov, 1 + iov_buf_iov(o, iov + 1));
 }
 
+/* /tf_static: with all frames so far; the order in which they are added is that in which they are sent. */
+static int send_static(struct sim_bridge *b, struct topic_out *t, const struct map_message *in)
+{
+	struct map_message all = *in;
+	struct iov_buf *o;
+	int r = static_frames_lock_and_add(t->static_frames, &all);
+
+	if (r == 0)
+		r = topic_out_encode(t, &all, &o);
+	if (r == 0) {
+		r = send_message(b, t->name, o);
+		topics_put_buf(&b->common, o);
+	}
+	static_frames_unlock(t->static_frames);
+	return r;
+}
+
 /* Converted side by side, sent in order. */
 static int lgsvl_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m,
 			 struct sim_task *task)
@@ -249,11 +266,13 @@ static int lgsvl_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const
 	int r[TOPICS_FAN_MAX], first = 0;
 
 	for (unsigned i = 0; i < t->n; i++)
-		r[i] = topic_out_encode(t->out[i], &in, &o[i]);
+		r[i] = t->out[i]->static_frames ? 0 : topic_out_encode(t->out[i], &in, &o[i]);
 	if (SIM_BRIDGE_HOST_HAS(b->host, in_order))
 		b->host->in_order(b->host->ctx, task);
 	for (unsigned i = 0; i < t->n; i++) {
-		if (r[i] == 0) {
+		if (t->out[i]->static_frames) {
+			r[i] = send_static(b, t->out[i], &in);
+		} else if (r[i] == 0) {
 			r[i] = send_message(b, t->out[i]->name, o[i]);
 			topics_put_buf(&b->common, o[i]);
 		}
