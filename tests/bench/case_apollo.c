@@ -145,7 +145,8 @@ static int job_init(struct apollo_job *j)
 				      .intensity = offsetof(struct sim_Point, intensity),
 				      .time = offsetof(struct sim_Point, time_offset),
 				      .stamp_ns = 1792000000000000000,
-				      .stamped = true };
+				      .stamped = true,
+				      .skip_zero = true };
 	memset(j->copy, 0, room);
 	return 0;
 }

@@ -202,3 +202,26 @@ TEST(too_deep_and_too_large_are_errors)
 	assert_int_equal(pb_end(&w), -E2BIG);
 	iov_buf_finish(&o);
 }
+
+TEST(a_message_of_doubles_is_one_written_field_by_field)
+{
+	static const double v[] = { 1.5, -2, 1e300, 0 };
+	struct iov_buf o;
+	struct pb_writer w;
+	size_t half;
+
+	iov_buf_init(&o);
+	pb_begin(&w, &o);
+	pb_f64_message(&w, 17, v, 4);
+	assert_int_equal(pb_end(&w), 0);
+	half = o.total;
+	pb_begin(&w, &o);
+	pb_open(&w, 17);
+	for (uint32_t i = 0; i < 4; i++)
+		pb_f64(&w, i + 1, v[i]);
+	pb_close(&w);
+	assert_int_equal(pb_end(&w), 0);
+	assert_int_equal(o.total, 2 * half);
+	assert_memory_equal(o.buf, o.buf + half, half);
+	iov_buf_finish(&o);
+}

@@ -173,21 +173,12 @@ void apollo_header(struct apollo_out *o, uint32_t field, uint32_t sensor)
 
 void apollo_point(struct apollo_out *o, uint32_t field, const struct sim_Vector3 *v)
 {
-	pb_open(&o->w, field);
-	pb_f64(&o->w, 1, v->x);
-	pb_f64(&o->w, 2, v->y);
-	pb_f64(&o->w, 3, v->z);
-	pb_close(&o->w);
+	pb_f64_message(&o->w, field, (const double[]){ v->x, v->y, v->z }, 3);
 }
 
 void apollo_quaternion(struct apollo_out *o, uint32_t field, const struct sim_Quaternion *q)
 {
-	pb_open(&o->w, field);
-	pb_f64(&o->w, 1, q->x);
-	pb_f64(&o->w, 2, q->y);
-	pb_f64(&o->w, 3, q->z);
-	pb_f64(&o->w, 4, q->w);
-	pb_close(&o->w);
+	pb_f64_message(&o->w, field, (const double[]){ q->x, q->y, q->z, q->w }, 4);
 }
 
 /* ---- in ---- */

@@ -38,14 +38,18 @@ static inline uint64_t sevens(uint64_t v)
 	return v + (v & 0x3f803f803f803f80);
 }
 
+/* -0 is 0 too */
 static inline bool is_zero(const uint8_t *from, const struct pb_points *p)
 {
 	const uint8_t *at = from + p->xyz;
-	uint32_t bits = word(at) | word(at + 4) | word(at + 8);
+	uint32_t bits = word(at);
 
+	if (bits << 1) /* nearly always */
+		return false;
+	bits |= word(at + 4) | word(at + 8);
 	if (p->intensity != PB_POINTS_NONE)
 		bits |= word(from + p->intensity);
-	return !(bits << 1); /* -0 is 0 too */
+	return !(bits << 1);
 }
 
 /* x, y and z with their tags, behind a tag and a length. */

@@ -82,18 +82,14 @@ static void recipes_make(struct recipes *r, uint8_t tag, const struct pb_points_
 	}
 }
 
-/* Whether one of a block's points is to be left out. */
+/* Whether one of a block's points may have to be left out: its x is 0, or -0. */
 TARGET static inline bool has_zero(const uint8_t *block)
 {
-	const __m512i value = _mm512_set1_epi32(0x7fffffff); /* -0 is 0 too */
-	bool r = false;
+	__m512i least = _mm512_set1_epi32(-1);
 
-	for (unsigned k = 0; k < BLOCK / 2; k++) {
-		unsigned set = _mm512_mask_test_epi32_mask(0x0f0f, _mm512_loadu_si512(block + (size_t)k * 64), value);
-
-		r |= !(set & 0x000f) || !(set & 0x0f00);
-	}
-	return r;
+	for (unsigned k = 0; k < BLOCK / 2; k++)
+		least = _mm512_min_epu32(least, _mm512_slli_epi32(_mm512_loadu_si512(block + (size_t)k * 64), 1));
+	return _mm512_mask_testn_epi32_mask(0x0101, least, least);
 }
 
 /* What is the same for all points. */

@@ -122,5 +122,19 @@ static inline void pb_f32(struct pb_writer *w, uint32_t field, float v)
 	memcpy(at, &v, sizeof(v));
 	pb_wrote(w, at + sizeof(v));
 }
+/* A nested message whose fields are doubles, 1 to n: a point, a quaternion. n: up to 13. */
+static inline void pb_f64_message(struct pb_writer *w, uint32_t field, const double *v, unsigned n)
+{
+	uint8_t *at = pb_room(w, PB_TAG_MAX + 1 + n * (1 + sizeof(*v)));
+
+	if (!at)
+		return;
+	at = pb_put_varint(pb_put_tag(at, field, PB_LENGTH), n * (1 + sizeof(*v)));
+	for (unsigned i = 0; i < n; i++, at += 1 + sizeof(*v)) {
+		*at = (uint8_t)((i + 1) << 3 | PB_FIXED64);
+		memcpy(at + 1, &v[i], sizeof(*v));
+	}
+	pb_wrote(w, at);
+}
 
 #endif
