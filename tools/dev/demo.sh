@@ -149,6 +149,11 @@ ctl summary --json --pretty >"$out/summary.json" || failed "no summary"
 ctl summary
 trap '' INT TERM HUP
 stop || failed "simd did not end cleanly"
+if [ "$peer_of" = cyber ] && grep -q '^channel' "$out/cyber-peer.txt"; then
+	say ""
+	say "what the peer of cyber has decoded:"
+	sed '1d;/^    last: /d' "$out/cyber-peer.txt"
+fi
 say ""
 log=$out/logging.txt.gz
 if [ -e "$log" ]; then

@@ -38,6 +38,7 @@ LINK_system-stack-scenario += -lddsc -lzmq -lm
 $(B)/test/system-stack-lgsvl: $(B)/obj/tests/support/lgsvl_server.o | $(B)/lib/simd/bridge_lgsvl.so
 $(addprefix $(B)/test/,system-stack-cyber system-stack-cyber_control): $(CYBER_SERVER) | $(B)/lib/simd/bridge_cyber.so
 $(B)/test/system-stack-cyber_control: $(B)/lib/libapollo10.a | $(B)/bin/sim-sumo $(B)/bin/sim-vehicle
+$(B)/test/system-stack-cyber_demo: | $(B)/lib/simd/bridge_cyber.so $(B)/test/cyber-peer $(B)/bin/sim-sumo $(B)/bin/sim-lidar
 LINK_system-stack-cyber_control += -lprotobuf-c
 FLAGS_tests/system/stack/test_cyber_control.c := -I$(B)/gen/apollo10
 $(addprefix $(B)/test/,system-stack-rosbridge system-stack-rosbridge_bad): $(ROSBRIDGE_SERVER) $(B)/obj/tests/system/stack/rosbridge_line.o | $(B)/lib/simd/bridge_rosbridge.so
@@ -77,6 +78,7 @@ TESTS_ALONE += $(addprefix $(B)/test/,system-stack-roudi fault-stack-attacks fau
 LIMIT_system-stack-autoware_ai := 120
 LIMIT_system-stack-cyber := 180
 LIMIT_system-stack-cyber_control := 240
+LIMIT_system-stack-cyber_demo := 180
 LIMIT_system-stack-demo := 300
 LIMIT_system-stack-roudi := 120
 LIMIT_system-stack-bridge := 120

@@ -12,6 +12,7 @@
 #include <sim/msg/Clock.h>
 #include <sim/msg/CompressedImage.h>
 #include <sim/msg/Image.h>
+#include <sim/msg/Imu.h>
 #include <sim/msg/VehicleControl.h>
 
 TEST_PROCESSES()
@@ -201,6 +202,22 @@ TEST_WITH(the_newest_arrives_before_the_end, NULL, sweep)
 	assert_string_equal(cyber_server_fault(server), "");
 	cyber_server_destroy(server);
 	server = NULL;
+}
+
+/* Two of a kind do not meet under the name that Apollo has for it: the second needs one of its own. */
+TEST_WITH(two_channels_of_one_name, NULL, sweep)
+{
+	struct sim_publisher *p;
+
+	start("");
+	p = advertise("imu/left", &sim_Imu_type, sizeof(struct sim_Imu));
+	UNTIL(10000, cyber_server_writer(server, "/apollo/sensor/gnss/imu", "apollo.drivers.gnss.Imu"));
+	assert_non_null(advertise("imu/right", &sim_Imu_type, sizeof(struct sim_Imu)));
+	UNTIL(10000,
+	      stack_said(
+		      "/imu/right: options.cyber: it would go out as /apollo/sensor/gnss/imu, as another channel does"));
+	sim_publisher_destroy(p);
+	stop();
 }
 
 /* ---- what the peer does not say ---- */

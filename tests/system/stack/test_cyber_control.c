@@ -9,6 +9,7 @@
 
 #include <math.h>
 
+#include <modules/common_msgs/chassis_msgs/chassis.pb-c.h>
 #include <modules/common_msgs/control_msgs/control_cmd.pb-c.h>
 
 #include <sim/msg/CanBus.h>
@@ -115,6 +116,21 @@ static void look(void)
 	}
 }
 
+/* What Apollo is told of the vehicle; zeros: nothing yet. */
+static Apollo__Canbus__Chassis chassis(void)
+{
+	static Apollo__Canbus__Chassis none = APOLLO__CANBUS__CHASSIS__INIT, *c;
+	uint8_t data[1024];
+	size_t n = cyber_server_last(server, "/apollo/canbus/chassis", data, sizeof(data));
+
+	if (c)
+		apollo__canbus__chassis__free_unpacked(c, NULL);
+	c = n <= sizeof(data) ? apollo__canbus__chassis__unpack(NULL, n, data) : NULL;
+	if (n <= sizeof(data))
+		assert_non_null(c);
+	return c ? *c : none;
+}
+
 /* The order is given until that is so of the vehicle. */
 #define DRIVE_UNTIL(cond) UNTIL(LIMIT_MS, (send_order(), look(), (cond)))
 
@@ -128,14 +144,21 @@ TEST_WITH(the_ego_does_what_apollo_says, NULL, sweep)
 	signals.turn_signal = APOLLO__COMMON__VEHICLE_SIGNAL__TURN_SIGNAL__TURN_LEFT;
 	order(10, 0, 20);
 	DRIVE_UNTIL(last.yaw_rate > 0.02 && last.left_turn_signal);
+	DRIVE_UNTIL(chassis().steering_percentage > 15 && chassis().signal &&
+		    chassis().signal->turn_signal == APOLLO__COMMON__VEHICLE_SIGNAL__TURN_SIGNAL__TURN_LEFT);
+	assert_true(chassis().steering_percentage < 25);
+	assert_int_equal(chassis().gear_location, APOLLO__CANBUS__CHASSIS__GEAR_POSITION__GEAR_DRIVE);
+	assert_string_equal(chassis().vehicle_id->vin, "ego");
 	signals.turn_signal = APOLLO__COMMON__VEHICLE_SIGNAL__TURN_SIGNAL__TURN_RIGHT;
 	order(10, 0, -20);
 	DRIVE_UNTIL(last.yaw_rate < -0.02 && last.right_turn_signal && !last.left_turn_signal);
 	order(0, 80, 0);
+	DRIVE_UNTIL(chassis().brake_percentage > 50 && chassis().throttle_percentage < 1);
 	DRIVE_UNTIL(fabs((double)last.speed) < 0.01);
 	command.gear_location = APOLLO__CANBUS__CHASSIS__GEAR_POSITION__GEAR_REVERSE;
 	order(30, 0, 0);
 	DRIVE_UNTIL(last.speed < -0.5 && last.gear == SIM_GEAR_REVERSE);
+	DRIVE_UNTIL(chassis().gear_location == APOLLO__CANBUS__CHASSIS__GEAR_POSITION__GEAR_REVERSE);
 	stop();
 }
 

@@ -205,6 +205,16 @@ static int topic_create(struct sim_bridge *b, uint32_t channel, const char *name
 	return r;
 }
 
+/* Apollo's for that type, but fixed frames go to those of their own. */
+static const char *default_name(const struct sim_bridge_channel *ch, const struct apollo_type *type)
+{
+	const char *name = apollo_type_channel(type), *last = strrchr(ch->name, '/');
+
+	if (name && strcmp(name, "/tf") == 0 && last && strcmp(last, "/tf_static") == 0)
+		return "/tf_static";
+	return name ? name : ch->name;
+}
+
 static int open_one(struct sim_bridge *b, const struct sim_bridge_channel *ch, json_t *j, struct cyber_topic **ret,
 		    char *why, size_t size)
 {
@@ -221,10 +231,8 @@ static int open_one(struct sim_bridge *b, const struct sim_bridge_channel *ch, j
 			 w.type ? w.type : "a message", b->release == APOLLO_5 ? "5" : "10");
 		return -ENOTSUP;
 	}
-	name = w.topic ? w.topic : apollo_type_channel(type);
-	if (!name)
-		name = ch->name;
-	if (!cyber_name_ok(name, why, size))
+	name = w.topic ? w.topic : default_name(ch, type);
+	if (!cyber_name_ok(name, why, size) || (!w.topic && cyber_probe_taken(b, name, ch->id, why, size)))
 		return -EINVAL;
 	return topic_create(b, ch->id, name, &w, type, ret);
 }

@@ -240,6 +240,22 @@ void cyber_probe_remove(struct sim_bridge *b, struct cyber_topic *t)
 	pthread_mutex_unlock(&b->probe.lock);
 }
 
+bool cyber_probe_taken(struct sim_bridge *b, const char *name, uint32_t channel, char *why, size_t why_size)
+{
+	bool taken = false;
+
+	pthread_mutex_lock(&b->probe.lock);
+	for (const struct cyber_topic *t = b->probe.topics; t; t = t->next)
+		taken |= t->channel != channel && strcmp(t->name, name) == 0;
+	pthread_mutex_unlock(&b->probe.lock);
+	if (taken)
+		snprintf(why, why_size,
+			 "it would go out as %.60s, as another channel does: give one of them a name of its own, with \"cyber\": "
+			 "{\"topic\": ...} in the options of the channel",
+			 name);
+	return taken;
+}
+
 int cyber_probe_init(struct sim_bridge *b)
 {
 	pthread_mutex_init(&b->probe.lock, NULL);
