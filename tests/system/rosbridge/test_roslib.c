@@ -17,15 +17,19 @@
 
 static char key; /* its address is a request */
 
-/* Without it the test says so, and has failed where FULL=1 asked for everything. */
+/* Without it the test says so, and has failed where FULL=1 asked for everything; an older node, as Debian 12 has it, cannot load it. */
 static bool have_roslib(void)
 {
-	if (access(MODULES "/node_modules/roslib", F_OK) == 0 &&
-	    system("node -e 'process.exit(Number(parseInt(process.versions.node) < 20))' 2>/dev/null") == 0)
-		return true;
-	print_message("not tried, without roslib or a node of 20: run tools/dev/deps.sh full\n");
-	assert_false(test_full());
-	return false;
+	if (access(MODULES "/node_modules/roslib", F_OK) != 0) {
+		print_message("not tried, without roslib: run tools/dev/deps.sh full\n");
+		assert_false(test_full());
+		return false;
+	}
+	if (system("node -e 'process.exit(Number(parseInt(process.versions.node) < 20))'") != 0) {
+		print_message("not tried: roslib needs node 20 or newer\n");
+		return false;
+	}
+	return true;
 }
 
 static void up(const char *compression)
