@@ -26,7 +26,7 @@ LIMIT_system-stack-lost := 240
 $(addprefix $(B)/test/,system-stack-carried system-stack-demo system-stack-isolation system-stack-ros2 system-stack-ros_clock system-stack-sim_time system-stack-topics): $(B)/obj/tests/system/ros2/reader.o | $(B)/lib/simd/bridge_ros2.so
 $(B)/test/system-stack-topics: $(addprefix $(B)/obj/tests/,system/ros2/typed.o system/ros2/asker.o support/ros_tree.o) $(B)/lib/libros.a
 LINK_system-stack-topics += -lddsc
-$(addprefix $(B)/test/system-stack-,autoware_ai topics topics_apollo topics_lgsvl): $(B)/obj/tests/system/stack/rig.o
+$(addprefix $(B)/test/system-stack-,autoware_ai topics topics_apollo topics_cyber topics_lgsvl): $(B)/obj/tests/system/stack/rig.o
 $(B)/test/system-stack-topics_apollo: $(ROSBRIDGE_SERVER) $(B)/obj/tests/support/ros_tree.o $(B)/lib/libros.a | $(B)/lib/simd/bridge_rosbridge.so
 LINK_system-stack-topics_apollo += -lssl -lcrypto
 $(B)/test/system-stack-autoware_ai: $(addprefix $(B)/obj/tests/support/,ros_tree.o ros_master.o) $(B)/lib/libros.a | $(B)/lib/simd/bridge_ros1.so
@@ -36,6 +36,9 @@ $(B)/test/system-stack-scenario: $(addprefix $(B)/obj/tests/,system/stack/autowa
 	$(B)/lib/libvehicle.a $(B)/lib/libros.a | $(B)/lib/simd/bridge_ros2.so $(B)/bin/sim-ss2 $(B)/bin/sim-vehicle
 LINK_system-stack-scenario += -lddsc -lzmq -lm
 $(B)/test/system-stack-lgsvl: $(B)/obj/tests/support/lgsvl_server.o | $(B)/lib/simd/bridge_lgsvl.so
+$(B)/test/system-stack-topics_cyber: $(CYBER_SERVER) $(B)/obj/tests/support/cyber_print.o $(B)/obj/tests/support/ros_tree.o $(B)/lib/libros.a $(B)/lib/libapollo10.a | $(B)/lib/simd/bridge_cyber.so
+LINK_system-stack-topics_cyber += -lprotobuf-c
+FLAGS_tests/system/stack/test_topics_cyber.c := $(FLAGS_tests/system/stack) -I$(B)/gen/apollo10
 $(addprefix $(B)/test/,system-stack-cyber system-stack-cyber_control): $(CYBER_SERVER) | $(B)/lib/simd/bridge_cyber.so
 $(B)/test/system-stack-cyber_control: $(B)/lib/libapollo10.a | $(B)/bin/sim-sumo $(B)/bin/sim-vehicle
 $(B)/test/system-stack-cyber_demo: | $(B)/lib/simd/bridge_cyber.so $(B)/test/cyber-peer $(B)/bin/sim-sumo $(B)/bin/sim-lidar

@@ -130,6 +130,7 @@ int rig_drive(struct peer *p)
 		PEER(p, sim_subscribe(c, rig_text(row, "channel"), sim_type_builtin(rig_text(row, "ours")), NULL,
 				      &s[i]) == 0);
 	}
+	atomic_store(&p->ready, 1);
 	for (size_t i = 0; i < n; i++) {
 		const struct sim_message *msg;
 

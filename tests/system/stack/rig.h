@@ -28,7 +28,7 @@ json_t *rig_row(const char *rows, size_t i);
 json_t *rig_row_of(const char *rows, const char *topic); /* NULL: none */
 const char *rig_text(json_t *row, const char *key);      /* "": it has none */
 
-/* For peer_fork(): everything again and again, until told to stop; the commands, each once, `received` counts them. */
+/* For peer_fork(): everything again and again, until told to stop; the commands, each once: `ready` for them, `received` counts them. */
 int rig_simulate(struct peer *p);
 int rig_drive(struct peer *p);
 
