@@ -38,7 +38,7 @@ static void complete(void *ctx, struct sim_task *t, int result)
 	t->result = result;
 }
 
-static void host_log(void *ctx, int level, const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static void host_log(void *ctx, int level, const char *fmt, ...)
 {
 	va_list ap;
 
