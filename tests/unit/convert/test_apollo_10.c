@@ -106,6 +106,10 @@ TEST(points_that_hit_nothing_are_left_out_and_each_has_its_time)
 	struct sim_Point *p = sim_point_cloud_begin(body.bytes, sizeof(body.bytes), 3, &body.b);
 	Apollo__Drivers__PointCloud *c;
 
+	if (!p) {
+		fail();
+		return;
+	}
 	memset(p, 0, 3 * sizeof(*p));
 	p[0] = (struct sim_Point){ .x = 1, .y = -2, .z = 3, .intensity = 0.5f, .time_offset = 1000 };
 	p[2] = (struct sim_Point){ .x = 4, .intensity = 1 };
