@@ -143,9 +143,9 @@ static int serve(struct app *a)
 	if (r > 0) {
 		link_settle(&a->link);
 		r = reply(a, &m, r);
-		link_answered(&a->link);
-		if (r == 0)
+		if (r == 0) /* at once: who is killed from here on has answered */
 			server_answered(a->server);
+		link_answered(&a->link);
 	}
 	(void)zmq_msg_close(&m);
 	return r;
