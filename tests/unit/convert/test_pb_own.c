@@ -249,7 +249,7 @@ TEST_WITH(protoc_reads_the_bytes, prepare, clean)
 {
 	static const struct sim_type *const types[] = { &probe_Every_type, &sim_LaneLines_type };
 	static char text[65536];
-	char command[400], files[300] = "";
+	char command[700], files[300] = "";
 	struct iov_buf set;
 	size_t n;
 
