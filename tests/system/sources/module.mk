@@ -7,3 +7,6 @@ LINK_system-sources-world := -lm -ljansson -pthread
 $(B)/test/system-sources-line: $(B)/obj/tests/system/sources/test_line.o $(B)/lib/libsources.a $(B)/lib/libbase.a | $(B)/lib/libsimclient.so $(B)/bin/simd \
 	$(B)/bin/sim-sumo $(B)/bin/sim-lidar $(B)/bin/sim-vehicle
 LINK_system-sources-line = $(LINK_SIMCLIENT) -lm
+# real processes, and one vehicle that leaves the town: 20 s alone, 90 s were seen on a busy machine
+LIMIT_system-sources-line := 180
+LIMIT_system-sources-world := 120
