@@ -127,12 +127,15 @@ static struct sim_publisher *hold_slots(struct peer *p, const char *name)
 	return pub;
 }
 
-/* The client is gone for simd, and what it held is free: all of it, with its files. */
+/*
+ * The client is gone for simd, and what it held is free: all of it, with its files. Fewer than were held before it came: RouDi ends
+ * what simd has made while it started up to 100 ms later.
+ */
 static void assert_gone(const char *name, uint32_t slots)
 {
 	UNTIL(10000, stack_int("GetInfo", "clients") == 1); /* who asks */
 	UNTIL(10000, files_of(name) == 0);
-	UNTIL(30000, stack_slots() == slots); /* what a killed one has lost is sure to be lost after ten seconds */
+	UNTIL(30000, stack_slots() <= slots); /* what a killed one has lost is sure to be lost after ten seconds */
 }
 
 static int forks_and_stays(struct peer *p)
