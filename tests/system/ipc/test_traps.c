@@ -592,7 +592,7 @@ TEST(a_client_that_reads_no_answers)
 
 #define CREATE_MS 900 /* what a creation has of time that counts */
 
-/* Ports are made until one takes longer than that. */
+/* Ports are made until one takes longer than that; RouDi may not have had the time to end the ones before. */
 static int make_ports_until_one_is_late(bool prompt)
 {
 	struct ipc_options o = { .app = "patient", .timeout_ms = 5000, .prompt = prompt };
@@ -611,7 +611,7 @@ static int make_ports_until_one_is_late(bool prompt)
 		r = ipc_pub_create(ipc, "late", NULL, &pub);
 		took_ms = wait_now_ms() - start_ms;
 		ipc_pub_destroy(pub);
-	} while (r == 0 && took_ms <= CREATE_MS);
+	} while (r == -EMFILE || (r == 0 && took_ms <= CREATE_MS));
 	return r;
 }
 
