@@ -163,5 +163,10 @@ else
 fi
 [ -z "$peer" ] || say "look next at what the peer of $peer_of got:  $out/$peer_of-peer.txt"
 say "look next at what each channel and bridge carried, and at what simd said:  $out/summary.json, $out/simd.log"
-say "look next at it from ROS 2, and drive it:  make demo DEMO_SECONDS=600, and \"See it from ROS 2\" in README.md"
+ros=2 how=
+case ",$BRIDGES," in
+*,ros2,*) ;;
+*,ros1,*) ros=1 how=" BRIDGES=$BRIDGES" ;;
+esac
+say "look next at it from ROS $ros, and drive it:  make demo DEMO_SECONDS=600$how, and \"See it from ROS $ros\" in README.md"
 exit 0
