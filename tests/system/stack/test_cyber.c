@@ -220,6 +220,26 @@ TEST_WITH(two_channels_of_one_name, NULL, sweep)
 	stop();
 }
 
+TEST_WITH(a_key_that_no_channel_has_is_answered_with_those_there_are, NULL, sweep)
+{
+	struct sim_client_options o = { .size = sizeof(o), .name = "sensor", .socket = STACK_SOCKET };
+
+	server = cyber_server_create(0, NULL);
+	assert_non_null(server);
+	snprintf(conf, sizeof(conf),
+		 "\"pools\":[{\"size\":\"1KiB\",\"count\":1500}],\"rigs\":[{\"name\":\"car\",\"channels\":[{\"name\":\"imu\","
+		 "\"options\":{\"cyber\":{\"frames\":[]}}}],\"bridges\":[{\"name\":\"far\",\"plugin\":\"cyber\","
+		 "\"connection\":\"127.0.0.1:%u\",\"channels\":[\"*\"]}]}]",
+		 cyber_server_port(server));
+	simd = stack_start(conf);
+	assert_int_equal(sim_connect(&o, &client), 0);
+	sim_publisher_destroy(advertise("imu", &sim_Imu_type, sizeof(struct sim_Imu)));
+	UNTIL(10000,
+	      stack_said("/imu: options.cyber: there is no key \"frames\": topic, type, frame, origin, utm_zone, "
+			 "undulation, pace_ms, rfu_frames"));
+	stop();
+}
+
 /* ---- what the peer does not say ---- */
 
 /* Whether `simctl bridge info` says that of a channel, while messages are sent on it. */

@@ -10,7 +10,7 @@
 
 #include "cyber.h"
 
-struct wish { /* of the rig for one; borrows from its JSON; NULL, -1: not given */
+struct channel_options { /* of the rig for one; borrows from its JSON; NULL, -1: not given */
 	const char *topic, *type, *frame;
 	json_int_t pace_ms, utm_zone;
 	double undulation, origin[3];
@@ -49,13 +49,13 @@ static int read_number(const char *key, json_t *v, json_int_t min, json_int_t ma
 	return -EINVAL;
 }
 
-static int read_origin(json_t *v, struct wish *w, char *why, size_t size)
+static int read_origin(json_t *v, struct channel_options *o, char *why, size_t size)
 {
-	w->has_origin = true;
-	return cyber_read_origin(v, w->origin, why, size);
+	o->has_origin = true;
+	return cyber_read_origin(v, o->origin, why, size);
 }
 
-static int read_frames(json_t *v, struct wish *w, char *why, size_t size)
+static int read_frames(json_t *v, struct channel_options *o, char *why, size_t size)
 {
 	bool ok = json_is_array(v) && json_array_size(v) <= CYBER_FRAMES_MAX;
 	json_t *one;
@@ -63,50 +63,51 @@ static int read_frames(json_t *v, struct wish *w, char *why, size_t size)
 
 	json_array_foreach(v, i, one)
 		ok = ok && json_is_string(one);
-	w->rfu_frames = v;
+	o->rfu_frames = v;
 	if (ok)
 		return 0;
 	snprintf(why, size, "\"rfu_frames\" must be a list of at most %u names of frames", CYBER_FRAMES_MAX);
 	return -EINVAL;
 }
 
-static int read_key(const char *key, json_t *v, struct wish *w, char *why, size_t size)
+static int read_key(const char *key, json_t *v, struct channel_options *o, char *why, size_t size)
 {
 	static const char *const names[] = { "topic", "type", "frame" };
-	const char **const to[] = { &w->topic, &w->type, &w->frame };
+	const char **const to[] = { &o->topic, &o->type, &o->frame };
 
 	for (unsigned i = 0; i < 3; i++)
 		if (strcmp(key, names[i]) == 0)
 			return read_text(key, v, to[i], why, size);
 	if (strcmp(key, "pace_ms") == 0)
-		return read_number(key, v, 0, 1000, &w->pace_ms, why, size);
+		return read_number(key, v, 0, 1000, &o->pace_ms, why, size);
 	if (strcmp(key, "utm_zone") == 0)
-		return read_number(key, v, -60, 60, &w->utm_zone, why, size);
+		return read_number(key, v, -60, 60, &o->utm_zone, why, size);
 	if (strcmp(key, "undulation") == 0)
-		return cyber_read_undulation(v, &w->undulation, why, size);
+		return cyber_read_undulation(v, &o->undulation, why, size);
 	if (strcmp(key, "rfu_frames") == 0)
-		return read_frames(v, w, why, size);
+		return read_frames(v, o, why, size);
 	if (strcmp(key, "origin") == 0)
-		return read_origin(v, w, why, size);
-	snprintf(why, size, "there is no key \"%.40s\": topic, type, frame, origin, utm_zone, undulation, pace_ms",
+		return read_origin(v, o, why, size);
+	snprintf(why, size,
+		 "there is no key \"%.40s\": topic, type, frame, origin, utm_zone, undulation, pace_ms, rfu_frames",
 		 key);
 	return -EINVAL;
 }
 
-static int read_wish(const struct sim_bridge *b, json_t *j, struct wish *w, char *why, size_t size)
+static int read_options(const struct sim_bridge *b, json_t *j, struct channel_options *o, char *why, size_t size)
 {
 	const char *key;
 	json_t *v;
 	int r = json_is_object(j) ? 0 : -EINVAL;
 
-	*w = (struct wish){
+	*o = (struct channel_options){
 		.pace_ms = -1, .utm_zone = b->utm_zone, .undulation = b->undulation, .has_origin = b->has_origin
 	};
-	memcpy(w->origin, b->origin, sizeof(w->origin));
+	memcpy(o->origin, b->origin, sizeof(o->origin));
 	if (r < 0)
 		snprintf(why, size, "must be an object");
 	json_object_foreach(j, key, v)
-		r = r < 0 ? r : read_key(key, v, w, why, size);
+		r = r < 0 ? r : read_key(key, v, o, why, size);
 	return r;
 }
 
@@ -173,11 +174,11 @@ static int copy_frames(struct cyber_topic *t, json_t *list)
 	return 0;
 }
 
-static int topic_create(struct sim_bridge *b, uint32_t channel, const char *name, const struct wish *w,
+static int topic_create(struct sim_bridge *b, uint32_t channel, const char *name, const struct channel_options *o,
 			const struct apollo_type *type, struct cyber_topic **ret)
 {
 	struct cyber_topic *t = calloc(1, sizeof(*t));
-	int64_t pace_ms = w->pace_ms < 0 ? b->pace_ms : w->pace_ms;
+	int64_t pace_ms = o->pace_ms < 0 ? b->pace_ms : o->pace_ms;
 	int r;
 
 	if (!t)
@@ -186,15 +187,15 @@ static int topic_create(struct sim_bridge *b, uint32_t channel, const char *name
 	t->channel = channel;
 	t->type = type;
 	t->name = copy(name);
-	t->frame = copy(w->frame);
-	memcpy(t->origin, w->origin, sizeof(t->origin));
+	t->frame = copy(o->frame);
+	memcpy(t->origin, o->origin, sizeof(t->origin));
 	t->options = (struct apollo_options){ .frame = t->frame,
 					      .vehicle = b->vehicle,
-					      .utm_zone = (int)w->utm_zone,
-					      .origin = w->has_origin ? t->origin : NULL,
-					      .undulation = w->undulation };
+					      .utm_zone = (int)o->utm_zone,
+					      .origin = o->has_origin ? t->origin : NULL,
+					      .undulation = o->undulation };
 	r = queue_channel_create(name, pace_ms * INT64_C(1000000), &t->queue);
-	if (!t->name || !t->frame != !w->frame || copy_frames(t, w->rfu_frames) < 0)
+	if (!t->name || !t->frame != !o->frame || copy_frames(t, o->rfu_frames) < 0)
 		r = -ENOMEM;
 	if (r == 0)
 		r = say(b, t);
@@ -220,21 +221,21 @@ static int open_one(struct sim_bridge *b, const struct sim_bridge_channel *ch, j
 {
 	const struct apollo_type *type;
 	const char *name;
-	struct wish w;
-	int r = read_wish(b, j, &w, why, size);
+	struct channel_options o;
+	int r = read_options(b, j, &o, why, size);
 
 	if (r < 0)
 		return r;
-	type = apollo_type_for(b->release, ch->type->name, w.type);
+	type = apollo_type_for(b->release, ch->type->name, o.type);
 	if (!type) {
 		snprintf(why, size, "%s has no mapping to %s of Apollo %s", ch->type->name,
-			 w.type ? w.type : "a message", b->release == APOLLO_5 ? "5" : "10");
+			 o.type ? o.type : "a message", b->release == APOLLO_5 ? "5" : "10");
 		return -ENOTSUP;
 	}
-	name = w.topic ? w.topic : default_name(ch, type);
-	if (!cyber_name_ok(name, why, size) || (!w.topic && cyber_probe_taken(b, name, ch->id, why, size)))
+	name = o.topic ? o.topic : default_name(ch, type);
+	if (!cyber_name_ok(name, why, size) || (!o.topic && cyber_probe_taken(b, name, ch->id, why, size)))
 		return -EINVAL;
-	return topic_create(b, ch->id, name, &w, type, ret);
+	return topic_create(b, ch->id, name, &o, type, ret);
 }
 
 /* ---- channels ---- */
