@@ -75,8 +75,9 @@ static const struct conf_key limit_keys[] = {
 	INT("services", 256, 1, 1024, "Services on offer."),
 	INT("per_client", 256, 1, 512, "Publishers of one client; also its subscribers, its tokens and its services."),
 	INT("per_user_percent", 80, 1, 100,
-	    "How much of each of limits.publishers, subscribers, channels, tokens and services the clients of one user may have; "
-	    "root and simd's own user have no such bound."),
+	    "How much of each of limits.publishers, subscribers, channels, tokens and services the clients of one user may have, "
+	    "and of the slots of each pool; of these never less than what the channels need that the rigs list with max_body. "
+	    "Root and simd's own user have no such bound."),
 	INT("message_kib", 256, 16, 16384, "Size of one control call."),
 	INT("output_kib", 2048, 64, 65536,
 	    "Unread output of one control connection; a reader that falls behind further is cut off."),

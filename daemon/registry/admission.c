@@ -98,20 +98,27 @@ static int compare(const void *a, const void *b)
 	return (x->size > y->size) - (x->size < y->size);
 }
 
+/* The window of a channel of the rig, its publishers, and two subscribers that hold as many. c: its class, NULL: none yet. */
+static uint32_t need_of(struct conf_view ch, uint64_t size, const struct pool_class *c)
+{
+	uint32_t window = (uint32_t)conf_int(ch, "window");
+
+	if (!window)
+		window = pools_window(size, c ? c->count : 0);
+	return 3 * window + (uint32_t)conf_int(ch, "publishers") * POOL_PER_PUBLISHER + 8;
+}
+
 /* What the rig configures for one channel: its class must exist and hold it on top of what the ladder has. */
 static int grow(struct pools *p, struct conf_view ch)
 {
 	uint64_t body = (uint64_t)conf_int(ch, "max_body");
 	uint64_t size = round_up(BODY(body));
-	uint32_t window = (uint32_t)conf_int(ch, "window"), n;
 	struct pool_class *c = find(p, size);
+	uint32_t n;
 
 	if (!body)
 		return 0;
-	if (!window)
-		window = pools_window(size, c ? c->count : 0);
-	/* the window, its publishers, and two subscribers that hold as many */
-	n = 3 * window + (uint32_t)conf_int(ch, "publishers") * POOL_PER_PUBLISHER + 8;
+	n = need_of(ch, size, c);
 	if (c && (c->size <= 2 * size || size <= 64 * KIB)) {
 		c->count += n;
 		return 0;
@@ -124,21 +131,37 @@ static int grow(struct pools *p, struct conf_view ch)
 	return 0;
 }
 
-static int from_ladder(struct conf_view root, struct pools *p)
+/* fn for each channel that a rig lists. */
+static int each_channel(struct conf_view root, struct pools *p, int (*fn)(struct pools *p, struct conf_view ch))
 {
-	p->n = sizeof(ladder) / sizeof(*ladder);
-	for (unsigned i = 0; i < p->n; i++)
-		p->c[i] = (struct pool_class){ .size = round_up(ladder[i].size), .count = ladder[i].count };
 	for (size_t i = 0; i < conf_count(root, "rigs"); i++) {
 		struct conf_view rig = conf_item(root, "rigs", i);
 
 		for (size_t k = 0; k < conf_count(rig, "channels"); k++) {
-			int r = grow(p, conf_item(rig, "channels", k));
+			int r = fn(p, conf_item(rig, "channels", k));
 
 			if (r < 0)
 				return r;
 		}
 	}
+	return 0;
+}
+
+static int from_ladder(struct conf_view root, struct pools *p)
+{
+	p->n = sizeof(ladder) / sizeof(*ladder);
+	for (unsigned i = 0; i < p->n; i++)
+		p->c[i] = (struct pool_class){ .size = round_up(ladder[i].size), .count = ladder[i].count };
+	return each_channel(root, p, grow);
+}
+
+static int count_listed(struct pools *p, struct conf_view ch)
+{
+	uint64_t body = (uint64_t)conf_int(ch, "max_body"), size = round_up(BODY(body));
+	struct pool_class *c = body ? find(p, size) : NULL;
+
+	if (c)
+		c->listed += need_of(ch, size, c);
 	return 0;
 }
 
@@ -221,6 +244,7 @@ int pools_compute(const struct conf *c, int64_t shm_free, struct pools *ret)
 	r = check(&p, root, shm_free);
 	if (r < 0)
 		return r;
+	(void)each_channel(root, &p, count_listed);
 	*ret = p;
 	return 0;
 }
@@ -246,6 +270,14 @@ uint32_t pools_left(const struct pools *p, int cls)
 	const struct pool_class *c = &p->c[cls];
 
 	return c->reserved < c->count ? c->count - c->reserved : 0;
+}
+
+uint32_t pools_part(const struct pools *p, int cls, uint32_t percent)
+{
+	const struct pool_class *c = &p->c[cls];
+	uint32_t part = (uint32_t)((uint64_t)c->count * percent / 100);
+
+	return part > c->listed ? part : c->listed;
 }
 
 int pools_reserve(struct pools *p, int cls, uint32_t slots, const char *what)

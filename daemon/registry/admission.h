@@ -26,6 +26,7 @@ struct pool_class {
 	uint64_t size; /* usable bytes of a slot: multiple of 64, ascending */
 	uint32_t count;
 	uint32_t reserved; /* by channels, publishers and subscribers */
+	uint32_t listed; /* what the channels that the rigs list are to need of it, with their publishers and two subscribers each */
 };
 
 struct pools {
@@ -57,5 +58,7 @@ int pools_reserve(struct pools *p, int cls, uint32_t slots, const char *what);
 void pools_release(struct pools *p, int cls, uint32_t slots);
 /* How many slots a class has left. */
 uint32_t pools_left(const struct pools *p, int cls);
+/* How many of a class one user may have: so much of it, but never less than what the rigs list. */
+uint32_t pools_part(const struct pools *p, int cls, uint32_t percent);
 
 #endif

@@ -67,11 +67,16 @@ json_t *client_endpoint_json(uint32_t id, const char *name, pid_t pid, uid_t uid
 	return JSONX_MAKE(JX_INT("client_id", id), JX_STR("client", name), JX_INT("pid", pid), JX_INT("uid", uid));
 }
 
+bool client_is_unbounded(const struct client *cl)
+{
+	return cl->uid == 0 || cl->uid == geteuid();
+}
+
 int client_part_ok(const struct client *cl, const char *what, uint32_t n, uint32_t limit)
 {
 	uint32_t percent = cl->s->limits.per_user_percent, part = (limit * percent + 99) / 100;
 
-	if (cl->uid == 0 || cl->uid == geteuid() || n < part)
+	if (client_is_unbounded(cl) || n < part)
 		return 0;
 	return err_set(-EMFILE, "user %u has %u %s, limits.per_user_percent (%u %% of limits.%s) allows no more",
 		       cl->uid, n, what, percent, what);

@@ -61,6 +61,8 @@ int client_role_parse(const char *text); /* -EINVAL */
  * limits.<what>. Root and simd's own user may.
  */
 int client_part_ok(const struct client *cl, const char *what, uint32_t n, uint32_t limit);
+/* Root's, or simd's own user's. */
+bool client_is_unbounded(const struct client *cl);
 /* A runtime name without the number of the attachment: stands for all that a process has attached under it. */
 void client_plane_name(const char *runtime_name, char ret[CLIENT_PLANE_MAX]);
 /* Its own, or what it was to attach with. */

@@ -7,6 +7,7 @@
 #include "err.h"
 #include "log.h"
 #include "mem.h"
+#include "parts.h"
 #include "rig.h"
 #include "shards.h"
 #include "simd.h"
@@ -21,34 +22,6 @@
 LOG_TOPIC("channel");
 
 /* ---- admission ---- */
-
-static bool is_of_user(const struct channel *ch, uid_t uid)
-{
-	const struct subscriber *sub;
-	const struct publisher *p;
-
-	list_for_each(p, &ch->publishers, in_channel)
-		if (p->cl->uid == uid)
-			return true;
-	list_for_each(sub, &ch->subscribers, in_channel)
-		if (sub->cl->uid == uid)
-			return true;
-	return false;
-}
-
-/* It is about to be on the channel, with one of those that its user has n of. */
-static int part_ok(const struct client *cl, const struct channel *ch, const char *what, uint32_t n, uint32_t limit)
-{
-	const struct simd *s = cl->s;
-	uint32_t channels = 0;
-	int r = client_part_ok(cl, what, n, limit);
-
-	if (r < 0 || ch->n_publishers || ch->n_subscribers)
-		return r;
-	list_for_each(ch, &s->channels, link)
-		channels += is_of_user(ch, cl->uid);
-	return client_part_ok(cl, "channels", channels, s->limits.channels);
-}
 
 static int session_ok(const struct client *cl, const char *what)
 {
@@ -87,15 +60,10 @@ static int inbound_ok(const struct client *cl, const struct channel *ch)
 static int limits_ok(const struct client *cl, const struct channel *ch)
 {
 	const struct simd *s = cl->s;
-	const struct client *other;
-	uint32_t of_user = 0;
-	int r;
+	int r = parts_publisher_ok(cl, ch);
 
-	list_for_each(other, &s->clients, link)
-		of_user += other->uid == cl->uid ? other->n_publishers : 0;
-	r = part_ok(cl, ch, "publishers", of_user, s->limits.publishers);
 	if (r < 0)
-		return err_prefix(r, "channel %s", ch->name);
+		return r;
 	if (s->n_publishers >= s->limits.publishers)
 		return err_set(-EMFILE, "channel %s: %u publishers exist, limits.publishers allows no more", ch->name,
 			       s->n_publishers);
@@ -219,6 +187,8 @@ static int prepare(struct client *cl, const struct advertise *a, struct channel 
 	if (r == 0)
 		r = channel_set_type(ch, a->type);
 	if (r == 0)
+		r = parts_publish_ok(cl, ch, (uint64_t)a->max_body, a->flags & ADVERTISE_LOCAL);
+	if (r == 0)
 		r = channel_set_size(ch, (uint64_t)a->max_body);
 	if (r == 0 && !(a->flags & ADVERTISE_LOCAL))
 		r = channel_open(ch);
@@ -295,7 +265,8 @@ static int reserve_depth(struct subscriber *sub, uint32_t wanted)
 {
 	struct channel *ch = sub->ch;
 	struct pools *p = &ch->s->pools;
-	uint32_t left;
+	uint32_t left, part;
+	int r;
 
 	sub->depth = wanted;
 	sub->pool = ch->pool;
@@ -306,24 +277,22 @@ static int reserve_depth(struct subscriber *sub, uint32_t wanted)
 	left = pools_left(p, ch->pool);
 	if (left < sub->depth + HELD_BY_SUBSCRIBER && channel_reclaim(ch->s, ch) > 0)
 		left = pools_left(p, ch->pool);
+	part = parts_slots_left(sub->cl, ch->pool);
+	left = left < part ? left : part;
 	if (left > HELD_BY_SUBSCRIBER && left < sub->depth + HELD_BY_SUBSCRIBER)
 		sub->depth = left - HELD_BY_SUBSCRIBER;
 	sub->reserved = sub->depth + HELD_BY_SUBSCRIBER;
-	return pools_reserve(p, ch->pool, sub->reserved, ch->name);
+	r = parts_slots_ok(sub->cl, ch, ch->pool, sub->reserved);
+	return r < 0 ? r : pools_reserve(p, ch->pool, sub->reserved, ch->name);
 }
 
 static int subscriber_limits(const struct client *cl, const struct channel *ch)
 {
 	const struct simd *s = cl->s;
-	const struct client *other;
-	uint32_t of_user = 0;
-	int r;
+	int r = parts_subscriber_ok(cl, ch);
 
-	list_for_each(other, &s->clients, link)
-		of_user += other->uid == cl->uid ? other->n_subscribers : 0;
-	r = part_ok(cl, ch, "subscribers", of_user, s->limits.subscribers);
 	if (r < 0)
-		return err_prefix(r, "channel %s", ch->name);
+		return r;
 	if (s->n_subscribers + s->n_simd_subs >= s->limits.subscribers)
 		return err_set(-EMFILE, "channel %s: %u subscribers exist, limits.subscribers allows no more", ch->name,
 			       s->limits.subscribers);

@@ -319,15 +319,19 @@ static int foreign_pools(struct ipc *ipc, const struct pools *wanted, struct poo
 	for (unsigned i = 0; i < wanted->n; i++) {
 		const struct pool_class *w = &wanted->c[i];
 		uint64_t fit = 0;
+		unsigned at = 0;
 
-		for (unsigned k = 0; k < ret->n; k++)
-			fit += ret->c[k].size >= w->size ? ret->c[k].count : 0;
+		for (unsigned k = ret->n; k-- > 0 && ret->c[k].size >= w->size;) {
+			fit += ret->c[k].count;
+			at = k;
+		}
 		if (fit < w->count)
 			return err_set(
 				-ENOSPC,
 				"the running RouDi has %llu slots of %llu bytes or more, simd needs %u; stop it and let simd "
 				"start one, or set \"pools\" to what it has",
 				(unsigned long long)fit, (unsigned long long)w->size, w->count);
+		ret->c[at].listed += w->listed;
 	}
 	return 0;
 }

@@ -630,6 +630,66 @@ TEST_WITH(no_user_takes_all, begin_parts, end)
 		peer_close(&p[i]);
 }
 
+static int advertise_body(struct peer *p, const char *channel, unsigned max_body)
+{
+	char params[512];
+
+	snprintf(params, sizeof(params), "{\"channel\": \"%s\", \"type\": " TYPE_A ", \"max_body\": %u, \"flags\": 0}",
+		 channel, max_body);
+	return peer_call(p, "Advertise", params, NULL);
+}
+
+static int subscribe_deep(struct peer *p, const char *channel, json_int_t *ret_depth)
+{
+	char params[128];
+	json_t *out;
+	int r;
+
+	snprintf(params, sizeof(params), "{\"channel\": \"%s\", \"depth\": 100}", channel);
+	r = peer_call(p, "Subscribe", params, &out);
+	if (r == 0)
+		*ret_depth = json_integer_value(json_object_get(out, "depth"));
+	return r;
+}
+
+/* Half of a pool each here: by publishers, by windows, by subscribers, and by those that move to a pool with their channel. */
+TEST_WITH(no_user_takes_all_slots, begin_parts, end)
+{
+	const struct pool_class *c = desk.simd->pools.c;
+	uint32_t own = c[0].reserved; /* simd's, for its clock */
+	json_int_t depth = 0;
+	struct peer p[3];
+
+	if (geteuid() != 0)
+		skip();
+	for (int i = 0; i < 3; i++)
+		assert_ok(hello_as(i < 2 ? 64001 : 64002, &p[i]));
+	assert_ok(advertise_body(&p[0], "/a", 8));
+	for (int i = 0; i < 3; i++)
+		assert_ok(subscribe_deep(&p[i % 2], "/a", &depth));
+	assert_int_equal(c[0].reserved, own + 64 + 9 + 3 * 102);
+	assert_int_equal(advertise_body(&p[1], "/b", 8), 0);
+	assert_ok(subscribe_deep(&p[1], "/a", &depth));
+	assert_int_equal(depth, 500 - 2 * (64 + 9) - 3 * 102 - 2);
+	assert_int_equal(c[0].reserved, own + 500);
+	assert_int_equal(advertise_body(&p[1], "/a", 8), -ENOSPC);
+	if (!strstr(err_why(),
+		    "of the 1000 there are, user 64001 has 500, and limits.per_user_percent (50 %) allows it 0"))
+		fail_msg("%s", err_why());
+	assert_int_equal(subscribe_deep(&p[0], "/b", &depth), -ENOSPC);
+	assert_ok(advertise_body(&p[2], "/c", 8));
+	assert_ok(subscribe_deep(&p[2], "/c", &depth));
+	assert_int_equal(depth, 100);
+
+	assert_ok(subscribe_deep(&p[0], "/narrow", &depth));
+	assert_int_equal(advertise_body(&p[1], "/narrow", 40000), -ENOSPC);
+	assert_non_null(strstr(err_why(), "channel /narrow needs 113 slots"));
+	assert_int_equal(c[1].reserved, 0);
+	assert_ok(advertise_body(&p[2], "/narrow2", 8));
+	for (int i = 0; i < 3; i++)
+		peer_close(&p[i]);
+}
+
 TEST_WITH(connections_are_limited, begin, end)
 {
 	struct peer more[2];

@@ -120,3 +120,22 @@ TEST(admission_is_by_what_fits)
 	pools_release(&p, 0, 12);
 	assert_int_equal(pools_reserve(&p, 0, 20, "b"), 0);
 }
+
+/* So much of each, but a rig gets what it lists. */
+TEST(a_user_has_its_part_of_a_pool)
+{
+	struct pools p;
+
+	assert_int_equal(
+		compute("{\"pools\": [{\"size\": 512, \"count\": 1000}, {\"size\": \"1MiB\", \"count\": 60}],"
+			" \"rigs\": [{\"name\": \"r\", \"channels\": [{\"name\": \"a\", \"max_body\": 64, \"window\": 10},"
+			" {\"name\": \"b\", \"max_body\": 500000, \"window\": 4, \"publishers\": 2},"
+			" {\"name\": \"c\", \"max_body\": 600000, \"window\": 2}, {\"name\": \"d\"}]}]}",
+			-1, &p),
+		0);
+	assert_int_equal(p.c[0].listed, 3 * 10 + 9 + 8);
+	assert_int_equal(p.c[1].listed, 3 * 4 + 2 * 9 + 8 + 3 * 2 + 9 + 8);
+	assert_int_equal(pools_part(&p, 0, 80), 800);
+	assert_int_equal(pools_part(&p, 1, 80), p.c[1].listed);
+	assert_int_equal(pools_part(&p, 1, 100), p.c[1].listed > 60 ? p.c[1].listed : 60);
+}

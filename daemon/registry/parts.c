@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What one user has; contract in parts.h. Thread: simd-main. */
+#include "parts.h"
+
+#include "channel.h"
+#include "client.h"
+#include "err.h"
+#include "simd.h"
+
+#include <errno.h>
+#include <sim/slot.h>
+
+/* ---- numbers ---- */
+
+static bool publishes(const struct channel *ch, uid_t uid)
+{
+	const struct publisher *p;
+
+	list_for_each(p, &ch->publishers, in_channel)
+		if (p->cl->uid == uid)
+			return true;
+	return false;
+}
+
+static bool is_of_user(const struct channel *ch, uid_t uid)
+{
+	const struct subscriber *sub;
+
+	list_for_each(sub, &ch->subscribers, in_channel)
+		if (sub->cl->uid == uid)
+			return true;
+	return publishes(ch, uid);
+}
+
+/* It is about to be on the channel, with one of those that its user has n of. */
+static int part_ok(const struct client *cl, const struct channel *ch, const char *what, uint32_t n, uint32_t limit)
+{
+	const struct simd *s = cl->s;
+	const struct channel *other;
+	uint32_t channels = 0;
+	int r = client_part_ok(cl, what, n, limit);
+
+	if (r == 0 && !ch->n_publishers && !ch->n_subscribers) {
+		list_for_each(other, &s->channels, link)
+			channels += is_of_user(other, cl->uid);
+		r = client_part_ok(cl, "channels", channels, s->limits.channels);
+	}
+	return r < 0 ? err_prefix(r, "channel %s", ch->name) : 0;
+}
+
+int parts_publisher_ok(const struct client *cl, const struct channel *ch)
+{
+	const struct client *other;
+	uint32_t n = 0;
+
+	list_for_each(other, &cl->s->clients, link)
+		n += other->uid == cl->uid ? other->n_publishers : 0;
+	return part_ok(cl, ch, "publishers", n, cl->s->limits.publishers);
+}
+
+int parts_subscriber_ok(const struct client *cl, const struct channel *ch)
+{
+	const struct client *other;
+	uint32_t n = 0;
+
+	list_for_each(other, &cl->s->clients, link)
+		n += other->uid == cl->uid ? other->n_subscribers : 0;
+	return part_ok(cl, ch, "subscribers", n, cl->s->limits.subscribers);
+}
+
+/* ---- slots ---- */
+
+static uint32_t slots_of(const struct client *cl, int cls)
+{
+	const struct subscriber *sub;
+	const struct publisher *p;
+	uint32_t n = 0;
+
+	list_for_each(p, &cl->publishers, in_client)
+		n += p->pool == cls ? POOL_PER_PUBLISHER : 0;
+	list_for_each(sub, &cl->subscribers, in_client)
+		n += sub->pool == cls ? sub->reserved : 0;
+	return n;
+}
+
+static uint32_t slots_of_user(const struct simd *s, uid_t uid, int cls)
+{
+	const struct channel *ch;
+	const struct client *cl;
+	uint32_t n = 0;
+
+	list_for_each(cl, &s->clients, link)
+		n += cl->uid == uid ? slots_of(cl, cls) : 0;
+	list_for_each(ch, &s->channels, link)
+		n += ch->pool == cls && publishes(ch, uid) ? ch->reserved : 0;
+	return n;
+}
+
+uint32_t parts_slots_left(const struct client *cl, int cls)
+{
+	const struct simd *s = cl->s;
+	uint32_t part, has;
+
+	if (client_is_unbounded(cl))
+		return UINT32_MAX;
+	part = pools_part(&s->pools, cls, s->limits.per_user_percent);
+	has = slots_of_user(s, cl->uid, cls);
+	return has < part ? part - has : 0;
+}
+
+int parts_slots_ok(const struct client *cl, const struct channel *ch, int cls, uint32_t more)
+{
+	const struct pool_class *c = &cl->s->pools.c[cls];
+	uint32_t left = parts_slots_left(cl, cls);
+
+	if (more <= left)
+		return 0;
+	return err_set(
+		-ENOSPC,
+		"channel %s needs %u slots of up to %llu bytes; of the %u there are, user %u has %u, and "
+		"limits.per_user_percent (%u %%) allows it %u more: end publishers or subscribers, raise the pool's "
+		"count in \"pools\", or list the channel with max_body and publishers in the rig",
+		ch->name, more, (unsigned long long)c->size, c->count, cl->uid, slots_of_user(cl->s, cl->uid, cls),
+		cl->s->limits.per_user_percent, left);
+}
+
+static int class_of(const struct client *cl, uint64_t max_body)
+{
+	uint64_t slot = sizeof(struct sim_slot) + max_body;
+
+	return pools_class(&cl->s->pools, (slot + POOL_SLOT_ALIGN - 1) / POOL_SLOT_ALIGN * POOL_SLOT_ALIGN);
+}
+
+/* What its user would have more of, in the class that the channel then has. */
+static uint32_t joins_with(const struct client *cl, const struct channel *ch, int cls, uint64_t max_body, bool local)
+{
+	bool moves = ch->pool != cls;
+	const struct subscriber *sub;
+	uint32_t n = 0;
+
+	if (!local && (moves || !publishes(ch, cl->uid)))
+		n = ch->window ? ch->window
+			       : pools_window(sizeof(struct sim_slot) + max_body, cl->s->pools.c[cls].count);
+	if (moves)
+		list_for_each(sub, &ch->subscribers, in_channel)
+			n += sub->cl->uid == cl->uid ? sub->depth + HELD_BY_SUBSCRIBER : 0;
+	return n;
+}
+
+int parts_publish_ok(const struct client *cl, const struct channel *ch, uint64_t max_body, bool local)
+{
+	int own = class_of(cl, max_body), cls = ch->pool >= 0 && max_body <= ch->max_body ? ch->pool : own;
+	uint32_t more;
+	int r;
+
+	if (client_is_unbounded(cl))
+		return 0;
+	if (own < 0)
+		return err_prefix(own, "channel %s", ch->name);
+	more = joins_with(cl, ch, cls, max_body, local);
+	if (own != cls) {
+		r = parts_slots_ok(cl, ch, own, POOL_PER_PUBLISHER);
+		return r < 0 ? r : parts_slots_ok(cl, ch, cls, more);
+	}
+	return parts_slots_ok(cl, ch, cls, more + POOL_PER_PUBLISHER);
+}
