@@ -48,10 +48,10 @@ static void in(const struct sim_type *t, enum wire_format format, const uint8_t 
 {
 	static _Alignas(64) uint8_t body[16384];
 	struct conversion_in c = { .sim = t };
-	size_t used = 0;
+	struct message_in to = { .buf = body, .room = sizeof(body) };
 
-	if (conversion_in_read(&c, format, data, size, body, sizeof(body), &used) == 0)
-		FUZZ_CHECK(used <= sizeof(body) && sim_msg_check(t, body, used) == 0);
+	if (conversion_in_read(&c, format, data, size, &to) == 0)
+		FUZZ_CHECK(to.size <= sizeof(body) && sim_msg_check(t, body, to.size) == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

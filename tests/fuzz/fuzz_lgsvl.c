@@ -12,9 +12,9 @@ static _Alignas(64) uint8_t body[1 << 16];
 static void read_all(const uint8_t *message, size_t len)
 {
 	for (const struct map_in *m = map_in_table; m->ros; m++) {
-		size_t n;
+		struct message_in to = { .buf = body, .room = sizeof(body) };
 
-		(void)map_in_read(m, WIRE_POSITIONAL, message, len, body, sizeof(body), &n);
+		(void)map_in_read(m, WIRE_POSITIONAL, message, len, &to);
 	}
 }
 

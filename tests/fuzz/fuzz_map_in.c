@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static _Alignas(64) uint8_t body[16384];
 	unsigned n = 0;
-	size_t used = 0;
+	struct message_in to = { .buf = body, .room = sizeof(body) };
 
 	int64_t sim_ns = 0;
 
@@ -26,9 +26,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	if (map_in_clock(data[0] % 2 ? WIRE_ROS1 : WIRE_CDR, data + 1, size - 1, &sim_ns) == 0 && sim_ns < 0)
 		abort();
-	if (map_in_read(&map_in_table[data[0] / 2 % n], data[0] % 2 ? WIRE_ROS1 : WIRE_CDR, data + 1, size - 1, body,
-			sizeof(body), &used) == 0 &&
-	    sim_msg_check(sim_type_builtin(map_in_table[data[0] / 2 % n].sim), body, used) != 0)
+	if (map_in_read(&map_in_table[data[0] / 2 % n], data[0] % 2 ? WIRE_ROS1 : WIRE_CDR, data + 1, size - 1, &to) ==
+		    0 &&
+	    sim_msg_check(sim_type_builtin(map_in_table[data[0] / 2 % n].sim), body, to.size) != 0)
 		abort();
 	return 0;
 }

@@ -36,6 +36,7 @@ static inline unsigned named_types(void)
 static inline const struct sim_type *named_read(struct named_reader *r, unsigned choice, size_t *ret_size)
 {
 	const struct sim_type *t = sim_type_builtins()[choice / 2 % named_types()];
+	struct message_in to = { .buf = named_body, .room = sizeof(named_body) };
 	unsigned n = 0;
 	size_t len;
 	int e;
@@ -47,7 +48,8 @@ static inline const struct sim_type *named_read(struct named_reader *r, unsigned
 	sim_dec_begin(&r->dec, "msg");
 	if (choice % 2) {
 		t = sim_type_builtin(map_in_table[choice / 2 % n].sim);
-		e = map_in_table[choice / 2 % n].read(&r->dec, named_body, sizeof(named_body), ret_size);
+		e = map_in_take(&map_in_table[choice / 2 % n], &r->dec, &to);
+		*ret_size = to.size;
 	} else {
 		e = generic_read(t, &r->dec, named_body, sizeof(named_body), ret_size);
 	}

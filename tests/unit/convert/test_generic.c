@@ -77,7 +77,8 @@ static void round_trip(const struct sim_type *t, enum wire_format format, size_t
 {
 	struct conversion_in in = { .sim = t };
 	char *a = json_of(t, body, size), *b;
-	size_t len, got = 0;
+	struct message_in to = { .buf = back, .room = sizeof(back) };
+	size_t len;
 	int r = emit(t, format, size, &len);
 
 	if (r == -ERANGE) { /* a random time that ROS cannot say */
@@ -85,16 +86,16 @@ static void round_trip(const struct sim_type *t, enum wire_format format, size_t
 		return;
 	}
 	if (r == 0)
-		r = conversion_in_read(&in, format, wire, len, back, sizeof(back), &got);
+		r = conversion_in_read(&in, format, wire, len, &to);
 	if (r < 0)
 		fail_msg("%s: %s: %s", t->name, strerror(-r), a);
-	assert_int_equal(sim_msg_check(t, back, got), 0);
-	b = json_of(t, back, got);
+	assert_int_equal(sim_msg_check(t, back, to.size), 0);
+	b = json_of(t, back, to.size);
 	assert_string_equal(a, b);
 	free(a);
 	free(b);
 	for (size_t cut = 0; cut < len && len < 4096; cut++) {
-		r = conversion_in_read(&in, format, wire, cut, back, sizeof(back), &got);
+		r = conversion_in_read(&in, format, wire, cut, &to);
 		assert_true(r < 0 || cut + 4 > len);
 	}
 }
@@ -377,12 +378,64 @@ static int read_wrongly(struct sim_dec *d, void *to, size_t capacity, size_t *re
 	return fault == 4 ? -EDOM : fault == 5 ? 1 : 0;
 }
 
+static int read_headed(struct sim_dec *d, void *to, size_t capacity, size_t *ret_size)
+{
+	(void)capacity;
+	memset(to, 0, sizeof(struct sim_Imu));
+	*ret_size = sizeof(struct sim_Imu);
+	sim_dec_begin(d, "part"); /* what is nested has a header of its own */
+	sim_dec_header(d, "header");
+	sim_dec_end(d);
+	assert_true(sim_dec_header(d, "header") == INT64_C(1250000000));
+	assert_true(sim_dec_header(d, "second") == (d->err ? 0 : INT64_C(3000000000)));
+	return 0;
+}
+
+static size_t put_headed(const char *frame)
+{
+	const struct sim_enc_header nested = { .stamp_sim_ns = 7, .frame = "nested" };
+	const struct sim_enc_header header = { .stamp_sim_ns = 1250000000, .frame = frame };
+	const struct sim_enc_header second = { .stamp_sim_ns = 3000000000, .frame = "second" };
+	struct enc_wire w;
+	struct iov_buf o;
+	size_t len;
+
+	iov_buf_init(&o);
+	wire_begin(&w, WIRE_CDR, &o);
+	sim_enc_header(&w.enc, "header", &nested);
+	sim_enc_header(&w.enc, "header", &header);
+	sim_enc_header(&w.enc, "second", &second);
+	assert_int_equal(wire_finish(&w), 0);
+	len = flatten(&o);
+	iov_buf_finish(&o);
+	return len;
+}
+
+/* The first one that is not nested is the message's. */
+TEST(a_converters_header_is_noted)
+{
+	const struct sim_converter one = { .type = &sim_Imu_type, .foreign = "a/B", .read = read_headed };
+	struct conversion_in c = { .sim = &sim_Imu_type, .converter = &one };
+	struct message_in to = { .buf = back, .room = sizeof(back) };
+
+	assert_int_equal(conversion_in_read(&c, WIRE_CDR, wire, put_headed("lidar"), &to), 0);
+	assert_true(to.stamp_sim_ns == INT64_C(1250000000));
+	assert_string_equal(to.frame, "lidar");
+	assert_int_equal(conversion_in_read(&c, WIRE_CDR, wire, put_headed("0123456789012345678901234567890123456789"),
+					    &to),
+			 -EMSGSIZE);
+	c.converter = NULL;
+	(void)conversion_in_read(&c, WIRE_CDR, wire, sizeof(wire), &to);
+	assert_true(to.stamp_sim_ns == MESSAGE_IN_NO_STAMP);
+	assert_string_equal(to.frame, "");
+}
+
 TEST(converters_that_read_wrongly_are_stopped)
 {
 	static const int want[] = { 0, -ENOBUFS, -EBADMSG, -EBADMSG, -EDOM, 1 };
 	static const uint8_t message[12] = { 0, 1 };
 	struct conversion_in c;
-	size_t size = 77;
+	struct message_in to = { .buf = back, .room = sizeof(back) };
 	char why[256];
 
 	memset(converters, 0, sizeof(converters));
@@ -391,9 +444,8 @@ TEST(converters_that_read_wrongly_are_stopped)
 	};
 	assert_int_equal(conversion_in_open(&host, ros2_types, "a/B", NULL, &c, why, sizeof(why)), 0);
 	for (fault = 5; fault >= 0; fault--)
-		assert_int_equal(conversion_in_read(&c, WIRE_CDR, message, sizeof(message), back, sizeof(back), &size),
-				 want[fault]);
-	assert_int_equal(size, sizeof(struct sim_Imu)); /* of the last one alone */
+		assert_int_equal(conversion_in_read(&c, WIRE_CDR, message, sizeof(message), &to), want[fault]);
+	assert_int_equal(to.size, sizeof(struct sim_Imu));
 	conversion_in_close(&c);
 }
 

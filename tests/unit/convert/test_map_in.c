@@ -48,12 +48,17 @@ static size_t end(struct message *m)
 	return at;
 }
 
+static struct message_in in = { .buf = body, .room = sizeof(body) };
+
 static int get(const char *ros, enum wire_format format, size_t len)
 {
 	const struct map_in *m = map_in_find(ros);
+	int r;
 
 	assert_non_null(m);
-	return map_in_read(m, format, wire, len, body, sizeof(body), &size);
+	r = map_in_read(m, format, wire, len, &in);
+	size = in.size;
+	return r;
 }
 
 static size_t put_control(enum wire_format format, float angle, bool rate)
@@ -76,6 +81,20 @@ static size_t put_control(enum wire_format format, float angle, bool rate)
 	sim_enc_bool(e, "is_defined_acceleration", 1);
 	sim_enc_bool(e, "is_defined_jerk", 0);
 	return end(&m);
+}
+
+/* A frame that no slot has room for. */
+TEST(a_long_frame_is_refused)
+{
+	const struct map_options plain = { .frame = "0123456789012345678901234567890123456789" };
+	const struct sim_Detected3DObjects none = { 0 };
+	const struct map_message out = { &none, sizeof(none), { 1, 0, "f" }, &plain };
+	struct message msg;
+	size_t len;
+
+	assert_int_equal(map_find("sim/Detected3DObjects", NULL)->emit(&out, begin(&msg, WIRE_CDR)), 0);
+	len = end(&msg);
+	assert_int_equal(get("lgsvl_msgs/Detection3DArray", WIRE_CDR, len), -EMSGSIZE);
 }
 
 TEST(autowares_control_says_what_is_present)
@@ -196,18 +215,21 @@ TEST(detections_come_back)
 
 	for (int i = 0; i < 2; i++) {
 		const struct sim_type *t = sim_type_builtin(both[i][0]);
-		struct map_message in = { sent, sample_body(t, sent, sizeof(sent)), { 0, 0, "f" }, &plain };
+		struct message_in small = { .buf = body, .room = 100 };
+		struct map_message out = { sent, sample_body(t, sent, sizeof(sent)), { 1500000000, 0, "f" }, &plain };
 		struct message msg;
 		size_t len;
 
-		assert_int_equal(map_find(both[i][0], both[i][1])->emit(&in, begin(&msg, WIRE_CDR)), 0);
+		assert_int_equal(map_find(both[i][0], both[i][1])->emit(&out, begin(&msg, WIRE_CDR)), 0);
 		len = end(&msg);
 		assert_int_equal(get(both[i][1], WIRE_CDR, len), 0);
 		assert_int_equal(sim_msg_check(t, body, size), 0);
+		assert_true(in.stamp_sim_ns == 1500000000);
+		assert_string_equal(in.frame, "f");
 		for (size_t cut = 0; cut + 4 < len; cut++)
 			assert_true(get(both[i][1], WIRE_CDR, cut) < 0);
 		assert_int_equal(get(both[i][1], WIRE_CDR, len), 0);
-		assert_int_equal(map_in_read(map_in_find(both[i][1]), WIRE_CDR, wire, len, body, 100, &size), -ENOBUFS);
+		assert_int_equal(map_in_read(map_in_find(both[i][1]), WIRE_CDR, wire, len, &small), -ENOBUFS);
 		assert_int_equal(get(both[i][1], WIRE_CDR, len), 0);
 	}
 	a = sim_Detected3DObjects_objects((const struct sim_Detected3DObjects *)(const void *)sent, sizeof(sent), &n);

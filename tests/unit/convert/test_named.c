@@ -83,22 +83,22 @@ static void read_back(enum format format, const struct sim_type *t, size_t size,
 {
 	struct conversion_in in = { .sim = t };
 	char *a = text_of(t, body, size), *b;
-	size_t got = 0;
+	struct message_in to = { .buf = back, .room = sizeof(back) };
 	int r;
 
 	begin(format, wire, len);
-	r = conversion_in_take(&in, &reader.dec, back, sizeof(back), &got);
+	r = conversion_in_take(&in, &reader.dec, &to);
 	if (r < 0)
 		fail_msg("%s: %s: %s\n%s", t->name, strerror(-r), a, (const char *)wire);
 	assert_int_equal(reader.ignored, 0);
-	assert_int_equal(sim_msg_check(t, back, got), 0);
-	b = text_of(t, back, got);
+	assert_int_equal(sim_msg_check(t, back, to.size), 0);
+	b = text_of(t, back, to.size);
 	assert_string_equal(a, b);
 	free(a);
 	free(b);
 	for (size_t cut = 0; cut < len && len < 4096; cut++) {
 		begin(format, wire, cut);
-		assert_true(conversion_in_take(&in, &reader.dec, back, sizeof(back), &got) < 0);
+		assert_true(conversion_in_take(&in, &reader.dec, &to) < 0);
 	}
 }
 
@@ -520,15 +520,15 @@ TEST(what_a_command_leaves_out_stays_unset)
 {
 	const struct map_in *m = map_in_find("pb_msgs/ControlCommand");
 	const struct sim_VehicleControl *c = (const void *)body;
-	size_t size;
+	struct message_in to = { .buf = body, .room = sizeof(body) };
 
 	text("{\"brake\":100,\"throttle\":0}");
-	assert_int_equal(m->read(&reader.dec, body, sizeof(body), &size), 0);
+	assert_int_equal(m->read(&reader.dec, &to), 0);
 	assert_int_equal(reader.dec.err, 0);
 	assert_int_equal(c->present, SIM_VEHICLE_CONTROL_HAS_ACCELERATION | SIM_VEHICLE_CONTROL_HAS_BRAKING);
 	assert_true(c->braking == 1 && c->acceleration == 0);
 	text("{\"brake\":101}");
-	(void)m->read(&reader.dec, body, sizeof(body), &size);
+	(void)m->read(&reader.dec, &to);
 	assert_int_equal(reader.dec.err, -ERANGE);
 }
 

@@ -234,16 +234,16 @@ static void begin(bool cbor, json_t *tree)
 static void check_in(const struct row *r, const struct map_in *m, json_t *tree, bool cbor)
 {
 	char *text = NULL, why[512];
-	size_t size = 0;
+	struct message_in to = { .buf = body, .room = sizeof(body) };
 	json_t *got;
 	int e;
 
 	begin(cbor, tree);
-	e = m->read(&reader.dec, body, sizeof(body), &size);
+	e = map_in_take(m, &reader.dec, &to);
 	if (e != 0 || reader.dec.err)
 		FAIL(r, "it is not taken: %d %d", e, reader.dec.err);
-	assert_int_equal(sim_msg_check(sim_type_builtin(r->ours), body, size), 0);
-	assert_int_equal(sim_msg_to_json_alloc(sim_type_builtin(r->ours), body, size, NULL, &text, NULL), 0);
+	assert_int_equal(sim_msg_check(sim_type_builtin(r->ours), body, to.size), 0);
+	assert_int_equal(sim_msg_to_json_alloc(sim_type_builtin(r->ours), body, to.size, NULL, &text, NULL), 0);
 	got = json_loads(text, 0, NULL);
 	if (ros_tree_compare(json_object_get(r->j, "body"), got, why, sizeof(why)) < 0)
 		FAIL(r, "%s", why);

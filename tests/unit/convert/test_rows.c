@@ -144,7 +144,7 @@ static void check_in(const struct row *r, enum wire_format format)
 					   : ros_tree_write_lgsvl(t, message, wire, sizeof(wire));
 	const struct sim_type *type = sim_type_builtin(r->ours);
 	char *text = NULL;
-	size_t size = 0;
+	struct message_in to = { .buf = body, .room = sizeof(body) };
 	json_t *got;
 	int e;
 
@@ -152,11 +152,11 @@ static void check_in(const struct row *r, enum wire_format format)
 		FAIL(r, "it does not become %s", r->ours);
 	if (!len)
 		FAIL(r, "the row's message is not of its definition");
-	e = map_in_read(m, format, wire, len, body, sizeof(body), &size);
+	e = map_in_read(m, format, wire, len, &to);
 	if (e != 0)
 		FAIL(r, "it is not taken: %d", e);
-	assert_int_equal(sim_msg_check(type, body, size), 0);
-	assert_int_equal(sim_msg_to_json_alloc(type, body, size, NULL, &text, NULL), 0);
+	assert_int_equal(sim_msg_check(type, body, to.size), 0);
+	assert_int_equal(sim_msg_to_json_alloc(type, body, to.size, NULL, &text, NULL), 0);
 	got = json_loads(text, 0, NULL);
 	compare(r, json_object_get(r->j, "body"), got);
 	json_decref(got);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "dec_watch.h"
 #include "enc_check.h"
 #include "generic.h"
 #include "msg_file.h"
@@ -283,35 +284,40 @@ void conversion_in_close(struct conversion_in *c)
 	memset(c, 0, sizeof(*c));
 }
 
-int conversion_in_take(const struct conversion_in *c, struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
+/* The ABI of converters knows neither stamp nor frame: they are caught on their way to it. */
+static int convert(const struct sim_converter *c, struct sim_dec *d, struct message_in *to)
 {
-	size_t size = 0;
-	int r = c->converter ? c->converter->read(d, buf, room, &size)
-		: c->map_in  ? c->map_in->read(d, buf, room, &size)
-			     : generic_read(c->sim, d, buf, room, &size);
+	struct dec_watch w;
+	int r;
 
-	if (d->err && (r >= 0 || (r == -ERANGE && d->err == -EBADMSG)))
-		r = d->err; /* what is malformed has no meaning to be out of range */
-	if (r == 0 && size > room)
-		r = -ENOBUFS;
-	if (r == 0)
-		*ret_size = size;
+	dec_watch_begin(&w, d, to);
+	r = c->read(&w.dec, to->buf, to->room, &to->size);
+	if (w.dec.err)
+		sim_dec_fail(d, w.dec.err);
 	return r;
 }
 
-int conversion_in_read(const struct conversion_in *c, enum wire_format format, const void *data, size_t len, void *buf,
-		       size_t room, size_t *ret_size)
+int conversion_in_take(const struct conversion_in *c, struct sim_dec *d, struct message_in *to)
+{
+	int r;
+
+	if (c->map_in)
+		return map_in_take(c->map_in, d, to);
+	message_in_clear(to);
+	r = c->converter ? convert(c->converter, d, to) : generic_read(c->sim, d, to->buf, to->room, &to->size);
+	if (d->err && (r >= 0 || (r == -ERANGE && d->err == -EBADMSG)))
+		r = d->err; /* what is malformed has no meaning to be out of range */
+	return r == 0 && to->size > to->room ? -ENOBUFS : r;
+}
+
+int conversion_in_read(const struct conversion_in *c, enum wire_format format, const void *data, size_t len,
+		       struct message_in *to)
 {
 	struct cdr_reader d;
-	size_t size = 0;
 	int r, e;
 
 	cdr_reader_begin(&d, format, data, len);
-	r = conversion_in_take(c, &d.dec, buf, room, &size);
+	r = conversion_in_take(c, &d.dec, to);
 	e = cdr_reader_end(&d);
-	if (e < 0 && (r >= 0 || (r == -ERANGE && e == -EBADMSG)))
-		r = e;
-	if (r == 0)
-		*ret_size = size;
-	return r;
+	return e < 0 && (r >= 0 || (r == -ERANGE && e == -EBADMSG)) ? e : r;
 }

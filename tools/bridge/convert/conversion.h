@@ -77,14 +77,17 @@ int conversion_in_open(const struct sim_bridge_host *host, const struct ros_type
 		       const char *definition, struct conversion_in *ret, char *why, size_t why_size);
 void conversion_in_close(struct conversion_in *c);
 
-/* As map_in_read(). What comes back is not checked: the host does that when it is published. */
-int conversion_in_read(const struct conversion_in *c, enum wire_format format, const void *data, size_t len, void *buf,
-		       size_t room, size_t *ret_size);
+/*
+ * As map_in_read(). What comes back is not checked: the host does that when it is published. What comes in field by field has no
+ * stamp and no frame; of a converter they are those of the first header that its message has.
+ */
+int conversion_in_read(const struct conversion_in *c, enum wire_format format, const void *data, size_t len,
+		       struct message_in *to);
 
 /*
  * The same from a decoder of any format, of the message that is open there: a field of an envelope may be it. Whether more
  * stands behind it is the caller's to check.
  */
-int conversion_in_take(const struct conversion_in *c, struct sim_dec *d, void *buf, size_t room, size_t *ret_size);
+int conversion_in_take(const struct conversion_in *c, struct sim_dec *d, struct message_in *to);
 
 #endif

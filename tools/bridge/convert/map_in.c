@@ -12,6 +12,7 @@
 #include "sim/msg/VehicleControl.h"
 #include "sim/msg/VehicleMode.h"
 #include "sim/msg/VehicleState.h"
+#include "dec_watch.h"
 #include "map.h"
 #include "map_in_private.h"
 
@@ -57,24 +58,24 @@ static void longitudinal(struct sim_dec *d, struct sim_VehicleControl *m)
 	sim_dec_end(d);
 }
 
-static int read_control(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
+static int read_control(struct sim_dec *d, struct message_in *to)
 {
 	START(VehicleControl);
 
-	m->stamp = sim_dec_time(d, "stamp");
+	m->stamp = map_in_stamp(d, "stamp", to);
 	m->present = SIM_VEHICLE_CONTROL_HAS_STAMP;
 	sim_dec_time(d, "control_time");
 	lateral(d, m);
 	longitudinal(d, m);
-	return map_in_finish(&builder, ret_size);
+	return map_in_finish(&builder, to);
 }
 
-static int read_gear(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
+static int read_gear(struct sim_dec *d, struct message_in *to)
 {
 	uint8_t gear;
 
 	START(GearCommand);
-	m->stamp = sim_dec_time(d, "stamp");
+	m->stamp = map_in_stamp(d, "stamp", to);
 	gear = sim_dec_u8(d, "command");
 	if (gear == 0)
 		return 1;
@@ -83,48 +84,48 @@ static int read_gear(struct sim_dec *d, void *buf, size_t room, size_t *ret_size
 		  : gear <= 21 ? SIM_GEAR_REVERSE
 		  : gear == 22 ? SIM_GEAR_PARKING
 			       : SIM_GEAR_LOW;
-	return gear > 24 ? -ERANGE : map_in_finish(&builder, ret_size);
+	return gear > 24 ? -ERANGE : map_in_finish(&builder, to);
 }
 
-static int read_turn(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
+static int read_turn(struct sim_dec *d, struct message_in *to)
 {
 	static const uint8_t turns[] = { 0, SIM_TURN_OFF, SIM_TURN_LEFT, SIM_TURN_RIGHT };
 	uint8_t v;
 
 	START(TurnCommand);
-	m->stamp = sim_dec_time(d, "stamp");
+	m->stamp = map_in_stamp(d, "stamp", to);
 	v = sim_dec_u8(d, "command");
 	if (v >= sizeof(turns))
 		return -ERANGE;
 	m->turn = turns[v];
-	return v == 0 ? 1 : map_in_finish(&builder, ret_size);
+	return v == 0 ? 1 : map_in_finish(&builder, to);
 }
 
-static int read_hazard(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
+static int read_hazard(struct sim_dec *d, struct message_in *to)
 {
 	uint8_t v;
 
 	START(HazardCommand);
-	m->stamp = sim_dec_time(d, "stamp");
+	m->stamp = map_in_stamp(d, "stamp", to);
 	v = sim_dec_u8(d, "command");
 	m->on = v == 2;
-	return v > 2 ? -ERANGE : v == 0 ? 1 : map_in_finish(&builder, ret_size);
+	return v > 2 ? -ERANGE : v == 0 ? 1 : map_in_finish(&builder, to);
 }
 
-static int read_emergency(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
+static int read_emergency(struct sim_dec *d, struct message_in *to)
 {
 	START(EmergencyCommand);
-	m->stamp = sim_dec_time(d, "stamp");
+	m->stamp = map_in_stamp(d, "stamp", to);
 	m->emergency = sim_dec_bool(d, "emergency");
-	return map_in_finish(&builder, ret_size);
+	return map_in_finish(&builder, to);
 }
 
-static int read_engage(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
+static int read_engage(struct sim_dec *d, struct message_in *to)
 {
 	START(EngageCommand);
-	m->stamp = sim_dec_time(d, "stamp");
+	m->stamp = map_in_stamp(d, "stamp", to);
 	m->engage = sim_dec_bool(d, "engage");
-	return map_in_finish(&builder, ret_size);
+	return map_in_finish(&builder, to);
 }
 
 /* ---- Autoware.AI ---- */
@@ -176,12 +177,12 @@ static void read_ai_gear(struct sim_dec *d, struct sim_VehicleControl *m)
 }
 
 /* Of its three ways to say it, ctrl_cmd. An acceleration of 0 is one that nobody has set: the wanted speed decides. */
-static int read_vehicle_cmd(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
+static int read_vehicle_cmd(struct sim_dec *d, struct message_in *to)
 {
 	float acceleration;
 
 	START(VehicleControl);
-	m->stamp = sim_dec_header(d, "header");
+	m->stamp = map_in_header(d, to);
 	m->present =
 		SIM_VEHICLE_CONTROL_HAS_STAMP | SIM_VEHICLE_CONTROL_HAS_VELOCITY | SIM_VEHICLE_CONTROL_HAS_STEER_ANGLE;
 	skip_command(d, "steer_cmd", "steer", NULL);
@@ -202,7 +203,7 @@ static int read_vehicle_cmd(struct sim_dec *d, void *buf, size_t room, size_t *r
 	} else if (acceleration < 0 || acceleration > 0) {
 		set(m, &m->target_acceleration, acceleration, SIM_VEHICLE_CONTROL_HAS_TARGET_ACCELERATION);
 	}
-	return map_in_finish(&builder, ret_size);
+	return map_in_finish(&builder, to);
 }
 
 /* ---- SVL ---- */
@@ -225,10 +226,10 @@ static uint8_t at_most(struct sim_dec *d, const char *name, uint8_t max)
 	return v;
 }
 
-static int read_lgsvl_control(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
+static int read_lgsvl_control(struct sim_dec *d, struct message_in *to)
 {
 	START(VehicleControl);
-	m->stamp = sim_dec_header(d, "header");
+	m->stamp = map_in_header(d, to);
 	m->acceleration = share(d, "acceleration_pct");
 	m->braking = share(d, "braking_pct");
 	m->steer_angle = -sim_dec_f32(d, "target_wheel_angle"); /* theirs is positive to the right */
@@ -237,13 +238,13 @@ static int read_lgsvl_control(struct sim_dec *d, void *buf, size_t room, size_t 
 	m->present = SIM_VEHICLE_CONTROL_HAS_STAMP | SIM_VEHICLE_CONTROL_HAS_ACCELERATION |
 		     SIM_VEHICLE_CONTROL_HAS_BRAKING | SIM_VEHICLE_CONTROL_HAS_STEER_ANGLE |
 		     SIM_VEHICLE_CONTROL_HAS_STEER_ANGULAR_VELOCITY | SIM_VEHICLE_CONTROL_HAS_TARGET_GEAR;
-	return map_in_finish(&builder, ret_size);
+	return map_in_finish(&builder, to);
 }
 
-static int read_lgsvl_state(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
+static int read_lgsvl_state(struct sim_dec *d, struct message_in *to)
 {
 	START(VehicleState);
-	m->stamp = sim_dec_header(d, "header");
+	m->stamp = map_in_header(d, to);
 	m->blinker = at_most(d, "blinker_state", SIM_TURN_HAZARD);
 	m->headlight = at_most(d, "headlight_state", SIM_VEHICLE_STATE_HEADLIGHT_HIGH);
 	m->wiper = at_most(d, "wiper_state", SIM_VEHICLE_STATE_WIPER_HIGH);
@@ -252,7 +253,7 @@ static int read_lgsvl_state(struct sim_dec *d, void *buf, size_t room, size_t *r
 	m->hand_brake = sim_dec_bool(d, "hand_brake_active");
 	m->horn = sim_dec_bool(d, "horn_active");
 	m->autonomous = sim_dec_bool(d, "autonomous_mode_active");
-	return map_in_finish(&builder, ret_size);
+	return map_in_finish(&builder, to);
 }
 
 /* ---- Apollo ---- */
@@ -270,31 +271,34 @@ static void percent(struct sim_dec *d, const char *name, float least, struct sim
 		set(m, field, (float)(v / 100), bit);
 }
 
-static void apollo_stamp(struct sim_dec *d, struct sim_VehicleControl *m)
+static void apollo_stamp(struct sim_dec *d, struct sim_VehicleControl *m, struct message_in *to)
 {
+	const char *frame;
+	size_t len;
 	double s;
 
 	sim_dec_begin(d, "header");
 	s = sim_dec_f64(d, "timestamp_sec");
 	sim_dec_string(d, "module_name", 255, &(size_t){ 0 });
 	sim_dec_u32(d, "sequence_num");
-	sim_dec_string(d, "frame_id", 255, &(size_t){ 0 });
-	sim_dec_end(d);
+	frame = sim_dec_string(d, "frame_id", 255, &len);
 	if (s < -9e9 || s > 9e9)
 		sim_dec_fail(d, -ERANGE);
 	else if (s != 0)
 		m->stamp = (int64_t)(s * 1e9);
+	dec_watch_note(d, m->stamp, frame, len, to);
+	sim_dec_end(d);
 	m->present |= s != 0 ? SIM_VEHICLE_CONTROL_HAS_STAMP : 0;
 }
 
-static int read_apollo_control(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
+static int read_apollo_control(struct sim_dec *d, struct message_in *to)
 {
 	bool has_rate, has_gear;
 	float rate;
 	int32_t gear;
 
 	START(VehicleControl);
-	apollo_stamp(d, m);
+	apollo_stamp(d, m, to);
 	percent(d, "throttle", 0, m, &m->acceleration, SIM_VEHICLE_CONTROL_HAS_ACCELERATION);
 	percent(d, "brake", 0, m, &m->braking, SIM_VEHICLE_CONTROL_HAS_BRAKING);
 	has_rate = sim_dec_has(d, "steering_rate");
@@ -310,7 +314,7 @@ static int read_apollo_control(struct sim_dec *d, void *buf, size_t room, size_t
 		m->target_gear = (uint8_t)gear;
 		m->present |= SIM_VEHICLE_CONTROL_HAS_TARGET_GEAR;
 	}
-	return map_in_finish(&builder, ret_size);
+	return map_in_finish(&builder, to);
 }
 
 const struct map_in map_in_table[] = {
@@ -342,23 +346,51 @@ const struct map_in *map_in_find(const char *ros)
 	return NULL;
 }
 
-int map_in_read(const struct map_in *m, enum wire_format format, const void *data, size_t len, void *buf, size_t room,
-		size_t *ret_size)
+void message_in_clear(struct message_in *to)
+{
+	to->size = 0;
+	to->stamp_sim_ns = MESSAGE_IN_NO_STAMP;
+	to->frame[0] = '\0';
+}
+
+int64_t map_in_header(struct sim_dec *d, struct message_in *to)
+{
+	const char *frame = "";
+	size_t len = 0;
+	int64_t stamp_sim_ns = d->ops->header(d, "header", &frame, &len);
+
+	dec_watch_note(d, stamp_sim_ns, frame, len, to);
+	return stamp_sim_ns;
+}
+
+int64_t map_in_stamp(struct sim_dec *d, const char *name, struct message_in *to)
+{
+	int64_t stamp_sim_ns = sim_dec_time(d, name);
+
+	dec_watch_note(d, stamp_sim_ns, "", 0, to);
+	return stamp_sim_ns;
+}
+
+int map_in_take(const struct map_in *m, struct sim_dec *d, struct message_in *to)
+{
+	int r;
+
+	message_in_clear(to);
+	r = m->read(d, to);
+	if (d->err && (r >= 0 || (r == -ERANGE && d->err == -EBADMSG)))
+		r = d->err; /* what is malformed has no meaning to be out of range */
+	return r;
+}
+
+int map_in_read(const struct map_in *m, enum wire_format format, const void *data, size_t len, struct message_in *to)
 {
 	struct cdr_reader d;
-	size_t size = 0;
 	int r, e;
 
 	cdr_reader_begin(&d, format, data, len);
-	r = m->read(&d.dec, buf, room, &size);
+	r = map_in_take(m, &d.dec, to);
 	e = cdr_reader_end(&d);
-	if (r == -ERANGE && e == -EBADMSG)
-		r = e; /* what is malformed has no meaning to be out of range */
-	if (r >= 0 && e < 0)
-		r = e;
-	if (r == 0)
-		*ret_size = size;
-	return r;
+	return e < 0 && (r >= 0 || (r == -ERANGE && e == -EBADMSG)) ? e : r;
 }
 
 int map_in_clock(enum wire_format format, const void *data, size_t len, int64_t *ret_sim_ns)

@@ -7,11 +7,13 @@
 #define MAP_IN_H
 
 #include "cdr_reader.h"
+#include "message_in.h"
 
 struct map_in {
 	const char *ros; /* "autoware_control_msgs/Control" */
 	const char *sim; /* "sim/VehicleControl" */
-	int (*read)(struct sim_dec *d, void *buf, size_t room, size_t *ret_size);
+	/* as map_in_read(); stamp and frame are cleared before */
+	int (*read)(struct sim_dec *d, struct message_in *to);
 };
 
 extern const struct map_in map_in_table[]; /* ended by a NULL ros */
@@ -20,11 +22,14 @@ extern const struct map_in map_in_table[]; /* ended by a NULL ros */
 const struct map_in *map_in_find(const char *ros);
 
 /*
- * Read one message to its end into buf (aligned to 8). 0 and its size; 1: the message says "no command", nothing is to be
- * published. Errors: those of <sim/decode.h>, -ERANGE a number outside what the command allows, -ENOBUFS buf is too small.
+ * Read one message to its end. 0, what it says is in *to; 1: the message says "no command", nothing is to be
+ * published. Errors: those of <sim/decode.h>, -ERANGE a number outside what the message allows, -ENOBUFS more room is needed.
  */
-int map_in_read(const struct map_in *m, enum wire_format format, const void *data, size_t len, void *buf, size_t room,
-		size_t *ret_size);
+int map_in_read(const struct map_in *m, enum wire_format format, const void *data, size_t len, struct message_in *to);
+/* The same from a decoder, of the message that is open there; whether more stands behind it is the caller's to check. */
+int map_in_take(const struct map_in *m, struct sim_dec *d, struct message_in *to);
+/* For who reads otherwise: no stamp, no frame, no size. */
+void message_in_clear(struct message_in *to);
 
 /* rosgraph_msgs/Clock, which drives time: as map_in_read(); -ERANGE before 0. */
 int map_in_clock(enum wire_format format, const void *data, size_t len, int64_t *ret_sim_ns);

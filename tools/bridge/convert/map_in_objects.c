@@ -23,23 +23,23 @@ static void label(struct sim_dec *d, struct sim_builder *b, struct sim_span *spa
 {
 	size_t len;
 	const char *s = sim_dec_string(d, "label", LABEL_MAX, &len);
-	char *to = d->err ? NULL : sim_builder_string(b, span, len, LABEL_MAX);
+	char *at = d->err ? NULL : sim_builder_string(b, span, len, LABEL_MAX);
 
-	if (to && len)
-		memcpy(to, s, len);
+	if (at && len)
+		memcpy(at, s, len);
 }
 
 /* least bytes of a Detection on the wire: stamp, two empty strings, id, score, box, two vectors */
 #define DETECTION2D_MIN (8 + 4 + 4 + 4 + 4 + 16 + 48)
 #define DETECTION3D_MIN (8 + 4 + 4 + 4 + 4 + 80 + 48)
 
-int map_in_detections_2d(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
+int map_in_detections_2d(struct sim_dec *d, struct message_in *to)
 {
 	struct sim_Detected2DObject *o;
 	uint32_t n;
 
 	START(Detected2DObjects);
-	sim_dec_header(d, "header");
+	map_in_header(d, to);
 	n = sim_dec_list(d, "detections", DETECTION2D_MIN);
 	o = sim_Detected2DObjects_objects_alloc_in(&builder, m, n);
 	for (uint32_t i = 0; o && i < n && !d->err; i++) {
@@ -61,7 +61,7 @@ int map_in_detections_2d(struct sim_dec *d, void *buf, size_t room, size_t *ret_
 		sim_dec_end(d);
 	}
 	sim_dec_list_end(d);
-	return map_in_finish(&builder, ret_size);
+	return map_in_finish(&builder, to);
 }
 
 static void pose(struct sim_dec *d, const char *name, struct sim_Pose *ret)
@@ -93,13 +93,13 @@ static void box3d(struct sim_dec *d, struct sim_Detected3DObject *o)
 	sim_dec_end(d);
 }
 
-int map_in_detections_3d(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
+int map_in_detections_3d(struct sim_dec *d, struct message_in *to)
 {
 	struct sim_Detected3DObject *o;
 	uint32_t n;
 
 	START(Detected3DObjects);
-	sim_dec_header(d, "header");
+	map_in_header(d, to);
 	n = sim_dec_list(d, "detections", DETECTION3D_MIN);
 	o = sim_Detected3DObjects_objects_alloc_in(&builder, m, n);
 	for (uint32_t i = 0; o && i < n && !d->err; i++) {
@@ -113,7 +113,7 @@ int map_in_detections_3d(struct sim_dec *d, void *buf, size_t room, size_t *ret_
 		sim_dec_end(d);
 	}
 	sim_dec_list_end(d);
-	return map_in_finish(&builder, ret_size);
+	return map_in_finish(&builder, to);
 }
 
 /* ---- Autoware ---- */
@@ -207,13 +207,13 @@ static void shape(struct sim_dec *d, struct sim_Detected3DObject *o)
 /* least bytes of a DetectedObject: probability, no class, pose and twist with their covariances, flags, shape without points */
 #define DETECTED_MIN (4 + 4 + 56 + 288 + 2 + 48 + 288 + 2 + 1 + 4 + 24)
 
-int map_in_detected_objects(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
+int map_in_detected_objects(struct sim_dec *d, struct message_in *to)
 {
 	struct sim_Detected3DObject *o;
 	uint32_t n;
 
 	START(Detected3DObjects);
-	sim_dec_header(d, "header");
+	map_in_header(d, to);
 	n = sim_dec_list(d, "objects", DETECTED_MIN);
 	o = sim_Detected3DObjects_objects_alloc_in(&builder, m, n);
 	for (uint32_t i = 0; o && i < n && !d->err; i++) {
@@ -225,5 +225,5 @@ int map_in_detected_objects(struct sim_dec *d, void *buf, size_t room, size_t *r
 		sim_dec_end(d);
 	}
 	sim_dec_list_end(d);
-	return map_in_finish(&builder, ret_size);
+	return map_in_finish(&builder, to);
 }

@@ -7,16 +7,21 @@
 
 #include "map_in.h"
 
-/* struct sim_T *m = START(T): a zeroed message at the start of buf, or -ENOBUFS is returned */
+/* struct sim_T *m = START(T): a zeroed message at the start of to->buf, or -ENOBUFS is returned */
 #define START(T) \
 	struct sim_builder builder; \
-	struct sim_##T *m = sim_##T##_init(buf, room, &builder); \
+	struct sim_##T *m = sim_##T##_init(to->buf, to->room, &builder); \
 	if (!m) \
 	return -ENOBUFS
 
-static inline int map_in_finish(const struct sim_builder *b, size_t *ret_size)
+/* The message's own header: stamp and frame go with the body. A frame that no slot has room for is -EMSGSIZE. */
+int64_t map_in_header(struct sim_dec *d, struct message_in *to);
+/* The same of a message that has a stamp alone. */
+int64_t map_in_stamp(struct sim_dec *d, const char *name, struct message_in *to);
+
+static inline int map_in_finish(const struct sim_builder *b, struct message_in *to)
 {
-	*ret_size = sim_builder_size(b);
+	to->size = sim_builder_size(b);
 	return sim_builder_error(b);
 }
 
@@ -27,13 +32,13 @@ static inline int map_in_finish(const struct sim_builder *b, size_t *ret_size)
 	X(UInt64, u64) X(Float32, f32) X(Float64, f64)
 /* clang-format on */
 
-#define X(name, suffix) int map_in_##name(struct sim_dec *d, void *buf, size_t room, size_t *ret_size);
+#define X(name, suffix) int map_in_##name(struct sim_dec *d, struct message_in *to);
 MAP_IN_STD(X)
 #undef X
-int map_in_String(struct sim_dec *d, void *buf, size_t room, size_t *ret_size);
+int map_in_String(struct sim_dec *d, struct message_in *to);
 
-int map_in_detections_2d(struct sim_dec *d, void *buf, size_t room, size_t *ret_size);
-int map_in_detections_3d(struct sim_dec *d, void *buf, size_t room, size_t *ret_size);
-int map_in_detected_objects(struct sim_dec *d, void *buf, size_t room, size_t *ret_size);
+int map_in_detections_2d(struct sim_dec *d, struct message_in *to);
+int map_in_detections_3d(struct sim_dec *d, struct message_in *to);
+int map_in_detected_objects(struct sim_dec *d, struct message_in *to);
 
 #endif

@@ -35,25 +35,25 @@ MAP(String, std_msgs, String)
 #define TEXT_MAX 65000u /* with the message around it no more than the host takes */
 
 #define X(name, suffix) \
-	int map_in_##name(struct sim_dec *d, void *buf, size_t room, size_t *ret_size) \
+	int map_in_##name(struct sim_dec *d, struct message_in *to) \
 	{ \
 		START(name); \
 		m->data = sim_dec_##suffix(d, "data"); \
-		return map_in_finish(&builder, ret_size); \
+		return map_in_finish(&builder, to); \
 	}
 MAP_IN_STD(X)
 #undef X
 
-int map_in_String(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
+int map_in_String(struct sim_dec *d, struct message_in *to)
 {
 	const char *s;
 	size_t len;
-	char *to;
+	char *at;
 
 	START(String);
 	s = sim_dec_string(d, "data", TEXT_MAX, &len);
-	to = d->err ? NULL : sim_builder_string(&builder, &m->data, len, 0);
-	if (to && len)
-		memcpy(to, s, len);
-	return map_in_finish(&builder, ret_size);
+	at = d->err ? NULL : sim_builder_string(&builder, &m->data, len, 0);
+	if (at && len)
+		memcpy(at, s, len);
+	return map_in_finish(&builder, to);
 }

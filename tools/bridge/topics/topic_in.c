@@ -50,11 +50,11 @@ void topic_in_drop(struct topic_in *t, int r)
 void topic_in_take(struct topic_in *t, const void *data, size_t len)
 {
 	const struct sim_bridge_host *h = t->topics->host;
-	size_t size = 0;
-	int r = conversion_in_read(&t->conversion, t->topics->format, data, len, t->body, TOPICS_BODY_MAX, &size);
+	struct message_in to = { .buf = t->body, .room = TOPICS_BODY_MAX };
+	int r = conversion_in_read(&t->conversion, t->topics->format, data, len, &to);
 
 	if (r == 0)
-		r = h->publish(h->ctx, t->channel, t->conversion.sim, t->body, size);
+		r = h->publish(h->ctx, t->channel, t->conversion.sim, t->body, to.size);
 	if (r < 0)
 		topic_in_drop(t, r);
 }
@@ -62,11 +62,11 @@ void topic_in_take(struct topic_in *t, const void *data, size_t len)
 void topic_in_take_from(struct topic_in *t, struct sim_dec *d)
 {
 	const struct sim_bridge_host *h = t->topics->host;
-	size_t size = 0;
-	int r = conversion_in_take(&t->conversion, d, t->body, TOPICS_BODY_MAX, &size);
+	struct message_in to = { .buf = t->body, .room = TOPICS_BODY_MAX };
+	int r = conversion_in_take(&t->conversion, d, &to);
 
 	if (r == 0)
-		r = h->publish(h->ctx, t->channel, t->conversion.sim, t->body, size);
+		r = h->publish(h->ctx, t->channel, t->conversion.sim, t->body, to.size);
 	if (r < 0)
 		topic_in_drop(t, r);
 }
