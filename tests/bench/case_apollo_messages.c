@@ -12,7 +12,7 @@
 #include <sim/msg/Detected3DObjects.h>
 #include <sim/msg/VehicleControl.h>
 
-#include "apollo.h"
+#include "apollo_in.h"
 #include "bench.h"
 #include "modules/common_msgs/control_msgs/control_cmd.pb-c.h"
 #include "modules/common_msgs/perception_msgs/perception_obstacle.pb-c.h"
@@ -68,10 +68,10 @@ static int our_control(struct message_job *j)
 {
 	static const struct apollo_limits limits;
 	_Alignas(64) uint8_t body[sizeof(struct sim_VehicleControl) + 64];
+	struct message_in ret = { .buf = body, .room = sizeof(body) };
 	char why[256];
-	size_t size;
 
-	return apollo_decode(j->type, &limits, j->bytes, j->n, body, sizeof(body), &size, why, sizeof(why));
+	return apollo_decode(j->type, &limits, NULL, j->bytes, j->n, &ret, why, sizeof(why));
 }
 
 /* What Apollo's controller sets in each command. */

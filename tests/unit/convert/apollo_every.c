@@ -82,6 +82,6 @@ TEST(what_there_is_not_is_not_found)
 {
 	assert_null(apollo_type_for(apollo_family, "sim/OccupancyGrid", NULL));
 	assert_null(apollo_type_for(apollo_family, "sim/Image", "apollo.drivers.PointCloud"));
-	assert_null(apollo_type_named(apollo_family, "apollo.drivers.Image", NULL));
+	assert_null(apollo_type_named(apollo_family, "apollo.drivers.Nothing", NULL));
 	assert_null(apollo_type_named(apollo_family, "apollo.control.ControlCommand", "sim/Image"));
 }

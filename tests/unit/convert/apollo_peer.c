@@ -2,6 +2,7 @@
 /* See apollo_peer.h. */
 #include "support/test.h"
 
+#include "apollo_in.h"
 #include "apollo_peer.h"
 
 /* clang-format off */
@@ -115,18 +116,17 @@ char apollo_peer_why[300];
 int apollo_peer_decode(const ProtobufCMessage *m, const char *name, const char *sim_type, const struct apollo_limits *l,
 		       struct apollo_body *ret)
 {
-	static const struct apollo_limits any;
 	const struct apollo_type *t = apollo_type_named(apollo_family, name, sim_type);
-	size_t len = protobuf_c_message_get_packed_size(m), size = 0;
+	struct message_in in = { .buf = ret->bytes, .room = sizeof(ret->bytes) };
+	size_t len = protobuf_c_message_get_packed_size(m);
 	uint8_t *bytes = malloc(len + 1);
 	int r;
 
 	assert_non_null(bytes);
 	assert_non_null(t);
 	protobuf_c_message_pack(m, bytes);
-	r = apollo_decode(t, l ? l : &any, bytes, len, ret->bytes, sizeof(ret->bytes), &size, apollo_peer_why,
-			  sizeof(apollo_peer_why));
-	ret->b = (struct sim_builder){ .base = ret->bytes, .capacity = sizeof(ret->bytes), .used = size };
+	r = apollo_decode(t, l, NULL, bytes, len, &in, apollo_peer_why, sizeof(apollo_peer_why));
+	ret->b = (struct sim_builder){ .base = ret->bytes, .capacity = sizeof(ret->bytes), .used = r ? 0 : in.size };
 	free(bytes);
 	if (r < 0)
 		assert_true(strlen(apollo_peer_why) > 5);

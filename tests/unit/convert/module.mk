@@ -25,7 +25,7 @@ $(APOLLO_TESTS:%=$(B)/test/convert-%): $(B)/test/convert-%: $(B)/obj/tests/unit/
 	$(B)/lib/libconvert.a $(B)/lib/libintrospect.a $(B)/lib/libschema.a $(B)/lib/libbase.a
 $(B)/test/convert-apollo_5: $(B)/lib/libapollo5.a
 $(addprefix $(B)/test/convert-,apollo_10 apollo_nav apollo_in): $(B)/lib/libapollo10.a
-$(addprefix $(B)/test/convert-,apollo_5 apollo_10): $(B)/obj/tests/unit/convert/apollo_every.o
+$(addprefix $(B)/test/convert-,apollo_5 apollo_10): $(addprefix $(B)/obj/tests/unit/convert/,apollo_every.o apollo_round.o)
 $(foreach t,$(APOLLO_TESTS),$(eval LINK_convert-$(t) := -lprotobuf-c))
 $(foreach f,apollo_10 apollo_nav apollo_in,$(eval FLAGS_tests/unit/convert/test_$(f).c := -I$(B)/gen/apollo10))
 FLAGS_tests/unit/convert/test_apollo_5.c := -I$(B)/gen/apollo5

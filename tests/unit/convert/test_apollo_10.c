@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <math.h>
 
+#include "apollo_in.h"
 #include "apollo_peer.h"
 #include "cyber/proto/clock.pb-c.h"
 #include "modules/common_msgs/basic_msgs/detection2darray.pb-c.h"
@@ -374,4 +375,44 @@ TEST(stamps_before_1970_and_after_2038_are_whole)
 	c = apollo_peer_read_body(&body, "sim/CanBus", "apollo.canbus.Chassis", 4102444800500000000, NULL);
 	assert_true(near(c->header->timestamp_sec, 4102444800.5));
 	assert_int_equal(c->chassis_gps->year, 2100);
+}
+
+/* A driver stamps a cloud when it is whole. */
+TEST(a_cloud_that_comes_in_is_of_its_first_point)
+{
+	Apollo__Drivers__PointCloud all = APOLLO__DRIVERS__POINT_CLOUD__INIT;
+	Apollo__Drivers__PointXYZIT p[2] = { APOLLO__DRIVERS__POINT_XYZIT__INIT, APOLLO__DRIVERS__POINT_XYZIT__INIT };
+	Apollo__Drivers__PointXYZIT *list[2] = { &p[0], &p[1] };
+	Apollo__Common__Header header = APOLLO__COMMON__HEADER__INIT;
+	struct message_in ret = { .buf = body.bytes, .room = sizeof(body.bytes) };
+	static uint8_t bytes[1000];
+	const struct sim_PointCloud *m;
+	const struct sim_Point *got;
+	char why[200];
+	uint32_t n;
+
+	header.has_timestamp_sec = true;
+	header.timestamp_sec = 1700000000.25;
+	all.header = &header;
+	all.frame_id = (char *)(uintptr_t) "velodyne128";
+	all.point = list;
+	all.n_point = 2;
+	for (unsigned i = 0; i < 2; i++) {
+		p[i].has_timestamp = p[i].has_x = p[i].has_y = true;
+		p[i].timestamp = STAMP - 100000000 + i * 1000;
+		p[i].x = 3;
+		p[i].y = 4;
+	}
+	assert_int_equal(apollo_in_read(apollo_in_find(APOLLO_10, "apollo.drivers.PointCloud"), NULL, bytes,
+					apollo__drivers__point_cloud__pack(&all, bytes), &ret, why, sizeof(why)),
+			 0);
+	assert_int_equal(ret.stamp_sim_ns, STAMP - 100000000);
+	assert_string_equal(ret.frame, "velodyne128");
+	m = sim_PointCloud_from(body.bytes, ret.size);
+	got = (const struct sim_Point *)(const void *)sim_PointCloud_data(m, ret.size, &n);
+	assert_int_equal(m->width, 2);
+	assert_false(m->is_dense); /* z is not there */
+	assert_int_equal(got[0].time_offset, 0);
+	assert_int_equal(got[1].time_offset, 1000);
+	assert_true(isnan(got[0].z) && got[1].x == 3);
 }

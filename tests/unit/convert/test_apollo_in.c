@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <math.h>
 
+#include "apollo_in.h"
 #include "apollo_peer.h"
 #include "modules/common_msgs/control_msgs/control_cmd.pb-c.h"
 #include "modules/common_msgs/perception_msgs/perception_obstacle.pb-c.h"
@@ -187,13 +188,13 @@ TEST_WITH(bytes_that_are_no_command_are_refused, start, NULL)
 	static const uint8_t bad[] = { 0x19, 1, 2, 3 };
 	const struct apollo_type *t = apollo_type_named(APOLLO_10, NAME, NULL);
 	struct apollo_limits l = { 0 };
-	uint8_t room[8];
-	size_t size = 0;
+	struct message_in ret = { .buf = body.bytes, .room = 1000 };
 	char why[200];
 
-	assert_int_equal(apollo_decode(t, &l, bad, sizeof(bad), body.bytes, 1000, &size, why, sizeof(why)), -EBADMSG);
+	assert_int_equal(apollo_decode(t, &l, NULL, bad, sizeof(bad), &ret, why, sizeof(why)), -EBADMSG);
 	assert_string_equal(why, "4 bytes that are no " NAME);
-	assert_int_equal(apollo_decode(t, &l, bad, 0, room, 4, &size, why, sizeof(why)), -ENOBUFS);
+	ret.room = 4;
+	assert_int_equal(apollo_decode(t, &l, NULL, bad, 0, &ret, why, sizeof(why)), -ENOBUFS);
 }
 
 /* ---- pad, obstacles, plan ---- */
@@ -314,9 +315,10 @@ TEST_WITH(a_plan_keeps_its_points_for_display, start, NULL)
 TEST_WITH(no_bytes_do_harm, start, NULL)
 {
 	static uint8_t bytes[1000], copy[1000];
+	struct message_in ret = { .buf = body.bytes, .room = 4096 };
 	struct apollo_limits l = { 0 };
 	const struct apollo_type *t;
-	size_t len, size;
+	size_t len;
 	char why[200];
 
 	command.signal = &signals;
@@ -326,6 +328,6 @@ TEST_WITH(no_bytes_do_harm, start, NULL)
 		for (size_t i = 0; i < len * 256; i++) {
 			memcpy(copy, bytes, len);
 			copy[i / 256] = (uint8_t)i;
-			apollo_decode(t, &l, copy, i % 3 ? len : i / 256, body.bytes, 4096, &size, why, sizeof(why));
+			apollo_decode(t, &l, NULL, copy, i % 3 ? len : i / 256, &ret, why, sizeof(why));
 		}
 }

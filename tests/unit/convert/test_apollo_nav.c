@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "apollo_frames.h"
+#include "apollo_in.h"
 #include "apollo_peer.h"
 #include "modules/common_msgs/localization_msgs/gps.pb-c.h"
 #include "modules/common_msgs/localization_msgs/imu.pb-c.h"
@@ -62,13 +63,13 @@ TEST(leap_seconds_are_those_of_the_date)
 	static const struct {
 		int64_t unix_s, gps_s;
 	} rows[] = {
-		{ 315964800, 0 },           /* 1980-01-06 */
-		{ 0, -315964800 },          /* none before it */
-		{ 362793599, 46828799 },    /* 1981-06-30T23:59:59 */
-		{ 362793600, 46828801 },    /* and the first one */
-		{ 1483228799, 1167264016 }, /* 2016-12-31T23:59:59: 17 */
-		{ 1483228800, 1167264018 }, /* 18 */
-		{ 1640995200, 1325030418 }, /* 2022-01-01 */
+		{ 315964800, 0 },  /* 1980-01-06 */
+		{ 315964799, 16 }, /* before it: what Apollo takes for that stamp */
+		{ 0, -315964783 },          { 100, -315964683 }, { 362793599, 46828799 }, /* 1981-06-30T23:59:59 */
+		{ 362793600, 46828801 },                                                  /* and the first one */
+		{ 1483228799, 1167264016 },                                               /* 2016-12-31T23:59:59: 17 */
+		{ 1483228800, 1167264018 },                                               /* 18 */
+		{ 1640995200, 1325030418 },                                               /* 2022-01-01 */
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
@@ -295,4 +296,117 @@ TEST(frames_of_apollo_have_its_axes)
 	t = transform("world", "localization", &o);
 	assert_point(t->transform->translation, 2, 1, 3);
 	assert_turns(t->transform->rotation, 0, 1, 0, 0, 1, 0); /* the child's y is forward */
+}
+
+/* ---- the way back ---- */
+
+TEST(eulers_angles_say_how_it_is_turned)
+{
+	const struct sim_Quaternion turns[] = { { .w = 1 },
+						{ .x = 0.1, .y = -0.2, .z = 0.3, .w = 0.927361849549570 },
+						{ .z = 0.8, .w = -0.6 } };
+
+	for (size_t i = 0; i < sizeof(turns) / sizeof(turns[0]); i++) {
+		struct sim_Vector3 e = apollo_euler(&turns[i]);
+		struct sim_Quaternion q = apollo_of_euler(&e);
+		double s = q.w * turns[i].w < 0 ? -1 : 1; /* both are the same turn */
+
+		assert_true(near(s * q.x, turns[i].x) && near(s * q.y, turns[i].y));
+		assert_true(near(s * q.z, turns[i].z) && near(s * q.w, turns[i].w));
+	}
+}
+
+static Apollo__Common__Header header = APOLLO__COMMON__HEADER__INIT;
+static Apollo__Common__Point3D ahead = APOLLO__COMMON__POINT3_D__INIT, turning = APOLLO__COMMON__POINT3_D__INIT,
+			       angles = APOLLO__COMMON__POINT3_D__INIT;
+static Apollo__Localization__Pose pose = APOLLO__LOCALIZATION__POSE__INIT;
+static Apollo__Localization__CorrectedImu imu = APOLLO__LOCALIZATION__CORRECTED_IMU__INIT;
+
+static void set_point(Apollo__Common__Point3D *p, double x, double y, double z)
+{
+	p->has_x = p->has_y = p->has_z = true;
+	p->x = x;
+	p->y = y;
+	p->z = z;
+}
+
+/* Apollo's driver of a receiver gives no quaternion, and what it measures in the vehicle's axes. */
+TEST(what_apollos_driver_measures_is_of_the_vehicle)
+{
+	const struct sim_CorrectedImu *m;
+
+	set_point(&ahead, 0, 2, 9.81);
+	set_point(&turning, 0, 0, 0.5);
+	set_point(&angles, 0, 0, 0); /* north */
+	pose.linear_acceleration = &ahead;
+	pose.angular_velocity = &turning;
+	pose.euler_angles = &angles;
+	header.has_timestamp_sec = true;
+	header.timestamp_sec = 1700000000.25;
+	header.frame_id = (char *)(uintptr_t) "imu";
+	imu.header = &header;
+	imu.imu = &pose;
+	assert_int_equal(apollo_peer_decode(&imu.base, "apollo.localization.CorrectedImu", NULL, NULL, &body), 0);
+	m = sim_CorrectedImu_from(body.bytes, body.b.used);
+	assert_true(near(m->imu.linear_acceleration.x, 2) && near(m->imu.linear_acceleration.z, 9.81));
+	assert_true(near(m->imu.angular_velocity.z, 0.5));
+	assert_true(near(m->imu.orientation.z, sqrt(0.5)) && near(m->imu.orientation.w, sqrt(0.5)));
+	assert_true(m->global_acceleration.x == 0 && m->global_acceleration.y == 0);
+
+	pose.linear_acceleration_vrf = &ahead; /* a simulator's: the former is the map's */
+	assert_int_equal(apollo_peer_decode(&imu.base, "apollo.localization.CorrectedImu", NULL, NULL, &body), 0);
+	m = sim_CorrectedImu_from(body.bytes, body.b.used);
+	assert_true(near(m->global_acceleration.y, 2) && near(m->imu.linear_acceleration.x, 2));
+}
+
+TEST(a_pose_without_a_place_is_refused)
+{
+	Apollo__Localization__LocalizationEstimate e = APOLLO__LOCALIZATION__LOCALIZATION_ESTIMATE__INIT;
+
+	e.header = &header;
+	e.pose = &pose;
+	assert_int_equal(apollo_peer_decode(&e.base, "apollo.localization.LocalizationEstimate", NULL, NULL, &body),
+			 -ERANGE);
+	assert_string_equal(apollo_peer_why, "the position is none");
+	assert_int_equal(apollo_peer_decode(&e.base, "apollo.localization.LocalizationEstimate", "sim/CorrectedImu",
+					    NULL, &body),
+			 0);
+}
+
+TEST(a_frame_that_is_too_long_is_refused)
+{
+	Apollo__Transform__TransformStampeds all = APOLLO__TRANSFORM__TRANSFORM_STAMPEDS__INIT;
+	Apollo__Transform__TransformStamped one = APOLLO__TRANSFORM__TRANSFORM_STAMPED__INIT, *list = &one;
+
+	all.n_transforms = 1;
+	all.transforms = &list;
+	one.child_frame_id = (char *)(uintptr_t) "0123456789012345678901234567890123456789";
+	assert_int_equal(apollo_peer_decode(&all.base, "apollo.transform.TransformStampeds", NULL, NULL, &body),
+			 -EMSGSIZE);
+	one.child_frame_id++;
+	assert_int_equal(apollo_peer_decode(&all.base, "apollo.transform.TransformStampeds", NULL, NULL, &body), 0);
+}
+
+TEST(fixed_frames_are_those_of_a_channel_that_is_fixed)
+{
+	const struct apollo_type *t = apollo_in_find(APOLLO_10, "apollo.transform.TransformStampeds");
+	struct apollo_options o = { .is_static = true };
+	struct message_in ret = { .buf = body.bytes, .room = sizeof(body.bytes) };
+	char why[200];
+
+	assert_int_equal(apollo_in_read(t, &o, "", 0, &ret, why, sizeof(why)), 0);
+	assert_true(sim_Transforms_from(body.bytes, ret.size)->is_static);
+	assert_true(ret.stamp_sim_ns == MESSAGE_IN_NO_STAMP && !*ret.frame);
+	assert_int_equal(apollo_in_read(t, NULL, "", 0, &ret, why, sizeof(why)), 0);
+	assert_false(sim_Transforms_from(body.bytes, ret.size)->is_static);
+}
+
+TEST(a_definition_tells_whose_it_is)
+{
+	static const char old[] = "\x0a\x22modules/common/proto/header.proto",
+			  new[] = "modules/common_msgs/basic_msgs/x.proto";
+
+	assert_int_equal(apollo_release_of(old, sizeof(old)), APOLLO_5);
+	assert_int_equal(apollo_release_of(new, sizeof(new)), APOLLO_10);
+	assert_int_equal(apollo_release_of("", 0), APOLLO_10);
 }

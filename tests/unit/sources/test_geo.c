@@ -115,3 +115,27 @@ TEST(a_full_table_gives_up_the_oldest)
 	assert_int_equal(tracks_see(ts, 0, v, 0.5, 42)->id, 35); /* 0 is a key as well */
 	free(ts);
 }
+
+/* There and back, to the millimetre: in its zone and far from it, south and north. */
+TEST(a_place_in_utm_is_one_on_earth)
+{
+	for (int lat = -79; lat <= 83; lat += 3)
+		for (int off = -18; off <= 18; off += 3) {
+			double lon = remainder(off + 0.25 + 177, 360), at[2];
+			struct geo_utm u;
+
+			assert_int_equal(geo_utm_in(60, lat < 0, lon, lat + 0.125, &u), 0);
+			assert_int_equal(geo_of_utm(60, lat < 0, u.easting, u.northing, &at[0], &at[1]), 0);
+			assert_true(fabs(remainder(at[0] - lon, 360)) < 1e-8 && fabs(at[1] - lat - 0.125) < 1e-8);
+		}
+}
+
+TEST(a_place_that_is_none_is_not_in_utm)
+{
+	double lon, lat;
+
+	assert_int_equal(geo_of_utm(0, false, 500000, 0, &lon, &lat), -EINVAL);
+	assert_int_equal(geo_of_utm(31, false, NAN, 0, &lon, &lat), -EINVAL);
+	assert_int_equal(geo_of_utm(31, false, 500000, 1e9, &lon, &lat), -EINVAL);
+	assert_int_equal(geo_of_utm(31, false, 9e6, 0, &lon, &lat), -EINVAL);
+}

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "apollo_in.h"
 #include "apollo_private.h"
 
 #include "sim/msg/all.h"
@@ -183,29 +184,69 @@ void apollo_quaternion(struct apollo_out *o, uint32_t field, const struct sim_Qu
 
 /* ---- in ---- */
 
-int apollo_decode(const struct apollo_type *t, const struct apollo_limits *l, const void *data, size_t len, void *body,
-		  size_t room, size_t *ret_size, char *why, size_t why_size)
+static int decode(const struct apollo_type *t, struct apollo_in *d)
 {
-	struct apollo_in d = { .limits = l,
+	int r;
+
+	if (d->why_size)
+		*d->why = '\0';
+	r = t->decode(d);
+	if (d->error)
+		return apollo_drop(d, d->error, "%zu bytes that are no %s", d->len, t->name);
+	if (r == -ENOBUFS)
+		return apollo_drop(d, r, "a %s does not fit into %zu bytes", t->sim->name, d->room);
+	if (r == -EMSGSIZE && d->why_size && !*d->why)
+		return apollo_drop(d, r, "a name in it is too long for %s", t->sim->name);
+	return r;
+}
+
+static const struct apollo_options no_options;
+static const struct apollo_limits no_limits;
+
+int apollo_decode(const struct apollo_type *t, const struct apollo_limits *l, const struct apollo_options *o,
+		  const void *data, size_t len, struct message_in *ret, char *why, size_t why_size)
+{
+	struct apollo_in d = { .limits = l ? l : &no_limits,
+			       .options = o ? o : &no_options,
 			       .data = data,
 			       .len = len,
 			       .release = t->release,
-			       .body = body,
-			       .room = room,
+			       .body = ret->buf,
+			       .room = ret->room,
+			       .stamp_ns = MESSAGE_IN_NO_STAMP,
 			       .why = why,
 			       .why_size = why_size };
-	int r;
+	int r = decode(t, &d);
 
-	if (why_size)
-		*why = '\0';
-	r = t->decode(&d);
-	if (d.error)
-		return apollo_drop(&d, d.error, "%zu bytes that are no %s", len, t->name);
-	if (r == -ENOBUFS)
-		return apollo_drop(&d, r, "a %s does not fit into %zu bytes", t->sim->name, room);
-	if (r == 0)
-		*ret_size = d.size;
-	return r;
+	if (r)
+		return r;
+	ret->size = d.size;
+	ret->stamp_sim_ns = d.stamp_ns;
+	snprintf(ret->frame, sizeof(ret->frame), "%.*s",
+		 (int)(d.frame_len > SIM_FRAME_ID_MAX ? SIM_FRAME_ID_MAX : d.frame_len),
+		 d.frame ? (const char *)d.frame : "");
+	return 0;
+}
+
+const struct apollo_type *apollo_in_find(enum apollo_release r, const char *apollo_type)
+{
+	return find(r, true, apollo_type, NULL);
+}
+
+int apollo_in_read(const struct apollo_type *t, const struct apollo_options *o, const void *data, size_t len,
+		   struct message_in *ret, char *why, size_t why_size)
+{
+	return apollo_decode(t, NULL, o, data, len, ret, why, why_size);
+}
+
+enum apollo_release apollo_release_of(const void *proto_desc, size_t size)
+{
+	static const char new_place[] = "modules/common_msgs/", any[] = "modules/";
+
+	return memmem(proto_desc, size, new_place, sizeof(new_place) - 1) ||
+			       !memmem(proto_desc, size, any, sizeof(any) - 1)
+		       ? APOLLO_10
+		       : APOLLO_5;
 }
 
 size_t apollo_type_files(const struct apollo_type *t, struct iovec files[APOLLO_FILES_MAX])

@@ -50,6 +50,7 @@ struct apollo_options {
 	const char *const
 		*rfu_frames; /* frames of Transforms whose axes are right, forward, up there; NULL-ended; or NULL */
 	double undulation;   /* m: the geoid above the ellipsoid, for heights above the sea */
+	bool is_static;      /* in: Transforms hold until the next ones, as those of /tf_static do */
 };
 
 struct apollo_message { /* one message; borrows all of it, body until the bytes are sent */
@@ -77,11 +78,11 @@ struct apollo_limits { /* what a command must be */
 };
 
 /*
- * Read one message into body (aligned to 8). 0 and its size; 1: it says nothing of this type, nothing is to be published. -EBADMSG
- * malformed, -ERANGE a number that is none or outside of what it may be, -ETIME too old or from a clock that is ahead, -EXDEV for
- * another vehicle, -ENOBUFS room is too small; why has a sentence then.
+ * Read one message into ret->buf, as apollo_in_read() does, and a command within limits (NULL: any): -ERANGE also a number that a command must
+ * not have, -ETIME too old or from a clock that is ahead, -EXDEV for another vehicle.
  */
-int apollo_decode(const struct apollo_type *t, const struct apollo_limits *l, const void *data, size_t len, void *body,
-		  size_t room, size_t *ret_size, char *why, size_t why_size);
+struct message_in;
+int apollo_decode(const struct apollo_type *t, const struct apollo_limits *l, const struct apollo_options *o,
+		  const void *data, size_t len, struct message_in *ret, char *why, size_t why_size);
 
 #endif

@@ -10,6 +10,7 @@
 
 #define GPS_EPOCH_S INT64_C(315964800) /* 1980-01-06 */
 #define NS_PER_S    INT64_C(1000000000)
+#define APOLLO_S    INT64_C(315964783) /* what Apollo's localization adds to have Unix time, before 2017 */
 
 double apollo_seconds(int64_t ns)
 {
@@ -24,6 +25,8 @@ int64_t apollo_gps_ns(int64_t unix_ns)
 					915148800, 1136073600, 1230768000, 1341100800, 1435708800, 1483228800 };
 	int64_t n = 0;
 
+	if (unix_ns < GPS_EPOCH_S * NS_PER_S)
+		return unix_ns - APOLLO_S * NS_PER_S;
 	while (n < (int64_t)(sizeof(leap) / sizeof(leap[0])) && unix_ns / NS_PER_S >= leap[n])
 		n++;
 	return unix_ns - (GPS_EPOCH_S - n) * NS_PER_S;
@@ -49,6 +52,29 @@ struct sim_Quaternion apollo_turned(const struct sim_Quaternion *q)
 
 	return (struct sim_Quaternion){
 		.x = s * (q->x - q->y), .y = s * (q->y + q->x), .z = s * (q->z + q->w), .w = s * (q->w - q->z)
+	};
+}
+
+struct sim_Vector3 apollo_flu(const struct sim_Vector3 *v)
+{
+	return (struct sim_Vector3){ .x = v->y, .y = -v->x, .z = v->z };
+}
+
+struct sim_Quaternion apollo_turn_back(const struct sim_Quaternion *q)
+{
+	double s = sqrt(0.5);
+
+	return (struct sim_Quaternion){
+		.x = s * (q->x + q->y), .y = s * (q->y - q->x), .z = s * (q->z + q->w), .w = s * (q->w - q->z)
+	};
+}
+
+struct sim_Quaternion apollo_turned_back(const struct sim_Quaternion *q)
+{
+	double s = sqrt(0.5);
+
+	return (struct sim_Quaternion){
+		.x = s * (q->x + q->y), .y = s * (q->y - q->x), .z = s * (q->z - q->w), .w = s * (q->w + q->z)
 	};
 }
 
@@ -83,6 +109,25 @@ struct sim_Vector3 apollo_euler(const struct sim_Quaternion *flu)
 				     : sine),
 		.z = atan2(2 * (q.w * q.z - q.x * q.y), 1 - 2 * (q.x * q.x + q.z * q.z)),
 	};
+}
+
+static struct sim_Quaternion product(const struct sim_Quaternion *a, const struct sim_Quaternion *b)
+{
+	return (struct sim_Quaternion){ .x = a->w * b->x + a->x * b->w + a->y * b->z - a->z * b->y,
+					.y = a->w * b->y - a->x * b->z + a->y * b->w + a->z * b->x,
+					.z = a->w * b->z + a->x * b->y - a->y * b->x + a->z * b->w,
+					.w = a->w * b->w - a->x * b->x - a->y * b->y - a->z * b->z };
+}
+
+struct sim_Quaternion apollo_of_euler(const struct sim_Vector3 *e)
+{
+	struct sim_Quaternion roll = { .y = sin(e->x / 2), .w = cos(e->x / 2) };
+	struct sim_Quaternion pitch = { .x = sin(e->y / 2), .w = cos(e->y / 2) };
+	struct sim_Quaternion yaw = { .z = sin(e->z / 2), .w = cos(e->z / 2) };
+	struct sim_Quaternion q = product(&pitch, &roll);
+
+	q = product(&yaw, &q);
+	return apollo_turn_back(&q);
 }
 
 static const struct {

@@ -15,7 +15,10 @@
 
 /* ns as seconds, to the last bit that a double has */
 double apollo_seconds(int64_t ns);
-/* ns of the satellites' clock at a unix time: since 1980-01-06, leap seconds counted; before that without them. */
+/*
+ * ns of the satellites' clock at a unix time: since 1980-01-06, leap seconds counted. Before it there is none, as when a simulation begins at
+ * 0: then what Apollo's localization, which subtracts 17 leap seconds at any date up to 2016, turns into that unix time again.
+ */
 int64_t apollo_gps_ns(int64_t unix_ns);
 
 /* Forward, left, up as right, forward, up. */
@@ -23,6 +26,10 @@ struct sim_Vector3 apollo_rfu(const struct sim_Vector3 *v);
 struct sim_Quaternion apollo_turn(const struct sim_Quaternion *flu);
 /* A quaternion to forward, left, up as one to right, forward, up. */
 struct sim_Quaternion apollo_turned(const struct sim_Quaternion *q);
+/* The three of them back. */
+struct sim_Vector3 apollo_flu(const struct sim_Vector3 *rfu);
+struct sim_Quaternion apollo_turn_back(const struct sim_Quaternion *rfu);
+struct sim_Quaternion apollo_turned_back(const struct sim_Quaternion *q);
 /* A vector of the body's own axes in the map; q: from the body to the map. */
 struct sim_Vector3 apollo_to_map(const struct sim_Quaternion *q, const struct sim_Vector3 *v);
 /* [rad], 0 is east, anticlockwise */
@@ -31,6 +38,7 @@ double apollo_heading(const struct sim_Quaternion *q);
 double apollo_compass(const struct sim_Quaternion *q);
 /* Roll about y, pitch about x, yaw about z, 0 is north: in that order from the inside. */
 struct sim_Vector3 apollo_euler(const struct sim_Quaternion *flu);
+struct sim_Quaternion apollo_of_euler(const struct sim_Vector3 *euler); /* forward, left, up */
 
 /* PerceptionObstacle.Type and SubType of a label, and back. */
 struct apollo_kind {

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "apollo_in.h"
+#include "apollo_in_private.h"
 #include "sim/msg/Gear.h"
 #include "sim/msg/GearCommand.h"
 #include "sim/msg/HazardCommand.h"
@@ -15,8 +15,6 @@
 #include "sim/msg/VehicleControl.h"
 #include "sim/msg/VehicleMode.h"
 #include "sim/msg/VehicleState.h"
-
-#define STAMP_MAX_S 9e9 /* what int64 ns can hold */
 
 /* ---- the header ---- */
 
@@ -31,27 +29,24 @@ void apollo_read_header(const struct pb_reader *field, struct apollo_stamp *ret)
 			pb_get_bytes(&r, &ret->frame, &ret->frame_len);
 }
 
-static int64_t ns_of(double s)
-{
-	double whole = floor(s);
-
-	return (int64_t)whole * 1000000000 + (int64_t)((s - whole) * 1e9);
-}
-
 int apollo_check_stamp(struct apollo_in *d, const struct apollo_stamp *h, int64_t *ret_ns)
 {
 	const struct apollo_limits *l = d->limits;
 	int64_t ns;
 
 	*ret_ns = 0;
+	d->frame = h->frame;
+	d->frame_len = h->frame_len;
 	if (l->vehicle && h->frame_len &&
 	    (h->frame_len != strlen(l->vehicle) || memcmp(h->frame, l->vehicle, h->frame_len) != 0))
 		return apollo_drop(d, -EXDEV, "it is for the vehicle %.*s, not for %s", (int)(h->frame_len & 127),
 				   (const char *)h->frame, l->vehicle);
-	if (!(fabs(h->s) <= STAMP_MAX_S))
+	if (!(fabs(h->s) <= APOLLO_STAMP_MAX_S))
 		return apollo_drop(d, -ERANGE, "header.timestamp_sec is %g", h->s);
-	*ret_ns = ns = ns_of(h->s);
-	if (!l->max_age_ns || !(h->s < 0 || h->s > 0))
+	if (!(h->s < 0 || h->s > 0))
+		return 0;
+	*ret_ns = d->stamp_ns = ns = apollo_ns(h->s);
+	if (!l->max_age_ns)
 		return 0;
 	if (ns < l->now_sim_ns && l->now_sim_ns - ns > l->max_age_ns)
 		return apollo_drop(d, -ETIME, "it is %g s old, and %g s are allowed",

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "apollo_in.h"
+#include "apollo_in_private.h"
 #include "sim/msg/Detected3DObjects.h"
 #include "sim/msg/EngageCommand.h"
 #include "sim/msg/Gear.h"
@@ -43,123 +43,60 @@ int apollo_in_pad(struct apollo_in *d)
 
 /* ---- PerceptionObstacles ---- */
 
-static void read_point(const struct pb_reader *field, struct sim_Vector3 *ret)
-{
-	struct pb_reader r;
+struct obstacle { /* what of it is not ours as it stands */
+	struct sim_Detected3DObject o;
+	struct apollo_kind kind;
+	int32_t id;
+	double tracking_s, score;
+};
 
-	for (pb_enter(field, &r); pb_next(&r);)
-		switch (r.field) {
-		case 1:
-			pb_get_f64(&r, &ret->x);
-			break;
-		case 2:
-			pb_get_f64(&r, &ret->y);
-			break;
-		case 3:
-			pb_get_f64(&r, &ret->z);
-			break;
-		}
-}
-
-static void read_obstacle(const struct pb_reader *field, struct sim_Detected3DObject *m, struct apollo_kind *kind)
-{
-	struct pb_reader r;
-	int32_t id = 0;
-	double s = 0, score = 1;
-
-	for (pb_enter(field, &r); pb_next(&r);)
-		switch (r.field) {
-		case 1:
-			pb_get_i32(&r, &id);
-			break;
-		case 2:
-			read_point(&r, &m->map_position);
-			break;
-		case 3:
-			pb_get_f64(&r, &m->heading);
-			break;
-		case 4:
-			read_point(&r, &m->map_velocity);
-			break;
-		case 5:
-			pb_get_f64(&r, &m->size.x);
-			break;
-		case 6:
-			pb_get_f64(&r, &m->size.y);
-			break;
-		case 7:
-			pb_get_f64(&r, &m->size.z);
-			break;
-		case 9:
-			pb_get_f64(&r, &s);
-			break;
-		case 10:
-			pb_get_i32(&r, &kind->type);
-			break;
-		case 13:
-			pb_get_f64(&r, &score);
-			break;
-		case 16:
-			read_point(&r, &m->map_acceleration);
-			break;
-		case 19:
-			pb_get_i32(&r, &kind->sub_type);
-			break;
-		}
-	m->id = (uint32_t)id;
-	m->score = (float)score;
-	m->tracking_time = s >= 0 && s < 9e9 ? (int64_t)(s * 1e9) : 0;
-}
-
-static bool finite3(const struct sim_Vector3 *v)
-{
-	return isfinite(v->x) && isfinite(v->y) && isfinite(v->z);
-}
+static const struct apollo_field obstacle_fields[] = {
+	APOLLO_FIELD(1, IN_I32, obstacle, id),
+	APOLLO_FIELD(2, IN_POINT, obstacle, o.map_position),
+	APOLLO_FIELD(3, IN_F64, obstacle, o.heading),
+	APOLLO_FIELD(4, IN_POINT, obstacle, o.map_velocity),
+	APOLLO_FIELD(5, IN_F64, obstacle, o.size.x),
+	APOLLO_FIELD(6, IN_F64, obstacle, o.size.y),
+	APOLLO_FIELD(7, IN_F64, obstacle, o.size.z),
+	APOLLO_FIELD(9, IN_F64, obstacle, tracking_s),
+	APOLLO_FIELD(10, IN_I32, obstacle, kind.type),
+	APOLLO_FIELD(13, IN_F64, obstacle, score),
+	APOLLO_FIELD(16, IN_POINT, obstacle, o.map_acceleration),
+	APOLLO_FIELD(19, IN_I32, obstacle, kind.sub_type),
+};
 
 /* What has no place, size or direction is no object; of its speed and acceleration what is not known is 0. */
-static bool make_whole(struct sim_Detected3DObject *m)
+static bool make_whole(const struct apollo_in *d, struct obstacle *p)
 {
 	static const struct sim_Vector3 zero;
+	struct sim_Detected3DObject *m = &p->o;
 
-	if (!finite3(&m->map_velocity))
+	if (!apollo_finite(&m->map_velocity))
 		m->map_velocity = zero;
-	if (!finite3(&m->map_acceleration))
+	if (!apollo_finite(&m->map_acceleration))
 		m->map_acceleration = zero;
-	if (!(m->score >= 0 && m->score <= 1))
-		m->score = 0;
+	m->id = (uint32_t)p->id;
+	m->score = p->score >= 0 && p->score <= 1 ? (float)p->score : 0;
+	m->tracking_time = p->tracking_s >= 0 ? apollo_dur_ns(p->tracking_s) : 0;
+	m->map_position = apollo_to_origin(d, &m->map_position);
 	m->pose.orientation.w = 1;
-	return finite3(&m->map_position) && finite3(&m->size) && isfinite(m->heading);
+	return apollo_finite(&m->map_position) && apollo_finite(&m->size) && isfinite(m->heading);
 }
 
-static uint32_t count(const struct apollo_in *d, uint32_t field)
-{
-	struct pb_reader r;
-	uint32_t n = 0;
-	int error = 0;
-
-	pb_read_begin(&r, d->data, d->len, &error);
-	while (pb_next(&r))
-		n += r.field == field && r.wire == PB_LENGTH;
-	return n;
-}
-
-/* A message of repeated ones: the header of a field, and read `one` for each of another. */
+/* A message of repeated ones: its header first, which is that field. */
 static int read_stamp(struct apollo_in *d, uint32_t header, int64_t *ret_ns)
 {
 	struct apollo_stamp stamp = { 0 };
 	struct pb_reader r;
 
-	pb_read_begin(&r, d->data, d->len, &d->error);
-	while (pb_next(&r))
-		if (r.field == header)
-			apollo_read_header(&r, &stamp);
+	for (apollo_begin(d, &r); apollo_next(&r, header);)
+		apollo_read_header(&r, &stamp);
 	return d->error ? d->error : apollo_check_stamp(d, &stamp, ret_ns);
 }
 
 int apollo_in_obstacles(struct apollo_in *d)
 {
 	struct sim_Detected3DObject *o;
-	struct apollo_kind kind;
 	uint32_t n, i = 0;
 	struct pb_reader r;
 	int64_t ns;
@@ -167,59 +104,33 @@ int apollo_in_obstacles(struct apollo_in *d)
 
 	APOLLO_START(d, e, Detected3DObjects);
 	(void)m;
-	n = count(d, 1);
+	n = apollo_count(d, 1);
 	o = sim_Detected3DObjects_objects_alloc(&builder, n);
 	if (n && !o)
 		return sim_builder_error(&builder);
-	pb_read_begin(&r, d->data, d->len, &d->error);
-	while (pb_next(&r) && i < n) {
-		if (r.field != 1 || r.wire != PB_LENGTH)
-			continue;
-		kind = (struct apollo_kind){ 0, 0 };
-		memset(&o[i], 0, sizeof(o[i]));
-		read_obstacle(&r, &o[i], &kind);
-		if (!d->error && !make_whole(&o[i]))
+	for (apollo_begin(d, &r); i < n && apollo_next(&r, 1); i++) {
+		struct obstacle p = { .score = 1 };
+
+		APOLLO_TAKE_ALL(&r, obstacle_fields, &p);
+		if (!d->error && !make_whole(d, &p))
 			return apollo_drop(d, -ERANGE, "obstacle %d has a position, size or direction that is none",
-					   (int)o[i].id);
-		sim_Detected3DObject_label_set_in(&builder, &o[i], apollo_label_of(kind));
-		i++;
+					   (int)p.id);
+		o[i] = p.o;
+		sim_Detected3DObject_label_set_in(&builder, &o[i], apollo_label_of(p.kind));
 	}
 	return apollo_made(d, &builder);
 }
 
 /* ---- ADCTrajectory ---- */
 
-static void read_path_point(const struct pb_reader *field, struct sim_TrajectoryPoint *p)
-{
-	struct pb_reader r;
-
-	for (pb_enter(field, &r); pb_next(&r);)
-		switch (r.field) {
-		case 1:
-			pb_get_f64(&r, &p->position.x);
-			break;
-		case 2:
-			pb_get_f64(&r, &p->position.y);
-			break;
-		case 3:
-			pb_get_f64(&r, &p->position.z);
-			break;
-		case 4:
-			pb_get_f64(&r, &p->heading);
-			break;
-		case 5:
-			pb_get_f64(&r, &p->curvature);
-			break;
-		case 6:
-			pb_get_f64(&r, &p->distance);
-			break;
-		}
-}
-
-static int64_t duration(double s)
-{
-	return s > -9e9 && s < 9e9 ? (int64_t)(s * 1e9) : 0;
-}
+static const struct apollo_field path_fields[] = {
+	APOLLO_FIELD(1, IN_F64, sim_TrajectoryPoint, position.x),
+	APOLLO_FIELD(2, IN_F64, sim_TrajectoryPoint, position.y),
+	APOLLO_FIELD(3, IN_F64, sim_TrajectoryPoint, position.z),
+	APOLLO_FIELD(4, IN_F64, sim_TrajectoryPoint, heading),
+	APOLLO_FIELD(5, IN_F64, sim_TrajectoryPoint, curvature),
+	APOLLO_FIELD(6, IN_F64, sim_TrajectoryPoint, distance),
+};
 
 static void read_trajectory_point(const struct pb_reader *field, struct sim_TrajectoryPoint *p)
 {
@@ -229,7 +140,7 @@ static void read_trajectory_point(const struct pb_reader *field, struct sim_Traj
 	for (pb_enter(field, &r); pb_next(&r);)
 		switch (r.field) {
 		case 1:
-			read_path_point(&r, p);
+			APOLLO_TAKE_ALL(&r, path_fields, p);
 			break;
 		case 2:
 			pb_get_f64(&r, &p->speed);
@@ -241,7 +152,7 @@ static void read_trajectory_point(const struct pb_reader *field, struct sim_Traj
 			pb_get_f64(&r, &s);
 			break;
 		}
-	p->time_from_start = duration(s);
+	p->time_from_start = apollo_dur_ns(s);
 }
 
 static void read_estop(const struct pb_reader *field, struct sim_Trajectory *m)
@@ -266,7 +177,7 @@ static void read_plan(const struct pb_reader *r, struct sim_Trajectory *m)
 		break;
 	case 3:
 		if (pb_get_f64(r, &s))
-			m->duration = duration(s);
+			m->duration = apollo_dur_ns(s);
 		break;
 	case 6:
 		read_estop(r, m);
@@ -292,7 +203,7 @@ int apollo_in_trajectory(struct apollo_in *d)
 	int e = read_stamp(d, 1, &ns);
 
 	APOLLO_START(d, e, Trajectory);
-	n = count(d, 12);
+	n = apollo_count(d, 12);
 	p = sim_Trajectory_points_alloc(&builder, n);
 	if (n && !p)
 		return sim_builder_error(&builder);
@@ -305,7 +216,7 @@ int apollo_in_trajectory(struct apollo_in *d)
 			continue;
 		memset(&p[i], 0, sizeof(p[i]));
 		read_trajectory_point(&r, &p[i]);
-		if (!finite3(&p[i].position))
+		if (!apollo_finite(&p[i].position))
 			return apollo_drop(d, -ERANGE, "point %u of the trajectory is nowhere", i);
 		i++;
 	}

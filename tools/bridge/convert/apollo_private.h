@@ -21,12 +21,16 @@ struct apollo_out { /* a message on its way out */
 
 struct apollo_in { /* one on its way in */
 	const struct apollo_limits *limits;
+	const struct apollo_options *options;
 	const void *data;
 	size_t len;
 	enum apollo_release release;
 	int error; /* of the reader */
 	void *body;
 	size_t room, size;
+	int64_t stamp_ns;  /* MESSAGE_IN_NO_STAMP: none */
+	const void *frame; /* frame_len bytes of data */
+	size_t frame_len;
 	char *why;
 	size_t why_size;
 };
@@ -54,7 +58,7 @@ struct apollo_in { /* one on its way in */
 	X(TrafficSignals, lights, "apollo.perception.TrafficLightDetection", "/apollo/perception/traffic_light") \
 	X(LaneLines, lanes, "apollo.perception.PerceptionLanes", NULL)
 
-/* X(Apollo's name, function, type of ours, Apollo's channel or NULL) */
+/* X(Apollo's name, function, type of ours, Apollo's channel or NULL); the first of a message is its default. */
 #define APOLLO_IN(X) \
 	X("apollo.control.ControlCommand", control, VehicleControl, "/apollo/control") \
 	X("apollo.control.ControlCommand", gear, GearCommand, "/apollo/control") \
@@ -62,8 +66,26 @@ struct apollo_in { /* one on its way in */
 	X("apollo.control.ControlCommand", hazard, HazardCommand, "/apollo/control") \
 	X("apollo.control.ControlCommand", state, VehicleState, "/apollo/control") \
 	X("apollo.control.PadMessage", pad, EngageCommand, "/apollo/control/pad") \
+	X("apollo.planning.ADCTrajectory", trajectory, Trajectory, "/apollo/planning") \
+	X("apollo.cyber.proto.Clock", clock, Clock, "/clock") \
+	X("apollo.transform.TransformStampeds", transforms, Transforms, "/tf") \
+	X("apollo.drivers.Image", image, Image, NULL) \
+	X("apollo.drivers.CompressedImage", compressed_image, CompressedImage, NULL) \
+	X("apollo.drivers.PointCloud", point_cloud, PointCloud, NULL) \
+	X("apollo.drivers.ContiRadar", radar, RadarObjects, "/apollo/sensor/conti_radar") \
+	X("apollo.drivers.Ultrasonic", ultrasonic, Ultrasonic, "/apollo/sensor/ultrasonic_radar") \
+	X("apollo.drivers.gnss.Imu", imu, Imu, "/apollo/sensor/gnss/imu") \
+	X("apollo.localization.CorrectedImu", corrected_imu, CorrectedImu, "/apollo/sensor/gnss/corrected_imu") \
+	X("apollo.localization.LocalizationEstimate", estimate, GpsOdometry, "/apollo/localization/pose") \
+	X("apollo.localization.LocalizationEstimate", estimate_of_imu, CorrectedImu, "/apollo/localization/pose") \
+	X("apollo.localization.Gps", gps, GpsOdometry, "/apollo/sensor/gnss/odometry") \
+	X("apollo.drivers.gnss.GnssBestPose", best_pose, Gps, "/apollo/sensor/gnss/best_pose") \
+	X("apollo.drivers.gnss.InsStat", ins_stat, GpsIns, "/apollo/sensor/gnss/ins_stat") \
+	X("apollo.canbus.Chassis", chassis, CanBus, "/apollo/canbus/chassis") \
 	X("apollo.perception.PerceptionObstacles", obstacles, Detected3DObjects, "/apollo/perception/obstacles") \
-	X("apollo.planning.ADCTrajectory", trajectory, Trajectory, "/apollo/planning")
+	X("apollo.common.Detection2DArray", detections, Detected2DObjects, NULL) \
+	X("apollo.perception.TrafficLightDetection", lights, TrafficSignals, "/apollo/perception/traffic_light") \
+	X("apollo.perception.PerceptionLanes", lanes, LaneLines, NULL)
 /* clang-format on */
 
 #define X(T, f, name, channel) int apollo_out_##f(struct apollo_out *o);

@@ -18,5 +18,7 @@ int geo_utm(double lon_deg, double lat_deg, struct geo_utm *ret);
  * added, on both sides of the equator; else on none. Better than 1 mm to 20 degrees from the zone's meridian; -EINVAL beyond.
  */
 int geo_utm_in(int zone, bool south, double lon_deg, double lat_deg, struct geo_utm *ret);
+/* The way back, as good; -EINVAL beyond 20 degrees from the zone's meridian, or -80..84. */
+int geo_of_utm(int zone, bool south, double easting, double northing, double *ret_lon_deg, double *ret_lat_deg);
 
 #endif

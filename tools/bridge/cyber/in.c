@@ -9,6 +9,7 @@
 
 #include <sim/introspect.h>
 
+#include "apollo_in.h"
 #include "cyber.h"
 
 static void drop(struct cyber_in *in, const char *why)
@@ -27,12 +28,12 @@ static void take_one(struct cyber_in *in, const struct frame *f)
 					.max_age_ns = in->bridge->max_age_dur_ns,
 					.vehicle = in->bridge->vehicle };
 	char why[256] = "";
-	size_t size = 0;
+	struct message_in m = { .buf = in->body, .room = TOPICS_BODY_MAX };
 	int r;
 
-	r = apollo_decode(in->type, &limits, f->message, f->len, in->body, TOPICS_BODY_MAX, &size, why, sizeof(why));
+	r = apollo_decode(in->type, &limits, NULL, f->message, f->len, &m, why, sizeof(why));
 	if (r == 0)
-		r = h->publish(h->ctx, in->channel, apollo_type_sim(in->type), in->body, size);
+		r = h->publish(h->ctx, in->channel, apollo_type_sim(in->type), in->body, m.size);
 	if (r == 0)
 		cyber_safe_heard(in);
 	if (r < 0) /* 1: it says nothing of that */
