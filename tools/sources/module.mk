@@ -17,4 +17,10 @@ $(B)/bin/sim-lidar: $(B)/obj/tools/sources/lidar/main.o $(SOURCES_COMMON) | $(B)
 LINK_sim-sumo  = $(LINK_SIMCLIENT) -ljansson -lm
 LINK_sim-lidar = $(LINK_SIMCLIENT) -ljansson -lm
 
+# the time source of `simctl play`
+LIBS += $(B)/lib/simd/source_play.so
+$(B)/lib/simd/source_play.so: $(B)/obj/tools/sources/play/source_play.o
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -o $@ $(filter %.o,$^)
+
 include tools/sources/vehicle/module.mk tools/sources/ss2/module.mk

@@ -15,7 +15,8 @@
 	X(system, 2, EPOCH, true, false, true, false) \
 	X(simulation, 3, 0, true, false, true, false) \
 	X(ros2, 4, EPOCH, true, true, false, true) \
-	X(good, 5, 1000 * NS_PER_S, true, false, true, false)
+	X(good, 5, 1000 * NS_PER_S, true, false, true, false) \
+	X(play, 5, 0, false, true, true, true)
 
 struct want {
 	const char *name;

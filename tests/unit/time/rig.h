@@ -164,13 +164,15 @@ static inline int64_t rig_real(void *ctx)
 /* A folder where there is none, and the sources beside this program. NULL ends. */
 static inline const char *const *rig_plugin_dirs(void)
 {
-	static char dir[4100];
-	static const char *const dirs[] = { "/nowhere", dir, NULL };
+	static char dir[4100], own[4100];
+	static const char *const dirs[] = { "/nowhere", dir, own, NULL };
 	ssize_t n = readlink("/proc/self/exe", dir, sizeof(dir) - 20);
 
 	assert_true(n > 0);
 	dir[n] = 0;
+	strcpy(own, dir);
 	strcpy(strrchr(dir, '/'), "/plugins");
+	strcpy(strrchr(own, '/'), "/../lib/simd");
 	return dirs;
 }
 
