@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The player's producer: reads ahead, begins again at the end of a loop and at a seek. Thread: play-read. */
+#include "player_private.h"
+
+#include "mem.h"
+#include "timeutil.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define LOOP_MIN_DUR_NS NS_PER_MS /* a log of one instant does not play without end in none */
+#define DAMAGES_MAX     1000      /* without a message between them: nothing more will come */
+
+int64_t player_offset(const struct player *p, uint32_t loop)
+{
+	int64_t dur_ns = p->o.end_ns - p->o.begin_ns;
+
+	return (int64_t)loop * (dur_ns > LOOP_MIN_DUR_NS ? dur_ns : LOOP_MIN_DUR_NS);
+}
+
+void player_clear(struct player *p)
+{
+	while (p->first) {
+		struct player_item *item = p->first;
+
+		p->first = item->next;
+		mem_free(item);
+	}
+	p->last = NULL;
+	p->bytes = 0;
+}
+
+/* Under lock: only who waits for data is woken by it. */
+static void wake_starved(struct player *p)
+{
+	if (p->starved)
+		pthread_cond_broadcast(&p->data);
+}
+
+/* Under lock. */
+static bool has_room(struct player *p, size_t size)
+{
+	if (!p->first)
+		return true;
+	if (p->bytes + size <= p->o.preload_bytes && p->last->line_ns - p->first->line_ns < p->o.preload_dur_ns)
+		return true;
+	p->full = p->filled = true;
+	wake_starved(p);
+	return false;
+}
+
+static struct player_item *copy(const struct player *p, const struct log_message *m, unsigned input, uint32_t loop)
+{
+	struct player_item *item = mem_alloc(sizeof(*item) + m->size);
+
+	if (!item)
+		return NULL;
+	*item = (struct player_item){
+		.input = input, .loop = loop, .line_ns = m->log_time_ns + player_offset(p, loop), .m = *m
+	};
+	item->m.data = item + 1;
+	if (m->size)
+		memcpy(item + 1, m->data, m->size);
+	return item;
+}
+
+/* Unless it is of before a seek. */
+static void append(struct player *p, struct player_item *item, uint32_t epoch)
+{
+	pthread_mutex_lock(&p->lock);
+	if (epoch != p->epoch) {
+		mem_free(item);
+	} else {
+		if (p->last)
+			p->last->next = item;
+		else
+			p->first = item;
+		p->last = item;
+		p->bytes += item->m.size;
+		wake_starved(p);
+	}
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void set_ended(struct player *p, uint32_t epoch)
+{
+	pthread_mutex_lock(&p->lock);
+	if (epoch == p->epoch)
+		p->ended = true;
+	wake_starved(p);
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void damaged(struct player *p, unsigned input)
+{
+	pthread_mutex_lock(&p->lock);
+	p->damages++;
+	pthread_mutex_unlock(&p->lock);
+	p->in_a_row++;
+	if (p->o.sink->damaged)
+		p->o.sink->damaged(p->o.ctx, input, merge_why(p->o.merge, input));
+}
+
+/* The end of a loop, or of all. */
+static void at_end(struct player *p, uint32_t epoch)
+{
+	if (!p->o.loop || !p->any || merge_seek(p->o.merge, p->o.begin_ns) < 0) {
+		set_ended(p, epoch);
+		return;
+	}
+	p->any = false;
+	pthread_mutex_lock(&p->lock);
+	if (epoch == p->epoch)
+		p->read_loop++;
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void read_one(struct player *p, uint32_t epoch, uint32_t loop)
+{
+	struct player_item *item;
+	struct log_message m;
+	unsigned input;
+	int r = merge_next(p->o.merge, &m, &input);
+
+	if (r < 0) {
+		damaged(p, input);
+		if (p->in_a_row > DAMAGES_MAX)
+			set_ended(p, epoch);
+		return;
+	}
+	if (r == 0 || m.log_time_ns > p->o.end_ns) {
+		at_end(p, epoch);
+		return;
+	}
+	p->in_a_row = 0;
+	if (m.log_time_ns < p->o.begin_ns)
+		return;
+	item = copy(p, &m, input, loop);
+	if (!item) { /* it ends here, as a file that is damaged */
+		set_ended(p, epoch);
+		return;
+	}
+	p->any = true;
+	append(p, item, epoch);
+}
+
+int player_fill(struct player *p)
+{
+	uint32_t epoch, loop;
+	int64_t seek_ns;
+	bool work, sought;
+
+	pthread_mutex_lock(&p->lock);
+	sought = p->epoch != p->read_epoch;
+	work = !p->halt && (sought || (!p->ended && has_room(p, 0)));
+	p->read_epoch = epoch = p->epoch;
+	loop = p->read_loop;
+	seek_ns = p->seek_ns;
+	pthread_mutex_unlock(&p->lock);
+	if (!work)
+		return 0;
+	if (sought) {
+		p->any = true; /* a loop goes on behind a seek to its very end */
+		if (merge_seek(p->o.merge, seek_ns) < 0)
+			set_ended(p, epoch);
+	} else {
+		read_one(p, epoch, loop);
+	}
+	return 1;
+}
