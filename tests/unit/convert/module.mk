@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-CONVERT_TESTS := check generic rpc mappings wire values map_in rows named named_rows shortest base64 pb_writer pb_points pb_reader pb_own
+CONVERT_TESTS := check generic rpc mappings wire values map_in rows named named_rows shortest base64 pb_writer pb_points pb_reader pb_own round_trip map_in_sensors
 INC_tests/unit/convert := -I. -Itests -Itests/unit/convert -Itools/bridge/convert -Ischemas -Ilibclient/include -I$(B)/gen
 TESTS += $(CONVERT_TESTS:%=$(B)/test/convert-%)
 $(CONVERT_TESTS:%=$(B)/test/convert-%): $(B)/test/convert-%: $(B)/obj/tests/unit/convert/test_%.o $(B)/obj/tests/unit/convert/sample.o \
 	$(addprefix $(B)/obj/gen/probe/msg/,Empty.o Every.o Leaf.o) $(B)/lib/libconvert.a $(B)/lib/libros.a $(B)/lib/libmsggen.a $(B)/lib/libintrospect.a $(B)/lib/libschema.a $(B)/lib/libbase.a
-$(B)/test/convert-rows $(B)/test/convert-named_rows: $(B)/obj/tests/support/ros_tree.o
+$(B)/test/convert-rows $(B)/test/convert-named_rows $(B)/test/convert-round_trip: $(B)/obj/tests/support/ros_tree.o
 $(B)/test/convert-named_rows: $(addprefix $(B)/obj/tests/support/,cbor_tree.o cbor_tree_write.o)
 # the same bytes as protobuf-c's
 PB_EVERY := $(B)/gen/unit/convert/pb_every.pb-c

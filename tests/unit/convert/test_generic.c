@@ -357,7 +357,8 @@ TEST(what_comes_in_finds_its_type)
 	memset(converters, 0, sizeof(converters));
 	comes_by("autoware_vehicle_msgs/msg/GearCommand", "sim/GearCommand");
 	comes_by("sim_msgs/msg/LaneLines", "sim/LaneLines");
-	comes_by("sensor_msgs/msg/Image", NULL);
+	comes_by("sensor_msgs/msg/Image", "sim/Image");
+	comes_by("sensor_msgs/msg/JointState", NULL);
 	comes_by("probe/msg/Every", NULL);
 	converters[0] = (struct sim_converter){ .type = &probe_Every_type, .foreign = "a/B", .emit = nothing };
 	comes_by("probe/msg/Every", "probe/Every"); /* its fields are known through the converter */

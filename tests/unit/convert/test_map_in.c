@@ -291,13 +291,13 @@ TEST(a_clock_is_a_time_or_nothing)
 
 TEST(only_what_is_listed_comes_in)
 {
-	assert_null(map_in_find("sensor_msgs/Image"));
+	assert_null(map_in_find("sensor_msgs/JointState"));
 	assert_null(map_in_find("autoware_vehicle_msgs"));
 	assert_null(map_in_find("autoware_vehicle_msgs/"));
 	assert_null(map_in_find(""));
 	for (const struct map_in *m = map_in_table; m->ros; m++) {
 		assert_non_null(sim_type_builtin(m->sim));
 		assert_non_null(ros_type_find(ros2_types, m->ros));
-		assert_ptr_equal(map_in_find(m->ros), m);
+		assert_ptr_equal(map_in_find_to(m->ros, m->sim), m);
 	}
 }

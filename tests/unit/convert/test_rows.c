@@ -136,7 +136,7 @@ TEST(every_message_has_its_values_outside)
 
 static void check_in(const struct row *r, enum wire_format format)
 {
-	const struct map_in *m = map_in_find(r->ros);
+	const struct map_in *m = map_in_find_to(r->ros, r->ours);
 	const struct ros_type *t = theirs(format, r->ros);
 	json_t *message = json_object_get(r->j, "message");
 	size_t len = format == WIRE_CDR    ? ros_tree_write(t, message, wire, sizeof(wire))
@@ -199,8 +199,8 @@ TEST(no_mapping_is_without_a_row)
 	for (const struct map *m = map_table; m->sim; m++)
 		if (!count_rows(m->sim, m->ros, false))
 			fail_msg("%s to %s has no row in " ROWS, m->sim, m->ros);
-	for (const struct map_in *m = map_in_table; m->ros; m++)
-		if (!count_rows(m->sim, m->ros, true))
+	for (const struct map_in *m = map_in_table; m->ros; m++) /* the way back: test_round_trip.c */
+		if (!map_find(m->sim, m->ros) && !count_rows(m->sim, m->ros, true))
 			fail_msg("%s to %s has no row in " ROWS, m->ros, m->sim);
 }
 
@@ -281,6 +281,8 @@ TEST(the_readme_lists_them)
 			fail_msg(README " does not list %s to %s", m->sim, m->ros);
 	}
 	for (const struct map_in *m = map_in_table; m->ros; m++) {
+		if (map_find(m->sim, m->ros))
+			continue; /* both ways in one line */
 		n += !is_std(m->ros);
 		if (is_std(m->ros) ? !std_line(m->ros) : !readme_line(m->ros, m->sim))
 			fail_msg(README " does not list %s to %s", m->ros, m->sim);

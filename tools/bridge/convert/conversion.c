@@ -27,7 +27,7 @@ __attribute__((format(printf, 4, 5))) static int fail(int err, char *why, size_t
 static const struct sim_converter *converter_of(const struct sim_bridge_host *host, const char *sim,
 						const char *foreign, unsigned i)
 {
-	return SIM_BRIDGE_HOST_HAS(host, converter) ? host->converter(host->ctx, sim, foreign, i) : NULL;
+	return host && SIM_BRIDGE_HOST_HAS(host, converter) ? host->converter(host->ctx, sim, foreign, i) : NULL;
 }
 
 /* The foreign type of a converter: of its definition, else one that is known. */
@@ -249,27 +249,48 @@ static int open_generic_in(const struct sim_bridge_host *host, const struct ros_
 	return own_type(c->sim, known, &c->type, &c->made, why, why_size);
 }
 
+/* By a converter, a mapping or its fields; sim NULL: whatever it becomes first. */
+static int open_foreign(const struct sim_bridge_host *host, const struct ros_type *const *known, const char *foreign,
+			const char *sim, struct conversion_in *c, char *why, size_t why_size)
+{
+	unsigned i = 0;
+
+	while ((c->converter = converter_of(host, sim, foreign, i)) && !c->converter->read)
+		i++;
+	if (c->converter) {
+		c->sim = c->converter->type;
+		return converter_type(c->converter, known, &c->type, &c->made, why, why_size);
+	}
+	c->map_in = map_in_find_to(foreign, sim);
+	if (!c->map_in)
+		return open_generic_in(host, known, foreign, c, why, why_size);
+	c->sim = sim_type_builtin(c->map_in->sim);
+	c->type = ros_type_find(known, c->map_in->ros);
+	return c->sim && c->type ? 0 : fail(-ENOTSUP, why, why_size, "%s is not defined here", c->map_in->ros);
+}
+
 int conversion_in_open(const struct sim_bridge_host *host, const struct ros_type *const *known, const char *foreign,
 		       const char *definition, struct conversion_in *ret, char *why, size_t why_size)
 {
 	struct conversion_in c = { .type = NULL };
-	unsigned i = 0;
-	int r;
+	int r = definition ? open_file(known, foreign, definition, &c, why, why_size)
+			   : open_foreign(host, known, foreign, NULL, &c, why, why_size);
 
-	while (!definition && (c.converter = converter_of(host, NULL, foreign, i)) && !c.converter->read)
-		i++;
-	if (definition) {
-		r = open_file(known, foreign, definition, &c, why, why_size);
-	} else if (c.converter) {
-		c.sim = c.converter->type;
-		r = converter_type(c.converter, known, &c.type, &c.made, why, why_size);
-	} else if ((c.map_in = map_in_find(foreign))) {
-		c.sim = sim_type_builtin(c.map_in->sim);
-		c.type = ros_type_find(known, c.map_in->ros);
-		r = c.sim && c.type ? 0 : fail(-ENOTSUP, why, why_size, "%s is not defined here", c.map_in->ros);
-	} else {
-		r = open_generic_in(host, known, foreign, &c, why, why_size);
-	}
+	if (r < 0)
+		conversion_in_close(&c);
+	else
+		*ret = c;
+	return r;
+}
+
+int conversion_in_open_as(const struct sim_bridge_host *host, const struct ros_type *const *known, const char *foreign,
+			  const char *sim, struct conversion_in *ret, char *why, size_t why_size)
+{
+	struct conversion_in c = { .type = NULL };
+	int r = open_foreign(host, known, foreign, sim, &c, why, why_size);
+
+	if (r == -ENOTSUP || (r == 0 && strcmp(c.sim->name, sim) != 0))
+		r = fail(-ENOTSUP, why, why_size, "nothing makes %.63s of %.80s", sim, foreign);
 	if (r < 0)
 		conversion_in_close(&c);
 	else

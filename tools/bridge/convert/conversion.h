@@ -70,11 +70,14 @@ struct conversion_in {
 };
 
 /*
- * What becomes of a foreign type. definition: path of the .msg file of our type, which then comes in as it is; NULL: none is
+ * What becomes of a foreign type. host NULL: there are no converters. definition: path of the .msg file of our type, which then comes in as it is; NULL: none is
  * needed. Errors as above; -ENOTSUP: nothing of ours is made of it; those of msg_file_read().
  */
 int conversion_in_open(const struct sim_bridge_host *host, const struct ros_type *const *known, const char *foreign,
 		       const char *definition, struct conversion_in *ret, char *why, size_t why_size);
+/* The same as that type of ours, where a foreign one may become several (map_in_find_to()). -ENOTSUP: it cannot. */
+int conversion_in_open_as(const struct sim_bridge_host *host, const struct ros_type *const *known, const char *foreign,
+			  const char *sim, struct conversion_in *ret, char *why, size_t why_size);
 void conversion_in_close(struct conversion_in *c);
 
 /*

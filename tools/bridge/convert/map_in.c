@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Commands that come in, and the table of all that may: see map_in.h. */
 #include <errno.h>
+#include <string.h>
 
 #include "sim/msg/EmergencyCommand.h"
 #include "sim/msg/EngageCommand.h"
@@ -70,6 +71,15 @@ static int read_control(struct sim_dec *d, struct message_in *to)
 	return map_in_finish(&builder, to);
 }
 
+uint8_t map_in_autoware_gear(uint8_t gear)
+{
+	return gear == 1    ? SIM_GEAR_NEUTRAL
+	       : gear <= 19 ? SIM_GEAR_DRIVE
+	       : gear <= 21 ? SIM_GEAR_REVERSE
+	       : gear == 22 ? SIM_GEAR_PARKING
+			    : SIM_GEAR_LOW;
+}
+
 static int read_gear(struct sim_dec *d, struct message_in *to)
 {
 	uint8_t gear;
@@ -79,11 +89,7 @@ static int read_gear(struct sim_dec *d, struct message_in *to)
 	gear = sim_dec_u8(d, "command");
 	if (gear == 0)
 		return 1;
-	m->gear = gear == 1    ? SIM_GEAR_NEUTRAL
-		  : gear <= 19 ? SIM_GEAR_DRIVE
-		  : gear <= 21 ? SIM_GEAR_REVERSE
-		  : gear == 22 ? SIM_GEAR_PARKING
-			       : SIM_GEAR_LOW;
+	m->gear = map_in_autoware_gear(gear);
 	return gear > 24 ? -ERANGE : map_in_finish(&builder, to);
 }
 
@@ -271,34 +277,19 @@ static void percent(struct sim_dec *d, const char *name, float least, struct sim
 		set(m, field, (float)(v / 100), bit);
 }
 
-static void apollo_stamp(struct sim_dec *d, struct sim_VehicleControl *m, struct message_in *to)
-{
-	const char *frame;
-	size_t len;
-	double s;
-
-	sim_dec_begin(d, "header");
-	s = sim_dec_f64(d, "timestamp_sec");
-	sim_dec_string(d, "module_name", 255, &(size_t){ 0 });
-	sim_dec_u32(d, "sequence_num");
-	frame = sim_dec_string(d, "frame_id", 255, &len);
-	if (s < -9e9 || s > 9e9)
-		sim_dec_fail(d, -ERANGE);
-	else if (s != 0)
-		m->stamp = (int64_t)(s * 1e9);
-	dec_watch_note(d, m->stamp, frame, len, to);
-	sim_dec_end(d);
-	m->present |= s != 0 ? SIM_VEHICLE_CONTROL_HAS_STAMP : 0;
-}
-
 static int read_apollo_control(struct sim_dec *d, struct message_in *to)
 {
 	bool has_rate, has_gear;
+	int64_t stamp_sim_ns;
 	float rate;
 	int32_t gear;
 
 	START(VehicleControl);
-	apollo_stamp(d, m, to);
+	stamp_sim_ns = map_in_apollo_header(d, to);
+	if (stamp_sim_ns != MESSAGE_IN_NO_STAMP) {
+		m->stamp = stamp_sim_ns;
+		m->present |= SIM_VEHICLE_CONTROL_HAS_STAMP;
+	}
 	percent(d, "throttle", 0, m, &m->acceleration, SIM_VEHICLE_CONTROL_HAS_ACCELERATION);
 	percent(d, "brake", 0, m, &m->braking, SIM_VEHICLE_CONTROL_HAS_BRAKING);
 	has_rate = sim_dec_has(d, "steering_rate");
@@ -328,22 +319,27 @@ const struct map_in map_in_table[] = {
 	{ "lgsvl_msgs/VehicleControlData", "sim/VehicleControl", read_lgsvl_control },
 	{ "pb_msgs/ControlCommand", "sim/VehicleControl", read_apollo_control },
 	{ "lgsvl_msgs/VehicleStateData", "sim/VehicleState", read_lgsvl_state },
-	{ "lgsvl_msgs/Detection2DArray", "sim/Detected2DObjects", map_in_detections_2d },
-	{ "lgsvl_msgs/Detection3DArray", "sim/Detected3DObjects", map_in_detections_3d },
-	{ "autoware_perception_msgs/DetectedObjects", "sim/Detected3DObjects", map_in_detected_objects },
-#define X(name, suffix) { "std_msgs/" #name, "sim/" #name, map_in_##name },
-	MAP_IN_STD(X)
+#define X(package, ros, T) { #package "/" #ros, "sim/" #T, MAP_IN_NAME(package, ros, T) },
+	MAPS_IN(X)
 #undef X
-		{ "std_msgs/String", "sim/String", map_in_String },
+#define X(name, suffix) { "std_msgs/" #name, "sim/" #name, map_in_##name },
+		MAP_IN_STD(X)
+#undef X
+			{ "std_msgs/String", "sim/String", map_in_String },
 	{ NULL, NULL, NULL },
 };
 
-const struct map_in *map_in_find(const char *ros)
+const struct map_in *map_in_find_to(const char *ros, const char *sim)
 {
 	for (const struct map_in *m = map_in_table; m->ros; m++)
-		if (map_same_ros(m->ros, ros))
+		if (map_same_ros(m->ros, ros) && (!sim || strcmp(m->sim, sim) == 0))
 			return m;
 	return NULL;
+}
+
+const struct map_in *map_in_find(const char *ros)
+{
+	return map_in_find_to(ros, NULL);
 }
 
 void message_in_clear(struct message_in *to)

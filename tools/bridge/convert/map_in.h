@@ -18,8 +18,10 @@ struct map_in {
 
 extern const struct map_in map_in_table[]; /* ended by a NULL ros */
 
-/* "pkg/Name" or "pkg/msg/Name". NULL: nothing of ours is made of it. */
+/* "pkg/Name" or "pkg/msg/Name": its default. NULL: nothing of ours is made of it. */
 const struct map_in *map_in_find(const char *ros);
+/* The mapping to that type of ours, where a foreign one may become several: sensor_msgs/Imu also sim/CorrectedImu. */
+const struct map_in *map_in_find_to(const char *ros, const char *sim);
 
 /*
  * Read one message to its end. 0, what it says is in *to; 1: the message says "no command", nothing is to be

@@ -1,39 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Objects that come in, seen by somebody else's perception: see map_in.h. */
+#include <math.h>
+
 #include "sim/msg/Detected2DObjects.h"
 #include "sim/msg/Detected3DObjects.h"
 #include "map_in_private.h"
 
 #define LABEL_MAX 63u
 
+/* What is seen is where it is: nowhere, or everywhere, is malformed. */
 static struct sim_Vector3 vector(struct sim_dec *d, const char *name)
 {
-	double x, y, z;
+	struct sim_Vector3 v = map_in_vector(d, name);
+	double sum = v.x + v.y + v.z;
 
-	sim_dec_begin(d, name);
-	x = sim_dec_f64(d, "x");
-	y = sim_dec_f64(d, "y");
-	z = sim_dec_f64(d, "z");
-	sim_dec_end(d);
-	return (struct sim_Vector3){ .x = x, .y = y, .z = z };
-}
-
-/* Strings lie behind the array of objects: the builder grows while they are read. */
-static void label(struct sim_dec *d, struct sim_builder *b, struct sim_span *span)
-{
-	size_t len;
-	const char *s = sim_dec_string(d, "label", LABEL_MAX, &len);
-	char *at = d->err ? NULL : sim_builder_string(b, span, len, LABEL_MAX);
-
-	if (at && len)
-		memcpy(at, s, len);
+	if (sum - sum != 0)
+		sim_dec_fail(d, -EDOM);
+	return v;
 }
 
 /* least bytes of a Detection on the wire: stamp, two empty strings, id, score, box, two vectors */
 #define DETECTION2D_MIN (8 + 4 + 4 + 4 + 4 + 16 + 48)
 #define DETECTION3D_MIN (8 + 4 + 4 + 4 + 4 + 80 + 48)
 
-int map_in_detections_2d(struct sim_dec *d, struct message_in *to)
+MAP_IN(lgsvl_msgs, Detection2DArray, Detected2DObjects)
 {
 	struct sim_Detected2DObject *o;
 	uint32_t n;
@@ -46,7 +36,7 @@ int map_in_detections_2d(struct sim_dec *d, struct message_in *to)
 		sim_dec_begin(d, NULL);
 		sim_dec_header(d, "header");
 		o[i].id = sim_dec_u32(d, "id");
-		label(d, &builder, &o[i].label);
+		map_in_text(d, &builder, "label", &o[i].label, LABEL_MAX);
 		o[i].score = sim_dec_f32(d, "score");
 		sim_dec_begin(d, "bbox");
 		o[i].center_x = sim_dec_f32(d, "x");
@@ -93,7 +83,7 @@ static void box3d(struct sim_dec *d, struct sim_Detected3DObject *o)
 	sim_dec_end(d);
 }
 
-int map_in_detections_3d(struct sim_dec *d, struct message_in *to)
+MAP_IN(lgsvl_msgs, Detection3DArray, Detected3DObjects)
 {
 	struct sim_Detected3DObject *o;
 	uint32_t n;
@@ -106,7 +96,7 @@ int map_in_detections_3d(struct sim_dec *d, struct message_in *to)
 		sim_dec_begin(d, NULL);
 		sim_dec_header(d, "header");
 		o[i].id = sim_dec_u32(d, "id");
-		label(d, &builder, &o[i].label);
+		map_in_text(d, &builder, "label", &o[i].label, LABEL_MAX);
 		o[i].score = sim_dec_f32(d, "score");
 		box3d(d, &o[i]);
 		twist(d, "velocity", &o[i].velocity);
@@ -151,14 +141,6 @@ static void classification(struct sim_dec *d, struct sim_builder *b, struct sim_
 		memcpy(to, class_names[class], strlen(class_names[class]));
 }
 
-/* Covariances have no place in our message. */
-static void skip_covariance(struct sim_dec *d)
-{
-	uint32_t n;
-
-	d->ops->array(d, "covariance", SIM_KIND_FLOAT64, 36, &n);
-}
-
 /* What is not available stays 0: an orientation {0, 0, 0, 0} is one that is not known. */
 static void kinematics(struct sim_dec *d, struct sim_Detected3DObject *o)
 {
@@ -167,14 +149,14 @@ static void kinematics(struct sim_dec *d, struct sim_Detected3DObject *o)
 	sim_dec_begin(d, "kinematics");
 	sim_dec_begin(d, "pose_with_covariance");
 	pose(d, "pose", &o->pose);
-	skip_covariance(d);
+	map_in_skip_f64s(d, "covariance", 36);
 	sim_dec_end(d);
 	sim_dec_bool(d, "has_position_covariance");
 	if (sim_dec_u8(d, "orientation_availability") == 0)
 		o->pose.orientation = (struct sim_Quaternion){ 0 };
 	sim_dec_begin(d, "twist_with_covariance");
 	twist(d, "twist", &velocity);
-	skip_covariance(d);
+	map_in_skip_f64s(d, "covariance", 36);
 	sim_dec_end(d);
 	if (sim_dec_bool(d, "has_twist"))
 		o->velocity = velocity;
@@ -207,7 +189,7 @@ static void shape(struct sim_dec *d, struct sim_Detected3DObject *o)
 /* least bytes of a DetectedObject: probability, no class, pose and twist with their covariances, flags, shape without points */
 #define DETECTED_MIN (4 + 4 + 56 + 288 + 2 + 48 + 288 + 2 + 1 + 4 + 24)
 
-int map_in_detected_objects(struct sim_dec *d, struct message_in *to)
+MAP_IN(autoware_perception_msgs, DetectedObjects, Detected3DObjects)
 {
 	struct sim_Detected3DObject *o;
 	uint32_t n;
@@ -221,6 +203,73 @@ int map_in_detected_objects(struct sim_dec *d, struct message_in *to)
 		o[i].score = sim_dec_f32(d, "existence_probability");
 		classification(d, &builder, &o[i].label);
 		kinematics(d, &o[i]);
+		shape(d, &o[i]);
+		sim_dec_end(d);
+	}
+	sim_dec_list_end(d);
+	return map_in_finish(&builder, to);
+}
+
+/* Of 16 bytes the last four, as ours are put there. */
+static uint32_t object_id(struct sim_dec *d)
+{
+	const uint8_t *at;
+	uint32_t n, id = 0;
+
+	sim_dec_begin(d, "object_id");
+	at = d->ops->array(d, "uuid", SIM_KIND_UINT8, 16, &n);
+	for (uint32_t i = n > 4 ? n - 4 : 0; at && i < n; i++)
+		id = id << 8 | at[i];
+	sim_dec_end(d);
+	return id;
+}
+
+/* The acceleration is turned out of the object's axes by its own orientation: the message's frame is taken for the map's. */
+static void tracked_kinematics(struct sim_dec *d, struct sim_Detected3DObject *o)
+{
+	struct sim_Quaternion yaw;
+	struct sim_Twist acceleration;
+
+	sim_dec_begin(d, "kinematics");
+	sim_dec_begin(d, "pose_with_covariance");
+	pose(d, "pose", &o->pose);
+	map_in_skip_f64s(d, "covariance", 36);
+	sim_dec_end(d);
+	sim_dec_begin(d, "twist_with_covariance");
+	twist(d, "twist", &o->velocity);
+	map_in_skip_f64s(d, "covariance", 36);
+	sim_dec_end(d);
+	sim_dec_begin(d, "acceleration_with_covariance");
+	twist(d, "accel", &acceleration);
+	map_in_skip_f64s(d, "covariance", 36);
+	sim_dec_end(d);
+	if (sim_dec_u8(d, "orientation_availability") == 0)
+		o->pose.orientation = (struct sim_Quaternion){ 0 };
+	sim_dec_bool(d, "is_stationary");
+	sim_dec_end(d);
+	o->heading = map_in_yaw(&o->pose.orientation);
+	yaw = (struct sim_Quaternion){ .z = sin(o->heading / 2), .w = cos(o->heading / 2) };
+	o->map_acceleration = map_in_from_body(&yaw, &acceleration.linear);
+}
+
+/* least bytes of a TrackedObject: as of a DetectedObject, with an id and an acceleration, and fewer flags */
+#define TRACKED_MIN (16 + 4 + 4 + 56 + 288 + 48 + 288 + 48 + 288 + 2 + 1 + 4 + 24)
+
+MAP_IN(autoware_perception_msgs, TrackedObjects, Detected3DObjects)
+{
+	struct sim_Detected3DObject *o;
+	uint32_t n;
+
+	START(Detected3DObjects);
+	map_in_header(d, to);
+	n = sim_dec_list(d, "objects", TRACKED_MIN);
+	o = sim_Detected3DObjects_objects_alloc_in(&builder, m, n);
+	for (uint32_t i = 0; o && i < n && !d->err; i++) {
+		sim_dec_begin(d, NULL);
+		o[i].id = object_id(d);
+		o[i].score = sim_dec_f32(d, "existence_probability");
+		classification(d, &builder, &o[i].label);
+		tracked_kinematics(d, &o[i]);
 		shape(d, &o[i]);
 		sim_dec_end(d);
 	}

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "map_in.h"
+#include "map_private.h"
 
 /* struct sim_T *m = START(T): a zeroed message at the start of to->buf, or -ENOBUFS is returned */
 #define START(T) \
@@ -32,13 +33,96 @@ static inline int map_in_finish(const struct sim_builder *b, struct message_in *
 	X(UInt64, u64) X(Float32, f32) X(Float64, f64)
 /* clang-format on */
 
+/* clang-format off */
+/* X(package, ROS type, type of ours): the way back of MAPS; the first of a ROS type is its default. */
+#define MAPS_IN(X) \
+	X(rosgraph_msgs, Clock, Clock) \
+	X(tf2_msgs, TFMessage, Transforms) \
+	X(sensor_msgs, Image, Image) \
+	X(sensor_msgs, CompressedImage, CompressedImage) \
+	X(sensor_msgs, CameraInfo, CameraInfo) \
+	X(sensor_msgs, PointCloud2, PointCloud) \
+	X(sensor_msgs, LaserScan, LaserScan) \
+	X(sensor_msgs, Imu, Imu) \
+	X(sensor_msgs, Imu, CorrectedImu) \
+	X(geometry_msgs, AccelWithCovarianceStamped, Imu) \
+	X(pb_msgs, Imu, Imu) \
+	X(pb_msgs, CorrectedImu, CorrectedImu) \
+	X(sensor_msgs, NavSatFix, Gps) \
+	X(geometry_msgs, PoseStamped, Gps) \
+	X(geometry_msgs, PoseStamped, GpsOdometry) \
+	X(geometry_msgs, Pose, Gps) \
+	X(geometry_msgs, PoseWithCovarianceStamped, Gps) \
+	X(geometry_msgs, PoseWithCovarianceStamped, GpsOdometry) \
+	X(nmea_msgs, Sentence, Gps) \
+	X(pb_msgs, GnssBestPose, Gps) \
+	X(nav_msgs, Odometry, GpsOdometry) \
+	X(pb_msgs, Gps, GpsOdometry) \
+	X(lgsvl_msgs, CanBusData, CanBus) \
+	X(autoware_msgs, VehicleStatus, CanBus) \
+	X(autoware_vehicle_msgs, VelocityReport, CanBus) \
+	X(autoware_vehicle_msgs, VelocityReport, VehicleOdometry) \
+	X(autoware_vehicle_msgs, SteeringReport, CanBus) \
+	X(autoware_vehicle_msgs, SteeringReport, VehicleOdometry) \
+	X(autoware_vehicle_msgs, ControlModeReport, CanBus) \
+	X(autoware_vehicle_msgs, GearReport, CanBus) \
+	X(autoware_vehicle_msgs, TurnIndicatorsReport, CanBus) \
+	X(autoware_vehicle_msgs, HazardLightsReport, CanBus) \
+	X(pb_msgs, Chassis, CanBus) \
+	X(lgsvl_msgs, VehicleOdometry, VehicleOdometry) \
+	X(lgsvl_msgs, Detection2DArray, Detected2DObjects) \
+	X(lgsvl_msgs, Detection3DArray, Detected3DObjects) \
+	X(autoware_perception_msgs, DetectedObjects, Detected3DObjects) \
+	X(autoware_perception_msgs, TrackedObjects, Detected3DObjects) \
+	X(pb_msgs, PerceptionObstacles, Detected3DObjects) \
+	X(nav_msgs, OccupancyGrid, OccupancyGrid) \
+	X(lgsvl_msgs, DetectedRadarObjectArray, RadarObjects) \
+	X(pb_msgs, ContiRadar, RadarObjects) \
+	X(lgsvl_msgs, SignalArray, TrafficSignals) \
+	X(autoware_perception_msgs, TrafficLightGroupArray, TrafficSignals) \
+	X(pb_msgs, TrafficLightDetection, TrafficSignals) \
+	X(lgsvl_msgs, Ultrasonic, Ultrasonic)
+/* clang-format on */
+
+/* MAP_IN(package, Ros, T) { ... } defines one; its body has `d` and `to`, and returns what map_in_read() does. */
+#define MAP_IN_NAME(package, ros, T) map_in_##package##_##ros##_to_##T
+#define MAP_IN(package, ros, T)      int MAP_IN_NAME(package, ros, T)(struct sim_dec * d, struct message_in * to)
+#define X(package, ros, T)           MAP_IN(package, ros, T);
+MAPS_IN(X)
+#undef X
+
 #define X(name, suffix) int map_in_##name(struct sim_dec *d, struct message_in *to);
 MAP_IN_STD(X)
 #undef X
 int map_in_String(struct sim_dec *d, struct message_in *to);
 
-int map_in_detections_2d(struct sim_dec *d, struct message_in *to);
-int map_in_detections_3d(struct sim_dec *d, struct message_in *to);
-int map_in_detected_objects(struct sim_dec *d, struct message_in *to);
+/* ---- fields, any number as it is: map_in_fields.c ---- */
+
+float map_in_f32(struct sim_dec *d, const char *name);
+double map_in_f64(struct sim_dec *d, const char *name);
+/* An array of n numbers; what the message leaves out stays what it was. */
+void map_in_f64s(struct sim_dec *d, const char *name, double *ret, uint32_t n);
+void map_in_skip_f64s(struct sim_dec *d, const char *name, uint32_t n);
+struct sim_Vector3 map_in_vector(struct sim_dec *d, const char *name); /* or a Point */
+struct sim_Quaternion map_in_quaternion(struct sim_dec *d, const char *name);
+struct sim_Pose map_in_pose(struct sim_dec *d, const char *name);
+struct sim_Twist map_in_twist(struct sim_dec *d, const char *name);
+/* A string of at most max bytes into a span of the body. */
+void map_in_text(struct sim_dec *d, struct sim_builder *b, const char *name, struct sim_span *span, size_t max);
+/* Numbers, to be copied at once; NULL and 0 where there are none. */
+const void *map_in_array(struct sim_dec *d, const char *name, enum sim_kind kind, uint32_t *ret_n);
+void map_in_copy(void *at, const void *from, size_t size); /* at NULL: it did not fit */
+/* Seconds as ns; -ERANGE beyond 9e9, and NaN. */
+int64_t map_in_ns(struct sim_dec *d, double seconds);
+
+/* [rad] of a quaternion, 0 is along x, anticlockwise */
+double map_in_yaw(const struct sim_Quaternion *q);
+/* map_to_body() back. */
+struct sim_Vector3 map_in_from_body(const struct sim_Quaternion *q, const struct sim_Vector3 *v);
+
+/* Of Autoware's numbers of gears, 1 to 24. */
+uint8_t map_in_autoware_gear(uint8_t gear);
+/* The header of pb_msgs, as map_in_header(); MESSAGE_IN_NO_STAMP where its seconds are 0. */
+int64_t map_in_apollo_header(struct sim_dec *d, struct message_in *to);
 
 #endif
