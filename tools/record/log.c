@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "formats.h"
 #include "log_private.h"
 #include "mem.h"
 
@@ -20,19 +21,18 @@ static bool is_mcap(const struct log_opening *o)
 	return head_is(o, "\x89MCAP0\r\n", 8);
 }
 
-static bool is_bag(const struct log_opening *o)
-{
-	return head_is(o, "#ROSBAG V", 9);
-}
-
 static bool is_db3(const struct log_opening *o)
 {
 	return head_is(o, "SQLite format 3", 16);
 }
 
 static const struct log_format_ops mcap = { .format = LOG_MCAP, .name = "MCAP", .is = is_mcap };
-static const struct log_format_ops record = { .format = LOG_RECORD, .name = "Apollo .record" };
-static const struct log_format_ops bag = { .format = LOG_BAG, .name = "ROS 1 .bag", .is = is_bag };
+static const struct log_format_ops record = {
+	.format = LOG_RECORD, .name = "Apollo .record", .is = record_is, .open = record_open, .create = record_create
+};
+static const struct log_format_ops bag = {
+	.format = LOG_BAG, .name = "ROS 1 .bag", .is = bag_is, .open = bag_open, .create = bag_create
+};
 static const struct log_format_ops db3 = { .format = LOG_DB3, .name = "rosbag2 .db3", .is = is_db3 };
 
 static const struct log_format_ops *const formats[] = {

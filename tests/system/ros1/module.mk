@@ -17,3 +17,10 @@ $(B)/test/roscpp-listener: tests/system/ros1/roscpp_listener.cpp
 	g++ -std=c++17 -O1 -Wall -Wextra $(if $(WERROR),-Werror) -pthread -o $@ $< -lroscpp -lroscpp_serialization -lrosconsole -lrostime -lboost_system
 $(B)/test/system-ros1-tools: | $(B)/test/roscpp-listener
 endif
+
+# bags: written and read by tools/record, without the plug-in
+LIMIT_system-ros1-bags := 120
+TESTS_NS += $(B)/test/system-ros1-bags
+$(B)/test/system-ros1-bags: $(B)/obj/tests/system/ros1/test_bags.o $(B)/obj/tests/support/ros_master.o \
+	$(addprefix $(B)/lib/,librecord.a libconvert.a libros.a libmsggen.a libintrospect.a libschema.a libbase.a)
+LINK_system-ros1-bags = $(LINK_RECORD) $(LINK_test)

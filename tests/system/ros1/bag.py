@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bag.py read FILE: a line for each message, as ROS's own rosbag reads it. bag.py write FILE COMPRESSION: a bag of its writer's.
+bag.py unclosed FILE: one whose writer was killed."""
+import os
+import sys
+
+import rosbag
+import rospy
+import std_msgs.msg
+
+
+def read(path):
+    with rosbag.Bag(path, allow_unindexed=True) as bag:
+        for topic, message, t in bag.read_messages():
+            print(f"{topic} {t.secs}.{t.nsecs:09} {message._type} {message.data}")
+
+
+def fill(bag):
+    for i in range(300):
+        bag.write("/chat", std_msgs.msg.String(f"text {i}"), rospy.Time(1000 + i, i))
+        bag.write("/number", std_msgs.msg.Int32(i), rospy.Time(1000 + i, 500))
+
+
+if sys.argv[1] == "read":
+    read(sys.argv[2])
+elif sys.argv[1] == "write":
+    with rosbag.Bag(sys.argv[2], "w", compression=sys.argv[3], chunk_threshold=2000) as bag:
+        fill(bag)
+else:
+    bag = rosbag.Bag(sys.argv[2], "w", chunk_threshold=2000)
+    fill(bag)
+    bag._file.flush()
+    os._exit(0)

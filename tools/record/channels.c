@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Channels of a file, by index and by key. Each lies in one block with its texts behind it. Thread: one's. */
+#include <errno.h>
+#include <string.h>
+
+#include "channels.h"
+#include "mem.h"
+#include "rnd.h"
+
+struct block { /* of one channel: pairs, then the bytes of schema and texts */
+	struct log_pair *pair;
+	char *at;
+};
+
+void channels_finish(struct channels *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		mem_free((void *)c->list[i].metadata);
+	mem_free(c->list);
+	mem_free(c->keys);
+	mem_free(c->slots);
+	*c = (struct channels){ 0 };
+}
+
+/* Where the key is, or the free slot where it would be. The table is never full. */
+static size_t slot_of(const struct channels *c, const void *key, size_t size)
+{
+	size_t i = hash64(HASH64_INIT, key, size) & (c->n_slots - 1);
+
+	for (; c->slots[i]; i = (i + 1) & (c->n_slots - 1)) {
+		const struct channel_key *k = &c->keys[c->slots[i] - 1];
+
+		if (k->size == size && (!size || !memcmp(k->key, key, size)))
+			break;
+	}
+	return i;
+}
+
+int64_t channels_find(const struct channels *c, const void *key, size_t size)
+{
+	size_t i;
+
+	if (!c->n)
+		return -ENOENT;
+	i = slot_of(c, key, size);
+	return c->slots[i] ? (int64_t)c->slots[i] - 1 : -ENOENT;
+}
+
+static int grow(struct channels *c)
+{
+	size_t cap = c->cap ? c->cap * 2 : 16, old = c->n_slots;
+	struct log_channel *list = mem_realloc(c->list, cap * sizeof(*list));
+	struct channel_key *keys;
+	uint32_t *slots;
+
+	if (!list)
+		return -ENOMEM;
+	c->list = list;
+	keys = mem_realloc(c->keys, cap * sizeof(*keys));
+	if (!keys)
+		return -ENOMEM;
+	c->keys = keys;
+	slots = mem_calloc(cap * 2, sizeof(*slots));
+	if (!slots)
+		return -ENOMEM;
+	mem_free(c->slots);
+	c->slots = slots;
+	c->n_slots = cap * 2;
+	c->cap = cap;
+	for (uint32_t i = 0; old && i < c->n; i++)
+		slots[slot_of(c, keys[i].key, keys[i].size)] = i + 1;
+	return 0;
+}
+
+static const char *text(const char *s)
+{
+	return s ? s : "";
+}
+
+static const void *put_bytes(struct block *b, const void *data, size_t n)
+{
+	char *at = b->at;
+
+	if (n)
+		memcpy(at, data, n);
+	b->at += n;
+	return at;
+}
+
+static const char *put_text(struct block *b, const char *s)
+{
+	return put_bytes(b, text(s), strlen(text(s)) + 1);
+}
+
+static size_t block_size(size_t key, const struct log_channel *ch)
+{
+	size_t n = ch->n_metadata * sizeof(struct log_pair) + key + ch->schema.size + 4 + strlen(text(ch->topic)) +
+		   strlen(text(ch->message_encoding)) + strlen(text(ch->schema_name)) +
+		   strlen(text(ch->schema_encoding));
+
+	for (size_t i = 0; i < ch->n_metadata; i++)
+		n += strlen(text(ch->metadata[i].key)) + strlen(text(ch->metadata[i].value)) + 2;
+	return n;
+}
+
+static void fill(struct log_channel *to, struct channel_key *k, struct block b, const void *key, size_t size,
+		 const struct log_channel *ch)
+{
+	struct log_pair *pairs = b.pair;
+
+	for (size_t i = 0; i < ch->n_metadata; i++) {
+		pairs[i].key = put_text(&b, ch->metadata[i].key);
+		pairs[i].value = put_text(&b, ch->metadata[i].value);
+	}
+	to->metadata = pairs;
+	to->n_metadata = ch->n_metadata;
+	to->topic = put_text(&b, ch->topic);
+	to->message_encoding = put_text(&b, ch->message_encoding);
+	to->schema_name = put_text(&b, ch->schema_name);
+	to->schema_encoding = put_text(&b, ch->schema_encoding);
+	to->schema.size = ch->schema.size;
+	to->schema.data = put_bytes(&b, ch->schema.data, ch->schema.size);
+	to->n_messages = ch->n_messages;
+	k->key = put_bytes(&b, key, size);
+	k->size = size;
+}
+
+int64_t channels_add(struct channels *c, const void *key, size_t size, const struct log_channel *ch)
+{
+	struct block b;
+	int r;
+
+	if (channels_find(c, key, size) >= 0)
+		return -EEXIST;
+	if (c->n == CHANNELS_MAX)
+		return -ENOSPC;
+	r = c->n == c->cap ? grow(c) : 0;
+	if (r < 0)
+		return r;
+	b.pair = mem_alloc(block_size(size, ch));
+	if (!b.pair)
+		return -ENOMEM;
+	b.at = (char *)(b.pair + ch->n_metadata);
+	c->list[c->n] = (struct log_channel){ .id = (uint32_t)c->n };
+	fill(&c->list[c->n], &c->keys[c->n], b, key, size, ch);
+	c->slots[slot_of(c, key, size)] = (uint32_t)c->n + 1;
+	return (int64_t)c->n++;
+}
+
+const char *channel_metadata(const struct log_channel *ch, const char *key)
+{
+	for (size_t i = 0; i < ch->n_metadata; i++)
+		if (!strcmp(ch->metadata[i].key, key))
+			return ch->metadata[i].value;
+	return NULL;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The channels of a file in the order they were found, and by a key of the format: a name, a number. Copies all it is given.
+ * Thread: one's.
+ */
+#ifndef RECORD_CHANNELS_H
+#define RECORD_CHANNELS_H
+
+#include "log.h"
+
+#define CHANNELS_MAX 65535u
+
+struct channel_key {
+	const void *key; /* in the channel's own block */
+	size_t size;
+};
+
+struct channels { /* zeros: none */
+	struct log_channel *list;
+	struct channel_key *keys;
+	size_t n, cap;
+	uint32_t *slots; /* hash table: index + 1; 0: free */
+	size_t n_slots;
+};
+
+void channels_finish(struct channels *c);
+/* The index of that key; -ENOENT. */
+int64_t channels_find(const struct channels *c, const void *key, size_t size);
+/*
+ * Its index, which becomes its id. A NULL text counts as "". Errors: -EEXIST that key is there, -ENOSPC over CHANNELS_MAX,
+ * -ENOMEM.
+ */
+int64_t channels_add(struct channels *c, const void *key, size_t size, const struct log_channel *ch);
+
+/* The value of a pair of the channel; NULL: it has none of that key. */
+const char *channel_metadata(const struct log_channel *ch, const char *key);
+
+#endif
