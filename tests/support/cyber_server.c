@@ -549,6 +549,22 @@ bool cyber_server_file(struct cyber_server *s, const char *name)
 	return LOCKED(s, bool, cyber_types_has_file(s->types, name));
 }
 
+static size_t descriptor(struct cyber_server *s, const char *name, uint8_t *data, size_t room)
+{
+	size_t n;
+	const uint8_t *blob = cyber_types_file(s->types, name, &n);
+
+	if (!blob || n > room)
+		return 0;
+	memcpy(data, blob, n);
+	return n;
+}
+
+size_t cyber_server_descriptor(struct cyber_server *s, const char *name, uint8_t *data, size_t room)
+{
+	return LOCKED(s, size_t, descriptor(s, name, data, room));
+}
+
 static uint64_t count(struct cyber_server *s, const char *channel, bool refused)
 {
 	const struct channel *c = find(s, channel);

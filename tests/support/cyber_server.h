@@ -38,6 +38,8 @@ bool cyber_server_writer(struct cyber_server *s, const char *channel, const char
 bool cyber_server_reader(struct cyber_server *s, const char *channel);
 /* Whether a file of descriptors is known. */
 bool cyber_server_file(struct cyber_server *s, const char *name);
+/* The FileDescriptorProto of one into data: its length, 0 where there is none or no room. */
+size_t cyber_server_descriptor(struct cyber_server *s, const char *name, uint8_t *data, size_t room);
 /* Messages of a channel that its writer took, and that had none, of all clients; the newest into data: its length, SIZE_MAX where there is none or no room. */
 uint64_t cyber_server_count(struct cyber_server *s, const char *channel);
 uint64_t cyber_server_refused(struct cyber_server *s, const char *channel);

@@ -236,3 +236,11 @@ void cyber_types_destroy(struct cyber_types *t)
 		free(t->file[--t->n_files].blob);
 	free(t);
 }
+
+const uint8_t *cyber_types_file(const struct cyber_types *t, const char *name, size_t *ret_n)
+{
+	int i = find_file(t, name);
+
+	*ret_n = i < 0 ? 0 : t->file[i].n;
+	return i < 0 ? NULL : t->file[i].blob;
+}

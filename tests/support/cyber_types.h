@@ -19,5 +19,7 @@ void cyber_types_destroy(struct cyber_types *t);
 int cyber_types_add(struct cyber_types *t, const uint8_t *blob, size_t n, char *why, size_t why_size);
 bool cyber_types_has(const struct cyber_types *t, const char *name); /* "apollo.drivers.Image" */
 bool cyber_types_has_file(const struct cyber_types *t, const char *name);
+/* Its blob, borrowed until it is destroyed; NULL: there is none. */
+const uint8_t *cyber_types_file(const struct cyber_types *t, const char *name, size_t *ret_n);
 
 #endif

@@ -39,7 +39,8 @@ $(B)/test/system-stack-lgsvl: $(B)/obj/tests/support/lgsvl_server.o | $(B)/lib/s
 $(B)/test/system-stack-topics_cyber: $(CYBER_SERVER) $(B)/obj/tests/support/cyber_print.o $(B)/obj/tests/support/ros_tree.o $(B)/lib/libros.a $(B)/lib/libapollo10.a | $(B)/lib/simd/bridge_cyber.so
 LINK_system-stack-topics_cyber += -lprotobuf-c
 FLAGS_tests/system/stack/test_topics_cyber.c := $(FLAGS_tests/system/stack) -I$(B)/gen/apollo10
-$(addprefix $(B)/test/,system-stack-cyber system-stack-cyber_control): $(CYBER_SERVER) | $(B)/lib/simd/bridge_cyber.so
+$(addprefix $(B)/test/,system-stack-cyber system-stack-cyber_control system-stack-cyber_own): $(CYBER_SERVER) | $(B)/lib/simd/bridge_cyber.so
+$(B)/test/system-stack-cyber_own: $(MSG_OBJS_example) | $(CONVERTER_SHELF)
 $(B)/test/system-stack-cyber_control: $(B)/lib/libapollo10.a | $(B)/bin/sim-sumo $(B)/bin/sim-vehicle
 $(B)/test/system-stack-cyber_demo: | $(B)/lib/simd/bridge_cyber.so $(B)/test/cyber-peer $(B)/bin/sim-sumo $(B)/bin/sim-lidar
 LINK_system-stack-cyber_control += -lprotobuf-c

@@ -485,6 +485,16 @@ TEST_WITH(what_is_wrong_in_the_rig_is_said, NULL, sweep)
 		{ "", "\"subscribe\":{\"/a\":{\"type\":\"apollo.no.Such\",\"channel\":\"control\"}}",
 		  "nothing of ours is made of \"apollo.no.Such\"" },
 		{ "", "\"subscribe\":{\"/a\":{\"type\":\"" CONTROL "\"}}", "\"channel\" is missing" },
+		{ "", "\"subscribe\":{\"/a\":{\"type\":\"example.No\",\"channel\":\"control\"}}",
+		  "options.subscribe[\"/a\"]: type \"example/No\" is not one that can come in without" },
+		{ "", "\"subscribe\":{\"/a\":{\"type\":\"" CONTROL "\",\"channel\":\"control\",\"safe\":{}}}",
+		  "options.subscribe[\"/a\"]: there is no key \"safe\": type, channel, as, definition, safe_input, "
+		  "control_timeout_ms" },
+		{ "",
+		  "\"subscribe\":{\"/a\":{\"type\":\"" CONTROL
+		  "\",\"channel\":\"control\",\"control_timeout_ms\":300,\"safe_input\":{\"brake\":1}}}",
+		  "\"safe_input\": there is no \"brake\"" },
+		{ "", "\"static_ms\":-1", "options.static_ms: \"-1\" is not a number of ms from 0 to 600000" },
 	};
 	char path[] = "/tmp/bad.json";
 

@@ -27,17 +27,19 @@ static pid_t simd;
 
 static const char rig[] =
 	"\"pools\":[{\"size\":\"1KiB\",\"count\":4000},{\"size\":\"64KiB\",\"count\":400}],"
-	"\"rigs\":[{\"name\":\"car\",\"inbound\":[\"control\",\"gear\",\"turn\"],"
+	"\"rigs\":[{\"name\":\"car\",\"inbound\":[\"control\",\"gear\",\"turn\",\"hazard\",\"state\"],"
 	"\"channels\":[{\"name\":\"objects\",\"max_body\":\"64000\"},{\"name\":\"signals\",\"max_body\":\"64000\"},"
 	"{\"name\":\"tf_static\",\"publishers\":2}],"
 	"\"processes\":[{\"name\":\"sumo\",\"command\":[\"sim-sumo\",\"--config\",\"config/rigs/demo/town.sumocfg\",\"--vehicle\"]},"
 	"{\"name\":\"vehicle\",\"command\":[\"sim-vehicle\",\"--params\",\"config/rigs/vehicle/car.json\"]}],"
 	"\"bridges\":[{\"name\":\"far\",\"plugin\":\"cyber\",\"connection\":\"127.0.0.1:%u\",\"channels\":[\"can_bus\"],"
 	"\"options\":{\"vehicle\":\"ego\",\"max_age_ms\":5000,\"subscribe\":{\"/apollo/control\":["
-	"{\"type\":\"apollo.control.ControlCommand\",\"channel\":\"control\",\"timeout_ms\":300,"
-	"\"safe\":{\"acceleration\":0,\"braking\":0.8,\"steer_target\":0}},"
+	"{\"type\":\"apollo.control.ControlCommand\",\"channel\":\"control\",\"control_timeout_ms\":300,"
+	"\"safe_input\":{\"acceleration\":0,\"braking\":0.8,\"steer_target\":0}},"
 	"{\"type\":\"apollo.control.ControlCommand\",\"channel\":\"gear\",\"as\":\"sim/GearCommand\"},"
-	"{\"type\":\"apollo.control.ControlCommand\",\"channel\":\"turn\",\"as\":\"sim/TurnCommand\"}]}}}]}]";
+	"{\"type\":\"apollo.control.ControlCommand\",\"channel\":\"turn\",\"as\":\"sim/TurnCommand\"},"
+	"{\"type\":\"apollo.control.ControlCommand\",\"channel\":\"hazard\",\"as\":\"sim/HazardCommand\"},"
+	"{\"type\":\"apollo.control.ControlCommand\",\"channel\":\"state\",\"as\":\"sim/VehicleState\"}]}}}]}]";
 
 static int sweep(void **state)
 {
@@ -152,6 +154,13 @@ TEST_WITH(the_ego_does_what_apollo_says, NULL, sweep)
 	signals.turn_signal = APOLLO__COMMON__VEHICLE_SIGNAL__TURN_SIGNAL__TURN_RIGHT;
 	order(10, 0, -20);
 	DRIVE_UNTIL(last.yaw_rate < -0.02 && last.right_turn_signal && !last.left_turn_signal);
+	signals.has_high_beam = signals.high_beam = signals.has_emergency_light = signals.emergency_light = true;
+	DRIVE_UNTIL(last.high_beam && last.hazard_lights);
+	DRIVE_UNTIL(chassis().high_beam_signal && chassis().signal && chassis().signal->emergency_light &&
+		    chassis().signal->turn_signal == APOLLO__COMMON__VEHICLE_SIGNAL__TURN_SIGNAL__TURN_HAZARD_WARNING);
+	signals.high_beam = signals.emergency_light = false;
+	signals.has_low_beam = signals.low_beam = true;
+	DRIVE_UNTIL(last.low_beam && !last.high_beam && !last.hazard_lights && chassis().low_beam_signal);
 	order(0, 80, 0);
 	DRIVE_UNTIL(chassis().brake_percentage > 50 && chassis().throttle_percentage < 1);
 	DRIVE_UNTIL(fabs((double)last.speed) < 0.01);

@@ -62,6 +62,9 @@ TEST_WITH(every_channel_of_the_demo_is_decoded, NULL, stack_sweep)
 		{ "/apollo/sensor/gnss/odometry", "apollo.localization.Gps", "position: {" },
 		{ "/apollo/canbus/chassis", "apollo.canbus.Chassis", "gear_location: GEAR_DRIVE" },
 		{ "/apollo/perception/obstacles", "apollo.perception.PerceptionObstacles", "perception_obstacle[" },
+		{ "/apollo/perception/obstacles", "apollo.perception.PerceptionObstacles",
+		  "position: { x: 691" }, /* in UTM, as the vehicle */
+		{ "/apollo/sensor/gnss/odometry", "apollo.localization.Gps", "position: { x: 691" },
 		{ "/apollo/perception/traffic_light", "apollo.perception.TrafficLightDetection", "traffic_light[" },
 	};
 	char *text = NULL, *out = NULL;

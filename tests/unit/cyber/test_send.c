@@ -31,6 +31,25 @@ int apollo_encode(const struct apollo_type *t, const struct apollo_message *in, 
 	return iov_buf_array(out, pixels, large - 2);
 }
 
+int cyber_own_encode(struct cyber_topic *t, const struct sim_message *m, struct iov_buf *out)
+{
+	(void)t;
+	(void)m;
+	(void)out;
+	return -ENOTSUP;
+}
+
+int cyber_frames_encode(struct cyber_topic *t, struct apollo_message *in, struct iov_buf *out, char *why,
+			size_t why_size)
+{
+	(void)t;
+	(void)in;
+	(void)out;
+	(void)why;
+	(void)why_size;
+	return -ENOTSUP;
+}
+
 static void complete(void *ctx, struct sim_task *t, int result)
 {
 	(void)ctx;

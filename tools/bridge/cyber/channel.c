@@ -8,6 +8,9 @@
 
 #include <jansson.h>
 
+#include <sim/introspect.h>
+#include <sim/msg/Transforms.h>
+
 #include "cyber.h"
 
 struct channel_options { /* of the rig for one; borrows from its JSON; NULL, -1: not given */
@@ -113,11 +116,24 @@ static int read_options(const struct sim_bridge *b, json_t *j, struct channel_op
 
 /* ---- topics ---- */
 
+const char *cyber_topic_type(const struct cyber_topic *t)
+{
+	return t->own ? cyber_own_name(t->own) : apollo_type_name(t->type);
+}
+
+static size_t files_of(const struct cyber_topic *t, struct iovec file[APOLLO_FILES_MAX])
+{
+	if (!t->own)
+		return apollo_type_files(t->type, file);
+	file[0] = cyber_own_file(t->own);
+	return 1;
+}
+
 /* Its files, each once a connection, and the writer, in one piece. */
 static int say(struct sim_bridge *b, const struct cyber_topic *t)
 {
 	struct iovec file[APOLLO_FILES_MAX], frame[APOLLO_FILES_MAX + 1];
-	size_t n = apollo_type_files(t->type, file), made = 0;
+	size_t n = files_of(t, file), made = 0;
 	uint8_t add[2 * FRAME_HEAD_MAX];
 	int r = -ENOMEM;
 
@@ -133,8 +149,7 @@ static int say(struct sim_bridge *b, const struct cyber_topic *t)
 		memcpy(to + 9, file[made].iov_base, len);
 		frame[made] = (struct iovec){ to, 9 + (size_t)len };
 	}
-	frame[n] = (struct iovec){ add, frame_add(frame_cyber.writer, t->name, apollo_type_name(t->type), add,
-						  sizeof(add)) };
+	frame[n] = (struct iovec){ add, frame_add(frame_cyber.writer, t->name, cyber_topic_type(t), add, sizeof(add)) };
 	r = frame[n].iov_len ? tcp_link_say(&b->link, frame, (unsigned)n + 1) : -ENAMETOOLONG;
 out:
 	while (made)
@@ -148,6 +163,7 @@ static void topic_close(struct sim_bridge *b, struct cyber_topic *t)
 		return;
 	cyber_probe_remove(b, t);
 	queue_channel_destroy(&b->queue, t->queue);
+	cyber_own_close(t->own);
 	free(t->name);
 	free(t->frame);
 	for (unsigned i = 0; t->rfu_frames[i]; i++)
@@ -174,18 +190,27 @@ static int copy_frames(struct cyber_topic *t, json_t *list)
 	return 0;
 }
 
+struct kind { /* of a topic: one of these */
+	const struct apollo_type *type;
+	struct cyber_own *own;
+};
+
+/* Takes kind->own, also where it fails. */
 static int topic_create(struct sim_bridge *b, uint32_t channel, const char *name, const struct channel_options *o,
-			const struct apollo_type *type, struct cyber_topic **ret)
+			const struct kind *kind, struct cyber_topic **ret)
 {
 	struct cyber_topic *t = calloc(1, sizeof(*t));
 	int64_t pace_ms = o->pace_ms < 0 ? b->pace_ms : o->pace_ms;
 	int r;
 
-	if (!t)
+	if (!t) {
+		cyber_own_close(kind->own);
 		return -ENOMEM;
+	}
 	t->bridge = b;
 	t->channel = channel;
-	t->type = type;
+	t->type = kind->type;
+	t->own = kind->own;
 	t->name = copy(name);
 	t->frame = copy(o->frame);
 	memcpy(t->origin, o->origin, sizeof(t->origin));
@@ -197,6 +222,8 @@ static int topic_create(struct sim_bridge *b, uint32_t channel, const char *name
 	r = queue_channel_create(name, pace_ms * INT64_C(1000000), &t->queue);
 	if (!t->name || !t->frame != !o->frame || copy_frames(t, o->rfu_frames) < 0)
 		r = -ENOMEM;
+	if (r == 0 && t->type && apollo_type_sim(t->type) == &sim_Transforms_type && cyber_frames_is(name))
+		r = cyber_frames_of(b, name, &t->frames);
 	if (r == 0)
 		r = say(b, t);
 	if (r < 0)
@@ -209,33 +236,48 @@ static int topic_create(struct sim_bridge *b, uint32_t channel, const char *name
 /* Apollo's for that type, but fixed frames go to those of their own. */
 static const char *default_name(const struct sim_bridge_channel *ch, const struct apollo_type *type)
 {
-	const char *name = apollo_type_channel(type), *last = strrchr(ch->name, '/');
+	const char *name = type ? apollo_type_channel(type) : NULL;
 
-	if (name && strcmp(name, "/tf") == 0 && last && strcmp(last, "/tf_static") == 0)
-		return "/tf_static";
-	return name ? name : ch->name;
+	return name && strcmp(name, "/tf") == 0 && cyber_frames_is(ch->name) ? "/tf_static" : name ? name : ch->name;
+}
+
+/* By a converter of the rig, else as Apollo has it, else as it is: then it is told what that is. */
+static int kind_of(struct sim_bridge *b, const struct sim_bridge_channel *ch, const char *wanted, struct kind *ret,
+		   char *why, size_t size)
+{
+	*ret = (struct kind){ NULL, NULL };
+	if (!cyber_own_converts(b, ch->type->name, wanted))
+		ret->type = apollo_type_for(b->release, ch->type->name, wanted);
+	if (ret->type && sim_type_equal(apollo_type_sim(ret->type), ch->type))
+		return 0;
+	if (!ret->type && (!wanted || strncmp(wanted, "apollo.", 7) != 0))
+		return cyber_own_open(b, ch->type, wanted, &ret->own, why, size);
+	if (ret->type)
+		snprintf(why, size, "%s has another definition here than in the program that sends it", ch->type->name);
+	else
+		snprintf(why, size, "%s has no mapping to %.80s of Apollo %s", ch->type->name, wanted,
+			 b->release == APOLLO_5 ? "5" : "10");
+	return -ENOTSUP;
 }
 
 static int open_one(struct sim_bridge *b, const struct sim_bridge_channel *ch, json_t *j, struct cyber_topic **ret,
 		    char *why, size_t size)
 {
-	const struct apollo_type *type;
-	const char *name;
 	struct channel_options o;
+	struct kind kind;
+	const char *name;
 	int r = read_options(b, j, &o, why, size);
 
+	if (r == 0)
+		r = kind_of(b, ch, o.type, &kind, why, size);
 	if (r < 0)
 		return r;
-	type = apollo_type_for(b->release, ch->type->name, o.type);
-	if (!type) {
-		snprintf(why, size, "%s has no mapping to %s of Apollo %s", ch->type->name,
-			 o.type ? o.type : "a message", b->release == APOLLO_5 ? "5" : "10");
-		return -ENOTSUP;
-	}
-	name = o.topic ? o.topic : default_name(ch, type);
-	if (!cyber_name_ok(name, why, size) || (!o.topic && cyber_probe_taken(b, name, ch->id, why, size)))
+	name = o.topic ? o.topic : default_name(ch, kind.type);
+	if (!cyber_name_ok(name, why, size) || (!o.topic && cyber_probe_taken(b, name, ch->id, why, size))) {
+		cyber_own_close(kind.own);
 		return -EINVAL;
-	return topic_create(b, ch->id, name, &o, type, ret);
+	}
+	return topic_create(b, ch->id, name, &o, &kind, ret);
 }
 
 /* ---- channels ---- */
@@ -246,7 +288,7 @@ static void name_it(struct sim_bridge *b, const struct sim_bridge_channel *ch, c
 	size_t n = 0, k = 0;
 
 	for (unsigned i = 0; i < t->n && n < sizeof(names) && k < sizeof(types); i++) {
-		const char *type = apollo_type_name(t->topic[i]->type), *between = i ? ", " : "";
+		const char *type = cyber_topic_type(t->topic[i]), *between = i ? ", " : "";
 
 		n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", between, t->topic[i]->name);
 		k += (size_t)snprintf(types + k, sizeof(types) - k, "%s%s", between, type);
@@ -264,7 +306,7 @@ static int add(struct sim_bridge *b, const struct sim_bridge_channel *ch, json_t
 
 	if (i >= 0)
 		snprintf(key, sizeof(key), "[%d]", i);
-	if (r == -ENOTSUP)
+	if (r == -ENOTSUP || r == -ELIBBAD)
 		log_warn(b, "%s: %s", ch->name, why);
 	else if (r < 0)
 		log_error(b, "%s: options.cyber%s: %s", ch->name, key, why[0] ? why : strerror(-r));

@@ -26,6 +26,8 @@ static const struct sim_bridge_option options[] = {
 	  "messages of a channel that wait for a slow peer, 1 to 1000, of those from 64 KiB on one; the oldest are dropped" },
 	{ "when_full", "drop",
 	  "drop: the oldest of the channel; wait: for stall_ms at most, what follows waits in simd" },
+	{ "static_ms", "1000",
+	  "how often the fixed frames of /tf_static are sent again, for readers that come later, ms; 0: never; to 600000" },
 	{ "probe", "true",
 	  "true: find out by a second connection, for a short time, which channels the peer has accepted; false: not" },
 	{ "subscribe", "{}", "what comes in: {\"/apollo/control\": {\"type\": ..., \"channel\": ...}}" },
@@ -70,6 +72,7 @@ static int read_options(struct sim_bridge *b)
 
 	int age = bridge_option_number(b->host, "max_age_ms", 0, 600000, "ms", &age_ms);
 	int zone = bridge_option_number(b->host, "utm_zone", -60, 60, "", &b->utm_zone);
+	int again = bridge_option_number(b->host, "static_ms", 0, 600000, "ms", &b->static_ms);
 	int place = read_place(b);
 
 	b->vehicle = bridge_option(b->host, "vehicle");
@@ -82,7 +85,7 @@ static int read_options(struct sim_bridge *b)
 	b->queue.wait = full == 1;
 	b->queue.wait_ms = b->link.stall_ms;
 	return release < 0 || full < 0 || connect < 0 || stall < 0 || pace < 0 || max < 0 || age < 0 || probe < 0 ||
-			       zone < 0 || place < 0
+			       zone < 0 || place < 0 || again < 0
 		       ? -EINVAL
 		       : 0;
 }
@@ -134,6 +137,7 @@ static void on_ended(void *bridge)
 	tcp_link_close(&b->probe.link);
 	queue_open(&b->queue, false);
 	cyber_sending_drop(b);
+	cyber_frames_again(b);
 }
 
 static const struct tcp_link_ops link_ops = { .dialect = &frame_cyber,
@@ -159,6 +163,10 @@ static int cyber_reg(struct sim_bridge_registry *r)
 		for (unsigned i = 0; e >= 0 && (t = apollo_type_at((enum apollo_release)release, true, i)); i++)
 			e = r->add_subscriber(r->ctx, apollo_type_sim(t)->name, apollo_type_name(t));
 	}
+	if (e >= 0) /* all else: by a converter of the rig, or as it is, field by field */
+		e = r->add_publisher(r->ctx, "*", "*");
+	if (e >= 0)
+		e = r->add_subscriber(r->ctx, "*", "*");
 	return e;
 }
 
@@ -168,6 +176,7 @@ static void cyber_destroy(struct sim_bridge *b)
 	tcp_link_finish(&b->link);
 	cyber_probe_finish(b);
 	queue_finish(&b->queue);
+	cyber_frames_finish(b);
 	cyber_in_finish(b);
 	while (b->n_buf) {
 		iov_buf_finish(b->buf[--b->n_buf]);

@@ -15,7 +15,7 @@
 
 #include <sim/msg/VehicleControl.h>
 
-#include "apollo.h"
+#include "apollo_in.h"
 #include "link.h"
 #include "option.h"
 #include "queue.h"
@@ -26,7 +26,9 @@
 
 struct cyber_topic { /* a channel of Apollo's that one of ours becomes */
 	struct sim_bridge *bridge;
-	const struct apollo_type *type;
+	const struct apollo_type *type; /* NULL: own */
+	struct cyber_own *own;
+	struct cyber_frames *frames; /* of /tf_static; NULL: another */
 	struct queue_channel *queue;
 	struct apollo_options options;
 	double origin[3];
@@ -60,7 +62,9 @@ struct cyber_safe {             /* what a vehicle gets when its commands stop co
 
 struct cyber_in { /* one that comes in */
 	struct sim_bridge *bridge;
-	const struct apollo_type *type;
+	const struct apollo_type *type; /* NULL: own */
+	struct cyber_own *own;
+	struct apollo_options options; /* of the way back */
 	char name[CYBER_NAME_MAX + 1], channel[SIM_CHANNEL_MAX + 1];
 	uint8_t *body;
 	_Atomic bool listened;
@@ -93,14 +97,15 @@ struct sim_bridge {
 	enum apollo_release release;
 	const char *vehicle; /* NULL: any */
 	int64_t max_age_dur_ns;
-	long pace_ms, utm_zone;
+	long pace_ms, utm_zone, static_ms;
 	double undulation, origin[3];
 	bool has_origin;
 	struct tcp_link link;
 	struct queue queue;
 	struct cyber_sending sending; /* the link's thread's */
 	struct cyber_probe probe;
-	int64_t report_mono_ns; /* the link's thread's: when to tell next what was dropped */
+	int64_t report_mono_ns;      /* the link's thread's: when to tell next what was dropped */
+	struct cyber_frames *frames; /* guarded by the probe's lock */
 	struct cyber_in in[TOPICS_IN_MAX];
 	unsigned n_in;
 	pthread_t safe_thread;
@@ -121,10 +126,41 @@ void cyber_channel_close(struct sim_bridge *b, struct sim_bridge_topic *t);
 /* ---- send.c ---- */
 
 int cyber_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m, struct sim_task *task);
-int cyber_turn(void *bridge, struct tcp_turn *ret); /* of the link */
-void cyber_sending_drop(struct sim_bridge *b);      /* the connection has ended */
+int cyber_turn(void *bridge, struct tcp_turn *ret);  /* of the link */
+void cyber_sending_drop(struct sim_bridge *b);       /* the connection has ended */
+struct iov_buf *cyber_get_buf(struct sim_bridge *b); /* empty; NULL: no memory */
 void cyber_put_buf(void *bridge, struct iov_buf *o);
 int64_t cyber_mono_ns(void);
+
+/* ---- own.c ---- */
+
+/* Whether a converter of the rig is for that type of ours, to what is wanted (NULL: to anything). */
+bool cyber_own_converts(const struct sim_bridge *b, const char *sim, const char *wanted);
+/* What becomes of a type; wanted: "std_msgs.Float32MultiArray", NULL: the first. Errors of conversion_out_open(), with a sentence. */
+int cyber_own_open(const struct sim_bridge *b, const struct sim_type *type, const char *wanted, struct cyber_own **ret,
+		   char *why, size_t why_size);
+/* What comes in; definition: the path of a .msg file, or NULL. Errors of conversion_in_open(), with a sentence. */
+int cyber_own_in_open(const struct sim_bridge *b, const char *type, const char *definition, struct cyber_own **ret,
+		      char *why, size_t why_size);
+void cyber_own_close(struct cyber_own *o);                        /* NULL is fine */
+const char *cyber_own_name(const struct cyber_own *o);            /* "example.FloatArray" */
+const struct sim_type *cyber_own_type(const struct cyber_own *o); /* ours, of what comes in */
+struct iovec cyber_own_file(const struct cyber_own *o);           /* its FileDescriptorProto */
+/* Append to out. Errors of conversion_out_emit(), a converter's logged once. */
+int cyber_own_encode(struct cyber_topic *t, const struct sim_message *m, struct iov_buf *out);
+int cyber_own_decode(struct cyber_own *o, const void *data, size_t len, struct message_in *ret);
+
+/* ---- frames.c ---- */
+
+bool cyber_frames_is(const char *name); /* "/tf_static", in a namespace or without */
+int cyber_frames_of(struct sim_bridge *b, const char *name, struct cyber_frames **ret);
+void cyber_frames_finish(struct sim_bridge *b);
+/* Add those of a sim/Transforms, and encode all there are. Errors of static_frames_lock_and_add(), apollo_encode(). */
+int cyber_frames_encode(struct cyber_topic *t, struct apollo_message *in, struct iov_buf *out, char *why,
+			size_t why_size);
+/* Queue what is to be sent again: when to look next, ns; -1: there is nothing. */
+int64_t cyber_frames_repeat(struct sim_bridge *b, int64_t now_mono_ns);
+void cyber_frames_again(struct sim_bridge *b); /* a new connection knows none */
 
 /* ---- probe.c ---- */
 
@@ -147,7 +183,7 @@ void cyber_take(void *bridge, const struct frame *f); /* of the link */
 
 /* ---- safe.c ---- */
 
-/* Of a subscription: NULL where the rig has it not. 0, or -EINVAL with a sentence. */
+/* Of a subscription: "safe_input" and "control_timeout_ms", NULL where the rig has them not. 0, or -EINVAL with a sentence. */
 int cyber_safe_read(json_t *safe, json_t *timeout_ms, struct cyber_safe *ret, char *why, size_t size);
 void cyber_safe_heard(struct cyber_in *in); /* a command was published */
 int cyber_safe_start(struct sim_bridge *b);
@@ -156,6 +192,11 @@ void cyber_safe_stop(struct sim_bridge *b);
 /* Values of options, of the bridge or a channel. 0, or -EINVAL with a sentence. */
 int cyber_read_undulation(json_t *v, double *ret, char *why, size_t size);
 int cyber_read_origin(json_t *v, double ret[3], char *why, size_t size);
+
+/* The names of types over there, and of ours. */
+const char *cyber_topic_type(const struct cyber_topic *t);
+const char *cyber_in_type(const struct cyber_in *in);
+const struct sim_type *cyber_in_sim(const struct cyber_in *in);
 
 /* "/a/b": what goes out and comes in under. False, with a sentence. */
 bool cyber_name_ok(const char *name, char *why, size_t why_size);

@@ -9,7 +9,6 @@
 
 #include <sim/introspect.h>
 
-#include "apollo_in.h"
 #include "cyber.h"
 
 static void drop(struct cyber_in *in, const char *why)
@@ -19,6 +18,16 @@ static void drop(struct cyber_in *in, const char *why)
 	if ((n & (n - 1)) == 0) /* the first, then ever more rarely */
 		log_warn(in->bridge, "%s: a message is dropped: %s (%llu so far)", in->name, why,
 			 (unsigned long long)n);
+}
+
+const char *cyber_in_type(const struct cyber_in *in)
+{
+	return in->own ? cyber_own_name(in->own) : apollo_type_name(in->type);
+}
+
+const struct sim_type *cyber_in_sim(const struct cyber_in *in)
+{
+	return in->own ? cyber_own_type(in->own) : apollo_type_sim(in->type);
 }
 
 static void take_one(struct cyber_in *in, const struct frame *f)
@@ -31,9 +40,12 @@ static void take_one(struct cyber_in *in, const struct frame *f)
 	struct message_in m = { .buf = in->body, .room = TOPICS_BODY_MAX };
 	int r;
 
-	r = apollo_decode(in->type, &limits, NULL, f->message, f->len, &m, why, sizeof(why));
+	if (in->own)
+		r = cyber_own_decode(in->own, f->message, f->len, &m);
+	else
+		r = apollo_decode(in->type, &limits, &in->options, f->message, f->len, &m, why, sizeof(why));
 	if (r == 0)
-		r = h->publish(h->ctx, in->channel, apollo_type_sim(in->type), in->body, m.size);
+		r = h->publish(h->ctx, in->channel, cyber_in_sim(in), in->body, m.size);
 	if (r == 0)
 		cyber_safe_heard(in);
 	if (r < 0) /* 1: it says nothing of that */
@@ -65,7 +77,7 @@ void cyber_listen(struct sim_bridge *b, const char *channel, int on)
 		if (strcmp(in->channel, channel) != 0)
 			continue;
 		atomic_store(&in->listened, on != 0);
-		if (on && tcp_link_say_add(&b->link, frame_cyber.reader, in->name, apollo_type_name(in->type)) < 0)
+		if (on && tcp_link_say_add(&b->link, frame_cyber.reader, in->name, cyber_in_type(in)) < 0)
 			log_error(b, "%s cannot be asked for: no memory", in->name);
 	}
 }
@@ -75,7 +87,7 @@ void cyber_offer(struct sim_bridge *b)
 {
 	for (unsigned i = 0; i < b->n_in; i++) {
 		const struct cyber_in *in = &b->in[i];
-		int r = b->host->offer(b->host->ctx, in->channel, apollo_type_sim(in->type));
+		int r = b->host->offer(b->host->ctx, in->channel, cyber_in_sim(in));
 
 		if (r < 0 && r != -EALREADY)
 			log_warn(b, "%s is not read: %s: %s", in->name, in->channel,
@@ -94,47 +106,62 @@ static const struct cyber_in *entry_of(const struct sim_bridge *b, const char *c
 }
 
 struct entry { /* of the rig; NULL: not given */
-	const char *name, *type, *channel, *as;
+	const char *name, *type, *channel, *as, *definition;
 	json_t *safe, *timeout_ms;
 };
+
+/* A message of Apollo's, else what a converter, or a definition, makes one of ours of. */
+static int in_kind(struct sim_bridge *b, struct cyber_in *in, const struct entry *e, char *why, size_t size)
+{
+	if (!e->definition)
+		in->type = apollo_type_named(b->release, e->type, e->as);
+	if (in->type)
+		return 0;
+	if (e->as || strncmp(e->type, "apollo.", 7) == 0) {
+		snprintf(why, size, "%.80s%s is made of \"%.80s\"", e->as ? "no " : "nothing of ours",
+			 e->as ? e->as : "", e->type);
+		return -EINVAL;
+	}
+	return cyber_own_in_open(b, e->type, e->definition, &in->own, why, size) < 0 ? -EINVAL : 0;
+}
 
 static int in_open(struct sim_bridge *b, struct cyber_in *in, const struct entry *e, char *why, size_t size)
 {
 	const struct cyber_in *other = entry_of(b, e->channel);
 
 	in->bridge = b;
-	in->type = apollo_type_named(b->release, e->type, e->as);
-	if (!in->type) {
-		snprintf(why, size, "%.80s%s is made of \"%.80s\"", e->as ? "no " : "nothing of ours",
-			 e->as ? e->as : "", e->type);
+	if (in_kind(b, in, e, why, size) < 0)
 		return -EINVAL;
-	}
-	if (e->safe && apollo_type_sim(in->type) != &sim_VehicleControl_type) {
-		snprintf(why, size, "\"safe\" is of sim/VehicleControl, this gives %s",
-			 apollo_type_sim(in->type)->name);
+	if (e->safe && cyber_in_sim(in) != &sim_VehicleControl_type) {
+		snprintf(why, size, "\"safe_input\" is of sim/VehicleControl, this gives %s", cyber_in_sim(in)->name);
 		return -EINVAL;
 	}
 	if (cyber_safe_read(e->safe, e->timeout_ms, &in->safe, why, size) < 0)
 		return -EINVAL;
-	if (other && !sim_type_equal(apollo_type_sim(other->type), apollo_type_sim(in->type))) {
-		snprintf(why, size, "it gives %s, but channel \"%.60s\" is %s already", apollo_type_sim(in->type)->name,
-			 e->channel, apollo_type_sim(other->type)->name);
+	if (other && !sim_type_equal(cyber_in_sim(other), cyber_in_sim(in))) {
+		snprintf(why, size, "it gives %s, but channel \"%.60s\" is %s already", cyber_in_sim(in)->name,
+			 e->channel, cyber_in_sim(other)->name);
 		return -EINVAL;
 	}
 	snprintf(in->name, sizeof(in->name), "%s", e->name);
 	snprintf(in->channel, sizeof(in->channel), "%s", e->channel);
+	in->options = (struct apollo_options){ .origin = b->has_origin ? b->origin : NULL,
+					       .utm_zone = (int)b->utm_zone,
+					       .undulation = b->undulation,
+					       .is_static = cyber_frames_is(e->name) };
 	in->body = aligned_alloc(64, TOPICS_BODY_MAX);
 	return in->body ? 0 : -ENOMEM;
 }
 
 static int read_key(const char *key, json_t *v, struct entry *e, char *why, size_t size)
 {
-	const char **to = !strcmp(key, "type")      ? &e->type
-			  : !strcmp(key, "channel") ? &e->channel
-			  : !strcmp(key, "as")      ? &e->as
-						    : NULL;
+	const char **to = !strcmp(key, "type")         ? &e->type
+			  : !strcmp(key, "channel")    ? &e->channel
+			  : !strcmp(key, "as")         ? &e->as
+			  : !strcmp(key, "definition") ? &e->definition
+						       : NULL;
 
-	if (!strcmp(key, "safe") || !strcmp(key, "timeout_ms")) {
+	if (!strcmp(key, "safe_input") || !strcmp(key, "control_timeout_ms")) {
 		*(*key == 's' ? &e->safe : &e->timeout_ms) = v;
 		return 0;
 	}
@@ -145,7 +172,9 @@ static int read_key(const char *key, json_t *v, struct entry *e, char *why, size
 	if (to)
 		snprintf(why, size, "\"%s\" must be a text that is not empty", key);
 	else
-		snprintf(why, size, "there is no key \"%.40s\": type, channel, as, safe, timeout_ms", key);
+		snprintf(why, size,
+			 "there is no key \"%.40s\": type, channel, as, definition, safe_input, control_timeout_ms",
+			 key);
 	return -EINVAL;
 }
 
@@ -175,8 +204,13 @@ static int read_entry(struct sim_bridge *b, const char *name, json_t *j, char *w
 static int read_one(struct sim_bridge *b, const char *name, json_t *j)
 {
 	char why[256] = "";
+	struct cyber_in *in = &b->in[b->n_in];
 	int r = read_entry(b, name, j, why, sizeof(why));
 
+	if (r < 0 && b->n_in < TOPICS_IN_MAX) {
+		cyber_own_close(in->own);
+		in->own = NULL;
+	}
 	if (r < 0)
 		log_error(b, "options.subscribe[\"%.80s\"]: %s", name, why[0] ? why : strerror(-r));
 	b->n_in += r == 0;
@@ -205,6 +239,8 @@ int cyber_read_subscribe(struct sim_bridge *b)
 
 void cyber_in_finish(struct sim_bridge *b)
 {
-	while (b->n_in)
-		free(b->in[--b->n_in].body);
+	while (b->n_in) {
+		cyber_own_close(b->in[--b->n_in].own);
+		free(b->in[b->n_in].body);
+	}
 }

@@ -63,7 +63,7 @@ static void learn(struct sim_bridge *b, struct cyber_topic *t, enum cyber_writer
 		log_warn(b,
 			 "%s: cyber_bridge does not know %s: nothing arrives there; is \"apollo\" the right release, and does "
 			 "the type belong to it?",
-			 t->name, apollo_type_name(t->type));
+			 t->name, cyber_topic_type(t));
 }
 
 static bool any_asked(const struct sim_bridge *b)
@@ -114,8 +114,8 @@ static void on_status(void *bridge, enum sim_bridge_status status, const char *t
 	for (struct cyber_topic *t = b->probe.topics; t; t = t->next) {
 		t->sent = sent(b, t);
 		if (t->asked)
-			t->asked = tcp_link_say_add(&b->probe.link, frame_cyber.reader, t->name,
-						    apollo_type_name(t->type)) == 0;
+			t->asked =
+				tcp_link_say_add(&b->probe.link, frame_cyber.reader, t->name, cyber_topic_type(t)) == 0;
 	}
 	pthread_mutex_unlock(&b->probe.lock);
 }
@@ -208,15 +208,15 @@ static void begin(struct sim_bridge *b)
 int64_t cyber_look(void *bridge)
 {
 	struct sim_bridge *b = bridge;
-	int64_t now = cyber_mono_ns();
+	int64_t now = cyber_mono_ns(), again = cyber_frames_repeat(b, now);
 
 	if (now < b->probe.next_mono_ns)
-		return -1; /* what is to be seen comes with messages, which wake this thread */
+		return again; /* what else is to be seen comes with messages, which wake this thread */
 	b->probe.next_mono_ns = now + LOOK_DUR_NS;
 	report_dropped(b, now);
 	if (b->probe.on && !tcp_link_alive(&b->probe.link))
 		begin(b);
-	return -1;
+	return again;
 }
 
 /* ---- topics ---- */

@@ -45,7 +45,7 @@ static int read_field(const char *key, json_t *v, struct sim_VehicleControl *c, 
 		if (strcmp(key, fields[i].name) != 0)
 			continue;
 		if (!json_is_number(v) || !isfinite(value)) {
-			snprintf(why, size, "\"safe\": \"%s\" must be a number", key);
+			snprintf(why, size, "\"safe_input\": \"%s\" must be a number", key);
 			return -EINVAL;
 		}
 		memcpy((char *)c + fields[i].at, &value, sizeof(value));
@@ -53,7 +53,7 @@ static int read_field(const char *key, json_t *v, struct sim_VehicleControl *c, 
 		return 0;
 	}
 	snprintf(why, size,
-		 "\"safe\": there is no \"%.40s\": acceleration, braking, velocity, target_acceleration, steer_target, "
+		 "\"safe_input\": there is no \"%.40s\": acceleration, braking, velocity, target_acceleration, steer_target, "
 		 "steer_angle",
 		 key);
 	return -EINVAL;
@@ -69,8 +69,9 @@ int cyber_safe_read(json_t *safe, json_t *timeout_ms, struct cyber_safe *ret, ch
 	if (!safe && !timeout_ms)
 		return 0;
 	if (!json_is_object(safe) || !json_object_size(safe) || ms < 1 || ms > 60000) {
-		snprintf(why, size,
-			 "\"timeout_ms\" (a whole number from 1 to 60000) and \"safe\" (an object) go together");
+		snprintf(
+			why, size,
+			"\"control_timeout_ms\" (a whole number from 1 to 60000) and \"safe_input\" (an object) go together");
 		return -EINVAL;
 	}
 	json_object_foreach(safe, key, v)

@@ -19,7 +19,7 @@ int64_t cyber_mono_ns(void)
 
 /* ---- buffers ---- */
 
-static struct iov_buf *get_buf(struct sim_bridge *b)
+struct iov_buf *cyber_get_buf(struct sim_bridge *b)
 {
 	struct iov_buf *o = NULL;
 
@@ -69,7 +69,7 @@ static struct iov_buf *own(struct sim_bridge *b, struct iov_buf *o)
 
 	if (!points_elsewhere(o))
 		return o;
-	copy = get_buf(b);
+	copy = cyber_get_buf(b);
 	to = copy ? iov_buf_room(copy, o->total) : NULL;
 	n = iov_buf_iov(o, iov);
 	for (unsigned i = 0; to && i < n; i++) {
@@ -102,9 +102,12 @@ static int encode(struct sim_bridge *b, struct cyber_topic *t, const struct sim_
 				     .sequence = (uint32_t)m->header.sequence,
 				     .frame_id = m->header.frame_id,
 				     .options = &t->options };
-	struct iov_buf *o = get_buf(b);
+	struct iov_buf *o = cyber_get_buf(b);
 	char why[256] = "";
-	int r = o ? apollo_encode(t->type, &in, o, why, sizeof(why)) : -ENOMEM;
+	int r = !o          ? -ENOMEM
+		: t->own    ? cyber_own_encode(t, m, o)
+		: t->frames ? cyber_frames_encode(t, &in, o, why, sizeof(why))
+			    : apollo_encode(t->type, &in, o, why, sizeof(why));
 
 	if (r == 0 && o->total >= CYBER_MESSAGE_MAX)
 		r = too_large(t, o->total);
@@ -137,11 +140,13 @@ int cyber_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct
 	bool wake = false, one;
 
 	for (unsigned i = 0; i < t->n; i++)
-		r[i] = encode(b, t->topic[i], m, &o[i]);
+		r[i] = t->topic[i]->frames ? 0 : encode(b, t->topic[i], m, &o[i]);
 	if (SIM_BRIDGE_HOST_HAS(b->host, in_order))
 		b->host->in_order(b->host->ctx, task);
 	for (unsigned i = 0; i < t->n; i++) {
 		one = false;
+		if (t->topic[i]->frames) /* which add up: in order too */
+			r[i] = encode(b, t->topic[i], m, &o[i]);
 		if (r[i] == 0)
 			r[i] = put(b, t->topic[i], o[i], t->n == 1 ? task : NULL, &one);
 		wake |= one;

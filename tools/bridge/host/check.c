@@ -16,6 +16,7 @@
 
 struct check {
 	struct plugin *plugin;
+	struct converters *converters; /* NULL: none, or one of them is not to be had */
 	json_t *options, *texts;
 	unsigned n;
 };
@@ -51,12 +52,22 @@ static const char *check_option(void *ctx, const char *name)
 	return plugin_option(k->plugin, k->options, name, k->texts);
 }
 
+static const struct sim_converter *check_converter(void *ctx, const char *sim_type, const char *foreign, unsigned i)
+{
+	struct check *k = ctx;
+
+	return k->converters ? converters_find(k->converters, sim_type, foreign, i) : NULL;
+}
+
 /* The plug-in's own word, where it has one. */
 static void ask_plugin(struct check *k, const char *connection)
 {
-	const struct sim_bridge_host services = {
-		.abi = SIM_BRIDGE_ABI, .size = sizeof(services), .ctx = k, .log = check_log, .option = check_option
-	};
+	const struct sim_bridge_host services = { .abi = SIM_BRIDGE_ABI,
+						  .size = sizeof(services),
+						  .ctx = k,
+						  .log = check_log,
+						  .option = check_option,
+						  .converter = check_converter };
 	unsigned before = k->n;
 	int r = SIM_BRIDGE_HAS(k->plugin->ops, check) ? k->plugin->ops->check(&services, connection) : 0;
 
@@ -97,10 +108,13 @@ int host_check(const char *plugin_dir)
 	else if (r < 0)
 		printf("plugin: %s\n", err_why());
 	k.n = r < 0;
+	if (converters_load(plugin_dir, json_object_get(config, "converters"), &k.converters) < 0)
+		k.converters = NULL; /* said below, each by itself */
 	if (r == 0 && plugin_check_options(k.plugin, k.options, found, &k) == 0)
 		ask_plugin(&k, connection ? connection : "");
 	check_converters(&k, plugin_dir, json_object_get(config, "converters"));
 	plugin_unload(k.plugin);
+	converters_unload(k.converters);
 	json_decref(k.texts);
 	json_decref(config);
 	return k.n ? -EINVAL : 0;
