@@ -113,7 +113,7 @@ int channel_retype(struct channel **ch, const json_t *type);
 int channel_check_type(const struct channel *ch, const char *type, const char *hash);
 /* Size class for bodies of max_body; moves what is reserved when it has to grow. -EMSGSIZE, -ENOSPC. */
 int channel_set_size(struct channel *ch, uint64_t max_body);
-/* Dispatch takes from it from now on. Nothing happens if it does already. -ESTALE, -ENOSPC, -EMFILE. */
+/* Dispatch takes from it from now on. Nothing happens if it does already. -EAGAIN in a moment, -ESTALE, -ENOSPC, -EMFILE. */
 int channel_open(struct channel *ch);
 /* Another subscriber of simd's own in place of a damaged one, where dispatch takes from it. Errors as channel_open(). */
 int channel_renew(struct channel *ch);

@@ -17,11 +17,15 @@ LOG_TOPIC("channel");
 
 static void renew(struct channel *ch)
 {
-	ch->renew_due = false;
+	int r = channel_renew(ch);
+
 	ch->renewed_mono_ns = exec_now(ch->s->x);
+	ch->renew_due = r == -EAGAIN;
+	if (ch->renew_due)
+		return;
 	if (ch->n_subscribers)
 		event_renew(ch->s, ch->name);
-	if (channel_renew(ch) < 0)
+	if (r < 0)
 		log_warn("%s; its feed stays as it is: a publisher that was killed may have made its queue shorter",
 			 err_why());
 	else
@@ -50,7 +54,9 @@ static void on_timer(void *arg)
 			continue;
 		if (due <= now && n++ < STEP_MAX) {
 			renew(ch);
-			continue;
+			if (!ch->renew_due)
+				continue;
+			due = exec_now(s->x) + PAUSE_DUR_NS;
 		}
 		due = due > now ? due : now + STEP_DUR_NS;
 		next = due < next ? due : next;

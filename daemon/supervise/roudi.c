@@ -339,7 +339,7 @@ static int foreign_pools(struct ipc *ipc, const struct pools *wanted, struct poo
 /* It died or was replaced while we attached: the next one may do. */
 static bool is_passing(int rc)
 {
-	return rc == -ETIMEDOUT || rc == -ENOENT || rc == -ECONNREFUSED || rc == -ESTALE;
+	return rc == -ETIMEDOUT || rc == -ENOENT || rc == -ECONNREFUSED || rc == -ESTALE || rc == -EAGAIN;
 }
 
 static void on_attached(struct roudi *r, struct job *j)

@@ -20,7 +20,8 @@
  * Time:    every call is bounded: attach by its timeout, create by 1 s, the rest do not block (ipc_waiter_wait excepted).
  *          On a machine that is overloaded, time in which RouDi was ready to run and was not given a CPU, or the waiting
  *          thread was not, does not count, up to 8 s of it: see proc_cpu.h. A RouDi that is stopped or stuck has no more
- *          than the bound.
+ *          than the bound. Who may not wait that long (ipc_options::prompt) gets -EAGAIN after half a second: the creation goes
+ *          on, and who asks for the same again gets what it has made. Until then all else that is to be created answers -EAGAIN.
  * fork:    a forked child has no data plane: every call on an inherited handle answers -EPERM, and the
  *          child's exit() leaves the parent's registration alone. It may attach for itself.
  * Errors:  negative errno. ipc_why() then holds one sentence for the calling thread: what failed,
@@ -50,7 +51,8 @@ struct ipc_options {
 	uint32_t timeout_ms; /* bound on the whole attach; 0: 2000 */
 	uint64_t max_loan;   /* iox: bytes of the largest pool, 0 unknown: only simd's client knows (Hello) */
 	bool prefault; /* populate the payload segment now (MADV_POPULATE_*), so the first message is not 10x slower */
-	bool prompt; /* once attached, create has 1 s whatever happens: its caller is an event loop that others wait for */
+	/* Once attached, create has 1 s whatever happens, and may answer -EAGAIN (Time): its caller is an event loop that others wait for. */
+	bool prompt;
 	struct ipc_mem_bus *bus; /* mem: the bus to join (ipc_mem.h); NULL: the process-wide default one */
 };
 

@@ -222,16 +222,22 @@ static void set_names(struct iox_job *j, const char *service, const char *instan
 	snprintf(j->event, sizeof(j->event), "%s", event);
 }
 
-/* A port that RouDi refused, or may still answer for, is left to its attachment: destroying it would dereference NULL. */
+/*
+ * A port that RouDi refused, or may still answer for, is left to its attachment: destroying it would dereference NULL. That of an
+ * earlier caller may be made by now.
+ */
 static int create_port(struct iox_job *j, struct ipc_text *why, const char *what, void **ret)
 {
-	struct port *p = calloc(1, sizeof(*p));
+	struct port *fresh = calloc(1, sizeof(*fresh)), *p;
 	int r;
 
-	if (!p)
+	if (!fresh)
 		return -ENOMEM;
-	j->out = p;
+	j->out = fresh;
 	r = iox_create(j, why, what);
+	p = j->out;
+	if (p != fresh)
+		free(fresh);
 	if (r < 0)
 		return r;
 	iox_guard_add(&p->guard);
@@ -342,6 +348,19 @@ static void sub_destroy(void *back)
 	(void)GUARDED(&p->guard, iox_sub_deinit(p->sub));
 	iox_guard_del(&p->guard);
 	free(p);
+}
+
+void iox_drop_port(const struct iox_job *j)
+{
+	struct port *p = j->out;
+
+	iox_guard_add(&p->guard);
+	if (j->kind == JOB_PUB) {
+		pub_destroy(p);
+	} else {
+		sub_close(p);
+		sub_destroy(p);
+	}
 }
 
 /*
@@ -460,8 +479,11 @@ static int waiter_create(void *back, struct ipc_text *why, void **ret)
 		return -ENOMEM;
 	j.out = w;
 	r = iox_create(&j, why, "waiter");
-	if (r < 0)
+	if (r < 0) {
+		if (!j.out)
+			free(w);
 		return r;
+	}
 	iox_guard_add(&w->guard);
 	pthread_mutex_lock(&own.lock);
 	w->next = own.waiters;

@@ -30,6 +30,7 @@ static struct {
 	pthread_cond_t cond;  /* a job was posted or is done */
 	enum att_status status;
 	bool worker_runs, stuck;
+	bool late; /* whoever wanted the job done did not wait for it, and may ask again */
 	pthread_t worker;
 	pid_t worker_tid; /* 0: it has not run yet */
 	struct iox_job job;
@@ -92,6 +93,12 @@ static _Noreturn void park(void)
 		pause();
 }
 
+/* A reply that did not come may still come, and would be taken for the next one's: nothing can be created any more. */
+static bool ends_attachment(int r)
+{
+	return r == -ETIMEDOUT || r == -ESTALE || r == -EIO;
+}
+
 /* errno of what the hooks saw. */
 int iox_error_of(int fallback)
 {
@@ -135,6 +142,7 @@ static void *worker_main(void *arg)
 	pthread_mutex_lock(&att.lock);
 	att.worker_tid = gettid();
 	for (;;) {
+		bool over;
 		int r;
 
 		while (att.job.kind == JOB_NONE || att.job.done)
@@ -149,6 +157,11 @@ static void *worker_main(void *arg)
 		att.job.result = r;
 		att.job.done = true;
 		pthread_cond_broadcast(&att.cond);
+		over = att.late && ends_attachment(r);
+		pthread_mutex_unlock(&att.lock);
+		if (over)
+			iox_attachment_over();
+		pthread_mutex_lock(&att.lock);
 	}
 	return NULL;
 }
@@ -179,10 +192,10 @@ static int start_worker(void)
 	return 0;
 }
 
-void iox_wait_begin(struct proc_wait *w, int64_t bound_ms)
+void iox_wait_begin(struct proc_wait *w, int64_t bound_ms, bool excused)
 {
 	*w = (struct proc_wait){ .pid = { atomic_load(&att.roudi) } };
-	proc_wait_begin(w, iox_mono_now_ns(), bound_ms * 1000000, atomic_load(&att.prompt) ? 0 : PROC_SPARE_DUR_NS);
+	proc_wait_begin(w, iox_mono_now_ns(), bound_ms * 1000000, excused ? PROC_SPARE_DUR_NS : 0);
 }
 
 /* It waits for RouDi, which has a bound of its own, or would do something if it had a CPU. att.lock held. */
@@ -198,19 +211,26 @@ static bool worker_excused(void)
 	return c.ready;
 }
 
+/* One whom others wait for goes early from a RouDi that is ready to run: it will come back for the answer. */
+static bool goes_early(int64_t waited_dur_ns)
+{
+	return atomic_load(&att.prompt) && waited_dur_ns >= IOX_PROMPT_MS * INT64_C(1000000) &&
+	       proc_cpu_now(atomic_load(&att.roudi)).ready;
+}
+
 /* att.lock held. -ETIMEDOUT: the job still runs. */
 static int await_job(uint32_t timeout_ms)
 {
-	int64_t end = iox_mono_now_ns() + (int64_t)timeout_ms * 1000000 + WORKER_SPARE_DUR_NS;
+	int64_t begin = iox_mono_now_ns(), end = begin + (int64_t)timeout_ms * 1000000 + WORKER_SPARE_DUR_NS;
 	struct proc_wait w;
 
-	iox_wait_begin(&w, timeout_ms);
+	iox_wait_begin(&w, timeout_ms, !atomic_load(&att.prompt));
 	while (!att.job.done) {
 		int64_t now = iox_mono_now_ns(), next;
 		bool over = proc_wait_over(&w, now);
 		struct timespec until;
 
-		if (over && (atomic_load(&att.prompt) || now >= end || !worker_excused()))
+		if (goes_early(now - begin) || (over && (atomic_load(&att.prompt) || now >= end || !worker_excused())))
 			return -ETIMEDOUT;
 		next = over ? now + PROC_SLICE_DUR_NS : proc_wait_until(&w);
 		until = (struct timespec){ next / 1000000000, next % 1000000000 };
@@ -230,6 +250,8 @@ static const char *create_refusal(int r)
 		return "this user may not write to the payload segment; join its writer group";
 	case -ESTALE:
 		return "RouDi has exited; attach again";
+	case -EAGAIN:
+		return "RouDi has no CPU to answer, this machine is overloaded; it is still waited for, try again in a moment";
 	case -EIO:
 		return "RouDi's answers are out of step; attach again";
 	default:
@@ -237,27 +259,81 @@ static const char *create_refusal(int r)
 	}
 }
 
+/* ---- creations that their callers did not wait for ---- */
+
+/* Its caller has no more time, but RouDi, or our worker, would answer if it had a CPU. att.lock held. */
+static bool may_be_late(void)
+{
+	return atomic_load(&att.prompt) && (att.job.kind == JOB_PUB || att.job.kind == JOB_SUB) && worker_excused();
+}
+
+static bool same_port(const struct iox_job *a, const struct iox_job *b)
+{
+	return a->kind == b->kind && a->depth == b->depth && a->history == b->history &&
+	       strcmp(a->service, b->service) == 0 && strcmp(a->instance, b->instance) == 0 &&
+	       strcmp(a->event, b->event) == 0;
+}
+
+static void drop_late(void)
+{
+	if (att.late && att.job.result == 0 && !atomic_load(&att.dead))
+		iox_drop_port(&att.job);
+	att.late = false;
+}
+
+/* 1: it is what j asks for, with its result; 0: there is none any more; -EAGAIN: the worker is busy with one. att.lock held. */
+static int take_late(struct iox_job *j)
+{
+	if (!att.late)
+		return 0;
+	if (!att.job.done && !atomic_load(&att.prompt))
+		(void)await_job(IOX_CREATE_MS);
+	if (!att.job.done)
+		return -EAGAIN;
+	if (!same_port(&att.job, j)) {
+		drop_late();
+		return 0;
+	}
+	att.late = false;
+	*j = att.job;
+	return 1;
+}
+
+/* att.lock held. */
+static int run_job(const struct iox_job *j)
+{
+	int r;
+
+	att.job = *j;
+	pthread_cond_broadcast(&att.cond);
+	r = await_job(IOX_CREATE_MS);
+	if (r != -ETIMEDOUT || att.job.done || !may_be_late())
+		return r;
+	att.late = true;
+	return -EAGAIN;
+}
+
 /*
  * Runs a creation on the worker. One that is not answered ends the attachment: its late reply would be taken for the next one's,
  * which would then use the port of another. So does one with an answer that does not belong to it.
  */
-int iox_create(const struct iox_job *j, struct ipc_text *why, const char *what)
+int iox_create(struct iox_job *j, struct ipc_text *why, const char *what)
 {
+	bool busy;
 	int r;
 
 	pthread_mutex_lock(&att.lock);
-	if (att.stuck || (att.job.kind != JOB_NONE && !att.job.done)) {
-		r = -ESTALE;
-	} else {
-		att.job = *j;
-		pthread_cond_broadcast(&att.cond);
-		r = await_job(IOX_CREATE_MS);
-	}
+	busy = att.stuck || (att.job.kind != JOB_NONE && !att.job.done && !att.late);
+	r = busy ? -ESTALE : take_late(j);
+	if (r < 0)
+		j->out = NULL;
+	else
+		r = r == 1 ? j->result : run_job(j);
 	pthread_mutex_unlock(&att.lock);
 	if (r < 0)
 		snprintf(why->s, sizeof(why->s), "%s %.99s: %s (iceoryx: %s)", what, j->instance, create_refusal(r),
 			 iox_error_name(atomic_load(&iox_report.error)));
-	if (r == -ETIMEDOUT || r == -ESTALE || r == -EIO)
+	if (ends_attachment(r))
 		iox_attachment_over();
 	return r == -EIO ? -ESTALE : r;
 }
@@ -404,6 +480,8 @@ void iox_detach(void *back, bool dead)
 		iox_attachment_over();
 	pthread_mutex_lock(&att.lock);
 	set_state_word(NULL);
+	if (att.job.done)
+		drop_late();
 	if (atomic_load(&att.dead)) {
 		att.status = ATT_SPENT;
 		farewell();

@@ -226,7 +226,7 @@ static ssize_t send_to_the_next(int fd, const void *buf, size_t n, int flags)
 /* As long as iox_report.waits is set, the one who waits for the worker leaves the bound to us. Not while it registers. */
 static void wait_begin(struct proc_wait *w, int64_t bound_ms)
 {
-	iox_wait_begin(w, bound_ms);
+	iox_wait_begin(w, bound_ms, true);
 	atomic_store(&iox_report.waits, iox_attachment_started());
 }
 

@@ -18,6 +18,7 @@
 /* The bound of one answer of RouDi, and of the whole creation that waits for it: proc_wait, so time without a CPU is excused. */
 #define IOX_REPLY_MS  900
 #define IOX_CREATE_MS 990
+#define IOX_PROMPT_MS 500 /* for a RouDi without a CPU of who is prompt */
 
 /*
  * Around every call into iceoryx: a FATAL error of iceoryx leaves through it instead of aborting the
@@ -90,8 +91,13 @@ struct iox_job {
 
 /* On the worker; in ipc_iox.c. */
 int iox_run_job(struct iox_job *j);
-/* Runs a creation on the worker, bounded; a sentence about `what` in why. */
-int iox_create(const struct iox_job *j, struct ipc_text *why, const char *what);
+/* A port that was made and that nobody wants. */
+void iox_drop_port(const struct iox_job *j);
+/*
+ * Runs a creation on the worker, bounded; a sentence about `what` in why. Takes j->out, and sets it: to what was made, maybe
+ * for an earlier caller; to NULL where it was not taken.
+ */
+int iox_create(struct iox_job *j, struct ipc_text *why, const char *what);
 /* errno of what the hooks reported during the present job. */
 int iox_error_of(int fallback);
 /* This attachment is over: the ipc goes stale, waiters wake, RouDi is not spoken to. */
@@ -99,8 +105,8 @@ void iox_attachment_over(void);
 bool iox_attachment_dead(void);
 bool iox_attachment_started(void);  /* registered with RouDi, once */
 const char *iox_runtime_name(void); /* set by the time it is registered */
-/* A wait for RouDi, of so many ms that count. */
-void iox_wait_begin(struct proc_wait *w, int64_t bound_ms);
+/* A wait for RouDi, of so many ms that count. excused: time in which it had no CPU does not. */
+void iox_wait_begin(struct proc_wait *w, int64_t bound_ms, bool excused);
 /* In ipc_iox.c. */
 void iox_wake_waiters(void);
 

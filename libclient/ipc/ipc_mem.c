@@ -123,6 +123,13 @@ void ipc_mem_roudi_stop(struct ipc_mem_bus *bus, bool stopped)
 	pthread_mutex_unlock(&bus->lock);
 }
 
+void ipc_mem_roudi_starve(struct ipc_mem_bus *bus, bool starved)
+{
+	pthread_mutex_lock(&bus->lock);
+	bus->starved = starved;
+	pthread_mutex_unlock(&bus->lock);
+}
+
 void ipc_mem_bus_destroy(struct ipc_mem_bus *bus)
 {
 	if (!bus)
@@ -250,6 +257,11 @@ static int attach(const struct ipc_start *start, struct ipc_text *why, void **re
 	return r;
 }
 
+static void be_prompt(void *back)
+{
+	((struct mem_attachment *)back)->prompt = true;
+}
+
 static void detach(void *back, bool dead)
 {
 	struct mem_attachment *att = back;
@@ -324,10 +336,10 @@ static int pools(void *back, struct ipc_pool *ret, unsigned int max)
 #define MEM_OPS(blocks) \
 	{ \
 		.abi = IPC_OPS_ABI, .size = sizeof(struct ipc_ops), .name = "mem", .blocking = (blocks), \
-		.attach = attach, .detach = detach, .segment = segment, .prefault = prefault, .pools = pools, \
-		.scan_open = mem_scan_open, .scan = mem_scan, .peers = mem_peers, .origin = mem_origin, \
-		.free_peer = free_peer, .pub_create = mem_pub_create, .pub_destroy = mem_port_destroy, \
-		.loan = mem_loan, .unloan = mem_unloan, .publish = mem_publish, \
+		.attach = attach, .be_prompt = be_prompt, .detach = detach, .segment = segment, .prefault = prefault, \
+		.pools = pools, .scan_open = mem_scan_open, .scan = mem_scan, .peers = mem_peers, \
+		.origin = mem_origin, .free_peer = free_peer, .pub_create = mem_pub_create, \
+		.pub_destroy = mem_port_destroy, .loan = mem_loan, .unloan = mem_unloan, .publish = mem_publish, \
 		.has_subscribers = mem_has_subscribers, .sub_create = mem_sub_create, .sub_close = mem_sub_close, \
 		.sub_destroy = mem_port_destroy, .take = mem_take, .slot_origin = mem_slot_origin, \
 		.release = mem_release, .lost = mem_lost, .has_data = mem_has_data, .connected = mem_connected, \

@@ -60,6 +60,8 @@ void ipc_mem_roudi_kill(struct ipc_mem_bus *bus);
 int ipc_mem_roudi_start(struct ipc_mem_bus *bus);
 /* RouDi is stopped (SIGSTOP) or continued: while stopped, creations and attaches give -ETIMEDOUT. */
 void ipc_mem_roudi_stop(struct ipc_mem_bus *bus, bool stopped);
+/* RouDi is given no CPU: while it is starved, creations of whoever is prompt (ipc_options) give -EAGAIN, others are waited for. */
+void ipc_mem_roudi_starve(struct ipc_mem_bus *bus, bool starved);
 
 /* For tests of leaks: slots that are not free, and ports in use, in the present att. */
 uint32_t ipc_mem_slots_used(struct ipc_mem_bus *bus);

@@ -67,7 +67,7 @@ struct mem_attachment {
 	struct mem_gen *gen;
 	struct mem_attachment *next; /* gen::attachments */
 	_Atomic uint32_t *state;     /* of the ipc; NULL once detached */
-	bool killed, reaped;
+	bool killed, reaped, prompt;
 	struct mem_port *ports;
 	struct mem_waiter *waiters;
 	char name[IPC_APP_MAX + 8];
@@ -89,7 +89,7 @@ struct mem_gen {
 struct ipc_mem_bus {
 	pthread_mutex_t lock;
 	uint32_t refs; /* the creator and every gen */
-	bool virtual_time, stopped;
+	bool virtual_time, stopped, starved;
 	uint32_t requests; /* ports and waiters asked of RouDi */
 	uint32_t max_publishers, max_subscribers, n_pools;
 	struct ipc_mem_pool pools[IPC_MEM_POOLS_MAX];

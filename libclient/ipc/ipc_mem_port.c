@@ -134,6 +134,10 @@ static int may_create(struct mem_attachment *att, struct ipc_text *why)
 	struct ipc_mem_bus *bus = att->gen->bus;
 
 	bus->requests++;
+	if (att->gen == bus->gen && att->prompt && bus->starved) {
+		snprintf(why->s, sizeof(why->s), "RouDi has no CPU to answer; try again in a moment");
+		return -EAGAIN;
+	}
 	if (att->gen == bus->gen && !bus->stopped)
 		return 0;
 	snprintf(why->s, sizeof(why->s), "%s",

@@ -125,7 +125,7 @@ static int reg_advertise(struct pub_reg *reg)
 
 	if (r < 0)
 		return r;
-	r = session_call(p->c, reg->session, "Advertise", params, &m, &reply);
+	r = session_call_again(p->c, reg->session, "Advertise", params, &m, &reply);
 	if (r < 0)
 		return r;
 	r = advertise_reply(reg, reply, &m);

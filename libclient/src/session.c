@@ -22,6 +22,7 @@
 
 #define INTERFACE         "io.simd.Control."
 #define PUMP_SLICE_DUR_NS (20 * NS_PER_MS)
+#define AGAIN_DUR_NS      (100 * NS_PER_MS) /* between two tries of what cannot be done at the moment */
 
 struct call {
 	struct list link;     /* session::calls */
@@ -316,6 +317,29 @@ int session_call_within(struct sim_client *c, struct session *s, const char *met
 	pthread_mutex_unlock(&c->lock);
 	r = call_finish(call, method, ret, ret_params);
 	call_free(call);
+	return r;
+}
+
+static void wait_a_moment(struct sim_client *c, struct session *s)
+{
+	int64_t until = client_now(c) + AGAIN_DUR_NS;
+
+	pthread_mutex_lock(&c->lock);
+	while (!s->dead && client_now(c) < until)
+		session_wait_locked(c, s, until);
+	pthread_mutex_unlock(&c->lock);
+}
+
+int session_call_again(struct sim_client *c, struct session *s, const char *method, json_t *params,
+		       struct varlink_msg *ret, json_t **ret_params)
+{
+	int64_t until = client_now(c) + CALL_DUR_NS - AGAIN_DUR_NS;
+	int r;
+
+	while ((r = session_call(c, s, method, json_incref(params), ret, ret_params)) == -EAGAIN &&
+	       client_now(c) < until)
+		wait_a_moment(c, s);
+	json_decref(params);
 	return r;
 }
 

@@ -70,6 +70,9 @@ void session_hangup(struct session *s);
 #define CALL_DUR_NS (5 * NS_PER_S)
 int session_call(struct sim_client *c, struct session *s, const char *method, json_t *params, struct varlink_msg *ret,
 		 json_t **ret_params);
+/* The same; as long as simd answers -EAGAIN, as a channel is just being closed or RouDi has no CPU, once more after a moment. */
+int session_call_again(struct sim_client *c, struct session *s, const char *method, json_t *params,
+		       struct varlink_msg *ret, json_t **ret_params);
 int session_call_within(struct sim_client *c, struct session *s, const char *method, json_t *params,
 			int64_t wall_timeout_dur_ns, struct varlink_msg *ret, json_t **ret_params);
 /* The same for a call that hands out a socket, which blocks where a thread looks after simd. what: for the sentence. */

@@ -58,7 +58,8 @@ struct sim_publisher_options {
  * Create a publisher of `type` on `channel` (the rig's prefix is put before a name without a leading
  * slash). Returns: 0; -EINVAL bad name or option; -EMEDIUMTYPE the channel exists with another type;
  * -EMSGSIZE no pool holds max_body; -EMFILE no port left, or a limit of simd's; -ENOSPC no room left
- * in the pool of that size; -ENOTCONN. sim_why() names the numbers.
+ * in the pool of that size; -ENOTCONN; -EAGAIN the machine is overloaded, or channels are just being closed: it was tried for 5 s,
+ * try again. sim_why() names the numbers.
  */
 SIM_API SIM_MUST_CHECK int sim_advertise(struct sim_client *c, const char *channel, const struct sim_type *type,
 					 const struct sim_publisher_options *o, struct sim_publisher **ret);

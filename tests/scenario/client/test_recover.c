@@ -50,6 +50,7 @@ static void bridge_again(struct sim_client *c, struct bridge_peer *b)
 
 static int (*plain_wait)(void *arg, int fd, short events, int64_t timeout_dur_ns);
 static unsigned stop_roudi_in; /* that many waits of a client from now; 0: not */
+static unsigned feed_roudi_in; /* the same; it is given a CPU */
 
 /* A client's wait: between two steps of its recovery. */
 static int slow_wait(void *arg, int fd, short events, int64_t timeout_dur_ns)
@@ -57,6 +58,8 @@ static int slow_wait(void *arg, int fd, short events, int64_t timeout_dur_ns)
 	(void)arg;
 	if (stop_roudi_in && --stop_roudi_in == 0)
 		ipc_mem_roudi_stop(w.bus, true);
+	if (feed_roudi_in && --feed_roudi_in == 0)
+		ipc_mem_roudi_starve(w.bus, false);
 	return plain_wait(&w, fd, events, timeout_dur_ns);
 }
 
@@ -66,7 +69,7 @@ static int setup(void **state)
 	world_create(&w, test_seed(2), ", \"dispatch\": {\"wait_ms\": 200}");
 	plain_wait = w.env.wait;
 	w.env.wait = slow_wait;
-	stop_roudi_in = 0;
+	stop_roudi_in = feed_roudi_in = 0;
 	return 0;
 }
 
@@ -350,6 +353,33 @@ TEST_WITH(ports_refused_in_the_rush, setup, teardown)
 	assert_int_equal(sim_client_state(k.c), SIM_CLIENT_REATTACHING);
 	ipc_mem_roudi_stop(w.bus, false);
 	slow_end(&k, 2);
+}
+
+/* A RouDi without a CPU keeps simd from nothing but new channels, and is not replaced for it: a client waits a while, or is told. */
+TEST_WITH(a_starved_roudi_is_asked_again, setup, teardown)
+{
+	struct sim_client *c = world_client(&w, "engine", 0);
+	struct sim_publisher *p, *none;
+	uint32_t life = w.life;
+
+	assert_int_equal(sim_advertise(c, "before", &sim_Imu_type, NULL, &p), 0);
+	ipc_mem_roudi_starve(w.bus, true);
+	feed_roudi_in = 8;
+	assert_int_equal(sim_advertise(c, "late", &sim_Imu_type, NULL, &none), 0);
+	assert_int_equal(feed_roudi_in, 0);
+	sim_publisher_destroy(none);
+	ipc_mem_roudi_starve(w.bus, true);
+	assert_int_equal(sim_advertise(c, "never", &sim_Imu_type, NULL, &none), -EAGAIN);
+	assert_non_null(strstr(sim_why(), "RouDi has no CPU to answer"));
+	assert_int_equal(sim_try_queue(p, imu_loan(p), NULL, NULL, NULL), 0);
+	ipc_mem_roudi_starve(w.bus, false);
+	world_process(&w, c);
+	assert_int_equal(sim_client_state(c), SIM_CLIENT_CONNECTED);
+	assert_int_equal(w.life, life);
+	assert_int_equal(sim_advertise(c, "never", &sim_Imu_type, NULL, &none), 0);
+	sim_publisher_destroy(none);
+	sim_publisher_destroy(p);
+	sim_disconnect(c);
 }
 
 /* The same to a client that is up and asks for one more port. */

@@ -66,7 +66,7 @@ static void simd_app(uint64_t id, char ret[32])
 static void dataplane_begin(struct world *w)
 {
 	char app[32];
-	struct ipc_options o = { .backend = "mem", .app = app, .bus = w->bus };
+	struct ipc_options o = { .backend = "mem", .app = app, .bus = w->bus, .prompt = true };
 	struct ipc *ipc;
 
 	simd_app(w->id, app);

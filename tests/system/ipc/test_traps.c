@@ -593,9 +593,9 @@ TEST(a_client_that_reads_no_answers)
 #define CREATE_MS 900 /* what a creation has of time that counts */
 
 /* Ports are made until one takes longer than that; RouDi may not have had the time to end the ones before. */
-static int make_ports_until_one_is_late(bool prompt)
+static void patient(void)
 {
-	struct ipc_options o = { .app = "patient", .timeout_ms = 5000, .prompt = prompt };
+	struct ipc_options o = { .app = "patient", .timeout_ms = 5000 };
 	struct ipc *ipc = NULL;
 	int64_t took_ms;
 	int r;
@@ -612,17 +612,52 @@ static int make_ports_until_one_is_late(bool prompt)
 		took_ms = wait_now_ms() - start_ms;
 		ipc_pub_destroy(pub);
 	} while (r == -EMFILE || (r == 0 && took_ms <= CREATE_MS));
-	return r;
+	CHECK_IS(r, 0);
+	say('l');
 }
 
-static void patient(void)
+static bool sub_made(struct ipc *ipc, const char *channel, const struct ipc_sub_options *o, struct ipc_sub **ret)
 {
-	CHECK_IS(make_ports_until_one_is_late(false), 0);
+	int r = ipc_sub_create(ipc, channel, o, ret);
+
+	CHECK(r == 0 || r == -EAGAIN || r == -EMFILE);
+	return r == 0;
 }
 
+/* It has its answer within a second, and what RouDi made meanwhile when it asks again; another port it can have then as well. */
 static void prompt(void)
 {
-	CHECK_IS(make_ports_until_one_is_late(true), -ETIMEDOUT);
+	struct ipc_options o = { .app = "prompt", .timeout_ms = 5000, .prompt = true };
+	struct ipc_sub *sub = NULL, *other = NULL;
+	const struct ipc_sub_options depth = { .depth = 4 };
+	struct ipc_pub *pub = NULL;
+	struct ipc *ipc = NULL;
+	const void *slot;
+	void *mine;
+	size_t size;
+	int r;
+
+	hog_pin(getpid(), 0);
+	CHECK_IS(ipc_attach(&o, &ipc), 0);
+	CHECK_IS(ipc_pub_create(ipc, "late", NULL, &pub), 0);
+	say('a');
+	CHECK(read(ref_pipe[0], &(char){ 0 }, 1) == 1);
+	while ((r = ipc_sub_create(ipc, "late", &depth, &sub)) == 0 || r == -EMFILE) {
+		ipc_sub_destroy(sub);
+		sub = NULL;
+	}
+	CHECK_IS(r, -EAGAIN);
+	CHECK(strstr(ipc_why(), "still waited for"));
+	CHECK(ipc_alive(ipc));
+	say('l');
+	AWAIT(sub_made(ipc, "late", &depth, &sub));
+	AWAIT(sub_made(ipc, "another", &depth, &other));
+	CHECK_IS(ipc_loan(pub, 64, &mine), 0);
+	AWAIT(ipc_pub_has_subscribers(pub));
+	CHECK_IS(ipc_publish(pub, mine), 0);
+	CHECK_IS(ipc_take(sub, &slot, &size), 0);
+	CHECK(slot == mine);
+	ipc_detach(ipc);
 }
 
 static void run_without_a_cpu_for_roudi(pid_t hog, void (*fn)(void))
@@ -632,8 +667,9 @@ static void run_without_a_cpu_for_roudi(pid_t hog, void (*fn)(void))
 	hear('a');
 	assert_int_equal(kill(hog, SIGCONT), 0);
 	assert_int_equal(write(ref_pipe[1], "g", 1), 1);
-	assert_int_equal(child_status(pid), 0);
+	hear('l');
 	assert_int_equal(kill(hog, SIGSTOP), 0);
+	assert_int_equal(child_status(pid), 0);
 }
 
 TEST(a_roudi_without_a_cpu_is_waited_for)
@@ -664,17 +700,38 @@ static void asks_a_stopped_one(void)
 	CHECK(!ipc_alive(ipc));
 }
 
-TEST(a_stopped_roudi_is_not_waited_for)
+static void asks_a_stopped_one_promptly(void)
 {
-	pid_t pid;
+	struct ipc_options o = { .app = "hasty", .timeout_ms = 5000, .prompt = true };
+	struct ipc_pub *pub = NULL;
+	struct ipc *ipc = NULL;
+	int r;
 
-	assert_int_equal(pipe(ref_pipe), 0);
-	pid = child_start(asks_a_stopped_one);
+	CHECK_IS(ipc_attach(&o, &ipc), 0);
+	say('a');
+	CHECK(read(ref_pipe[0], &(char){ 0 }, 1) == 1);
+	alarm(5);
+	r = ipc_pub_create(ipc, "stopped", NULL, &pub);
+	CHECK(r == -ETIMEDOUT || r == -EAGAIN);
+	AWAIT(!ipc_alive(ipc));
+}
+
+static void run_with_a_stopped_roudi(void (*fn)(void))
+{
+	pid_t pid = child_start(fn);
+
 	hear('a');
 	roudi_stop(&roudi);
 	assert_int_equal(write(ref_pipe[1], "g", 1), 1);
 	assert_int_equal(child_status(pid), 0);
 	roudi_continue(&roudi);
+}
+
+TEST(a_stopped_roudi_is_not_waited_for)
+{
+	assert_int_equal(pipe(ref_pipe), 0);
+	run_with_a_stopped_roudi(asks_a_stopped_one);
+	run_with_a_stopped_roudi(asks_a_stopped_one_promptly);
 }
 
 /* ---- programs that are started ---- */
