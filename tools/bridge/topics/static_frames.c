@@ -68,6 +68,18 @@ static struct frame *frame_of(struct static_frames *t, const char *child)
 	return more;
 }
 
+/* Its publisher may be writing over it: it is measured once, and no more than that is copied. */
+static bool copy_name(char to[NAME_ROOM], const char *name)
+{
+	size_t n = strnlen(name, NAME_ROOM);
+
+	if (n == NAME_ROOM)
+		return false;
+	memcpy(to, name, n);
+	to[n] = '\0';
+	return true;
+}
+
 static int add(struct static_frames *t, const struct map_message *in)
 {
 	const struct sim_Transforms *m = sim_Transforms_from(in->body, in->size);
@@ -78,19 +90,15 @@ static int add(struct static_frames *t, const struct map_message *in)
 		return -EBADMSG;
 	frames = sim_Transforms_transforms(m, in->size, &n);
 	for (uint32_t i = 0; i < n; i++) {
-		const char *parent = sim_Transform_parent_frame_in(in->body, in->size, &frames[i]);
-		const char *child = sim_Transform_child_frame_in(in->body, in->size, &frames[i]);
-		struct frame *f;
+		struct frame one = { .translation = frames[i].translation, .rotation = frames[i].rotation }, *f;
 
-		if (strlen(parent) >= NAME_ROOM || strlen(child) >= NAME_ROOM)
+		if (!copy_name(one.parent, sim_Transform_parent_frame_in(in->body, in->size, &frames[i])) ||
+		    !copy_name(one.child, sim_Transform_child_frame_in(in->body, in->size, &frames[i])))
 			return -EBADMSG;
-		f = frame_of(t, child);
+		f = frame_of(t, one.child);
 		if (!f)
 			return t->n == STATIC_FRAMES_MAX ? -E2BIG : -ENOMEM;
-		strcpy(f->parent, parent);
-		strcpy(f->child, child);
-		f->translation = frames[i].translation;
-		f->rotation = frames[i].rotation;
+		*f = one;
 	}
 	return 0;
 }

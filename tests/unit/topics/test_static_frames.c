@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fixed frames: all of them in each message, the newest of each; and a publisher that writes over its message meanwhile. */
+#include "tests/support/test.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include <sim/msg/Transforms.h>
+
+#include "static_frames.h"
+
+#define ROUNDS 1000000
+
+static _Alignas(64) uint8_t body[4096];
+
+static struct map_message message(const char *parent, const char *child, double x)
+{
+	struct sim_builder b;
+	struct sim_Transforms *m = sim_Transforms_init(body, sizeof(body), &b);
+	struct sim_Transform *t = sim_Transforms_transforms_alloc(&b, 1);
+
+	assert_non_null(m);
+	assert_non_null(t);
+	t->translation.x = x;
+	assert_int_equal(sim_Transform_parent_frame_set_in(&b, t, parent), 0);
+	assert_int_equal(sim_Transform_child_frame_set_in(&b, t, child), 0);
+	return (struct map_message){ .body = body, .size = sim_builder_size(&b) };
+}
+
+TEST(each_message_has_all_frames_so_far)
+{
+	struct static_frames *t;
+	struct map_message in;
+	const struct sim_Transform *f;
+	uint32_t n;
+
+	assert_int_equal(static_frames_create(&t), 0);
+	for (int i = 0; i < 3; i++) {
+		in = message("base", i == 1 ? "right" : "left", i);
+		assert_int_equal(static_frames_lock_and_add(t, &in), 0);
+		static_frames_unlock(t);
+	}
+	f = sim_Transforms_transforms(in.body, in.size, &n);
+	assert_int_equal(n, 2);
+	assert_string_equal(sim_Transform_child_frame_in(in.body, in.size, &f[0]), "left");
+	assert_true(f[0].translation.x == 2 && f[1].translation.x == 1);
+	static_frames_destroy(t);
+}
+
+static _Atomic bool stop;
+
+/* The end of a name, to and fro. */
+static void *scribble(void *end)
+{
+	while (!stop)
+		*(volatile char *)end = *(volatile char *)end ? '\0' : 'x';
+	return NULL;
+}
+
+TEST(a_name_that_grows_meanwhile_harms_nobody)
+{
+	struct map_message in = message("base", "0123456789", 1);
+	char *end = memmem(body, in.size, "0123456789", 11);
+	struct static_frames *t;
+	pthread_t thread;
+
+	assert_non_null(end);
+	end += 10;
+	memset(end + 1, 'x', 100);
+	assert_int_equal(static_frames_create(&t), 0);
+	assert_int_equal(pthread_create(&thread, NULL, scribble, end), 0);
+	for (int i = 0; i < ROUNDS; i++) {
+		struct map_message m = in;
+
+		(void)static_frames_lock_and_add(t, &m);
+		static_frames_unlock(t);
+	}
+	stop = true;
+	pthread_join(thread, NULL);
+	static_frames_destroy(t);
+}
