@@ -138,7 +138,7 @@ static void deliver(struct cyber_server *s, const struct channel *c, const void 
 
 		if (k->fd < 0 || !(c->readers & 1u << i))
 			continue;
-		if (k->out.n - k->at_out + 9 + n + len > pending_max(s)) {
+		if (k->out.n - k->at_out >= pending_max(s)) {
 			s->dropped++;
 			continue;
 		}

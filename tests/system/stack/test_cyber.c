@@ -283,6 +283,28 @@ TEST_WITH(the_peer_has_no_writer, NULL, sweep)
 	stop();
 }
 
+/* What one peer has accepted says nothing of the next one. */
+TEST_WITH(another_peer_is_asked_anew, NULL, sweep)
+{
+	struct sim_publisher *p;
+	unsigned port;
+
+	start("");
+	p = advertise("jpeg", &sim_CompressedImage_type, sizeof(small));
+	UNTIL(20000, info_says(p, small, small_size, JPEG " (accepted)"));
+	port = cyber_server_port(server);
+	cyber_server_destroy(server);
+	server = NULL;
+	UNTIL(20000, strcmp(stack_bridge_text("far", "status"), "connected") != 0);
+	assert_null(strstr(stack_ctl("bridge", "info", "far", NULL)->out, "(accepted)"));
+	server = cyber_server_create(port, &(struct cyber_server_how){ .no_types = true });
+	assert_non_null(server);
+	UNTIL(20000, !strcmp(stack_bridge_text("far", "status"), "connected"));
+	UNTIL(20000, info_says(p, small, small_size, "(not accepted: /jpeg)"));
+	cyber_server_forgive(server);
+	stop();
+}
+
 TEST_WITH(no_probe, NULL, sweep)
 {
 	struct sim_publisher *p;

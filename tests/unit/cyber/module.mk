@@ -3,3 +3,5 @@ INC_tests/unit/cyber := -I. -Itests -Itools/bridge/cyber -Itools/bridge/tcp -Ito
 TESTS += $(B)/test/cyber-queue $(B)/test/cyber-send
 $(B)/test/cyber-queue: $(B)/obj/tests/unit/cyber/test_queue.o $(B)/obj/tools/bridge/cyber/queue.o $(B)/obj/tools/bridge/convert/iov_buf.o
 $(B)/test/cyber-send: $(addprefix $(B)/obj/,tests/unit/cyber/test_send.o tools/bridge/cyber/send.o tools/bridge/cyber/queue.o tools/bridge/convert/iov_buf.o) $(B)/lib/libtcplink.a
+TESTS_NS += $(B)/test/cyber-server
+$(B)/test/cyber-server: $(B)/obj/tests/unit/cyber/test_server.o $(CYBER_SERVER) $(B)/lib/libbase.a

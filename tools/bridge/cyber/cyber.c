@@ -134,7 +134,7 @@ static void on_ended(void *bridge)
 {
 	struct sim_bridge *b = bridge;
 
-	tcp_link_close(&b->probe.link);
+	cyber_probe_forget(b);
 	queue_open(&b->queue, false);
 	cyber_sending_drop(b);
 	cyber_frames_again(b);

@@ -168,6 +168,7 @@ int cyber_probe_init(struct sim_bridge *b);
 void cyber_probe_finish(struct sim_bridge *b);
 void cyber_probe_add(struct sim_bridge *b, struct cyber_topic *t);
 void cyber_probe_remove(struct sim_bridge *b, struct cyber_topic *t);
+void cyber_probe_forget(struct sim_bridge *b); /* the connection has ended: what it said may not hold of the next */
 /* Whether another channel of ours goes out under that name; then why says so. */
 bool cyber_probe_taken(struct sim_bridge *b, const char *name, uint32_t channel, char *why, size_t why_size);
 int64_t cyber_look(void *bridge); /* of the main link */

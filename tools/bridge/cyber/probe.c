@@ -219,6 +219,33 @@ int64_t cyber_look(void *bridge)
 	return again;
 }
 
+/* As many as there is room for; false: there are no more. */
+static bool forget_some(struct sim_bridge *b, struct news *news)
+{
+	news->n = 0;
+	pthread_mutex_lock(&b->probe.lock);
+	for (struct cyber_topic *t = b->probe.topics; t && news->n < CHANNELS_MAX; t = t->next) {
+		t->asked = false;
+		t->tries = 0;
+		if (t->writer == WRITER_UNKNOWN)
+			continue;
+		t->writer = WRITER_UNKNOWN;
+		news->channel[news->n] = t->channel;
+		news->text[news->n++][0] = '\0';
+	}
+	pthread_mutex_unlock(&b->probe.lock);
+	return news->n > 0;
+}
+
+void cyber_probe_forget(struct sim_bridge *b)
+{
+	struct news news;
+
+	tcp_link_close(&b->probe.link);
+	while (forget_some(b, &news))
+		tell(b, &news);
+}
+
 /* ---- topics ---- */
 
 void cyber_probe_add(struct sim_bridge *b, struct cyber_topic *t)
