@@ -9,6 +9,7 @@
 
 #include "formats.h"
 #include "log_private.h"
+#include "mcap_private.h"
 #include "mem.h"
 
 static bool head_is(const struct log_opening *o, const char *bytes, size_t n)
@@ -18,7 +19,7 @@ static bool head_is(const struct log_opening *o, const char *bytes, size_t n)
 
 static bool is_mcap(const struct log_opening *o)
 {
-	return head_is(o, "\x89MCAP0\r\n", 8);
+	return head_is(o, "\x89MCAP", 5);
 }
 
 static bool is_db3(const struct log_opening *o)
@@ -26,7 +27,9 @@ static bool is_db3(const struct log_opening *o)
 	return head_is(o, "SQLite format 3", 16);
 }
 
-static const struct log_format_ops mcap = { .format = LOG_MCAP, .name = "MCAP", .is = is_mcap };
+static const struct log_format_ops mcap = {
+	.format = LOG_MCAP, .name = "MCAP", .is = is_mcap, .open = mcap_open, .create = mcap_create
+};
 static const struct log_format_ops record = {
 	.format = LOG_RECORD, .name = "Apollo .record", .is = record_is, .open = record_open, .create = record_create
 };

@@ -10,7 +10,7 @@
 
 #include "log_private.h"
 
-#define RESERVE_STEP ((uint64_t)32 << 20) /* asked for at a time: a system call for each message would cost more */
+#define RESERVE_STEP ((uint64_t)8 << 20) /* asked for at a time: a system call for each message would cost more */
 
 int log_fail(char *why, size_t why_size, int r, const char *fmt, ...)
 {

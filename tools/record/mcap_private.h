@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * MCAP: what its writer and its reader share. A file is magic, records, magic; a record one byte of opcode, eight of length,
+ * content; all little-endian. Thread: as log.h.
+ */
+#ifndef MCAP_PRIVATE_H
+#define MCAP_PRIVATE_H
+
+#include "log_private.h"
+
+#define MCAP_MAGIC      "\x89MCAP0\r\n"
+#define MCAP_MAGIC_SIZE 8u
+#define MCAP_HEAD       9u  /* opcode and length */
+#define MCAP_MESSAGE    22u /* fields of a message before its data */
+#define MCAP_CHUNK_MIN  40u /* fields of a chunk without its compression's name and its records */
+#define MCAP_FOOTER     20u
+
+enum mcap_op {
+	MCAP_OP_HEADER = 0x01,
+	MCAP_OP_FOOTER = 0x02,
+	MCAP_OP_SCHEMA = 0x03,
+	MCAP_OP_CHANNEL = 0x04,
+	MCAP_OP_MESSAGE = 0x05,
+	MCAP_OP_CHUNK = 0x06,
+	MCAP_OP_MESSAGE_INDEX = 0x07,
+	MCAP_OP_CHUNK_INDEX = 0x08,
+	MCAP_OP_ATTACHMENT = 0x09,
+	MCAP_OP_ATTACHMENT_INDEX = 0x0a,
+	MCAP_OP_STATISTICS = 0x0b,
+	MCAP_OP_METADATA = 0x0c,
+	MCAP_OP_METADATA_INDEX = 0x0d,
+	MCAP_OP_SUMMARY_OFFSET = 0x0e,
+	MCAP_OP_DATA_END = 0x0f,
+};
+
+/* ---- bytes that grow ---- */
+
+/* `failed` stays once memory was short: looked at once, after all of a record was put. */
+struct mcap_buf {
+	uint8_t *p;
+	size_t n, cap;
+	bool failed;
+};
+
+void mcap_buf_finish(struct mcap_buf *b);
+uint8_t *mcap_buf_room(struct mcap_buf *b, size_t n); /* n more bytes, not counted yet; NULL: no memory */
+void mcap_put(struct mcap_buf *b, const void *data, size_t n);
+void mcap_put_int(struct mcap_buf *b, uint64_t v, unsigned bytes);
+void mcap_put_str(struct mcap_buf *b, const char *s);
+void mcap_put_map(struct mcap_buf *b, const struct log_pair *pairs, size_t n);
+size_t mcap_begin(struct mcap_buf *b, enum mcap_op op); /* a record; returns what mcap_end() takes */
+void mcap_end(struct mcap_buf *b, size_t at);
+
+/* ---- bytes that are read ---- */
+
+/* `bad` stays once a field would lie behind the end; what is read then is 0 and "". */
+struct mcap_cursor {
+	const uint8_t *p;
+	size_t left;
+	bool bad;
+};
+
+uint64_t mcap_get_int(struct mcap_cursor *c, unsigned bytes);
+struct log_bytes mcap_get_bytes(struct mcap_cursor *c, uint64_t n);
+struct log_bytes mcap_get_str(struct mcap_cursor *c);   /* not terminated */
+struct mcap_cursor mcap_get_sub(struct mcap_cursor *c); /* a map or an array: u32 bytes, then these */
+
+/* The next record of c; its content is skipped in c. False: the end, or c->bad. */
+bool mcap_get_record(struct mcap_cursor *c, uint8_t *ret_op, struct mcap_cursor *ret_content);
+
+/* ---- chunks ---- */
+
+struct mcap_chunk_head {
+	uint64_t start, end, uncompressed, records; /* records: bytes in the file */
+	uint32_t crc;
+	int compression; /* enum log_compression, or -1: of a name that is not known */
+	char name[12];   /* that name, cut */
+	size_t size;     /* of these fields: records follow */
+};
+
+/* The fields of a chunk before its records. False: they are not whole, or contradict the length of the content. */
+bool mcap_chunk_head(const uint8_t *content, size_t have, uint64_t length, struct mcap_chunk_head *ret);
+const char *mcap_compression_name(int compression);
+
+/*
+ * The records of a chunk as they were before compression: at most h->uncompressed bytes, whatever the stream holds. 0, or a
+ * negative errno with a sentence; *ret_n is what came out until then, *ret is the caller's in every case (mem_free, may be NULL).
+ */
+int mcap_inflate(const struct mcap_chunk_head *h, const uint8_t *records, size_t n, uint8_t **ret, size_t *ret_n,
+		 char *why, size_t why_size);
+
+/* A stream of records that is compressed as it comes. */
+struct mcap_deflate;
+int mcap_deflate_create(enum log_compression c, int level, struct mcap_deflate **ret);
+void mcap_deflate_destroy(struct mcap_deflate *d);
+size_t mcap_deflate_bound(const struct mcap_deflate *d, size_t n); /* n bytes never become more than this */
+int mcap_deflate_begin(struct mcap_deflate *d, struct mcap_buf *out);
+int mcap_deflate_add(struct mcap_deflate *d, const void *data, size_t n, struct mcap_buf *out);
+int mcap_deflate_end(struct mcap_deflate *d, struct mcap_buf *out);
+
+uint32_t mcap_crc(uint32_t crc, const void *data, size_t n); /* of zlib; starts with 0 */
+
+/* ---- for log.c ---- */
+
+int mcap_open(struct log_opening *o, struct log_reader **ret);
+int mcap_create(const struct log_out *out, const struct log_write_options *o, struct log_writer **ret, char *why,
+		size_t why_size);
+
+/* Tests: bytes of chunks that are kept while they overlap. */
+void mcap_reader_set_budget(struct log_reader *r, size_t bytes);
+
+#endif
