@@ -5,3 +5,4 @@ LINK_RECORD := -llz4 -lzstd -lbz2 -lsqlite3 -ldeflate -lz
 RECORD_OBJS := $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard tools/record/*.c)))
 $(B)/lib/librecord.a: $(RECORD_OBJS)
 LIBS += $(B)/lib/librecord.a
+RECORD_LIBS := $(addprefix $(B)/lib/,librecord.a libconvert.a libros.a libmsggen.a libintrospect.a libschema.a libbase.a)

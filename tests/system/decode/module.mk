@@ -6,3 +6,9 @@ $(B)/bin/emit-cdr: $(B)/obj/tests/system/decode/emit.o $(B)/obj/tests/unit/conve
 	$(addprefix $(B)/obj/gen/probe/msg/,Empty.o Every.o Leaf.o) $(B)/lib/libconvert.a $(B)/lib/libros.a $(B)/lib/libmsggen.a $(B)/lib/libintrospect.a $(B)/lib/libschema.a $(B)/lib/libbase.a
 LINK_emit-cdr = $(LINK_test)
 TESTS += tests/system/decode/decode.sh
+# MCAP: our files in @mcap/core, theirs in ours
+TEST_PROGRAMS += $(B)/bin/emit-mcap
+FLAGS_tests/system/decode/emit_mcap.c := -Itools
+$(B)/bin/emit-mcap: $(B)/obj/tests/system/decode/emit_mcap.o $(RECORD_LIBS)
+LINK_emit-mcap = $(LINK_RECORD) -ljansson
+TESTS += tests/system/decode/mcap.sh
