@@ -362,6 +362,44 @@ TEST(what_bridges_would_refuse)
 	assert_int_equal(remove(FILE_NAME), 0);
 }
 
+/* What is to come in, and what is called over there, of each bridge that has it. */
+TEST(what_bridges_would_not_bring_in)
+{
+	static const char *const argv[] = { "simd", "--config", FILE_NAME, "--check-config", NULL };
+	static const struct {
+		const char *plugin, *options, *words;
+	} bad[] = {
+		{ "ros1", "\"subscribe\":{\"/a\":{\"no\":1}}", "options.subscribe[\"/a\"]: \"no\" is not a key" },
+		{ "ros2", "\"subscribe\":{\"/a\":{\"no\":1}}", "options.subscribe[\"/a\"]: \"no\" is not a key" },
+		{ "rosbridge", "\"subscribe\":{\"/a\":{\"no\":1}}", "options.subscribe[\"/a\"]: \"no\" is not a key" },
+		{ "lgsvl", "\"subscribe\":{\"/a\":{\"type\":\"no/Such\",\"channel\":\"c\"}}",
+		  "options.subscribe[\"/a\"]: type \"no/Such\" is not one that can come in" },
+		{ "ros1", "\"call\":{\"/a\":{\"type\":\"std_srvs/SetBool\"}}", "options.call./a: " },
+		{ "rosbridge", "\"call\":{\"/a\":{\"type\":\"std_srvs/SetBool\"}}", "options.call./a: " },
+	};
+	char text[600];
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		const struct ctl_result *r;
+
+		snprintf(text, sizeof(text), WITH_BRIDGE("\"plugin\":\"%s\",\"options\":{%s}"), bad[i].plugin,
+			 bad[i].options);
+		write_file(text);
+		r = stack_run(argv);
+		if (r->code != 1 || !strstr(r->err, bad[i].words))
+			fail_msg("%s: %d, \"%s\" does not say \"%s\"", bad[i].plugin, r->code, r->err, bad[i].words);
+	}
+	snprintf(
+		text, sizeof(text),
+		WITH_BRIDGE(
+			"\"plugin\":\"rosbridge\",\"options\":{\"call\":{\"/a\":{\"type\":\"std_srvs/SetBool\","
+			"\"service\":\"lamp\"}},\"subscribe\":{\"/a\":{\"type\":\"std_msgs/Float64\",\"channel\":\"c\"}}}"));
+	write_file(text);
+	if (stack_run(argv)->code)
+		fail_msg("%s", stack_run(argv)->err);
+	assert_int_equal(remove(FILE_NAME), 0);
+}
+
 /* Those that need no look at the machine come in one run too. */
 TEST(all_that_is_wrong_in_itself)
 {

@@ -59,6 +59,19 @@ static const struct sim_converter *check_converter(void *ctx, const char *sim_ty
 	return k->converters ? converters_find(k->converters, sim_type, foreign, i) : NULL;
 }
 
+/* There, so that a plug-in may read what it would offer; nobody asks. */
+static int check_answer(void *ctx, struct sim_pending *p, int result, const char *why, const void *response,
+			size_t size)
+{
+	(void)ctx;
+	(void)p;
+	(void)result;
+	(void)why;
+	(void)response;
+	(void)size;
+	return -ENOTCONN;
+}
+
 /* The plug-in's own word, where it has one. */
 static void ask_plugin(struct check *k, const char *connection)
 {
@@ -67,7 +80,8 @@ static void ask_plugin(struct check *k, const char *connection)
 						  .ctx = k,
 						  .log = check_log,
 						  .option = check_option,
-						  .converter = check_converter };
+						  .converter = check_converter,
+						  .answer = check_answer };
 	unsigned before = k->n;
 	int r = SIM_BRIDGE_HAS(k->plugin->ops, check) ? k->plugin->ops->check(&services, connection) : 0;
 

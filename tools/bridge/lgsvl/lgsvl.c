@@ -145,6 +145,18 @@ static int read_connection(struct sim_bridge *b, const char *connection)
 	return r;
 }
 
+static void set_common(struct sim_bridge *b)
+{
+	b->common = (struct topics){ .host = b->host,
+				     .arg = b,
+				     .known = ros2_types,
+				     .key = "lgsvl",
+				     .format = WIRE_POSITIONAL,
+				     .open = topic_open,
+				     .close = topic_close,
+				     .subscribe = subscribe };
+}
+
 static int lgsvl_check(const struct sim_bridge_host *host, const char *connection)
 {
 	struct sim_bridge *b = calloc(1, sizeof(*b));
@@ -153,8 +165,11 @@ static int lgsvl_check(const struct sim_bridge_host *host, const char *connectio
 	if (!b)
 		return -ENOMEM;
 	b->host = host;
+	set_common(b);
 	r = read_options(b);
 	e = read_connection(b, connection);
+	if (r == 0)
+		r = topics_check(&b->common, false);
 	free(b);
 	return r < 0 ? r : e;
 }
@@ -178,14 +193,7 @@ static int lgsvl_create(const struct sim_bridge_host *host, struct sim_bridge **
 	b->host = host;
 	b->link.ops = &link_ops;
 	b->link.arg = b;
-	b->common = (struct topics){ .host = host,
-				     .arg = b,
-				     .known = ros2_types,
-				     .key = "lgsvl",
-				     .format = WIRE_POSITIONAL,
-				     .open = topic_open,
-				     .close = topic_close,
-				     .subscribe = subscribe };
+	set_common(b);
 	topics_init(&b->common);
 	r = tcp_link_init(&b->link);
 	if (r == 0)

@@ -30,6 +30,19 @@ static const struct sim_bridge_option options[] = {
 	{ NULL, NULL, NULL },
 };
 
+static void set_common(struct sim_bridge *b)
+{
+	b->common = (struct topics){ .host = b->host,
+				     .arg = b,
+				     .known = ros1_types,
+				     .key = "ros1",
+				     .keys = TOPIC_ROS1,
+				     .format = WIRE_ROS1,
+				     .open = ros1_topic_open,
+				     .close = ros1_topic_close,
+				     .resolve = node_resolve };
+}
+
 static int ros1_check(const struct sim_bridge_host *host, const char *connection)
 {
 	struct sim_bridge *b = calloc(1, sizeof(*b));
@@ -39,7 +52,10 @@ static int ros1_check(const struct sim_bridge_host *host, const char *connection
 	if (!b)
 		return -ENOMEM;
 	b->host = host;
+	set_common(b);
 	r = node_read_options(b);
+	if (r == 0)
+		r = topics_check(&b->common, true);
 	e = node_master_uri(host, connection, uri);
 	free(b);
 	return r < 0 ? r : e;
@@ -65,15 +81,7 @@ static int ros1_create(const struct sim_bridge_host *host, struct sim_bridge **r
 	if (!b)
 		return -ENOMEM;
 	b->host = host;
-	b->common = (struct topics){ .host = host,
-				     .arg = b,
-				     .known = ros1_types,
-				     .key = "ros1",
-				     .keys = TOPIC_ROS1,
-				     .format = WIRE_ROS1,
-				     .open = ros1_topic_open,
-				     .close = ros1_topic_close,
-				     .resolve = node_resolve };
+	set_common(b);
 	topics_init(&b->common);
 	message_pool_init(&b->pool, &b->common);
 	pthread_mutex_init(&b->lock, NULL);

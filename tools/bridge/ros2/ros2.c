@@ -77,6 +77,18 @@ static int read_options(struct sim_bridge *b)
 	return node < 0 || space < 0 || msgs < 0 || naming < 0 || compat < 0 ? -EINVAL : 0;
 }
 
+static void set_common(struct sim_bridge *b)
+{
+	b->common = (struct topics){ .host = b->host,
+				     .arg = b,
+				     .known = ros2_types,
+				     .key = "ros2",
+				     .keys = TOPIC_QOS,
+				     .format = WIRE_CDR,
+				     .open = ros2_topic_open,
+				     .close = ros2_topic_close };
+}
+
 static int ros2_check(const struct sim_bridge_host *host, const char *connection)
 {
 	struct sim_bridge *b = calloc(1, sizeof(*b));
@@ -86,7 +98,10 @@ static int ros2_check(const struct sim_bridge_host *host, const char *connection
 	if (!b)
 		return -ENOMEM;
 	b->host = host;
+	set_common(b);
 	r = read_options(b);
+	if (r == 0)
+		r = topics_check(&b->common, false);
 	free(b);
 	return r;
 }
@@ -123,14 +138,7 @@ static int ros2_create(const struct sim_bridge_host *host, struct sim_bridge **r
 	if (!b)
 		return -ENOMEM;
 	b->host = host;
-	b->common = (struct topics){ .host = host,
-				     .arg = b,
-				     .known = ros2_types,
-				     .key = "ros2",
-				     .keys = TOPIC_QOS,
-				     .format = WIRE_CDR,
-				     .open = ros2_topic_open,
-				     .close = ros2_topic_close };
+	set_common(b);
 	topics_init(&b->common);
 	pthread_mutex_init(&b->lock, NULL);
 	pthread_mutex_init(&b->cyclone_log.lock, NULL);

@@ -204,6 +204,24 @@ static int rosbridge_register(struct sim_bridge_registry *r)
 	return e;
 }
 
+static void set_common(struct sim_bridge *b)
+{
+	b->common = (struct topics){ .host = b->host,
+				     .arg = b,
+				     .key = "rosbridge",
+				     .keys = TOPIC_ROS1 | TOPIC_ROSBRIDGE,
+				     .named = true,
+				     .open = rosbridge_topic_open,
+				     .close = rosbridge_topic_close,
+				     .subscribe = rosbridge_subscribe };
+}
+
+static void set_flavour(struct sim_bridge *b)
+{
+	b->common.known = b->flavour == FLAVOUR_ROS2 ? ros2_types : ros1_types;
+	b->common.format = b->flavour == FLAVOUR_ROS2 ? WIRE_CDR : WIRE_ROS1;
+}
+
 static int rosbridge_check(const struct sim_bridge_host *host, const char *connection)
 {
 	struct sim_bridge *b = calloc(1, sizeof(*b));
@@ -212,7 +230,11 @@ static int rosbridge_check(const struct sim_bridge_host *host, const char *conne
 	if (!b)
 		return -ENOMEM;
 	b->host = host;
+	set_common(b);
 	r = read_options(b);
+	set_flavour(b);
+	if (r == 0)
+		r = topics_check(&b->common, true);
 	e = read_connection(b, connection);
 	free(b->auth);
 	free(b);
@@ -249,14 +271,7 @@ static int rosbridge_create(const struct sim_bridge_host *host, struct sim_bridg
 		return -ENOMEM;
 	b->host = host;
 	b->connection = 1;
-	b->common = (struct topics){ .host = host,
-				     .arg = b,
-				     .key = "rosbridge",
-				     .keys = TOPIC_ROS1 | TOPIC_ROSBRIDGE,
-				     .named = true,
-				     .open = rosbridge_topic_open,
-				     .close = rosbridge_topic_close,
-				     .subscribe = rosbridge_subscribe };
+	set_common(b);
 	topics_init(&b->common);
 	queue_init(&b->queue, &b->common);
 	pthread_mutex_init(&b->context_lock, NULL);
@@ -265,8 +280,7 @@ static int rosbridge_create(const struct sim_bridge_host *host, struct sim_bridg
 	named_reader_init(&b->reader);
 	b->piece = malloc(LWS_PRE + ROSBRIDGE_PIECE);
 	r = b->piece ? read_options(b) : -ENOMEM;
-	b->common.known = b->flavour == FLAVOUR_ROS2 ? ros2_types : ros1_types;
-	b->common.format = b->flavour == FLAVOUR_ROS2 ? WIRE_CDR : WIRE_ROS1;
+	set_flavour(b);
 	if (r == 0)
 		r = topics_read_subscribe(&b->common);
 	if (r == 0)

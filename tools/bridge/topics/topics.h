@@ -145,6 +145,9 @@ void topics_put_buf(struct topics *s, struct iov_buf *o);
 /* Read the option, by subscribe(). 0 or the first error, logged. */
 int topics_read_subscribe(struct topics *s);
 
+/* For check(): whether "subscribe", and "call" where the plug-in has it, can be read. like: as for those; errors are logged as by those. */
+int topics_check(const struct topics *like, bool call);
+
 /* Begin t; errors and topic_in_close() as of topic_out_open(). */
 int topic_in_open(struct topics *s, const char *topic, const struct topic_options *w, struct topic_in *t, char *why,
 		  size_t why_size);
