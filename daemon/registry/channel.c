@@ -307,6 +307,8 @@ static int make_sub(struct channel *ch, struct ipc_sub **ret)
 	r = ipc_sub_create(s->dataplane.ipc, ch->name, &o, ret);
 	if (r < 0) {
 		err_set(r, "channel %s: simd cannot subscribe to it: %s", ch->name, ipc_why());
+		if (r == -ESTALE) /* it has ended before, and nobody has said why */
+			err_set(r, "%s (iceoryx: %s)", err_why(), ipc_end_error(s->dataplane.ipc));
 		if ((r == -ETIMEDOUT || r == -ESTALE) && s->ops && s->ops->dataplane_broken)
 			s->ops->dataplane_broken(s->user, err_why());
 		return r;
