@@ -9,8 +9,9 @@
 
 #include <sys/statvfs.h>
 
-#define PEERS 10
-#define MIB   ((uint64_t)1 << 20)
+#define PEERS       10
+#define MIB         ((uint64_t)1 << 20)
+#define LATE_DUR_NS (700 * NS_PER_MS) /* of one channel: longer than simd waits for RouDi */
 
 /* 256 MiB: of 64 KiB slots. */
 #define POOLS_256     "\"pools\":[{\"size\":\"1KiB\",\"count\":1500},{\"size\":\"66KiB\",\"count\":3900}]"
@@ -224,6 +225,61 @@ TEST_WITH(without_a_cpu_it_is_left_alone, NULL, stack_sweep)
 	assert_int_equal(stack_roudi(), roudi);
 	assert_int_equal(stack_life(), life);
 	stack_stop(simd);
+}
+
+/* New channels until one is late: simd has its subscriber when RouDi has had a CPU, and nobody loses what was there before. */
+static int maker(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "maker");
+	struct sim_publisher_options o = { .size = sizeof(o), .max_body = 64 };
+	int64_t begin_mono_ns, took_dur_ns;
+	char name[32];
+	int n = 0, r;
+
+	atomic_store(&p->ready, 1);
+	PEER_AWAIT(p, atomic_load(&p->command));
+	do {
+		struct sim_publisher *pub = NULL;
+
+		snprintf(name, sizeof(name), "/p/%d", n++ % 100);
+		begin_mono_ns = mono_now_ns();
+		r = sim_advertise(c, name, &sim_Ultrasonic_type, &o, &pub);
+		took_dur_ns = mono_now_ns() - begin_mono_ns;
+		sim_publisher_destroy(pub);
+	} while (r != -EAGAIN && r != -ESTALE && took_dur_ns < LATE_DUR_NS);
+	atomic_store(&p->result, r);
+	snprintf(p->why, sizeof(p->why), "%s", r < 0 ? sim_why() : "");
+	atomic_store(&p->ready, 2);
+	PEER_AWAIT(p, atomic_load(&p->stop));
+	sim_disconnect(c);
+	return 0;
+}
+
+TEST_WITH(without_a_cpu_channels_come_late, NULL, stack_sweep)
+{
+	pid_t simd, roudi, pid, hog = hog_start();
+	struct peer *p = peer_new();
+	uint32_t life;
+
+	if (!hog)
+		skip();
+	simd = stack_start("\"TimeSource\":\"system\"," STACK_POOLS);
+	pid = peer_fork(p, maker);
+	UNTIL(10000, p->ready == 1);
+	roudi = stack_roudi();
+	life = stack_life();
+	hog_pin(roudi, hog_cpu());
+	assert_int_equal(kill(hog, SIGCONT), 0);
+	peer_tell(p, 1);
+	UNTIL(40000, p->ready == 2);
+	hog_end(hog);
+	if (p->result < 0 && p->result != -EAGAIN)
+		fail_msg("%d: %s", p->result, p->why);
+	peer_join(p, pid);
+	assert_int_equal(stack_roudi(), roudi);
+	assert_int_equal(stack_life(), life);
+	stack_stop(simd);
+	peer_free(p);
 }
 
 TEST_WITH(stopped_while_a_port_is_made, NULL, stack_sweep)
