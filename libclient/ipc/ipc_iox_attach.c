@@ -31,6 +31,8 @@ static struct {
 	enum att_status status;
 	bool worker_runs, stuck;
 	bool late; /* whoever wanted the job done did not wait for it, and may ask again */
+	bool slow; /* so it was with the last one: the next is hardly waited for */
+	int64_t late_done_mono_ns;
 	pthread_t worker;
 	pid_t worker_tid; /* 0: it has not run yet */
 	struct iox_job job;
@@ -156,6 +158,7 @@ static void *worker_main(void *arg)
 		pthread_mutex_lock(&att.lock);
 		att.job.result = r;
 		att.job.done = true;
+		att.late_done_mono_ns = iox_mono_now_ns();
 		pthread_cond_broadcast(&att.cond);
 		over = att.late && ends_attachment(r);
 		pthread_mutex_unlock(&att.lock);
@@ -214,7 +217,8 @@ static bool worker_excused(void)
 /* One whom others wait for goes early from a RouDi that is ready to run: it will come back for the answer. */
 static bool goes_early(int64_t waited_dur_ns)
 {
-	return atomic_load(&att.prompt) && waited_dur_ns >= IOX_PROMPT_MS * INT64_C(1000000) &&
+	return atomic_load(&att.prompt) &&
+	       waited_dur_ns >= (att.slow ? IOX_SLOW_MS : IOX_PROMPT_MS) * INT64_C(1000000) &&
 	       proc_cpu_now(atomic_load(&att.roudi)).ready;
 }
 
@@ -233,6 +237,8 @@ static int await_job(uint32_t timeout_ms)
 		if (goes_early(now - begin) || (over && (atomic_load(&att.prompt) || now >= end || !worker_excused())))
 			return -ETIMEDOUT;
 		next = over ? now + PROC_SLICE_DUR_NS : proc_wait_until(&w);
+		if (att.slow && next > begin + IOX_SLOW_MS * INT64_C(1000000))
+			next = now + IOX_SLOW_MS * INT64_C(1000000);
 		until = (struct timespec){ next / 1000000000, next % 1000000000 };
 		pthread_cond_timedwait(&att.cond, &att.lock, &until);
 	}
@@ -291,6 +297,8 @@ static int take_late(struct iox_job *j)
 	if (!att.job.done)
 		return -EAGAIN;
 	if (!same_port(&att.job, j)) {
+		if (iox_mono_now_ns() - att.late_done_mono_ns < IOX_KEEP_MS * INT64_C(1000000))
+			return -EAGAIN; /* else each would drop the other's */
 		drop_late();
 		return 0;
 	}
@@ -307,6 +315,7 @@ static int run_job(const struct iox_job *j)
 	att.job = *j;
 	pthread_cond_broadcast(&att.cond);
 	r = await_job(IOX_CREATE_MS);
+	att.slow = r == -ETIMEDOUT;
 	if (r != -ETIMEDOUT || att.job.done || !may_be_late())
 		return r;
 	att.late = true;

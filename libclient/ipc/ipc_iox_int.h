@@ -19,6 +19,8 @@
 #define IOX_REPLY_MS  900
 #define IOX_CREATE_MS 990
 #define IOX_PROMPT_MS 500 /* for a RouDi without a CPU of who is prompt */
+#define IOX_SLOW_MS   20  /* the same, where the creation before was late too */
+#define IOX_KEEP_MS   300 /* what was made late, for who asked for it; who is prompt asks again sooner */
 
 /*
  * Around every call into iceoryx: a FATAL error of iceoryx leaves through it instead of aborting the
