@@ -10,7 +10,7 @@
 #include "unit/convert/pb_every.pb-c.h"
 #include "unit/introspect/random_msg.h"
 
-#define MOST 70u
+#define MOST 150u /* more than two chunks */
 
 /* ---- as protobuf-c does it ---- */
 
@@ -90,7 +90,26 @@ static int64_t some_stamp(uint64_t *seed)
 		return stamps[i];
 	if (i < 12)
 		return (int64_t)((UINT64_C(1) << 7 * (1 + random_next(seed) % 8)) - random_next(seed) % 3000);
+	if (i < 14) /* where the upper bytes change with the low ones */
+		return (int64_t)((1 + random_next(seed) % (1 << 27)) << 35) - (int64_t)(random_next(seed) % 3000);
 	return (int64_t)((1 + random_next(seed) % 126) << 56) - (int64_t)(random_next(seed) % 3000);
+}
+
+/* Also those next to which the byte that comes of it is another one. */
+static float some_intensity(uint64_t *seed)
+{
+	float v = (float)(random_next(seed) % 258) / 255.0f;
+
+	switch (random_next(seed) % 4) {
+	case 0:
+		return (float)(random_next(seed) % 1000) / 999;
+	case 1:
+		return nextafterf(v, random_next(seed) % 2 ? INFINITY : -INFINITY);
+	case 2:
+		return v;
+	default:
+		return (float)(int32_t)random_next(seed);
+	}
 }
 
 static float some_float(uint64_t *seed)
@@ -106,7 +125,7 @@ static void some_point(uint64_t *seed, struct sim_Point *p, unsigned zeros)
 		.x = some_float(seed),
 		.y = some_float(seed),
 		.z = some_float(seed),
-		.intensity = random_next(seed) % 4 ? (float)(random_next(seed) % 1000) / 999 : some_float(seed),
+		.intensity = random_next(seed) % 8 ? some_intensity(seed) : some_float(seed),
 		.ring = (uint16_t)random_next(seed),
 		.return_type = (uint8_t)random_next(seed),
 		.reserved = (uint8_t)random_next(seed),
@@ -186,11 +205,12 @@ TEST(the_fast_way_is_taken_where_it_fits)
 	struct sim_Point point[MOST];
 	struct pb_points p = some_cloud(&seed, point);
 
-	p.stamp_ns = 1;
+	p.stamp_ns = 1 << 28;
 	assert_true(pb_points_vbmi_fits(&p));
-	p.stamp_ns = -1;
+	p.stamp_ns--; /* an offset makes it longer */
 	assert_false(pb_points_vbmi_fits(&p));
-	p.stamp_ns = 1;
+	p.stamp_ns = -1;
+	assert_true(pb_points_vbmi_fits(&p));
 	p.stamped = false;
 	assert_false(pb_points_vbmi_fits(&p));
 	p.stamped = true;

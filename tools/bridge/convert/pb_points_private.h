@@ -7,28 +7,31 @@
 
 #define PB_POINT_MAX 32u /* bytes of a point, and what a store may reach */
 
+#define PB_POINTS_LOW       35u /* bits of a time that may differ from point to point: five bytes of a varint */
+#define PB_POINTS_LOW_BYTES 5u
+
 /*
- * The times of a cloud: nearly always all of them have as many bytes as the stamp, of which none behind the eighth differs.
- * That is so for those below `limit`.
+ * The times of a cloud are one stamp and small offsets: nearly always they differ in their low bits only. That is so for the
+ * points whose offset has none of the bits `late`.
  */
 struct pb_points_time {
-	uint64_t limit; /* 0: for none */
-	unsigned n;     /* bytes: 1 to 9 */
-	uint64_t more;  /* of the first eight: where another follows */
-	uint8_t ninth;
+	unsigned n;   /* bytes of each as a varint; below PB_POINTS_LOW_BYTES it may be more of some */
+	uint64_t low; /* of the stamp */
+	uint32_t late;
+	uint8_t bytes[16]; /* of the stamp as a varint, and zeros */
 };
 
 static inline struct pb_points_time pb_points_time(const struct pb_points *p)
 {
 	uint64_t stamp_ns = (uint64_t)p->stamp_ns;
-	struct pb_points_time t = { .n = pb_varint_size(stamp_ns), .ninth = (uint8_t)(stamp_ns >> 56) };
+	struct pb_points_time t = { .n = pb_varint_size(stamp_ns),
+				    .low = stamp_ns & ((UINT64_C(1) << PB_POINTS_LOW) - 1) };
+	uint64_t room = (UINT64_C(1) << PB_POINTS_LOW) - t.low;
 
-	if (p->stamp_ns < 0)
-		return t;
-	t.limit = t.n < 9 ? UINT64_C(1) << 7 * t.n : (uint64_t)(t.ninth + 1) << 56;
-	t.more = UINT64_C(0x8080808080808080);
-	if (t.n <= 8)
-		t.more &= (UINT64_C(1) << 8 * (t.n - 1)) - 1;
+	pb_put_varint(t.bytes, stamp_ns);
+	if (room > 0xf0000000) /* and 28 bits and an offset fit into 32 */
+		room = 0xf0000000;
+	t.late = ~((1u << (31 - __builtin_clz((unsigned)room))) - 1);
 	return t;
 }
 

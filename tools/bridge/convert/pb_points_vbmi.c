@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Points as protobuf with AVX-512 VBMI: two points in a register, of which one permutation of bytes makes two messages.
+ * Points as protobuf with AVX-512 VBMI: two points in a register, and of it and another one, which has what is the same for all
+ * points, one permutation of bytes makes two messages. Which permutation it is depends on whether the intensities take
+ * one byte or two.
  *
- * In the register the intensity becomes a number, and the eight bytes that hold the time offset the low eight bytes of the time
- * as a varint (see struct pb_points_time). What is constant is or-ed to it. Which permutation it is depends on whether
- * the intensities take one byte or two.
+ * First the intensities and times of a chunk are made, eight at a time: eight bytes a point, of which five are the low bytes of
+ * the time as a varint (see struct pb_points_time), and the next one is the intensity. So no permutation waits for them.
  */
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -13,16 +14,38 @@
 #include "sim/msg/Point.h"
 
 #define TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,bmi2")))
-#define BLOCK  8u  /* points between two looks at what the registers cannot do */
-#define ZERO   13u /* a byte of a point that is 0: behind an intensity of one */
+#define BLOCK  8u /* points whose intensities and times are made at once */
+#define CHUNK  8u /* blocks */
+#define LEVEL  5u /* of a point's eight bytes: the intensity */
 
 _Static_assert(sizeof(struct sim_Point) == 32 && offsetof(struct sim_Point, x) == 0 &&
 		       offsetof(struct sim_Point, y) == 4 && offsetof(struct sim_Point, z) == 8 &&
 		       offsetof(struct sim_Point, intensity) == 12 && offsetof(struct sim_Point, time_offset) == 20,
 	       "bytes are permuted by number");
 
+/* Where a permutation finds bytes: the pair of points, their intensities and times, what is the same for all points. */
+enum { POINTS = 0, MADE = 64, TAG = MADE + 16, LEN, LEN_BRIGHT, TAG_X, TAG_Y, TAG_Z, TAG_LEVEL, ONE, TAG_TIME, STAMP };
+
 struct recipe {
-	uint8_t from[64], constant[64];
+	_Alignas(64) uint8_t from[64];
+	uint64_t len; /* of both points */
+};
+
+/* What is the same for all points. */
+struct common {
+	struct recipe recipes[4]; /* by whether the first (1) and the second point (2) are of 128 and brighter */
+	__m512i constants;
+	__m512i gather;      /* intensities and offsets */
+	__m512i looked_for;  /* the bits that an intensity has one of, and an offset none */
+	uint16_t looks;      /* so it is usual */
+	__m512i groups;      /* the bits that each byte of a varint begins at */
+	__m512i stamp, more; /* more: of a varint, where another byte follows */
+};
+
+struct chunk {
+	__m512i made[CHUNK]; /* for each point LEVEL */
+	uint8_t bright[CHUNK];
+	uint16_t unusual[CHUNK]; /* two bits a point: its intensity is 0, it is late */
 };
 
 bool pb_points_vbmi_usable(void)
@@ -35,55 +58,63 @@ bool pb_points_vbmi_fits(const struct pb_points *p)
 {
 	return p->step == sizeof(struct sim_Point) && p->xyz == 0 &&
 	       p->intensity == offsetof(struct sim_Point, intensity) &&
-	       p->time == offsetof(struct sim_Point, time_offset) && p->stamped && p->stamp_ns >= 0;
+	       p->time == offsetof(struct sim_Point, time_offset) && p->stamped &&
+	       pb_varint_size((uint64_t)p->stamp_ns) >= PB_POINTS_LOW_BYTES;
 }
 
-/* A point from byte `at` on, whose bytes lie in the register from `base` on. Returns the place behind it. */
-static unsigned prescribe(struct recipe *r, unsigned at, unsigned base, uint8_t tag, bool bright,
-			  const struct pb_points_time *t)
+/* A point from byte `at` on, the `second` of a pair or the first. Returns the place behind it. */
+static unsigned prescribe(uint8_t *from, unsigned at, bool second, bool bright, unsigned time_n)
 {
-	static const uint8_t tags[] = { 0x0d, 0x15, 0x1d };
-	unsigned start = at;
+	const uint8_t point = second ? POINTS + 32 : POINTS, made = second ? MADE + 8 : MADE;
 
-	at += 2;
-	for (unsigned i = 0; i < 3; i++) {
-		r->constant[at++] = tags[i];
-		for (unsigned k = 0; k < 4; k++)
-			r->from[at++] = (uint8_t)(base + 4 * i + k);
+	from[at++] = TAG;
+	from[at++] = bright ? LEN_BRIGHT : LEN;
+	for (uint8_t i = 0; i < 12; i++) {
+		if (i % 4 == 0)
+			from[at++] = (uint8_t)(TAG_X + i / 4);
+		from[at++] = (uint8_t)(point + i);
 	}
-	r->constant[at++] = 0x20;
-	r->from[at++] = (uint8_t)(base + offsetof(struct sim_Point, intensity));
+	from[at++] = TAG_LEVEL;
+	from[at++] = (uint8_t)(made + LEVEL);
 	if (bright)
-		r->constant[at++] = 1;
-	r->constant[at++] = 0x28;
-	for (unsigned k = 0; k < t->n && k < 8; k++, at++) {
-		r->from[at] = (uint8_t)(base + 16 + k);
-		r->constant[at] = (uint8_t)(t->more >> 8 * k);
-	}
-	if (t->n == 9)
-		r->constant[at++] = t->ninth;
-	r->constant[start] = tag;
-	r->constant[start + 1] = (uint8_t)(at - start - 2);
+		from[at++] = ONE;
+	from[at++] = TAG_TIME;
+	for (uint8_t i = 0; i < time_n; i++)
+		from[at++] = (uint8_t)((i < PB_POINTS_LOW_BYTES ? made : STAMP) + i);
 	return at;
 }
 
-/* By whether the first (1) and the second point (2) are of 128 and brighter. */
-struct recipes {
-	_Alignas(64) struct recipe of[4];
-	uint64_t len[4]; /* of both points */
-};
-
-static void recipes_make(struct recipes *r, uint8_t tag, const struct pb_points_time *t)
+TARGET static void common_make(struct common *c, uint8_t tag, const struct pb_points *p)
 {
-	for (unsigned c = 0; c < 4; c++) {
-		memset(r->of[c].from, ZERO, sizeof(r->of[c].from));
-		memset(r->of[c].constant, 0, sizeof(r->of[c].constant));
-		r->len[c] = prescribe(&r->of[c], prescribe(&r->of[c], 0, 0, tag, c & 1, t), 32, tag, c & 2, t);
+	const struct pb_points_time t = pb_points_time(p);
+	uint8_t constants[64] = { [TAG - MADE] = tag,
+				  [LEN - MADE] = (uint8_t)(18 + t.n),
+				  [LEN_BRIGHT - MADE] = (uint8_t)(19 + t.n),
+				  [TAG_X - MADE] = 0x0d,
+				  [TAG_Y - MADE] = 0x15,
+				  [TAG_Z - MADE] = 0x1d,
+				  [TAG_LEVEL - MADE] = 0x20,
+				  [ONE - MADE] = 1,
+				  [TAG_TIME - MADE] = 0x28 };
+
+	memcpy(constants + STAMP - MADE, t.bytes, sizeof(t.bytes));
+	c->constants = _mm512_loadu_si512(constants);
+	c->gather = _mm512_setr_epi32(3, 5, 11, 13, 19, 21, 27, 29, 0, 0, 0, 0, 0, 0, 0, 0);
+	c->looked_for = _mm512_set1_epi64((long long)((uint64_t)t.late << 32 | (p->skip_zero ? 0x7fffffff : 0)));
+	c->looks = p->skip_zero ? 0x5555 : 0;
+	c->groups = _mm512_set1_epi64(0x3030281c150e0700);
+	c->stamp = _mm512_set1_epi64((long long)t.low);
+	c->more = _mm512_set1_epi64(t.n > PB_POINTS_LOW_BYTES ? 0x8080808080 : 0x80808080);
+	for (unsigned i = 0; i < 4; i++) {
+		uint8_t *from = c->recipes[i].from;
+
+		memset(from, POINTS, sizeof(c->recipes[i].from));
+		c->recipes[i].len = prescribe(from, prescribe(from, 0, false, i & 1, t.n), true, i & 2, t.n);
 	}
 }
 
 /* Whether one of a block's points may have to be left out: its x is 0, or -0. */
-TARGET static inline bool has_zero(const uint8_t *block)
+TARGET static bool has_zero(const uint8_t *block)
 {
 	__m512i least = _mm512_set1_epi32(-1);
 
@@ -92,83 +123,74 @@ TARGET static inline bool has_zero(const uint8_t *block)
 	return _mm512_mask_testn_epi32_mask(0x0101, least, least);
 }
 
-/* What is the same for all points. */
-struct registers {
-	__m512i groups; /* the bits that each byte of a varint begins at */
-	__m512i stamp, bright;
-	__m512 one, full;
-	__mmask16 intensities;
-	__mmask64 times;
-};
-
-/* The intensity as a number, the time's bytes as the bits are; *latest becomes the later of itself and the times. */
-TARGET static inline __m512i prepare(__m512i v, const struct registers *g, __m512i *latest)
+/* Block k of the chunk. */
+TARGET static inline void make(struct chunk *chunk, unsigned k, const uint8_t *block, const struct common *c)
 {
-	__m512 light = _mm512_mul_ps(_mm512_min_ps(g->one, _mm512_castsi512_ps(v)), g->full); /* NaN stays */
-	__m512i time = _mm512_add_epi64(_mm512_srli_epi64(v, 32), g->stamp);
-	__m512i number = _mm512_cvttps_epi32(light); /* of NaN negative */
+	__m512i first = _mm512_permutex2var_epi32(_mm512_loadu_si512(block), c->gather, _mm512_loadu_si512(block + 64));
+	__m512i second =
+		_mm512_permutex2var_epi32(_mm512_loadu_si512(block + 128), c->gather, _mm512_loadu_si512(block + 192));
+	__m512i v = _mm512_inserti64x4(first, _mm512_castsi512_si256(second), 1); /* an intensity, an offset, ... */
+	__m512i time = _mm512_add_epi64(_mm512_srli_epi64(v, 32), c->stamp);
+	__m512 light = _mm512_maskz_min_ps(0x5555, _mm512_set1_ps(1.0f), _mm512_castsi512_ps(v)); /* NaN stays */
+	__m512i level = _mm512_cvttps_epi32(_mm512_mul_ps(light, _mm512_set1_ps(255.0f)));        /* of NaN negative */
 
-	*latest = _mm512_max_epu64(*latest, time);
-	v = _mm512_mask_max_epi32(v, g->intensities, number, _mm512_setzero_si512());
-	return _mm512_mask_multishift_epi64_epi8(v, g->times, g->groups, time);
+	level = _mm512_max_epi32(level, _mm512_setzero_si512());
+	time = _mm512_or_si512(time, _mm512_slli_epi64(level, 8 * LEVEL));
+	chunk->unusual[k] = _mm512_test_epi32_mask(v, c->looked_for) ^ c->looks;
+	chunk->bright[k] = _mm512_test_epi64_mask(level, _mm512_set1_epi64(0x80));
+	chunk->made[k] = _mm512_or_si512(_mm512_multishift_epi64_epi8(c->groups, time), c->more);
 }
 
-TARGET static inline uint8_t *put_pair(uint8_t *at, const uint8_t *pair, const struct recipes *recipes,
-				       const struct registers *g, __m512i *latest)
+/* bright: two bits, and others */
+TARGET static inline uint8_t *put_pair(uint8_t *at, const uint8_t *pair, const __m128i *made, unsigned bright,
+				       const struct common *c)
 {
-	__m512i v = prepare(_mm512_loadu_si512(pair), g, latest);
-	const struct recipe *r;
-	unsigned c;
+	const struct recipe *r = &c->recipes[bright & 3];
+	__m512i second = _mm512_mask_broadcast_i64x2(c->constants, 0x03, _mm_load_si128(made));
 
-	c = _pext_u32(_mm512_test_epi32_mask(v, g->bright), 0x0808);
-	r = &recipes->of[c];
-	v = _mm512_permutexvar_epi8(_mm512_load_si512(r->from), v);
-	_mm512_storeu_si512(at, _mm512_or_si512(v, _mm512_load_si512(r->constant)));
-	return at + recipes->len[c];
+	_mm512_storeu_si512(at, _mm512_permutex2var_epi8(_mm512_loadu_si512(pair), _mm512_load_si512(r->from), second));
+	return at + r->len;
 }
 
-/* Returns the place behind BLOCK points; NULL: they are to go the portable way. */
-TARGET static inline uint8_t *put_block(uint8_t *at, const uint8_t *block, const struct recipes *recipes,
-					const struct registers *g, __m512i limit, bool skip_zero)
+TARGET static inline uint8_t *put_block(uint8_t *at, const uint8_t *block, const struct chunk *chunk, unsigned k,
+					const struct common *c)
 {
-	__m512i latest = _mm512_setzero_si512();
+	const __m128i *made = (const __m128i *)&chunk->made[k];
+	unsigned bright = chunk->bright[k];
 
-	if (skip_zero && has_zero(block))
-		return NULL;
-	at = put_pair(at, block, recipes, g, &latest);
-	at = put_pair(at, block + 64, recipes, g, &latest);
-	at = put_pair(at, block + 128, recipes, g, &latest);
-	at = put_pair(at, block + 192, recipes, g, &latest);
-	return _mm512_mask_cmpge_epu64_mask(0x44, latest, limit) ? NULL : at;
+	at = put_pair(at, block, made, bright, c);
+	at = put_pair(at, block + 64, made + 1, bright >> 2, c);
+	at = put_pair(at, block + 128, made + 2, bright >> 4, c);
+	return put_pair(at, block + 192, made + 3, bright >> 6, c);
 }
 
 TARGET uint8_t *pb_points_vbmi(uint8_t *at, uint8_t tag, const struct pb_points *p, uint32_t from, uint32_t to,
 			       uint32_t *n)
 {
-	const struct pb_points_time t = pb_points_time(p);
-	const struct registers g = { .groups = _mm512_set1_epi64(0x312a231c150e0700),
-				     .stamp = _mm512_set1_epi64(p->stamp_ns),
-				     .bright = _mm512_set1_epi32(0x80),
-				     .one = _mm512_set1_ps(1.0f),
-				     .full = _mm512_set1_ps(255.0f),
-				     .intensities = 0x0808,
-				     .times = 0x00ff000000ff0000 };
-	const __m512i limit = _mm512_set1_epi64((long long)t.limit);
-	struct recipes recipes;
-	uint32_t i = from;
+	struct common c;
+	struct chunk chunk;
+	uint32_t blocks, fast = 0;
 
-	recipes_make(&recipes, tag, &t);
-	for (; i + BLOCK <= to; i += BLOCK) {
-		uint8_t *end = put_block(at, p->data + (size_t)i * sizeof(struct sim_Point), &recipes, &g, limit,
-					 p->skip_zero);
+	common_make(&c, tag, p);
+	for (uint32_t left; (left = to - from) >= BLOCK;) {
+		const uint8_t *points = p->data + (size_t)from * sizeof(struct sim_Point);
 
-		if (end)
-			*n += BLOCK;
-		else
-			end = pb_points_portable(at, tag, p, i, i + BLOCK, n);
-		at = end;
+		blocks = left / BLOCK < CHUNK ? left / BLOCK : CHUNK;
+		for (uint32_t k = 0; k < blocks; k++)
+			make(&chunk, k, points + (size_t)k * BLOCK * sizeof(struct sim_Point), &c);
+		for (uint32_t k = 0; k < blocks; k++, from += BLOCK) {
+			const uint8_t *block = p->data + (size_t)from * sizeof(struct sim_Point);
+
+			if (!chunk.unusual[k] || (!(chunk.unusual[k] & 0xaaaa) && !has_zero(block))) {
+				at = put_block(at, block, &chunk, k, &c);
+				fast += BLOCK;
+				continue;
+			}
+			at = pb_points_portable(at, tag, p, from, from + BLOCK, n);
+		}
 	}
-	return pb_points_portable(at, tag, p, i, to, n);
+	*n += fast;
+	return pb_points_portable(at, tag, p, from, to, n);
 }
 #else
 typedef int pb_points_vbmi_is_empty; /* a file must declare something */
