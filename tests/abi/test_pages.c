@@ -251,7 +251,7 @@ TEST(the_bridge_abi_is_pinned)
 	AT(struct sim_bridge_option, deflt, 8);
 	AT(struct sim_bridge_option, help, 16);
 
-	SIZE(struct sim_bridge_host, 152);
+	SIZE(struct sim_bridge_host, 184);
 	AT(struct sim_bridge_host, abi, 0);
 	AT(struct sim_bridge_host, size, 4);
 	AT(struct sim_bridge_host, ctx, 8);
@@ -272,6 +272,10 @@ TEST(the_bridge_abi_is_pinned)
 	AT(struct sim_bridge_host, serve, 128);
 	AT(struct sim_bridge_host, answer, 136);
 	AT(struct sim_bridge_host, remark, 144);
+	AT(struct sim_bridge_host, offer_large, 152);
+	AT(struct sim_bridge_host, loan, 160);
+	AT(struct sim_bridge_host, publish_loan, 168);
+	AT(struct sim_bridge_host, unloan, 176);
 
 	SIZE(struct sim_bridge_ops, 144);
 	AT(struct sim_bridge_ops, abi, 0);

@@ -143,6 +143,24 @@ struct sim_bridge_host {
 	 * ("accepted"). Copied; cut to 100 bytes. Thread: any, with no lock held that open() or close() takes.
 	 */
 	void (*remark)(void *ctx, uint32_t channel_id, const char *text);
+	/*
+	 * As offer(), of a channel whose messages have up to max_body bytes; 0: those of a type of one size, else 64 KiB. Also
+	 * -EMSGSIZE no pool has slots so large, -ENOSPC its slots are given away: the host logs which. A channel that is there has its size.
+	 */
+	int (*offer_large)(void *ctx, const char *channel, const struct sim_type *type, size_t max_body);
+	/*
+	 * Room for an inbound message in the slot in which it is going to be published: `room` bytes at *ret_body, aligned to 64. One
+	 * of publish_loan() and unloan() ends it, whatever happens. Errors as publish(); -EMSGSIZE more than the channel has,
+	 * -ENOBUFS 8 are out, -ENOMEM the pool is empty. Thread of all three: any.
+	 */
+	int (*loan)(void *ctx, const char *channel, const struct sim_type *type, size_t room, void **ret_body);
+	/*
+	 * Publish a loan, of which `size` bytes are the message. stamp_sim_ns: when it was measured, 0: now. frame: NULL or "": none.
+	 * -EINVAL it fails sim_msg_check(), it is no loan of this channel, or the frame is longer than a slot has room for.
+	 */
+	int (*publish_loan)(void *ctx, const char *channel, void *body, size_t size, int64_t stamp_sim_ns,
+			    const char *frame);
+	void (*unloan)(void *ctx, const char *channel, void *body);
 };
 
 #define SIM_BRIDGE_CLOCK_GONE INT64_C(-1)

@@ -29,7 +29,7 @@ LINK_system-stack-topics += -lddsc
 $(addprefix $(B)/test/system-stack-,autoware_ai topics topics_apollo topics_cyber topics_lgsvl): $(B)/obj/tests/system/stack/rig.o
 $(B)/test/system-stack-topics_apollo: $(ROSBRIDGE_SERVER) $(B)/obj/tests/support/ros_tree.o $(B)/lib/libros.a | $(B)/lib/simd/bridge_rosbridge.so
 LINK_system-stack-topics_apollo += -lssl -lcrypto
-$(B)/test/system-stack-autoware_ai: $(addprefix $(B)/obj/tests/support/,ros_tree.o ros_master.o) $(B)/lib/libros.a | $(B)/lib/simd/bridge_ros1.so
+$(addprefix $(B)/test/system-stack-,autoware_ai sensors_in): $(addprefix $(B)/obj/tests/support/,ros_tree.o ros_master.o) $(B)/lib/libros.a | $(B)/lib/simd/bridge_ros1.so
 $(B)/test/system-stack-topics_lgsvl: $(addprefix $(B)/obj/tests/support/,lgsvl_server.o ros_tree.o) $(B)/lib/libros.a | $(B)/lib/simd/bridge_lgsvl.so
 $(B)/test/system-stack-scenario: $(addprefix $(B)/obj/tests/,system/stack/autoware.o system/stack/npcs.o system/ros2/typed.o \
 	system/ros2/reader.o support/ros_tree.o support/ss2_peer.o) \
@@ -81,6 +81,7 @@ endif
 # ten processes are brought back at once: nothing else shares the CPUs with that, or with the dozen kill runs
 TESTS_ALONE += $(addprefix $(B)/test/,system-stack-roudi fault-stack-attacks fault-stack-chaos fault-stack-deadlock fault-stack-hot fault-stack-soak fault-stack-storm)
 LIMIT_system-stack-autoware_ai := 120
+LIMIT_system-stack-sensors_in := 120
 LIMIT_system-stack-cyber := 180
 LIMIT_system-stack-cyber_control := 240
 LIMIT_system-stack-cyber_demo := 180

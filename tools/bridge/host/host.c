@@ -160,6 +160,10 @@ static void fill_services(struct host *h)
 		.serve = host_service_serve,
 		.answer = host_service_answer,
 		.remark = host_topic_remark,
+		.offer_large = host_inbound_offer_large,
+		.loan = host_inbound_loan,
+		.publish_loan = host_inbound_publish_loan,
+		.unloan = host_inbound_unloan,
 	};
 }
 

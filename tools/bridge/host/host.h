@@ -43,10 +43,10 @@ struct host_topic { /* one announced channel */
 	_Atomic bool slow; /* its last message took longer than an answer may wait; any lane's */
 };
 
-struct host_inbound {              /* one channel the plug-in may publish into */
-	char *name;                /* as the plug-in calls it */
-	struct sim_publisher *pub; /* made when it is offered, or at its first message */
-	uint64_t type_hash;
+struct host_inbound {                /* one channel the plug-in may publish into */
+	char *name;                  /* as the plug-in calls it */
+	struct sim_publisher *pub;   /* made when it is offered, or at its first message */
+	const struct sim_type *type; /* keeps */
 	bool offered, listened;
 };
 
@@ -210,6 +210,11 @@ void host_time_driver_finish(struct host *h);
 /* ---- inbound.c ---- */
 int host_inbound_publish(void *ctx, const char *channel, const struct sim_type *type, const void *body, size_t size);
 int host_inbound_offer(void *ctx, const char *channel, const struct sim_type *type);
+int host_inbound_offer_large(void *ctx, const char *channel, const struct sim_type *type, size_t max_body);
+int host_inbound_loan(void *ctx, const char *channel, const struct sim_type *type, size_t room, void **ret_body);
+int host_inbound_publish_loan(void *ctx, const char *channel, void *body, size_t size, int64_t stamp_sim_ns,
+			      const char *frame);
+void host_inbound_unloan(void *ctx, const char *channel, void *body);
 /* Tell the plug-in for whom somebody has begun, or ceased, to listen. Thread: main. True: look again soon. */
 bool host_inbound_watch(struct host *h);
 /* The plug-in has a new connection: it is notified again of who listens. */

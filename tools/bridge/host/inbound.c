@@ -19,7 +19,7 @@
 
 LOG_TOPIC("inbound");
 
-#define INBOUND_BODY_MAX (64u * 1024)
+#define INBOUND_BODY_DEFAULT (64u * 1024)
 
 static bool listed(const struct host *h, const char *channel)
 {
@@ -57,10 +57,13 @@ static bool one_size(const struct sim_type *type)
 	return true;
 }
 
-static int open_channel(struct host *h, const char *channel, const struct sim_type *type, struct host_inbound **ret)
+static int open_channel(struct host *h, const char *channel, const struct sim_type *type, size_t max_body,
+			struct host_inbound **ret)
 {
 	struct sim_publisher_options o = { .size = sizeof(o),
-					   .max_body = one_size(type) ? 0 : INBOUND_BODY_MAX,
+					   .max_body = max_body         ? max_body
+						       : one_size(type) ? 0
+									: INBOUND_BODY_DEFAULT,
 					   .flags = SIM_PUB_LOCAL };
 	struct host_inbound *in = &h->inbound[h->n_inbound];
 	int r;
@@ -69,7 +72,7 @@ static int open_channel(struct host *h, const char *channel, const struct sim_ty
 		return -ENOTSUP;
 	if (h->n_inbound == HOST_INBOUND_MAX)
 		return -ENOSPC;
-	*in = (struct host_inbound){ .name = mem_strdup(channel), .type_hash = type->hash };
+	*in = (struct host_inbound){ .name = mem_strdup(channel), .type = type };
 	if (!in->name)
 		return -ENOMEM;
 	r = sim_advertise(h->client, channel, type, &o, &in->pub);
@@ -98,18 +101,19 @@ static int allowed(struct host *h, const char *channel, const struct sim_type *t
 }
 
 /* The channel, opened if need be. -EINVAL: it has another type. */
-static int get_channel(struct host *h, const char *channel, const struct sim_type *type, struct host_inbound **ret)
+static int get_channel(struct host *h, const char *channel, const struct sim_type *type, size_t max_body,
+		       struct host_inbound **ret)
 {
 	*ret = find(h, channel);
 	if (!*ret)
-		return open_channel(h, channel, type, ret);
-	return (*ret)->type_hash == type->hash ? 0 : -EINVAL;
+		return open_channel(h, channel, type, max_body, ret);
+	return (*ret)->type->hash == type->hash ? 0 : -EINVAL;
 }
 
 static int write_body(struct host *h, const char *channel, const struct sim_type *type, const void *body, size_t size)
 {
 	struct host_inbound *in;
-	int r = get_channel(h, channel, type, &in);
+	int r = get_channel(h, channel, type, 0, &in);
 
 	return r < 0 ? r : sim_publish_local_copy(in->pub, body, size, 0);
 }
@@ -119,26 +123,103 @@ static bool may_pause(const struct host *h)
 	return !json_is_true(json_object_get(h->config, "inbound_while_paused"));
 }
 
-int host_inbound_publish(void *ctx, const char *channel, const struct sim_type *type, const void *body, size_t size)
+/* 0: such a message may come in now. */
+static int may_come(struct host *h, const char *channel, const struct sim_type *type)
 {
-	struct host *h = ctx;
 	struct sim_clock_sample now;
 	int r = allowed(h, channel, type);
 
 	if (r < 0)
 		return r;
+	sim_now_sample(h->client, &now);
+	return now.flags & SIM_CLOCK_PAUSED && may_pause(h) ? -ECANCELED : 0;
+}
+
+int host_inbound_publish(void *ctx, const char *channel, const struct sim_type *type, const void *body, size_t size)
+{
+	struct host *h = ctx;
+	int r = may_come(h, channel, type);
+
+	if (r == -EACCES || r == -EINVAL)
+		return r;
 	if (sim_msg_check(type, body, size) < 0)
 		return -EINVAL;
-	sim_now_sample(h->client, &now);
-	if (now.flags & SIM_CLOCK_PAUSED && may_pause(h))
-		return -ECANCELED;
+	if (r < 0)
+		return r;
 	pthread_mutex_lock(&h->inbound_lock);
 	r = write_body(h, channel, type, body, size);
 	pthread_mutex_unlock(&h->inbound_lock);
 	return r;
 }
 
+/* ---- in place ---- */
+
+int host_inbound_loan(void *ctx, const char *channel, const struct sim_type *type, size_t room, void **ret_body)
+{
+	struct host *h = ctx;
+	struct host_inbound *in;
+	struct sim_slot *slot;
+	int r = may_come(h, channel, type);
+
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&h->inbound_lock);
+	r = get_channel(h, channel, type, 0, &in);
+	if (r == 0)
+		r = sim_loan(in->pub, room, &slot);
+	pthread_mutex_unlock(&h->inbound_lock);
+	if (r == 0)
+		*ret_body = sim_slot_body_mut(slot);
+	return r;
+}
+
+/* The channel of a loan. It stays until the plug-in is gone. */
+static struct sim_publisher *publisher_of(struct host *h, const char *channel, const struct sim_type **ret_type)
+{
+	struct host_inbound *in;
+
+	pthread_mutex_lock(&h->inbound_lock);
+	in = channel ? find(h, channel) : NULL;
+	pthread_mutex_unlock(&h->inbound_lock);
+	*ret_type = in ? in->type : NULL;
+	return in ? in->pub : NULL;
+}
+
+int host_inbound_publish_loan(void *ctx, const char *channel, void *body, size_t size, int64_t stamp_sim_ns,
+			      const char *frame)
+{
+	struct sim_slot *slot = (struct sim_slot *)body - 1;
+	const struct sim_type *type;
+	struct sim_publisher *pub = publisher_of(ctx, channel, &type);
+
+	if (!pub || !body)
+		return -EINVAL;
+	if ((frame && strlen(frame) > SIM_FRAME_ID_MAX) || sim_slot_set_size(slot, size) < 0 ||
+	    sim_msg_check(type, body, size) < 0) {
+		(void)sim_unloan(pub, slot);
+		return -EINVAL;
+	}
+	if (stamp_sim_ns)
+		slot->stamp_sim_ns = stamp_sim_ns;
+	snprintf(slot->frame_id, sizeof(slot->frame_id), "%s", frame ? frame : "");
+	return sim_publish_local(pub, slot);
+}
+
+void host_inbound_unloan(void *ctx, const char *channel, void *body)
+{
+	const struct sim_type *type;
+	struct sim_publisher *pub = publisher_of(ctx, channel, &type);
+
+	if (pub && body)
+		(void)sim_unloan(pub, (struct sim_slot *)body - 1);
+}
+
 int host_inbound_offer(void *ctx, const char *channel, const struct sim_type *type)
+{
+	return host_inbound_offer_large(ctx, channel, type, 0);
+}
+
+int host_inbound_offer_large(void *ctx, const char *channel, const struct sim_type *type, size_t max_body)
 {
 	struct host *h = ctx;
 	struct host_inbound *in;
@@ -147,7 +228,7 @@ int host_inbound_offer(void *ctx, const char *channel, const struct sim_type *ty
 	if (r < 0)
 		return r;
 	pthread_mutex_lock(&h->inbound_lock);
-	r = get_channel(h, channel, type, &in);
+	r = get_channel(h, channel, type, max_body, &in);
 	if (r == 0 && in->offered)
 		r = -EALREADY;
 	else if (r == 0)

@@ -12,6 +12,8 @@
 #include "ros/ros_type.h"
 #include "topics.h"
 
+#define LGSVL_IN_MAX (32u << 20) /* bytes of a message that comes in; of the buffer only what has come takes memory */
+
 struct lgsvl_in {
 	struct topic_in in; /* first */
 	_Atomic bool listened;
@@ -113,7 +115,7 @@ static void take(void *arg, const struct frame *f)
 }
 
 static const struct tcp_link_ops link_ops = {
-	.dialect = &frame_lgsvl, .thread = "lgsvl", .body_max = TOPICS_BODY_MAX, .status = on_status, .take = take
+	.dialect = &frame_lgsvl, .thread = "lgsvl", .body_max = LGSVL_IN_MAX, .status = on_status, .take = take
 };
 
 /* ---- the plug-in ---- */

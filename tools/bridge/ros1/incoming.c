@@ -12,8 +12,8 @@
 #include "tcpros.h"
 
 #define GREETING_DUR_NS INT64_C(10000000000)
-#define MESSAGE_MAX     (256u * 1024) /* more cannot become one of ours */
-#define SKIP_MAX        (512u << 20)  /* what says to be larger is none */
+#define CLOCK_MAX       1024u
+#define SKIP_MAX        (512u << 20) /* what says to be larger is none */
 
 static struct incoming *of(struct io_source *io)
 {
@@ -163,7 +163,7 @@ static ssize_t take_one(struct incoming *c, const uint8_t *p, size_t left, size_
 		snprintf(why, why_size, "a message of %u bytes", size);
 		return -EMSGSIZE;
 	}
-	if (size > MESSAGE_MAX) {
+	if (size > (c->link->subscription->clock ? CLOCK_MAX : topic_in_wire_max(&c->link->subscription->in))) {
 		if (!c->link->subscription->clock)
 			topic_in_drop(&c->link->subscription->in, -EMSGSIZE);
 		c->skip = size;

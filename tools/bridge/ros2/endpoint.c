@@ -20,6 +20,8 @@ dds_entity_t endpoint_create(dds_entity_t participant, struct endpoint *e)
 			e->topic = sertype_topic_create(participant, e->name, type_name, &e->sertype);
 		if (e->topic > 0 && e->keeps_origin)
 			sertype_keep_origin(e->sertype);
+		if (e->topic > 0 && e->taken_max)
+			sertype_take_at_most(e->sertype, e->taken_max);
 		if (e->topic < 0)
 			entity = e->topic;
 		else if (e->reads)

@@ -18,6 +18,7 @@ struct endpoint {
 	dds_listener_t *listener; /* takes; NULL: none */
 	bool reads;               /* a reader, else a writer */
 	bool keeps_origin;        /* sertype_keep_origin() */
+	size_t taken_max;         /* sertype_take_at_most(); 0: not called */
 	dds_entity_t topic;       /* of that name, 0: it is created, and the caller's */
 	struct ddsi_sertype *sertype;
 };

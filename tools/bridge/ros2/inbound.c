@@ -49,6 +49,7 @@ static dds_entity_t create_reader(struct sim_bridge *b, struct ros2_inbound *in)
 			      .type = in->in.conversion.type,
 			      .qos = ros2_qos_create(&in->qos, in->in.conversion.type->hash),
 			      .listener = dds_create_listener(in),
+			      .taken_max = topic_in_wire_max(&in->in),
 			      .reads = true };
 	dds_entity_t reader;
 

@@ -17,7 +17,7 @@
 
 #define CDR_HEADER 4u
 #define FRONT      64u
-#define TAKEN_MAX  (4u << 20) /* bytes of a message that comes in */
+#define TAKEN_MAX  (4u << 20) /* bytes of a message that comes in, unless somebody says otherwise */
 #define SPARE_MIN \
 	(64u << 10) /* larger samples are kept for the next message: a fresh one costs a page fault each 4 KiB */
 #define SPARES 4u
@@ -44,7 +44,8 @@ struct pool {
 struct sertype {
 	struct ddsi_sertype c; /* first */
 	struct pool *pool;
-	bool keeps_origin; /* set before the first sample */
+	bool keeps_origin;        /* set before the first sample, */
+	_Atomic size_t taken_max; /* only grows */
 };
 
 struct parts { /* how the message goes out that this thread writes just now */
@@ -236,12 +237,13 @@ static void data_keyhash(const struct ddsi_serdata *d, struct ddsi_keyhash *buf,
 static struct ddsi_serdata *data_from_ser(const struct ddsi_sertype *type, enum ddsi_serdata_kind kind,
 					  const struct nn_rdata *chain, size_t size)
 {
-	struct bytes *b = bytes_new(type, kind, size <= TAKEN_MAX ? size : 0);
+	const struct sertype *own = (const struct sertype *)(const void *)type;
+	struct bytes *b = bytes_new(type, kind, size <= own->taken_max ? size : 0);
 	uint32_t at = 0;
 
-	if (b && ((const struct sertype *)(const void *)type)->keeps_origin)
+	if (b && own->keeps_origin)
 		rtps_identity_read(chain, &b->origin);
-	if (!b || size > TAKEN_MAX)
+	if (!b || size > own->taken_max)
 		return b ? &b->c : NULL;
 	for (; chain; chain = chain->nextfrag) {
 		const uint8_t *from = NN_RMSG_PAYLOADOFF(chain->rmsg, NN_RDATA_PAYLOAD_OFF(chain));
@@ -263,7 +265,8 @@ static struct ddsi_serdata *data_from_ser(const struct ddsi_sertype *type, enum 
 static struct ddsi_serdata *data_from_iov(const struct ddsi_sertype *type, enum ddsi_serdata_kind kind,
 					  ddsrt_msg_iovlen_t n, const ddsrt_iovec_t *iov, size_t size)
 {
-	struct bytes *b = size >= CDR_HEADER && size <= TAKEN_MAX ? bytes_new(type, kind, size) : NULL;
+	size_t most = ((const struct sertype *)(const void *)type)->taken_max;
+	struct bytes *b = size >= CDR_HEADER && size <= most ? bytes_new(type, kind, size) : NULL;
 	size_t at = 0;
 
 	if (!b)
@@ -379,6 +382,7 @@ dds_entity_t sertype_topic_create(dds_entity_t participant, const char *name, co
 		free(b);
 		return DDS_RETCODE_OUT_OF_RESOURCES;
 	}
+	b->taken_max = TAKEN_MAX;
 	ddsi_sertype_init(t, type_name, &type_ops, &data_ops, true);
 	t->allowed_data_representation = DDS_DATA_REPRESENTATION_FLAG_XCDR1;
 	topic = dds_create_topic_sertype(participant, name, &t, NULL, NULL, NULL);
@@ -404,6 +408,14 @@ dds_return_t sertype_write_in_parts(dds_entity_t writer, const struct iov_buf *o
 void sertype_keep_origin(struct ddsi_sertype *type)
 {
 	((struct sertype *)(void *)type)->keeps_origin = true;
+}
+
+void sertype_take_at_most(struct ddsi_sertype *type, size_t size)
+{
+	struct sertype *t = (struct sertype *)(void *)type;
+
+	if (size > t->taken_max)
+		t->taken_max = size;
 }
 
 const struct rtps_origin *sertype_origin(const struct ddsi_serdata *d)

@@ -24,6 +24,8 @@ dds_return_t sertype_write_in_parts(dds_entity_t writer, const struct iov_buf *o
 
 /* What comes in is remembered with where it came from: for rtps_identity_open()'s domain, before the first reader. */
 void sertype_keep_origin(struct ddsi_sertype *type);
+/* Of messages with more bytes nothing comes in; 4 MiB at least. Topics of one type share the largest. Before the first reader. */
+void sertype_take_at_most(struct ddsi_sertype *type, size_t size);
 /* Where it came from: borrows from d. NULL: that is not known. */
 struct ddsi_serdata;
 struct rtps_origin;

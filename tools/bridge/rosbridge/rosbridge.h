@@ -19,7 +19,7 @@
 #include "queue.h"
 #include "topics.h"
 
-#define ROSBRIDGE_IN_MAX    (2u << 20) /* bytes of a message that comes in */
+#define ROSBRIDGE_IN_MAX    (32u << 20) /* bytes of a message that comes in */
 #define ROSBRIDGE_PIECE     (128u << 10)
 #define ROSBRIDGE_HEAD_MAX  (2 * TOPIC_NAME_MAX + 256u)
 #define ROSBRIDGE_CLOSE_MS  2000 /* without progress: for what was sent last to arrive */

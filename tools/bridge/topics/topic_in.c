@@ -20,7 +20,7 @@ const char *topics_reason(int r)
 	case EBADMSG:
 		return "it is malformed";
 	case ENOTSUP:
-		return "it is not plain little-endian CDR";
+		return "it is big-endian, or no plain CDR";
 	case EMSGSIZE:
 		return "it is too large, or a text in it";
 	case EDOM:
@@ -47,28 +47,102 @@ void topic_in_drop(struct topic_in *t, int r)
 		       (unsigned long long)n);
 }
 
-void topic_in_take(struct topic_in *t, const void *data, size_t len)
+/* What a message is read from: bytes, or a decoder that stands at its beginning. */
+struct source {
+	const void *data;
+	size_t len;
+	struct sim_dec *dec;
+};
+
+static int read_into(struct topic_in *t, const struct source *from, struct message_in *to)
+{
+	return from->dec ? conversion_in_take(&t->conversion, from->dec, to)
+			 : conversion_in_read(&t->conversion, t->topics->format, from->data, from->len, to);
+}
+
+/* By a host that lends no slots: a copy, without stamp and frame. */
+static int take_copied(struct topic_in *t, const struct source *from)
 {
 	const struct sim_bridge_host *h = t->topics->host;
-	struct message_in to = { .buf = t->body, .room = TOPICS_BODY_MAX };
-	int r = conversion_in_read(&t->conversion, t->topics->format, data, len, &to);
+	struct message_in to = { .room = TOPICS_BODY_MAX };
+	int r;
 
-	if (r == 0)
-		r = h->publish(h->ctx, t->channel, t->conversion.sim, t->body, to.size);
+	if (!t->body)
+		t->body = aligned_alloc(64, TOPICS_BODY_MAX);
+	if (!t->body)
+		return -ENOMEM;
+	to.buf = t->body;
+	r = read_into(t, from, &to);
+	return r ? r : h->publish(h->ctx, t->channel, t->conversion.sim, t->body, to.size);
+}
+
+/* Into a slot of that room. -ENOBUFS: it needs more. */
+static int take_in_place(struct topic_in *t, const struct source *from, size_t room)
+{
+	const struct sim_bridge_host *h = t->topics->host;
+	struct message_in to = { .room = room };
+	int r = h->loan(h->ctx, t->channel, t->conversion.sim, room, &to.buf);
+
+	if (r < 0)
+		return r == -ENOBUFS ? -EBUSY : r;
+	r = read_into(t, from, &to);
+	if (r) {
+		h->unloan(h->ctx, t->channel, to.buf);
+		return r;
+	}
+	return h->publish_loan(h->ctx, t->channel, to.buf, to.size,
+			       to.stamp_sim_ns == MESSAGE_IN_NO_STAMP ? 0 : to.stamp_sim_ns, to.frame);
+}
+
+/* A decoder cannot be read twice: it gets all the room that there may be. */
+static int take_one(struct topic_in *t, const struct source *from)
+{
+	size_t room = t->max_body;
+	int r;
+
+	if (!SIM_BRIDGE_HOST_HAS(t->topics->host, unloan))
+		return take_copied(t, from);
+	if (!from->dec && from->len < room - room / 4)
+		room = from->len + from->len / 4 + 4096;
+	room = room < t->conversion.sim->fixed_size ? t->conversion.sim->fixed_size : room;
+	room = room < t->max_body ? room : t->max_body;
+	while ((r = take_in_place(t, from, room)) == -ENOBUFS && room < t->max_body)
+		room = room < t->max_body / 4 ? room * 4 : t->max_body;
+	return r == -ENOBUFS ? -EMSGSIZE : r;
+}
+
+static void take_source(struct topic_in *t, const struct source *from)
+{
+	int r = take_one(t, from);
+
 	if (r < 0)
 		topic_in_drop(t, r);
 }
 
+void topic_in_take(struct topic_in *t, const void *data, size_t len)
+{
+	take_source(t, &(struct source){ .data = data, .len = len });
+}
+
 void topic_in_take_from(struct topic_in *t, struct sim_dec *d)
 {
-	const struct sim_bridge_host *h = t->topics->host;
-	struct message_in to = { .buf = t->body, .room = TOPICS_BODY_MAX };
-	int r = conversion_in_take(&t->conversion, d, &to);
+	take_source(t, &(struct source){ .dec = d });
+}
 
-	if (r == 0)
-		r = h->publish(h->ctx, t->channel, t->conversion.sim, t->body, to.size);
-	if (r < 0)
-		topic_in_drop(t, r);
+size_t topic_in_wire_max(const struct topic_in *t)
+{
+	size_t least = 4 * (size_t)TOPICS_BODY_MAX;
+
+	return t->max_body < least / 4 ? least : 4 * t->max_body;
+}
+
+static int offer(const struct topics *s, const struct topic_in *t)
+{
+	const struct sim_bridge_host *h = s->host;
+
+	if (SIM_BRIDGE_HOST_HAS(h, unloan))
+		return h->offer_large(h->ctx, t->channel, t->conversion.sim, t->max_body);
+	return h->offer(h->ctx, t->channel, t->conversion.sim);
 }
 
 /* Several topics may come into one channel: it is offered once. */
@@ -76,7 +150,7 @@ void topics_offer(struct topics *s)
 {
 	for (unsigned i = 0; i < s->n_in; i++) {
 		const struct topic_in *t = s->in[i];
-		int r = s->host->offer(s->host->ctx, t->channel, t->conversion.sim);
+		int r = offer(s, t);
 
 		if (r < 0 && r != -EALREADY)
 			log_at(s, 1, "%s is not read: %s: %s", t->name, t->channel,
@@ -112,11 +186,29 @@ static int check_entry(const struct topics *s, const char *topic, const struct t
 	return -EINVAL;
 }
 
+/* Without a word of the rig: what sensors of today send. */
+static size_t max_body_of(const struct sim_type *type)
+{
+	static const struct {
+		const char *name;
+		size_t max_body;
+	} large[] = { { "sim/Image", 8u << 20 },
+		      { "sim/CompressedImage", 4u << 20 },
+		      { "sim/PointCloud", 8u << 20 },
+		      { "sim/OccupancyGrid", 4u << 20 } };
+
+	for (unsigned i = 0; i < sizeof(large) / sizeof(large[0]); i++)
+		if (strcmp(type->name, large[i].name) == 0)
+			return large[i].max_body;
+	return type->fixed_size < TOPICS_BODY_MAX ? TOPICS_BODY_MAX : type->fixed_size;
+}
+
 int topic_in_open(struct topics *s, const char *topic, const struct topic_options *w, struct topic_in *t, char *why,
 		  size_t why_size)
 {
 	const struct sim_type *has = type_of(s, w->channel);
-	int r = conversion_in_open(s->host, s->known, w->type, w->definition, &t->conversion, why, why_size);
+	int r = w->as ? conversion_in_open_as(s->host, s->known, w->type, w->as, &t->conversion, why, why_size)
+		      : conversion_in_open(s->host, s->known, w->type, w->definition, &t->conversion, why, why_size);
 
 	if (r < 0)
 		return r == -ENOMEM ? r : -EINVAL;
@@ -131,8 +223,12 @@ int topic_in_open(struct topics *s, const char *topic, const struct topic_option
 	else
 		snprintf(t->name, sizeof(t->name), "%s", topic);
 	snprintf(t->channel, sizeof(t->channel), "%s", w->channel);
-	t->body = aligned_alloc(64, TOPICS_BODY_MAX);
-	return t->body ? 0 : -ENOMEM;
+	t->max_body = w->max_body ? (size_t)w->max_body : max_body_of(t->conversion.sim);
+	if (t->max_body >= t->conversion.sim->fixed_size)
+		return 0;
+	snprintf(why, why_size, "\"max_body\" %zu is less than the fixed part of %s, %u bytes", t->max_body,
+		 t->conversion.sim->name, t->conversion.sim->fixed_size);
+	return -EINVAL;
 }
 
 void topic_in_close(struct topic_in *t)

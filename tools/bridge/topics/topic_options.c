@@ -9,6 +9,7 @@
 
 #define DEPTH_MAX 10000
 #define COUNT_MAX 1000000
+#define BYTES_MAX (512 << 20)
 
 static const char *const points[] = { "native", "awsim24", "awsim48", "svl32", "xyzircaedt", NULL };
 static const char *const encodings[] = { "rgb8", "bgr8", NULL };
@@ -20,7 +21,7 @@ static const char *const durabilities[] = { "volatile", "transient_local", NULL 
 
 static const char *const compressions[] = { "none", "cbor", "cbor-raw", NULL };
 
-enum kind { TEXT, CHOICE, DEPTH, COUNT, VARIANCE, ORIGIN, SWITCH };
+enum kind { TEXT, CHOICE, DEPTH, COUNT, VARIANCE, ORIGIN, SWITCH, BYTES };
 
 static const struct key {
 	const char *name;
@@ -33,6 +34,8 @@ static const struct key {
 	{ "type", TEXT, TOPIC_OUT | TOPIC_IN, offsetof(struct topic_options, type), NULL },
 	{ "channel", TEXT, TOPIC_IN, offsetof(struct topic_options, channel), NULL },
 	{ "definition", TEXT, TOPIC_IN, offsetof(struct topic_options, definition), NULL },
+	{ "as", TEXT, TOPIC_IN, offsetof(struct topic_options, as), NULL },
+	{ "max_body", BYTES, TOPIC_IN, offsetof(struct topic_options, max_body), NULL },
 	{ "frame", TEXT, TOPIC_OUT, offsetof(struct topic_options, frame), NULL },
 	{ "child_frame", TEXT, TOPIC_OUT, offsetof(struct topic_options, child_frame), NULL },
 	{ "encoding", CHOICE, TOPIC_OUT, offsetof(struct topic_options, encoding), encodings },
@@ -179,6 +182,17 @@ static int read_count(const struct key *k, json_t *v, int *ret, char *why, size_
 	return -EINVAL;
 }
 
+static int read_bytes(const struct key *k, json_t *v, int *ret, char *why, size_t size)
+{
+	json_int_t n = json_integer_value(v);
+
+	*ret = (int)n;
+	if (n >= 1024 && n <= BYTES_MAX)
+		return 0;
+	snprintf(why, size, "\"%s\" must be a whole number of bytes from 1024 to %d", k->name, BYTES_MAX);
+	return -EINVAL;
+}
+
 static int read_variance(const struct key *k, json_t *v, double *ret, char *why, size_t size)
 {
 	*ret = json_number_value(v);
@@ -225,6 +239,8 @@ static int read_key(const struct key *k, json_t *v, struct topic_options *w, cha
 		return read_depth(k, v, at, why, size);
 	case COUNT:
 		return read_count(k, v, at, why, size);
+	case BYTES:
+		return read_bytes(k, v, at, why, size);
 	case VARIANCE:
 		return read_variance(k, v, at, why, size);
 	case ORIGIN:

@@ -24,11 +24,12 @@ struct topic_origin { /* of the map, UTM */
 };
 
 struct topic_options { /* texts borrow from the JSON tree; NULL: not given */
-	const char *topic, *type, *frame, *child_frame, *channel, *definition;
+	const char *topic, *type, *frame, *child_frame, *channel, *definition, *as;
 	double covariance; /* 0: not given */
 	struct topic_origin origin;
 	int depth;                     /* 0: not given; of a queue too */
 	int throttle_ms, queue_length; /* -1: not given */
+	int max_body;                  /* bytes of a message of ours that comes in; 0: not given */
 	int points, position, encoding, sentence, compat, compression, reliability, durability,
 		latch; /* numbers of the choice; -1: not given */
 };

@@ -28,7 +28,7 @@
 #define TOPICS_IN_MAX    32u
 #define TOPICS_CALLS_MAX 32u
 #define TOPICS_BUFS_MAX  16u
-#define TOPICS_BODY_MAX  (64u * 1024) /* that comes in, as the host takes it */
+#define TOPICS_BODY_MAX  (64u * 1024) /* that comes in, unless the rig or its type says otherwise */
 
 struct topics;
 
@@ -57,7 +57,8 @@ struct topic_in {
 	struct topics *topics;
 	struct conversion_in conversion;
 	char name[TOPIC_NAME_MAX + 1], channel[SIM_CHANNEL_MAX + 1];
-	uint8_t *body; /* of the message that is being read */
+	uint8_t *body; /* of the message that is being read, for a host that lends no slots; NULL: not yet needed */
+	size_t max_body;
 	_Atomic uint64_t dropped;
 };
 
@@ -159,6 +160,8 @@ void topics_offer(struct topics *s);
 /* A message has come: read and published, or dropped, counted, and named in the log. One at a time for a topic. */
 void topic_in_take(struct topic_in *t, const void *data, size_t len);
 void topic_in_drop(struct topic_in *t, int r);
+/* Bytes of a message of theirs from which on nothing of ours is made of it: what fits may have more bytes over there. */
+size_t topic_in_wire_max(const struct topic_in *t);
 /* The same from a decoder of any format, of the message that is open there. */
 void topic_in_take_from(struct topic_in *t, struct sim_dec *d);
 
