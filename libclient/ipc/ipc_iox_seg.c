@@ -142,19 +142,24 @@ static void touch(const char *base, size_t n, bool writable)
 	}
 }
 
-static void populate(const struct iox_seg *s, int64_t until_mono_ns)
+/* -ENOMEM: there is none for pages that were freed, and who touches those gets SIGBUS. */
+static int populate(const struct iox_seg *s, int64_t until_mono_ns)
 {
 	for (size_t at = 0; at < s->size; at += STEP) {
 		size_t n = s->size - at < STEP ? s->size - at : STEP;
 
 		if (until_mono_ns && iox_mono_now_ns() >= until_mono_ns)
-			return; /* the rest faults in when used */
+			return 0; /* the rest faults in when used */
 		if (iox_attachment_dead())
-			return; /* what simd has freed must not come again */
+			return 0; /* what simd has freed must not come again */
 		if (madvise((void *)(uintptr_t)(s->base + at), n,
-			    s->writable ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) < 0)
-			touch(s->base + at, n, s->writable); /* before Linux 5.14 */
+			    s->writable ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) == 0)
+			continue;
+		if (errno != EINVAL)
+			return -ENOMEM;
+		touch(s->base + at, n, s->writable); /* before Linux 5.14 */
 	}
+	return 0;
 }
 
 /* Management too: queues and lists of chunks lie there, and every message touches them. */
@@ -162,13 +167,14 @@ int iox_seg_prefault(int64_t until_mono_ns)
 {
 	struct iox_seg copy[SEGS_MAX];
 	unsigned int n;
+	int r = 0;
 
 	pthread_mutex_lock(&segs_lock);
 	n = n_segs;
 	memcpy(copy, segs, sizeof(copy));
 	pthread_mutex_unlock(&segs_lock);
-	for (unsigned int i = 0; i < n; i++)
+	for (unsigned int i = 0; i < n && r == 0; i++)
 		if (copy[i].base)
-			populate(&copy[i], until_mono_ns);
-	return n ? 0 : -ENOENT;
+			r = populate(&copy[i], until_mono_ns);
+	return n ? r : -ENOENT;
 }

@@ -588,6 +588,63 @@ TEST(a_client_that_reads_no_answers)
 	assert_true(WIFSIGNALED(child_status(unread)));
 }
 
+/* ---- memory that is not there ---- */
+
+#define FULL "/dev/shm/full"
+
+static int open_payload(void)
+{
+	DIR *d = opendir("/dev/shm");
+	const struct dirent *e;
+	int fd = -1;
+
+	assert_non_null(d);
+	while (fd < 0 && (e = readdir(d)))
+		if (e->d_name[0] != '.' && strcmp(e->d_name, "iceoryx_mgmt") != 0)
+			fd = openat(dirfd(d), e->d_name, O_RDWR | O_CLOEXEC);
+	closedir(d);
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static void fill_shm(void)
+{
+	int fd = open(FULL, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	off_t at = 0;
+
+	assert_true(fd >= 0);
+	for (off_t n = 1 << 28; n >= 4096; n /= 2)
+		while (fallocate(fd, 0, at, n) == 0)
+			at += n;
+	close(fd);
+}
+
+static void attaches_and_populates(void)
+{
+	struct ipc_options o = { .app = "late", .timeout_ms = 5000, .prefault = true };
+	struct ipc *ipc;
+
+	CHECK_IS(ipc_attach(&o, &ipc), 0);
+}
+
+/* simd frees the payload of a generation that is over while somebody still attaches, and there may be no room for it to come again. */
+TEST(an_attach_to_memory_that_was_freed)
+{
+	int fd = open_payload();
+	struct stat st;
+	pid_t pid;
+
+	if (getenv("SIMD_TESTS_ALONE"))
+		skip(); /* others need room there */
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, st.st_size), 0);
+	fill_shm();
+	pid = child_start(attaches_and_populates);
+	assert_int_equal(child_status(pid), 0);
+	assert_int_equal(unlink(FULL), 0);
+	close(fd);
+}
+
 /* ---- a RouDi that is ready to run and gets no CPU ---- */
 
 #define CREATE_MS 900 /* what a creation has of time that counts */
