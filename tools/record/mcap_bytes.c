@@ -109,32 +109,9 @@ void mcap_end(struct mcap_buf *b, size_t at)
 
 /* ---- reading ---- */
 
-static const uint8_t *take(struct mcap_cursor *c, uint64_t n)
-{
-	const uint8_t *p = c->p;
-
-	if (c->bad || n > c->left) {
-		c->bad = true;
-		return NULL;
-	}
-	c->p += n;
-	c->left -= (size_t)n;
-	return p;
-}
-
-uint64_t mcap_get_int(struct mcap_cursor *c, unsigned bytes)
-{
-	const uint8_t *p = take(c, bytes);
-	uint64_t v = 0;
-
-	for (unsigned i = bytes; p && i-- > 0;)
-		v = v << 8 | p[i];
-	return v;
-}
-
 struct log_bytes mcap_get_bytes(struct mcap_cursor *c, uint64_t n)
 {
-	const uint8_t *p = take(c, n);
+	const uint8_t *p = mcap_take(c, n);
 
 	return (struct log_bytes){ .data = p ? p : (const uint8_t *)"", .size = p ? (size_t)n : 0 };
 }

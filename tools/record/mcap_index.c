@@ -17,9 +17,10 @@ struct summary {
 	uint8_t *p;
 	size_t n;
 	struct statistics st;
+	struct log_bytes name; /* of the last chunk's compression */
 
 	uint64_t metadata_bytes;
-	bool bad;
+	bool bad, unknown; /* unknown: what is in some chunk */
 };
 
 static void statistics(struct summary *s, struct mcap_cursor c)
@@ -44,7 +45,7 @@ static int chunk_index(struct mcap_reader *r, struct summary *s, struct mcap_cur
 	struct mcap_entry e = { .kind = MCAP_CHUNK };
 	struct mcap_cursor map;
 	struct log_bytes name;
-	int err;
+	uint64_t uncompressed;
 
 	e.start = mcap_get_int(&c, 8);
 	e.end = mcap_get_int(&c, 8);
@@ -54,29 +55,24 @@ static int chunk_index(struct mcap_reader *r, struct summary *s, struct mcap_cur
 	mcap_get_int(&c, 8);
 	name = mcap_get_str(&c);
 	mcap_get_int(&c, 8);
-	e.uncompressed = mcap_get_int(&c, 8);
+	uncompressed = mcap_get_int(&c, 8);
+	s->unknown |= uncompressed && !map.left;
 	if (c.bad || map.left % 10 || e.size > r->base.info.size || e.at > r->base.info.size - e.size) {
 		s->bad = true;
 		return 0;
 	}
-	for (int k = LOG_COMPRESSION_NONE; k <= LOG_COMPRESSION_ZSTD; k++)
-		if (strlen(mcap_compression_name(k)) == name.size &&
-		    !memcmp(mcap_compression_name(k), name.data, name.size))
-			mcap_note_compression(r, k);
-	if (map.left) {
-		e.n_ids = (uint32_t)(map.left / 10);
-		e.ids = mem_calloc(e.n_ids, sizeof(*e.ids));
-		if (!e.ids)
-			return -ENOMEM;
-		for (uint32_t i = 0; i < e.n_ids; i++) {
-			e.ids[i] = (uint16_t)mcap_get_int(&map, 2);
-			mcap_get_int(&map, 8);
-		}
+	if (name.size != s->name.size ||
+	    memcmp(name.data, s->name.data, name.size)) { /* hardly ever another than before */
+		for (int k = LOG_COMPRESSION_NONE; k <= LOG_COMPRESSION_ZSTD; k++)
+			if (strlen(mcap_compression_name(k)) == name.size &&
+			    !memcmp(mcap_compression_name(k), name.data, name.size))
+				mcap_note_compression(r, k);
+		s->name = name;
 	}
-	err = mcap_add_entry(r, &e);
-	if (err < 0)
-		mem_free(e.ids);
-	return err;
+	e.ids = map.left ? map.p : NULL;
+	e.n_ids = (uint32_t)(map.left / 10);
+	e.stride = 10; /* two bytes of id, eight of offset */
+	return mcap_add_entry(r, &e);
 }
 
 static int metadata_index(struct mcap_reader *r, struct summary *s, struct mcap_cursor c)
@@ -164,7 +160,9 @@ static int read_section(struct mcap_reader *r, struct summary *s)
 	if (start < MCAP_MAGIC_SIZE || start > size - sizeof(end) || size - start > r->base.options.max_bytes)
 		goto damaged;
 	s->n = (size_t)(size - start - MCAP_MAGIC_SIZE);
-	s->p = mem_alloc(s->n);
+	/* the window is not needed where a summary is good enough */
+	r->window_n = 0;
+	s->p = s->n <= MCAP_WINDOW ? r->window : mem_alloc(s->n);
 	if (!s->p)
 		return -ENOMEM;
 	if (log_pread(r->base.fd, start, s->p, s->n) != (ssize_t)s->n)
@@ -192,13 +190,13 @@ static bool suffices(const struct mcap_reader *r, const struct summary *s)
 		return false;
 	if (st->there && st->messages && !r->n_entries)
 		return false;
+	if (!st->there && s->unknown)
+		return false;
 	for (uint32_t i = 0; i < r->n_entries; i++) {
 		const struct mcap_entry *e = &r->entries[i];
 
-		if (!st->there && !e->n_ids && e->uncompressed)
-			return false;
 		for (uint32_t j = 0; j < e->n_ids; j++)
-			if (!r->channel_of[e->ids[j]])
+			if (!r->channel_of[mcap_entry_id(e, j)])
 				return false;
 	}
 	return r->n_entries || st->there;
@@ -228,7 +226,7 @@ static void take_statistics(struct mcap_reader *r, struct summary *s)
 static void forget(struct mcap_reader *r)
 {
 	for (uint32_t i = 0; i < r->n_entries; i++)
-		mem_free(r->entries[i].ids);
+		mcap_entry_finish(&r->entries[i]);
 	for (size_t i = 0; i < r->base.info.n_metadata; i++)
 		mem_free((void *)r->metadata[i].pairs);
 	r->n_entries = 0;
@@ -246,6 +244,10 @@ static int find_unnamed(struct mcap_reader *r)
 		mem_free((void *)r->metadata[i].pairs);
 	r->base.info.n_metadata = 0;
 	r->base.info.n_attachments = 0;
+	if (!r->window)
+		r->window = mem_alloc(MCAP_WINDOW);
+	if (!r->window)
+		return -ENOMEM;
 	r->scan_metadata = true;
 	do {
 		err = mcap_scan_next(r, &e);
@@ -257,7 +259,7 @@ static int find_unnamed(struct mcap_reader *r)
 
 int mcap_read_summary(struct mcap_reader *r)
 {
-	struct summary s = { 0 };
+	struct summary s = { .name = { "", SIZE_MAX } };
 	struct mcap_cursor all, c;
 	uint8_t op;
 	int err = read_section(r, &s);
@@ -265,6 +267,8 @@ int mcap_read_summary(struct mcap_reader *r)
 	if (err <= 0)
 		goto out;
 	all = (struct mcap_cursor){ .p = s.p, .left = s.n };
+	if (!r->base.options.scan)
+		err = mcap_room_for_entries(r, (uint32_t)(s.n / 96) + 1); /* about as many chunks as there can be */
 	while (err >= 0 &&
 	       mcap_get_record(&all, &op, &c)) /* definitions help where the chunk that has them is damaged */
 		if (!r->base.options.scan || op == MCAP_OP_SCHEMA || op == MCAP_OP_CHANNEL)
@@ -278,6 +282,10 @@ int mcap_read_summary(struct mcap_reader *r)
 		goto out;
 	}
 	take_statistics(r, &s);
+	r->summary = s.p;
+	if (s.p == r->window)
+		r->window = NULL;
+	s.p = NULL;
 	err = 1;
 	if (s.st.there &&
 	    (s.st.metadata != r->base.info.n_metadata || s.st.attachments != r->base.info.n_attachments)) {
@@ -286,6 +294,7 @@ int mcap_read_summary(struct mcap_reader *r)
 		err = found < 0 ? found : 1;
 	}
 out:
-	mem_free(s.p);
+	if (s.p != r->window)
+		mem_free(s.p);
 	return err;
 }

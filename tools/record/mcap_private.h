@@ -60,7 +60,29 @@ struct mcap_cursor {
 	bool bad;
 };
 
-uint64_t mcap_get_int(struct mcap_cursor *c, unsigned bytes);
+static inline const uint8_t *mcap_take(struct mcap_cursor *c, uint64_t n)
+{
+	const uint8_t *p = c->p;
+
+	if (c->bad || n > c->left) {
+		c->bad = true;
+		return NULL;
+	}
+	c->p += n;
+	c->left -= (size_t)n;
+	return p;
+}
+
+/* Inline: a large file's index has thousands of them. */
+static inline uint64_t mcap_get_int(struct mcap_cursor *c, unsigned bytes)
+{
+	const uint8_t *p = mcap_take(c, bytes);
+
+	if (!p)
+		return 0;
+	return bytes == 8 ? log_u64(p) : bytes == 4 ? log_u32(p) : bytes == 2 ? log_u16(p) : p[0];
+}
+
 struct log_bytes mcap_get_bytes(struct mcap_cursor *c, uint64_t n);
 struct log_bytes mcap_get_str(struct mcap_cursor *c);   /* not terminated */
 struct mcap_cursor mcap_get_sub(struct mcap_cursor *c); /* a map or an array: u32 bytes, then these */

@@ -11,7 +11,6 @@
 #include "mcap_read_private.h"
 #include "mem.h"
 
-#define WINDOW ((size_t)64 << 10)
 #define BUDGET ((size_t)256 << 20)
 
 static struct mcap_reader *of(struct log_reader *r)
@@ -94,7 +93,7 @@ static bool any_wanted(const struct mcap_reader *r, const struct mcap_entry *e)
 	if (!r->want || !e->ids)
 		return true;
 	for (uint32_t i = 0; i < e->n_ids; i++)
-		if (!r->channel_of[e->ids[i]] || mcap_wanted(r, r->channel_of[e->ids[i]] - 1))
+		if (!r->channel_of[mcap_entry_id(e, i)] || mcap_wanted(r, r->channel_of[mcap_entry_id(e, i)] - 1))
 			return true;
 	return false;
 }
@@ -117,8 +116,13 @@ static int by_place(const void *a, const void *b)
 
 static void sort_entries(struct mcap_reader *r)
 {
-	if (r->n_entries)
-		qsort(r->entries, r->n_entries, sizeof(*r->entries), r->base.options.file_order ? by_place : by_start);
+	int (*order)(const void *a, const void *b) = r->base.options.file_order ? by_place : by_start;
+
+	for (uint32_t i = 1; i < r->n_entries; i++)
+		if (order(&r->entries[i - 1], &r->entries[i]) > 0) {
+			qsort(r->entries, r->n_entries, sizeof(*r->entries), order);
+			break;
+		}
 	r->next_entry = 0;
 }
 
@@ -197,17 +201,19 @@ static int note_ids(struct mcap_entry *e, const struct mcap_loaded *l, bool *the
 			break;
 		}
 		ids = p;
-		ids[n++] = id;
+		memcpy(&ids[n++], l->data + l->refs[i].offset + MCAP_HEAD,
+		       sizeof(*ids)); /* as they stand in the file */
 		there[id] = true;
 	}
 	for (uint32_t i = 0; i < n; i++)
-		there[ids[i]] = false;
+		there[log_u16((const uint8_t *)&ids[i])] = false;
 	if (err < 0) {
 		mem_free(ids);
 		return err;
 	}
-	e->ids = ids;
+	e->ids = (const uint8_t *)ids;
 	e->n_ids = n;
+	e->stride = sizeof(*ids);
 	return 0;
 }
 
@@ -253,7 +259,7 @@ static int survey_entry(struct mcap_reader *r, struct mcap_entry *e)
 	if (err >= 0)
 		err = mcap_add_entry(r, e);
 	if (err < 0)
-		mem_free(e->ids);
+		mcap_entry_finish(e);
 	return err;
 }
 
@@ -297,7 +303,7 @@ static void close_reader(struct log_reader *base)
 
 	let_go(r);
 	for (uint32_t i = 0; i < r->n_entries; i++)
-		mem_free(r->entries[i].ids);
+		mcap_entry_finish(&r->entries[i]);
 	mem_free(r->entries);
 	mem_free(r->open);
 	mcap_definitions_finish(r);
@@ -306,6 +312,7 @@ static void close_reader(struct log_reader *base)
 	mem_free(r->profile);
 	mem_free(r->library);
 	mem_free(r->window);
+	mem_free(r->summary);
 	mem_free(r->there);
 	mem_free(r->want);
 	mem_free(r);
@@ -559,7 +566,7 @@ static int read_header(struct mcap_reader *r)
 	struct mcap_cursor c;
 	struct log_bytes profile, library;
 
-	p = n <= WINDOW - MCAP_HEAD ? mcap_window(r, MCAP_MAGIC_SIZE, MCAP_HEAD + (size_t)n) : NULL;
+	p = n <= MCAP_WINDOW - MCAP_HEAD ? mcap_window(r, MCAP_MAGIC_SIZE, MCAP_HEAD + (size_t)n) : NULL;
 	if (!p) /* cut off, or damaged: the records behind it may be good */
 		return 0;
 	c = (struct mcap_cursor){ .p = p + MCAP_HEAD, .left = (size_t)n };
@@ -578,7 +585,7 @@ static int load_file(struct mcap_reader *r)
 {
 	int err;
 
-	r->window = mem_alloc(WINDOW);
+	r->window = mem_alloc(MCAP_WINDOW);
 	r->channel_of = mem_calloc(65536, sizeof(*r->channel_of));
 	r->schema_of = mem_calloc(65536, sizeof(struct mcap_schema *));
 	if (!r->window || !r->channel_of || !r->schema_of)

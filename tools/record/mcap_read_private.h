@@ -8,6 +8,7 @@
 
 #include "mcap_private.h"
 
+#define MCAP_WINDOW       ((size_t)64 << 10)
 #define MCAP_CHANNELS_MAX 131072u /* ids are of 16 bits; each may be defined again */
 
 enum mcap_entry_kind {
@@ -22,11 +23,10 @@ struct mcap_entry {
 	enum mcap_entry_kind kind;
 	uint64_t at, size;   /* in the file */
 	uint64_t start, end; /* log times of its messages, as far as they are known */
-	uint64_t uncompressed;
-	uint16_t *ids; /* channels in it; NULL: not known */
+	const uint8_t *ids;  /* of its channels, every `stride` bytes; NULL: not known */
 	uint32_t n_ids;
+	uint32_t stride;  /* 2: they are the entry's own; else of the summary */
 	const char *what; /* of damage */
-	uint64_t length;  /* and what its record says of itself */
 };
 
 struct mcap_ref {
@@ -108,10 +108,18 @@ struct mcap_reader {
 	size_t open_bytes;
 	struct mcap_loaded *spent; /* the message that was given last may be in it */
 	struct mcap_position last;
-	bool *there; /* by id, for mcap_read.c's note_ids() */
+	uint8_t *summary; /* ids of entries are in it */
+	bool *there;      /* by id, for mcap_read.c's note_ids() */
 	bool *want;
 	size_t n_want;
 };
+
+static inline uint16_t mcap_entry_id(const struct mcap_entry *e, uint32_t i)
+{
+	return log_u16(e->ids + (size_t)i * e->stride);
+}
+
+void mcap_entry_finish(struct mcap_entry *e);
 
 /* mcap_load.c */
 bool mcap_wanted(const struct mcap_reader *r, uint32_t channel);
@@ -130,6 +138,7 @@ void mcap_note_compression(struct mcap_reader *r, int compression);
 int mcap_scan_next(struct mcap_reader *r, struct mcap_entry *ret);
 const uint8_t *mcap_window(struct mcap_reader *r, uint64_t at, size_t n); /* NULL: the file ends before that */
 int mcap_add_entry(struct mcap_reader *r, const struct mcap_entry *e);
+int mcap_room_for_entries(struct mcap_reader *r, uint32_t cap); /* so many in all */
 int mcap_add_attachment(struct mcap_reader *r, uint64_t at, uint64_t size);
 
 /* mcap_index.c */

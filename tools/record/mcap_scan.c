@@ -10,7 +10,6 @@
 #include "mcap_read_private.h"
 #include "mem.h"
 
-#define WINDOW    ((size_t)64 << 10)
 #define RUN_BYTES ((uint64_t)1 << 20) /* of records outside of chunks that are read at once */
 #define HEAD_MOST 64u                 /* of a chunk, with its record's head and its compression's name */
 
@@ -20,25 +19,38 @@ const uint8_t *mcap_window(struct mcap_reader *r, uint64_t at, size_t n)
 
 	if (at >= r->window_at && at - r->window_at <= r->window_n && n <= r->window_n - (at - r->window_at))
 		return r->window + (at - r->window_at);
-	got = log_pread(r->base.fd, at, r->window, WINDOW);
+	got = log_pread(r->base.fd, at, r->window, MCAP_WINDOW);
 	r->window_at = at;
 	r->window_n = got < 0 ? 0 : (size_t)got;
 	return n <= r->window_n ? r->window : NULL;
 }
 
-int mcap_add_entry(struct mcap_reader *r, const struct mcap_entry *e)
+void mcap_entry_finish(struct mcap_entry *e)
 {
-	uint32_t cap = r->cap_entries ? r->cap_entries * 2 : 64;
+	if (e->stride == sizeof(uint16_t))
+		mem_free((void *)e->ids);
+	e->ids = NULL;
+}
+
+int mcap_room_for_entries(struct mcap_reader *r, uint32_t cap)
+{
 	struct mcap_entry *p;
 
+	if (cap <= r->cap_entries)
+		return 0;
+	p = mem_realloc(r->entries, cap * sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	r->entries = p;
+	r->cap_entries = cap;
+	return 0;
+}
+
+int mcap_add_entry(struct mcap_reader *r, const struct mcap_entry *e)
+{
 	if (r->n_entries == r->cap_entries) {
-		if (cap < r->cap_entries)
+		if (r->n_entries > UINT32_MAX / 2 || mcap_room_for_entries(r, r->n_entries ? r->n_entries * 2 : 64) < 0)
 			return -ENOMEM;
-		p = mem_realloc(r->entries, cap * sizeof(*p));
-		if (!p)
-			return -ENOMEM;
-		r->entries = p;
-		r->cap_entries = cap;
 	}
 	r->entries[r->n_entries++] = *e;
 	return 0;
@@ -64,9 +76,9 @@ static void look_at_size(struct mcap_reader *r)
 		r->base.info.size = (uint64_t)st.st_size;
 }
 
-static int damage(struct mcap_entry *e, uint64_t at, uint64_t length, const char *what)
+static int damage(struct mcap_entry *e, uint64_t at, const char *what)
 {
-	*e = (struct mcap_entry){ .kind = MCAP_DAMAGE, .at = at, .length = length, .what = what };
+	*e = (struct mcap_entry){ .kind = MCAP_DAMAGE, .at = at, .what = what };
 	return 1;
 }
 
@@ -119,7 +131,7 @@ static int broken(struct mcap_reader *r, uint64_t at, uint64_t length, struct mc
 
 	if (next < r->base.info.size) {
 		r->scan_at = next;
-		return damage(ret, at, length, "no record is here; the next chunk is behind it");
+		return damage(ret, at, "no record is here; the next chunk is behind it");
 	}
 	if (r->told_truncated)
 		return 0;
@@ -131,8 +143,7 @@ static int broken(struct mcap_reader *r, uint64_t at, uint64_t length, struct mc
 		*ret = (struct mcap_entry){ .kind = MCAP_PART, .at = at, .size = r->base.info.size - at };
 		return 1;
 	}
-	return damage(ret, at, length,
-		      "the file ends in the middle of a record; it was cut off, or is still being written");
+	return damage(ret, at, "the file ends in the middle of a record; it was cut off, or is still being written");
 }
 
 static int take_chunk(struct mcap_reader *r, uint64_t at, uint64_t length, struct mcap_entry *ret)
@@ -144,12 +155,9 @@ static int take_chunk(struct mcap_reader *r, uint64_t at, uint64_t length, struc
 	if (p)
 		mcap_chunk_head(p + MCAP_HEAD, have, length, &h);
 	r->scan_at = at + MCAP_HEAD + length;
-	*ret = (struct mcap_entry){ .kind = MCAP_CHUNK,
-				    .at = at,
-				    .size = MCAP_HEAD + length,
-				    .start = h.start,
-				    .end = h.end,
-				    .uncompressed = h.uncompressed };
+	*ret = (struct mcap_entry){
+		.kind = MCAP_CHUNK, .at = at, .size = MCAP_HEAD + length, .start = h.start, .end = h.end
+	};
 	r->base.info.n_chunks++;
 	mcap_note_compression(r, p ? h.compression : -1);
 	return 1;
