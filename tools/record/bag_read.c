@@ -154,6 +154,7 @@ static int list_all(struct bag *b)
 	if (b->index_pos && !b->c.r.options.scan) {
 		r = index_read(b);
 		info->indexed = !r;
+		info->complete = !r;
 		if (r && r != -ENOMEM)
 			b->no_index = "the index is missing or damaged; the file is read record by record";
 	}

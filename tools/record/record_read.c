@@ -508,8 +508,10 @@ static int list_all(struct record *d)
 		info->indexed = info->counted = true;
 		return chunk_reader_ready(&d->c);
 	}
-	if (d->header.is_complete && !d->c.r.options.scan)
+	if (d->header.is_complete && !d->c.r.options.scan) {
+		info->complete = false;
 		d->no_index = "the index is missing or damaged; the file is read section by section";
+	}
 	r = scan(d);
 	info->counted = true;
 	return r < 0 ? r : chunk_reader_ready(&d->c);

@@ -108,6 +108,51 @@ static const struct opt type_opts[] = {
 	{ 0 },
 };
 
+#define LOG_FILE \
+	OPT_ARG("FILE", REQUIRED, STRING, file, "a log: .mcap, .bag, .record, or a directory of rosbag2", \
+		.complete = "file")
+#define LOG_OUT \
+	OPT_ARG("OUT", REQUIRED, STRING, out, "the new log; its name ends in .mcap, .bag or .record", \
+		.complete = "file")
+#define COMPRESSION \
+	OPT("compression", 0, STRING, compression, "NAME", \
+	    "none, lz4, zstd or bz2, as the format has it (zstd, of a .bag lz4)")
+#define INCLUDE \
+	OPT("include", 0, STRINGS, include, "PATTERN", "only these channels, as in a shell; may be given several times")
+#define EXCLUDE OPT("exclude", 0, STRINGS, exclude, "PATTERN", "not these channels; may be given several times")
+
+static const struct opt file_opts[] = { LOG_FILE, { 0 } };
+static const struct opt files_opts[] = {
+	OPT_ARG("FILE", MANY, STRINGS, files, "logs to describe", .least = 1, .complete = "file"),
+	{ 0 },
+};
+static const struct opt copy_opts[] = { LOG_FILE, LOG_OUT, COMPRESSION, { 0 } };
+static const struct opt merge_opts[] = {
+	LOG_OUT,
+	OPT_ARG("FILE", MANY, STRINGS, files, "logs to merge", .least = 1, .complete = "file"),
+	COMPRESSION,
+	{ 0 },
+};
+static const struct opt split_opts[] = {
+	LOG_FILE,
+	LOG_OUT,
+	OPT("size", 0, STRING, split_size, "SIZE", "a new file above so many bytes, such as 512MiB"),
+	OPT("duration", 0, DUR, split_dur_ns, "TIME", "a new file after that much of the log's time"),
+	COMPRESSION,
+	{ 0 },
+};
+static const struct opt filter_opts[] = {
+	LOG_FILE,
+	LOG_OUT,
+	INCLUDE,
+	EXCLUDE,
+	OPT("start", 0, DUR, start_dur_ns, "TIME", "from so long after the first message on"),
+	OPT("end", 0, DUR, end_dur_ns, "TIME", "to so long after the first message"),
+	COMPRESSION,
+	{ 0 },
+};
+static const struct opt cat_opts[] = { LOG_FILE, INCLUDE, COUNT("exit after N messages"), { 0 } };
+
 struct command {
 	const char *name;
 	enum need need;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-INC_tools/simctl := -Ilibclient/include -Ilibclient/base -Ischemas -I$(B)/gen
+INC_tools/simctl := -Itools -Ilibclient/include -Ilibclient/base -Ischemas -I$(B)/gen
 PROGRAMS += $(B)/bin/simctl
 
-$(B)/bin/simctl: $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard tools/simctl/*.c))) $(B)/lib/libros.a $(B)/lib/libmsggen.a $(B)/lib/libbase.a | $(B)/lib/libsimclient.so
-LINK_simctl = $(LINK_SIMCLIENT) -ljansson
+$(B)/bin/simctl: $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard tools/simctl/*.c))) $(B)/lib/librecord.a $(B)/lib/libconvert.a $(B)/lib/libros.a $(B)/lib/libmsggen.a $(B)/lib/libintrospect.a $(B)/lib/libschema.a $(B)/lib/libbase.a | $(B)/lib/libsimclient.so
+LINK_simctl = $(LINK_SIMCLIENT) $(LINK_RECORD) -ljansson

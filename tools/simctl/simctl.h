@@ -22,7 +22,9 @@ struct args { /* every command's values; filled by opt from the table */
 	bool ros, json, watch, names, once, no_arr, cont, pretty, no_wait;
 	int64_t count, timeout_dur_ns, window_dur_ns, max_array, step_dur_ns;
 	double scale;
-	struct opt_strings channels;
+	struct opt_strings channels, files, include, exclude;
+	int64_t split_dur_ns, start_dur_ns, end_dur_ns;
+	const char *file, *out, *split_size, *compression;
 	const char *dir, *channel, *field, *type, *source, *bridge, *process, *service, *request;
 };
 
@@ -64,6 +66,15 @@ enum need { ALONE, CONTROL, DATA }; /* what a command needs of simd */
 	X("config", CONTROL, config, NULL, "simd's effective configuration and where each value came from") \
 	X("summary", CONTROL, summary, NULL, "totals since simd's start, per channel and bridge") \
 	X("doctor", ALONE, doctor, NULL, "check this machine; exit code 1 when something is broken") \
+	X("bag info", ALONE, bag_info, files_opts, "what is in a log: channels, times, how it was closed") \
+	X("bag doctor", ALONE, bag_doctor, file_opts, "check a log; exit code 1 when something is wrong") \
+	X("bag recover", ALONE, bag_recover, copy_opts, "what can be read of a damaged log, into a new one") \
+	X("bag split", ALONE, bag_split, split_opts, "a log in pieces, by size or time") \
+	X("bag merge", ALONE, bag_merge, merge_opts, "several logs into one, by time") \
+	X("bag filter", ALONE, bag_filter, filter_opts, \
+	  "some channels of a log, or a part of its time, into a new one") \
+	X("bag convert", ALONE, bag_convert, copy_opts, "a log into another format or compression") \
+	X("bag cat", ALONE, bag_cat, cat_opts, "the messages of a log, a line of JSON each") \
 	X("shutdown", CONTROL, shutdown, NULL, "ask simd to end") \
 	X("version", ALONE, version, NULL, "versions of simctl, its library and simd")
 

@@ -6,3 +6,5 @@ $(RECORD_TESTS:%=$(B)/test/record-%): $(B)/test/record-%: $(B)/obj/tests/unit/re
 $(foreach t,$(RECORD_TESTS),$(eval LINK_record-$(t) = $(LINK_RECORD)))
 $(patsubst %,$(B)/test/record-%,$(filter mcap_%,$(RECORD_TESTS))): $(B)/obj/tests/unit/record/mcap_sample.o
 LIMIT_record-mcap_bad := 240
+FLAGS_tests/unit/record/test_copy.c := -DSIMCTL='"$(B)/bin/simctl"'
+$(B)/test/record-copy: | $(B)/bin/simctl

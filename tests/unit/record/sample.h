@@ -32,10 +32,19 @@ static char sample_why[512];
 
 static inline const char *sample_path(const char *name)
 {
-	static char path[4][TEST_PATH_MAX];
+	static char path[64][TEST_PATH_MAX]; /* so many at a time */
 	static unsigned i;
 
-	return test_path(path[i++ % 4], name);
+	return test_path(path[i++ % 64], name);
+}
+
+/* The same, where nothing is. */
+static inline const char *sample_fresh(const char *name)
+{
+	const char *path = sample_path(name);
+
+	unlink(path);
+	return path;
 }
 
 /* false: no memory or room; then the file is as it stands */

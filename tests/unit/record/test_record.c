@@ -197,6 +197,7 @@ TEST(a_damaged_index_is_named_and_not_needed)
 	p[2214] = 2;
 	r = sample_open(sample_file("broken", p, n), NULL);
 	assert_false(log_reader_info(r)->indexed);
+	assert_false(log_reader_info(r)->complete);
 	assert_int_equal(log_reader_next(r, &m), -EBADMSG);
 	assert_non_null(strstr(log_reader_why(r), "offset 2214: the index"));
 	log_reader_close(r);

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Logs into logs: what merge gives goes over. Thread: one's. */
+#include <errno.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "channels.h"
+#include "copy.h"
+#include "log_private.h"
+#include "mem.h"
+#include "merge.h"
+
+#define NOT_YET  UINT32_MAX       /* of source.map: not looked at */
+#define LEFT_OUT (UINT32_MAX - 1) /* not wanted, or not taken */
+
+struct source {
+	const char *path;
+	struct log_reader *reader;
+	uint32_t *map; /* its channels to copy.channels */
+	size_t n_map;
+};
+
+struct target { /* a channel of the file that is written */
+	uint32_t id;
+	bool refused;
+};
+
+struct copy {
+	const struct copy_options *o;
+	struct copy_result *result;
+	struct merge *merge;
+	struct source *sources;
+	unsigned n;
+	struct channels channels; /* of all files, each once */
+	struct target *targets;
+	size_t n_targets;
+	struct log_writer *w;
+	const char *out;
+	char *path; /* of the file that is written */
+	int64_t begin_ns, end_ns, file_begin_ns;
+	uint64_t file_messages;
+	char *why;
+	size_t why_size;
+};
+
+static void say(struct copy *c, const char *path, const char *what)
+{
+	char text[LOG_WHY_MAX + 300];
+
+	snprintf(text, sizeof(text), "%s: %s", path, what);
+	if (c->o->say)
+		c->o->say(c->o->arg, text);
+}
+
+static int no_memory(struct copy *c)
+{
+	return log_fail(c->why, c->why_size, -ENOMEM, "no memory");
+}
+
+/* ---- names ---- */
+
+int log_format_of(const char *path)
+{
+	const char *name = strrchr(path, '/') ? strrchr(path, '/') : path, *end = strrchr(name, '.');
+
+	if (end && !strcmp(end, ".mcap"))
+		return LOG_MCAP;
+	if (end && !strcmp(end, ".bag"))
+		return LOG_BAG;
+	return strstr(name, ".record") ? LOG_RECORD : -EINVAL;
+}
+
+bool log_topic_matches(const char *topic, const char *pattern)
+{
+	return !fnmatch(pattern, topic, 0) || (*topic == '/' && *pattern != '/' && !fnmatch(pattern, topic + 1, 0));
+}
+
+static bool matches_any(const char *topic, const char *const *patterns, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (log_topic_matches(topic, patterns[i]))
+			return true;
+	return false;
+}
+
+static bool wanted(const struct copy_options *o, const struct log_channel *ch)
+{
+	if (o->n_include && !matches_any(ch->topic, o->include, o->n_include))
+		return false;
+	return !matches_any(ch->topic, o->exclude, o->n_exclude);
+}
+
+/* ---- channels ---- */
+
+static bool same_bytes(const struct log_bytes *a, const struct log_bytes *b)
+{
+	return a->size == b->size && (!a->size || !memcmp(a->data, b->data, a->size));
+}
+
+static bool same(const struct log_channel *a, const struct log_channel *b)
+{
+	if (strcmp(a->topic, b->topic) || strcmp(a->message_encoding, b->message_encoding) ||
+	    strcmp(a->schema_name, b->schema_name) || strcmp(a->schema_encoding, b->schema_encoding) ||
+	    !same_bytes(&a->schema, &b->schema) || a->n_metadata != b->n_metadata)
+		return false;
+	for (size_t i = 0; i < a->n_metadata; i++) {
+		const char *v = channel_metadata(b, a->metadata[i].key);
+
+		if (!v || strcmp(v, a->metadata[i].value))
+			return false;
+	}
+	return true;
+}
+
+/* Its place in c->channels: files of one recording share it. */
+static int64_t channel_of(struct copy *c, const struct log_channel *ch)
+{
+	uint32_t key = (uint32_t)c->channels.n;
+
+	for (size_t i = 0; i < c->channels.n; i++)
+		if (same(&c->channels.list[i], ch))
+			return (int64_t)i;
+	return channels_add(&c->channels, &key, sizeof(key), ch);
+}
+
+/* Channels that the reader has found since: where they go. */
+static int map_channels(struct copy *c, struct source *s)
+{
+	const struct log_info *info = log_reader_info(s->reader);
+	uint32_t *map;
+
+	if (info->n_channels <= s->n_map)
+		return 0;
+	map = mem_realloc(s->map, info->n_channels * sizeof(*map));
+	if (!map)
+		return no_memory(c);
+	s->map = map;
+	for (; s->n_map < info->n_channels; s->n_map++) {
+		const struct log_channel *ch = &info->channels[s->n_map];
+		int64_t i = wanted(c->o, ch) ? channel_of(c, ch) : LEFT_OUT;
+
+		if (i < 0)
+			return no_memory(c);
+		map[s->n_map] = (uint32_t)i;
+	}
+	return 0;
+}
+
+/* ---- the file that is written ---- */
+
+static const char *format_name(enum log_format f)
+{
+	return f == LOG_MCAP ? "MCAP" : f == LOG_BAG ? ".bag" : f == LOG_RECORD ? ".record" : "that";
+}
+
+static void refuse(struct copy *c, size_t i, int r)
+{
+	const struct log_channel *ch = &c->channels.list[i];
+	char text[LOG_WHY_MAX];
+
+	c->targets[i].refused = true;
+	snprintf(text, sizeof(text), "%s (%s, encoding %s) is left out: a file of the format %s does not take it: %s",
+		 ch->topic, ch->schema_name, ch->message_encoding, format_name(c->o->write.format), strerror(-r));
+	say(c, c->path, text);
+	c->result->n_left_out++;
+}
+
+/* The channels that were found since, to the file. */
+static int write_channels(struct copy *c)
+{
+	struct target *t;
+
+	if (c->n_targets == c->channels.n)
+		return 0;
+	t = mem_realloc(c->targets, c->channels.n * sizeof(*t));
+	if (!t)
+		return no_memory(c);
+	c->targets = t;
+	for (; c->n_targets < c->channels.n; c->n_targets++) {
+		struct target *x = &t[c->n_targets];
+		int r;
+
+		*x = (struct target){ 0 };
+		r = log_writer_add_channel(c->w, &c->channels.list[c->n_targets], &x->id);
+		if (r == -ENOTSUP)
+			refuse(c, c->n_targets, r);
+		else if (r < 0)
+			return log_fail(c->why, c->why_size, r, "%s: channel %s: %s", c->path,
+					c->channels.list[c->n_targets].topic, strerror(-r));
+	}
+	return 0;
+}
+
+static int close_file(struct copy *c)
+{
+	char why[LOG_WHY_MAX];
+	int r;
+
+	if (!c->w)
+		return 0;
+	r = log_writer_finish(c->w, why, sizeof(why));
+	c->w = NULL;
+	mem_free(c->path);
+	c->path = NULL;
+	return r < 0 ? log_fail(c->why, c->why_size, r, "%s", why) : 0;
+}
+
+/* What stands in the files besides messages, where the format has a place for it. */
+static int write_extras(struct copy *c)
+{
+	for (unsigned i = 0; i < c->n; i++) {
+		const struct log_info *info = log_reader_info(c->sources[i].reader);
+		int r = 0;
+
+		for (size_t k = 0; r >= 0 && k < info->n_metadata; k++)
+			r = log_writer_metadata(c->w, info->metadata[k].name, info->metadata[k].pairs,
+						info->metadata[k].n);
+		if (r < 0 && r != -ENOTSUP)
+			return log_fail(c->why, c->why_size, r, "%s: metadata: %s", c->path, strerror(-r));
+		if (info->n_attachments && c->o->write.format != LOG_MCAP)
+			say(c, c->sources[i].path, "its attachments are left out: only MCAP has them");
+	}
+	return 0;
+}
+
+/* Before the first message is taken from a reader: what it lends lasts until its next call. */
+static int write_attachments(struct copy *c)
+{
+	for (unsigned i = 0; c->o->write.format == LOG_MCAP && i < c->n; i++) {
+		struct log_reader *r = c->sources[i].reader;
+		struct log_attachment a;
+		uint32_t n = log_reader_info(r)->n_attachments;
+
+		for (uint32_t k = 0; k < n; k++) {
+			int e = log_reader_attachment(r, k, &a);
+
+			if (e >= 0)
+				e = log_writer_attachment(c->w, a.name, a.media_type, a.log_time_ns, a.data, a.size);
+			else
+				say(c, c->sources[i].path, log_reader_why(r));
+			if (e < 0 && e != -ENOTSUP && e != -EBADMSG)
+				return log_fail(c->why, c->why_size, e, "%s: an attachment: %s", c->path, strerror(-e));
+		}
+	}
+	return 0;
+}
+
+/* out.mcap, or of a split out_0000.mcap. */
+static char *file_name(const struct copy *c)
+{
+	const char *name = strrchr(c->out, '/') ? strrchr(c->out, '/') : c->out, *end = strrchr(name, '.');
+	int stem = end ? (int)(end - c->out) : (int)strlen(c->out);
+
+	if (!c->o->split_bytes && !c->o->split_dur_ns)
+		return mem_strdup(c->out);
+	return mem_printf("%.*s_%04u%s", stem, c->out, c->result->n_files, end ? end : "");
+}
+
+static int open_file(struct copy *c)
+{
+	struct log_write_options w = c->o->write;
+	int r;
+
+	if (!w.profile && c->n == 1)
+		w.profile = log_reader_info(c->sources[0].reader)->profile;
+	c->path = file_name(c);
+	if (!c->path)
+		return no_memory(c);
+	r = log_writer_create(c->path, &w, &c->w, c->why, c->why_size);
+	if (r < 0) {
+		c->w = NULL;
+		mem_free(c->path);
+		c->path = NULL;
+		return r;
+	}
+	c->result->n_files++;
+	c->n_targets = 0;
+	c->file_messages = 0;
+	r = write_channels(c);
+	if (r >= 0 && c->result->n_files == 1)
+		r = write_extras(c);
+	return r;
+}
+
+/* ---- messages ---- */
+
+static bool file_full(const struct copy *c, const struct log_message *m)
+{
+	const struct copy_options *o = c->o;
+
+	if (!c->file_messages)
+		return false;
+	return (o->split_bytes && log_writer_bytes(c->w) + m->size > o->split_bytes) ||
+	       (o->split_dur_ns && m->log_time_ns - c->file_begin_ns >= o->split_dur_ns);
+}
+
+static int put(struct copy *c, const struct source *s, struct log_message m)
+{
+	uint32_t i = s->map[m.channel];
+	int r = 0;
+
+	if (i == LEFT_OUT || m.log_time_ns < c->begin_ns || m.log_time_ns > c->end_ns)
+		return 0;
+	if (file_full(c, &m)) {
+		r = close_file(c);
+		if (r >= 0)
+			r = open_file(c);
+	}
+	if (r >= 0)
+		r = write_channels(c);
+	if (r < 0 || c->targets[i].refused)
+		return r;
+	m.channel = c->targets[i].id;
+	r = log_writer_put(c->w, &m, &(struct iovec){ .iov_base = (void *)m.data, .iov_len = m.size }, 1);
+	if (r == -ERANGE || r == -EMSGSIZE) {
+		c->result->n_refused++;
+		return 0;
+	}
+	if (r < 0)
+		return log_fail(c->why, c->why_size, r, "%s: %s; what is before it is kept", c->path, strerror(-r));
+	if (!c->file_messages++)
+		c->file_begin_ns = m.log_time_ns;
+	c->result->n_messages++;
+	return 0;
+}
+
+static int copy_all(struct copy *c)
+{
+	struct log_message m;
+	unsigned i;
+	int r, e = 0;
+
+	while (e >= 0 && (r = merge_next(c->merge, &m, &i))) {
+		if (r == -ENOMEM)
+			return no_memory(c);
+		if (r < 0) {
+			c->result->n_damaged++;
+			say(c, c->sources[i].path, merge_why(c->merge, i));
+			continue;
+		}
+		e = map_channels(c, &c->sources[i]);
+		if (e >= 0)
+			e = put(c, &c->sources[i], m);
+	}
+	return e;
+}
+
+/* ---- begin and end ---- */
+
+static int open_sources(struct copy *c, const char *const *in)
+{
+	int r = merge_create(&c->merge);
+
+	if (r < 0)
+		return no_memory(c);
+	for (unsigned i = 0; r >= 0 && i < c->n; i++) {
+		c->sources[i].path = in[i];
+		r = log_reader_open(in[i], &c->o->read, &c->sources[i].reader, c->why, c->why_size);
+		if (r >= 0)
+			r = map_channels(c, &c->sources[i]);
+		if (r >= 0 && merge_add(c->merge, &merge_reader_ops, c->sources[i].reader) < 0)
+			r = no_memory(c);
+	}
+	return r;
+}
+
+/* The span that is wanted, from the first message of all files. */
+static void set_span(struct copy *c)
+{
+	int64_t first = INT64_MAX;
+
+	c->begin_ns = INT64_MIN;
+	c->end_ns = INT64_MAX;
+	for (unsigned i = 0; i < c->n; i++) {
+		const struct log_info *info = log_reader_info(c->sources[i].reader);
+
+		if ((info->n_messages || !info->counted) && info->start_ns < first)
+			first = info->start_ns;
+	}
+	if (first == INT64_MAX)
+		return;
+	if (c->o->start_dur_ns > 0 && __builtin_add_overflow(first, c->o->start_dur_ns, &c->begin_ns))
+		c->begin_ns = INT64_MAX;
+	if (c->o->end_dur_ns > 0 && __builtin_add_overflow(first, c->o->end_dur_ns, &c->end_ns))
+		c->end_ns = INT64_MAX;
+	if (c->o->start_dur_ns > 0 && !c->o->read.file_order)
+		(void)merge_seek(c->merge, c->begin_ns); /* what is earlier is left out besides */
+}
+
+static void finish(struct copy *c)
+{
+	merge_destroy(c->merge);
+	for (unsigned i = 0; i < c->n; i++) {
+		log_reader_close(c->sources[i].reader);
+		mem_free(c->sources[i].map);
+	}
+	mem_free(c->sources);
+	mem_free(c->targets);
+	channels_finish(&c->channels);
+}
+
+int log_copy(const char *const *in, unsigned n_in, const char *out, const struct copy_options *o,
+	     struct copy_result *ret, char *why, size_t why_size)
+{
+	struct copy c = { .o = o, .result = ret, .n = n_in, .out = out, .why = why, .why_size = why_size };
+	int r, e;
+
+	*ret = (struct copy_result){ 0 };
+	if (!n_in || n_in > MERGE_INPUTS_MAX)
+		return log_fail(why, why_size, -EINVAL, "1 to %d files can be read at a time", MERGE_INPUTS_MAX);
+	c.sources = mem_calloc(n_in, sizeof(*c.sources));
+	if (!c.sources)
+		return no_memory(&c);
+	r = open_sources(&c, in);
+	if (r >= 0)
+		r = open_file(&c);
+	if (r >= 0)
+		r = write_attachments(&c);
+	if (r >= 0) {
+		set_span(&c);
+		r = copy_all(&c);
+	}
+	c.why = r < 0 ? NULL : why; /* the first sentence stays */
+	e = close_file(&c);
+	finish(&c);
+	return r < 0 ? r : e;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Logs into logs: merged by time, a part of them, in pieces, into another format, past damage. Messages go over as they are; what a format
+ * cannot hold is left out and named. Nothing that is there is written over. Thread: one's.
+ */
+#ifndef RECORD_COPY_H
+#define RECORD_COPY_H
+
+#include "log.h"
+
+struct copy_options {
+	struct log_write_options write;
+	struct log_read_options read;
+	const char *const *include; /* patterns of topics, as in a shell; none: all */
+	unsigned n_include;
+	const char *const *exclude; /* these of them not */
+	unsigned n_exclude;
+	int64_t start_dur_ns,
+		end_dur_ns;   /* of the time since the first message of all files; an end of 0: to the last */
+	uint64_t split_bytes; /* a new file above that; 0: never */
+	int64_t split_dur_ns; /* and when a message is so much later than the first one of its file; 0: never */
+	void (*say)(void *arg, const char *sentence); /* what was damaged or left out */
+	void *arg;
+};
+
+struct copy_result {
+	uint64_t n_messages;
+	unsigned n_files;    /* that were written */
+	uint64_t n_damaged;  /* places that could not be read */
+	unsigned n_left_out; /* channels that the format does not take */
+	uint64_t n_refused;  /* messages of other channels that it does not: a time before 1970, ... */
+};
+
+/*
+ * All of in[], at most MERGE_INPUTS_MAX, into out; when it is split, out.mcap becomes out_0000.mcap and so on. -EEXIST and other errors of files with a sentence; what
+ * was written until then is closed in good order.
+ */
+int log_copy(const char *const *in, unsigned n_in, const char *out, const struct copy_options *o,
+	     struct copy_result *ret, char *why, size_t why_size);
+
+/* The format that a name ends in: .mcap, .bag, .record; else -EINVAL. Apollo's may go on behind it: .record.00001. */
+int log_format_of(const char *path);
+/* Whether a topic matches; a pattern may leave out the first slash. */
+bool log_topic_matches(const char *topic, const char *pattern);
+
+#endif

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* simctl bag info, doctor, cat: what is in a log. Thread: main. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "mem.h"
+#include "printable.h"
+#include "record/check.h"
+#include "record/copy.h"
+#include "simctl.h"
+#include "timeutil.h"
+
+static void say(const char *sentence)
+{
+	char text[2000];
+
+	printable(text, sizeof(text), sentence, strlen(sentence));
+	fprintf(stderr, "simctl: %s\n", text);
+}
+
+static struct log_reader *open_log(const char *path)
+{
+	struct log_reader *r;
+	char why[700];
+
+	if (log_reader_open(path, NULL, &r, why, sizeof(why)) >= 0)
+		return r;
+	say(why);
+	return NULL;
+}
+
+/* ---- info ---- */
+
+static const char *format_name(enum log_format f)
+{
+	static const char *const names[] = { "mcap", "record", "bag", "db3" };
+
+	return names[f];
+}
+
+struct counts { /* of a file that does not say them: found by reading it */
+	uint64_t *of_channel;
+	uint64_t n;
+	int64_t start_ns, end_ns;
+};
+
+/* 0, or 1 where something is damaged. */
+static int count(struct log_reader *r, struct counts *x)
+{
+	const struct log_info *info = log_reader_info(r);
+	struct log_message m;
+	size_t room = 0;
+	int k, bad = 0;
+
+	while ((k = log_reader_next(r, &m))) {
+		if (k < 0) {
+			say(log_reader_why(r));
+			bad = 1;
+			continue;
+		}
+		if (m.channel >= room) {
+			uint64_t *more = mem_realloc(x->of_channel, info->n_channels * sizeof(*more));
+
+			if (!more)
+				return 1;
+			memset(more + room, 0, (info->n_channels - room) * sizeof(*more));
+			x->of_channel = more;
+			room = info->n_channels;
+		}
+		x->of_channel[m.channel]++;
+		x->start_ns = !x->n || m.log_time_ns < x->start_ns ? m.log_time_ns : x->start_ns;
+		x->end_ns = !x->n || m.log_time_ns > x->end_ns ? m.log_time_ns : x->end_ns;
+		x->n++;
+	}
+	return bad;
+}
+
+static json_t *text_of(const char *s)
+{
+	char text[1000];
+
+	printable(text, sizeof(text), s, strlen(s));
+	return json_string(text);
+}
+
+static json_t *channels_json(const struct log_info *info, const struct counts *x, double seconds)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < info->n_channels; i++) {
+		const struct log_channel *ch = &info->channels[i];
+		uint64_t n = x->of_channel ? x->of_channel[i] : ch->n_messages;
+
+		json_array_append_new(list,
+				      json_pack("{s:o, s:o, s:o, s:o, s:I, s:f}", "channel", text_of(ch->topic), "type",
+						text_of(ch->schema_name), "encoding", text_of(ch->message_encoding),
+						"schema", text_of(ch->schema_encoding), "messages", (json_int_t)n,
+						"rate", seconds > 0 && n > 1 ? (double)(n - 1) / seconds : 0.0));
+	}
+	return list;
+}
+
+static json_t *metadata_json(const struct log_info *info)
+{
+	json_t *all = json_object();
+
+	for (size_t i = 0; i < info->n_metadata; i++) {
+		json_t *j = json_object();
+
+		for (size_t k = 0; k < info->metadata[i].n; k++)
+			json_object_set_new(j, info->metadata[i].pairs[k].key,
+					    text_of(info->metadata[i].pairs[k].value));
+		json_object_set_new(all, info->metadata[i].name, j);
+	}
+	return all;
+}
+
+static json_t *info_json(const char *path, const struct log_info *info, const struct counts *x)
+{
+	bool read = x->of_channel || x->n;
+	int64_t start = read ? x->start_ns : info->start_ns, end = read ? x->end_ns : info->end_ns;
+	double seconds = (double)(end - start) * 1e-9;
+
+	return json_pack("{s:o, s:s, s:o, s:o, s:o, s:b, s:b, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:o, s:o}", "file",
+			 text_of(path), "format", format_name(info->format), "profile", text_of(info->profile),
+			 "library", text_of(info->library), "compression", text_of(info->compression), "complete",
+			 info->complete, "indexed", info->indexed, "size", (json_int_t)info->size, "chunks",
+			 (json_int_t)info->n_chunks, "messages", (json_int_t)(read ? x->n : info->n_messages),
+			 "start_ns", (json_int_t)start, "end_ns", (json_int_t)end, "duration", seconds, "attachments",
+			 (json_int_t)info->n_attachments, "metadata", metadata_json(info), "channels",
+			 channels_json(info, x, seconds));
+}
+
+static const struct column info_columns[] = {
+	{ .head = "CHANNEL", .key = "channel", .as = TEXT, .least = 12, .end = true },
+	{ .head = "TYPE", .key = "type", .as = TEXT, .leave = 1, .least = 12, .end = true },
+	{ .head = "ENCODING", .key = "encoding", .as = TEXT, .leave = 3 },
+	{ .head = "MESSAGES", .key = "messages", .as = NUM },
+	{ .head = "HZ", .key = "rate", .as = NUM1, .leave = 2 },
+	{ 0 },
+};
+
+static void info_print(const json_t *j)
+{
+	char start[STAMP_FORMAT_MAX], end[STAMP_FORMAT_MAX];
+
+	printf("file         %s\nformat       %s%s%s, %s, %s, compression %s\n", json_text(j, "file"),
+	       json_text(j, "format"), *json_text(j, "profile") ? " " : "", json_text(j, "profile"),
+	       json_yes(j, "complete") ? "complete" : "not closed in good order",
+	       json_yes(j, "indexed") ? "indexed" : "without an index", json_text(j, "compression"));
+	printf("size         %.0f bytes, %.0f chunks\nmessages     %.0f\n", json_num(j, "size"), json_num(j, "chunks"),
+	       json_num(j, "messages"));
+	printf("time         %s to %s, %.3f s\n",
+	       stamp_format(json_integer_value(json_object_get(j, "start_ns")), start),
+	       stamp_format(json_integer_value(json_object_get(j, "end_ns")), end), json_num(j, "duration"));
+	table_of(info_columns, json_object_get(j, "channels"));
+}
+
+int cmd_bag_info(struct ctl *c)
+{
+	int bad = 0;
+
+	for (unsigned i = 0; i < c->a.files.n; i++) {
+		struct log_reader *r = open_log(c->a.files.v[i]);
+		struct counts x = { 0 };
+
+		if (!r) {
+			bad = 1;
+			continue;
+		}
+		if (!log_reader_info(r)->counted)
+			bad |= count(r, &x);
+		if (i && !c->a.json)
+			puts("");
+		bad |= ctl_show(c, info_json(c->a.files.v[i], log_reader_info(r), &x), info_print);
+		mem_free(x.of_channel);
+		log_reader_close(r);
+	}
+	return bad;
+}
+
+/* ---- doctor ---- */
+
+static void finding(void *arg, const char *sentence)
+{
+	char text[2000];
+	const struct ctl *c = arg;
+
+	printable(text, sizeof(text), sentence, strlen(sentence));
+	if (c->a.json) {
+		json_t *j = json_pack("{s:s}", "finding", text);
+
+		ctl_print_json(c, j);
+		json_decref(j);
+	} else {
+		printf("%s\n", text);
+	}
+}
+
+int cmd_bag_doctor(struct ctl *c)
+{
+	char why[700];
+	int64_t n = log_check(c->a.file, finding, c, why, sizeof(why));
+
+	if (n < 0)
+		finding(c, why);
+	else if (!n && !c->a.json)
+		puts("nothing is wrong");
+	return n != 0;
+}
+
+/* ---- cat ---- */
+
+static bool chosen(const struct ctl *c, const char *topic)
+{
+	for (unsigned i = 0; i < c->a.include.n; i++)
+		if (log_topic_matches(topic, c->a.include.v[i]))
+			return true;
+	return !c->a.include.n;
+}
+
+static bool cat_one(const struct log_channel *ch, const struct log_message *m)
+{
+	json_t *j = json_pack("{s:o, s:o, s:o, s:I, s:I, s:I, s:I}", "channel", text_of(ch->topic), "type",
+			      text_of(ch->schema_name), "encoding", text_of(ch->message_encoding), "log_time_ns",
+			      (json_int_t)m->log_time_ns, "publish_time_ns", (json_int_t)m->publish_time_ns, "sequence",
+			      (json_int_t)m->sequence, "size", (json_int_t)m->size);
+	bool ok = j && !json_dumpf(j, stdout, JSON_COMPACT) && putchar('\n') != EOF;
+
+	json_decref(j);
+	return ok;
+}
+
+int cmd_bag_cat(struct ctl *c)
+{
+	struct log_reader *r = open_log(c->a.file);
+	struct log_message m;
+	int64_t n = 0;
+	int k, bad = 0;
+
+	if (!r)
+		return 1;
+	while (!simctl_stop && (k = log_reader_next(r, &m))) {
+		if (k < 0) {
+			say(log_reader_why(r));
+			bad = 1;
+			continue;
+		}
+		if (!chosen(c, log_reader_info(r)->channels[m.channel].topic))
+			continue;
+		if (!cat_one(&log_reader_info(r)->channels[m.channel], &m) || ctl_unread())
+			break;
+		if (c->a.count && ++n == c->a.count)
+			break;
+	}
+	log_reader_close(r);
+	return bad;
+}
