@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Harnesses: fuzz_<name>.c, corpus/<name>/, an optional <name>.dict. `make fuzz` runs them for a while; their
 # corpus is a test of every run (replay.c).
-FUZZERS += conf varlink printable control msg_parser type_json msg_body traci ss2 map_in generic ros_text rpc graph rtps xmlrpc http tcpros lgsvl cyber json cbor rosbridge pb pb_own bag record_file mcap
+FUZZERS += conf varlink printable control msg_parser type_json msg_body traci ss2 map_in generic ros_text rpc graph rtps xmlrpc http tcpros lgsvl cyber json cbor rosbridge pb pb_own bag record_file mcap rosbag2_yaml
 FUZZ_LIBS_conf    := $(B)/lib/libbase.a
 FUZZ_LIBS_varlink := $(B)/lib/libbase.a
 FUZZ_LIBS_printable := $(B)/lib/libbase.a
@@ -33,6 +33,8 @@ FUZZ_LIBS_pb = $(PB_RANDOM) $(B)/obj/tests/unit/convert/pb_compare.o $(B)/lib/li
 FUZZ_LIBS_pb_own := $(FUZZ_LIBS_map_in)
 FUZZ_LIBS_bag := $(addprefix $(B)/lib/,librecord.a libconvert.a libros.a libmsggen.a libintrospect.a libschema.a libbase.a)
 FUZZ_LINK_bag = $(LINK_RECORD) -ljansson -lm
+FUZZ_LIBS_rosbag2_yaml := $(FUZZ_LIBS_bag)
+FUZZ_LINK_rosbag2_yaml = $(FUZZ_LINK_bag)
 FUZZ_LIBS_record_file := $(FUZZ_LIBS_bag)
 FUZZ_LINK_record_file = $(FUZZ_LINK_bag)
 FUZZ_LIBS_mcap := $(FUZZ_LIBS_bag)

@@ -22,11 +22,6 @@ static bool is_mcap(const struct log_opening *o)
 	return head_is(o, "\x89MCAP", 5);
 }
 
-static bool is_db3(const struct log_opening *o)
-{
-	return head_is(o, "SQLite format 3", 16);
-}
-
 static const struct log_format_ops mcap = {
 	.format = LOG_MCAP, .name = "MCAP", .is = is_mcap, .open = mcap_open, .create = mcap_create
 };
@@ -36,7 +31,7 @@ static const struct log_format_ops record = {
 static const struct log_format_ops bag = {
 	.format = LOG_BAG, .name = "ROS 1 .bag", .is = bag_is, .open = bag_open, .create = bag_create
 };
-static const struct log_format_ops db3 = { .format = LOG_DB3, .name = "rosbag2 .db3", .is = is_db3 };
+static const struct log_format_ops db3 = { .format = LOG_DB3, .name = "rosbag2 .db3", .is = db3_is, .open = db3_open };
 
 static const struct log_format_ops *const formats[] = {
 	[LOG_MCAP] = &mcap, [LOG_RECORD] = &record, [LOG_BAG] = &bag, [LOG_DB3] = &db3

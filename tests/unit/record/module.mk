@@ -8,3 +8,7 @@ $(patsubst %,$(B)/test/record-%,$(filter mcap_%,$(RECORD_TESTS))): $(B)/obj/test
 LIMIT_record-mcap_bad := 240
 FLAGS_tests/unit/record/test_copy.c := -DSIMCTL='"$(B)/bin/simctl"'
 $(B)/test/record-copy: | $(B)/bin/simctl
+# a file is cut and flipped at each of its bytes
+LIMIT_record-bag := 300
+LIMIT_record-record := 300
+LIMIT_record-db3 := 300

@@ -144,13 +144,9 @@ static inline const char *sample_file(const char *name, const void *data, size_t
 	return path;
 }
 
-/*
- * Whatever is done to the bytes, opening and reading end, and no more messages come than there were. Returns how many come; -1: it
- * could not be opened.
- */
-static inline int sample_survives(const void *data, size_t n, size_t most, const struct log_read_options *o)
+/* Opening and reading it end, and no more messages come than there were. Returns how many come; -1: it could not be opened. */
+static inline int sample_reads(const char *path, size_t most, const struct log_read_options *o)
 {
-	const char *path = sample_file("changed", data, n);
 	struct log_reader *r = NULL;
 	struct log_message m;
 	unsigned calls = 0;
@@ -172,21 +168,27 @@ static inline int sample_survives(const void *data, size_t n, size_t most, const
 	return count;
 }
 
-/* Cut at every offset: what is complete up to there comes, and with more bytes never less does. */
+/* Of these bytes. */
+static inline int sample_survives(const void *data, size_t n, size_t most, const struct log_read_options *o)
+{
+	return sample_reads(sample_file("changed", data, n), most, o);
+}
+
+/* Cut at every offset: what is complete up to there comes, and with fewer bytes never more does. The file is lost. */
 static inline void sample_cut_everywhere(const char *path, size_t n_messages)
 {
-	size_t n;
-	uint8_t *data = sample_bytes(path, &n);
-	int before = -1;
+	int before = (int)n_messages; /* of the last bytes only the index is missing */
+	struct stat st;
 
-	for (size_t i = 0; i < n; i++) {
-		int count = sample_survives(data, i, n_messages, NULL);
+	assert_int_equal(stat(path, &st), 0);
+	for (off_t i = st.st_size - 1; i >= 0; i--) {
+		int count;
 
-		assert_true(count >= before);
+		assert_int_equal(truncate(path, i), 0);
+		count = sample_reads(path, n_messages, NULL);
+		assert_true(i < st.st_size - 1 ? count <= before : count == before);
 		before = count;
 	}
-	assert_int_equal(before, n_messages); /* of the last bytes only the index is missing */
-	mem_free(data);
 }
 
 /* Each bit of the bytes from `from` on, with and without the index. */
