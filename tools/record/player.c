@@ -13,6 +13,7 @@
 #include <errno.h>
 
 #define NEAR_DUR_NS    (2 * NS_PER_MS)  /* a tick so shortly before a message is left out */
+#define GAP_DUR_NS     (60 * NS_PER_S)  /* between two logs: time goes over it at once, in lock-step */
 #define BLOCKED_DUR_NS (20 * NS_PER_MS) /* time was held elsewhere: no lateness of ours */
 
 /* ---- orders ---- */
@@ -176,7 +177,7 @@ static int turn_lockstep(struct player *p)
 
 	if (r < 0)
 		return r;
-	part = p->o.tick_dur_ns && to_ns - p->clock_ns > p->o.tick_dur_ns;
+	part = p->o.tick_dur_ns && to_ns - p->clock_ns > p->o.tick_dur_ns && to_ns - p->clock_ns < GAP_DUR_NS;
 	r = advance(p, part ? p->clock_ns + p->o.tick_dur_ns : to_ns);
 	if (r < 0)
 		return r;

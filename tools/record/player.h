@@ -40,7 +40,9 @@ struct player_sink {
 	void (*prepare)(void *ctx, const struct player_item *item);
 	void (*forget)(void *ctx); /* what was prepared is not published */
 	int (*publish)(void *ctx, const struct player_item *item);
-	void (*damaged)(void *ctx, unsigned input, const char *why); /* on the producer's thread */
+	/* Both on the producer's thread. NULL: all are wanted. */
+	bool (*arrives)(void *ctx, unsigned input, const struct log_message *m);
+	void (*damaged)(void *ctx, unsigned input, const char *why);
 };
 
 struct player_options {

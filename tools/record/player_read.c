@@ -133,7 +133,7 @@ static void read_one(struct player *p, uint32_t epoch, uint32_t loop)
 		return;
 	}
 	p->in_a_row = 0;
-	if (m.log_time_ns < p->o.begin_ns)
+	if (m.log_time_ns < p->o.begin_ns || (p->o.sink->arrives && !p->o.sink->arrives(p->o.ctx, input, &m)))
 		return;
 	item = copy(p, &m, input, loop);
 	if (!item) { /* it ends here, as a file that is damaged */

@@ -153,6 +153,25 @@ static const struct opt filter_opts[] = {
 };
 static const struct opt cat_opts[] = { LOG_FILE, INCLUDE, COUNT("exit after N messages"), { 0 } };
 
+static const struct opt play_opts[] = {
+	OPT_ARG("FILE", MANY, STRINGS, files, "logs; several are merged by time", .least = 1, .complete = "file"),
+	OPT("rate", 'r', STRING, rate, "RATE", "seconds of the log a second (1)"),
+	FLAG("loop", loop, "begin again at the end"),
+	OPT("start", 0, STRING, start, "TIME", "begin there: seconds from the beginning, @seconds, or a date"),
+	OPT("end", 0, STRING, end, "TIME", "end there"),
+	OPT("channels", 'c', STRINGS, patterns, "PATTERN", "only these channels; with ! in front all but these"),
+	OPT("remap", 0, STRINGS, remaps, "OLD:=NEW", "play channel OLD as NEW"),
+	OPT("prefix", 0, STRING, prefix, "PREFIX", "put this before each channel's name"),
+	OPT("delay", 0, DUR, delay_dur_ns, "TIME", "wait so long before the first message"),
+	OPT("preload", 0, DUR, preload_dur_ns, "TIME", "how far to read ahead (3s)"),
+	OPT("preload-mib", 0, INT, preload_mib, "N", "and no more than that (128)", .min = 1, .max = 65536),
+	FLAG("start-paused", start_paused, "begin with a pause"),
+	FLAG("lockstep", lockstep, "as fast as everything is taken, and only then on"),
+	FLAG("follow", follow, "follow the running clock instead of driving it"),
+	OPT("name", 0, STRING, name, "NAME", "of the player and its services (play)"),
+	{ 0 },
+};
+
 struct command {
 	const char *name;
 	enum need need;

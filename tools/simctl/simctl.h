@@ -19,12 +19,16 @@ struct column;
 
 struct args { /* every command's values; filled by opt from the table */
 	const char *socket;
+	bool loop, follow, lockstep, start_paused; /* play */
 	bool ros, json, watch, names, once, no_arr, cont, pretty, no_wait;
 	int64_t count, timeout_dur_ns, window_dur_ns, max_array, step_dur_ns;
 	double scale;
 	struct opt_strings channels, files, include, exclude;
 	int64_t split_dur_ns, start_dur_ns, end_dur_ns;
 	const char *file, *out, *split_size, *compression;
+	struct opt_strings patterns, remaps;
+	int64_t delay_dur_ns, preload_dur_ns, preload_mib;
+	const char *start, *end, *rate, *prefix, *name;
 	const char *dir, *channel, *field, *type, *source, *bridge, *process, *service, *request;
 };
 
@@ -61,6 +65,7 @@ enum need { ALONE, CONTROL, DATA }; /* what a command needs of simd */
 	X("service info", CONTROL, service_info, service_opts, "all about one service") \
 	X("service call", CONTROL, service_call, service_call_opts, "call one and print its response") \
 	X("type show", ALONE, type_show, type_opts, "definition of a message type, ours or as ROS 2 sees it") \
+	X("play", ALONE, play, play_opts, "play recorded messages, with their clock") \
 	X("clients", CONTROL, clients, NULL, "processes that are attached") \
 	X("dispatch", CONTROL, dispatch, watch_opts, "the dispatcher: queues, lanes, waits, outcomes") \
 	X("config", CONTROL, config, NULL, "simd's effective configuration and where each value came from") \

@@ -69,6 +69,12 @@ $(addprefix $(B)/test/system-stack-,source config): | $(addprefix $(B)/test/plug
 $(B)/test/fault-stack-soak: $(addprefix $(B)/obj/tests/,system/ros2/typed.o support/ros_tree.o) $(B)/lib/libros.a | $(B)/lib/simd/bridge_ros2.so $(B)/bin/sim-sumo $(B)/bin/sim-lidar
 LINK_fault-stack-soak += -lddsc
 $(B)/test/fault-stack-attacks: $(B)/obj/tests/fault/stack/attackers.o | $(B)/lib/simd/bridge_ros2.so
+# logs to play
+$(B)/test/system-stack-play: $(B)/obj/tests/support/native_log.o $(addprefix $(B)/lib/,librecord.a libconvert.a libros.a libmsggen.a) | $(B)/lib/simd/source_play.so
+LINK_system-stack-play += $(LINK_RECORD) -lutil
+FLAGS_tests/support/native_log.c := -Itools -Itools/record -Itools/bridge
+FLAGS_tests/system/stack/test_play.c := -Itests -Itools
+LIMIT_system-stack-play := 180
 # what a failed test leaves
 $(eval $(call stack_test,stack-leaves,tests/system/stack/leaves.c))
 $(B)/test/stack-leaves: $(B)/lib/libtest.a

@@ -12,3 +12,4 @@ $(B)/test/record-copy: | $(B)/bin/simctl
 LIMIT_record-bag := 300
 LIMIT_record-record := 300
 LIMIT_record-db3 := 300
+$(B)/test/record-play_time: $(B)/obj/tools/simctl/play_time.o

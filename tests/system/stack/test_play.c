@@ -1,0 +1,544 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `simctl play` with a real simd: what a subscriber gets of a log, time that is the log's and is put back, lock-step that repeats byte for
+ * byte, keys on a terminal, services, ends in order and out of order.
+ */
+#include "peer.h"
+#include "stack.h"
+#include "support/native_log.h"
+
+#include <fcntl.h>
+#include <pty.h>
+#include <sys/stat.h>
+#include <termios.h>
+#include <utmp.h>
+
+#include <sim/msg/CompressedImage.h>
+#include <sim/msg/Imu.h>
+
+TEST_PROCESSES()
+
+#define MS NS_PER_MS
+
+#define LOG_FILE "/tmp/a.mcap"
+#define CONF \
+	"\"TimeSource\":\"unity\",\"pools\":[{\"size\":\"1KiB\",\"count\":1500},{\"size\":\"64KiB\",\"count\":200}]," \
+	"\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"log\",\"plugin\":\"logging\",\"connection\":\"/tmp/" \
+	"out\",\"channels\":[\"/imu\",\"/camera\"],\"options\":{\"max_array\":0}}]}]"
+
+#define BEGIN (1700000000 * NS_PER_S) /* of the log: an epoch time */
+
+/* ---- logs ---- */
+
+static void put_imu(struct native_log *l, uint32_t channel, int64_t at_ns, unsigned i)
+{
+	uint8_t body[sizeof(struct sim_Imu)] __attribute__((aligned(64)));
+	struct sim_builder b;
+	struct sim_Imu *m = sim_Imu_init(body, sizeof(body), &b);
+
+	m->position.x = i;
+	m->linear_acceleration.z = 9.81 + i;
+	native_log_put(l, channel, at_ns, at_ns - 3 * MS, "imu_link", body, sizeof(body));
+}
+
+static void put_image(struct native_log *l, uint32_t channel, int64_t at_ns, unsigned i)
+{
+	static uint8_t body[24000] __attribute__((aligned(64)));
+	size_t n = 1000 + 977 * (i % 20);
+	struct sim_builder b;
+	uint8_t *data;
+
+	sim_CompressedImage_init(body, sizeof(body), &b);
+	data = sim_CompressedImage_data_alloc(&b, (uint32_t)n);
+	for (size_t k = 0; k < n; k++)
+		data[k] = (uint8_t)(k * i);
+	native_log_put(l, channel, at_ns, at_ns - 40 * MS, "camera", body, sim_builder_size(&b));
+}
+
+/* 100 Hz of IMU, 25 Hz of images, three of an instant at a time, and a channel that nobody here reads. */
+static void write_log(const char *path, unsigned n, int64_t begin_ns)
+{
+	struct native_log *l = native_log_create(path, LOG_COMPRESSION_ZSTD);
+	uint32_t imu, camera, other;
+
+	if (!l)
+		skip();
+	imu = native_log_channel(l, "/imu", &sim_Imu_type);
+	camera = native_log_channel(l, "/camera", &sim_CompressedImage_type);
+	other = native_log_channel(l, "/other", NULL);
+	for (unsigned i = 0; i < n; i++) {
+		put_imu(l, imu, begin_ns + i * 10 * MS, i);
+		if (i % 4 == 0)
+			put_image(l, camera, begin_ns + i * 10 * MS, i);
+		if (i % 10 == 0)
+			native_log_put(l, other, begin_ns + i * 10 * MS, 0, "", NULL, 0);
+	}
+	native_log_finish(l);
+}
+
+/* ---- simctl play beside the test ---- */
+
+struct playing {
+	pid_t pid;
+	int out; /* what it prints */
+};
+
+static void exec_play(const char *const *args)
+{
+	const char *argv[32] = { "simctl", "--socket", STACK_SOCKET, "play" };
+	char path[4200];
+	ssize_t n = readlink("/proc/self/exe", path, 4000);
+	int k = 4;
+
+	path[n > 0 ? n : 0] = '\0';
+	strcpy(strrchr(path, '/'), "/../bin/simctl");
+	while (*args)
+		argv[k++] = *args++;
+	execv(path, (char *const *)(uintptr_t)argv);
+	_exit(127);
+}
+
+static struct playing start_play(const char *const *args)
+{
+	struct playing p;
+	int fd[2];
+
+	assert_int_equal(pipe2(fd, O_CLOEXEC), 0);
+	p.pid = fork();
+	assert_true(p.pid >= 0);
+	if (p.pid == 0) {
+		dup2(fd[1], STDOUT_FILENO);
+		dup2(fd[1], STDERR_FILENO);
+		close(STDIN_FILENO); /* it needs none */
+		exec_play(args);
+	}
+	close(fd[1]);
+	p.out = fd[0];
+	return p;
+}
+#define PLAY(...) start_play((const char *const[]){ __VA_ARGS__, NULL })
+
+/* Its exit code; what it has printed, static. */
+static int end_play(struct playing *p, const char **ret_text)
+{
+	static char text[65536];
+	size_t n = 0;
+	ssize_t got;
+	int status;
+
+	while (n < sizeof(text) - 1 && (got = read(p->out, text + n, sizeof(text) - 1 - n)) > 0)
+		n += (size_t)got;
+	text[n] = '\0';
+	close(p->out);
+	status = stack_wait(p->pid, 60000);
+	if (ret_text)
+		*ret_text = text;
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static pid_t simd;
+
+static void begin(const char *conf)
+{
+	simd = stack_start(conf);
+	setenv("SIMD_SOCKET", STACK_SOCKET, 1);
+	if (strstr(conf, "logging"))
+		UNTIL(10000, !strcmp(stack_bridge_text("log", "status"), "connected"));
+}
+
+static void finish(void)
+{
+	(void)unlink(LOG_FILE);
+	stack_stop(simd);
+}
+
+static bool on_offer(const char *name)
+{
+	return strstr(stack_ctl("service", "list", "--names", NULL)->out, name);
+}
+
+static double state_of(const char *key)
+{
+	json_t *j = json_loads(stack_ctl("service", "call", "/play/state", NULL)->out, 0, NULL);
+	const json_t *v = json_object_get(j, key);
+	double n = json_is_true(v) ? 1 : json_number_value(v);
+
+	json_decref(j);
+	return n;
+}
+
+/* ---- what a subscriber gets ---- */
+
+struct ear {
+	struct sim_client *c;
+	struct sim_subscriber *imu, *camera;
+	unsigned n_imu, n_camera;
+	int64_t begin_ns;
+};
+
+static void listen(struct ear *e, const char *imu, const char *camera)
+{
+	struct sim_client_options o = { .size = sizeof(o), .name = "ear" };
+	struct sim_subscriber_options so = { .size = sizeof(so), .depth = 200 };
+
+	assert_int_equal(sim_connect(&o, &e->c), 0);
+	assert_int_equal(sim_subscribe(e->c, imu, &sim_Imu_type, &so, &e->imu), 0);
+	so.depth = 60;
+	assert_int_equal(sim_subscribe(e->c, camera, &sim_CompressedImage_type, &so, &e->camera), 0);
+}
+
+static void hear_imu(struct ear *e)
+{
+	const struct sim_message *m;
+
+	for (; sim_take(e->imu, &m) == 0; e->n_imu++) {
+		const struct sim_Imu *imu = sim_Imu_from(m->body, m->body_size);
+
+		assert_int_equal(m->body_size, sizeof(*imu));
+		assert_true(imu->position.x == e->n_imu); /* in order, none missing */
+		assert_true(imu->linear_acceleration.z == 9.81 + e->n_imu);
+		assert_int_equal(m->header.stamp_sim_ns, e->begin_ns + e->n_imu * 10 * MS - 3 * MS);
+		assert_string_equal(m->header.frame_id, "imu_link");
+		assert_int_equal(sim_release(e->imu, m), 0);
+	}
+}
+
+static void hear_camera(struct ear *e)
+{
+	const struct sim_message *m;
+
+	for (; sim_take(e->camera, &m) == 0; e->n_camera++) {
+		const struct sim_CompressedImage *c = sim_CompressedImage_from(m->body, m->body_size);
+		unsigned i = 4 * e->n_camera;
+		uint32_t n;
+		const uint8_t *data = sim_CompressedImage_data(c, m->body_size, &n);
+
+		assert_int_equal(n, 1000 + 977 * (i % 20));
+		for (uint32_t k = 0; k < n; k++)
+			assert_int_equal(data[k], (uint8_t)(k * i));
+		assert_int_equal(m->header.stamp_sim_ns, e->begin_ns + i * 10 * MS - 40 * MS);
+		assert_string_equal(m->header.frame_id, "camera");
+		assert_int_equal(sim_release(e->camera, m), 0);
+	}
+}
+
+static unsigned hear(struct ear *e)
+{
+	hear_imu(e);
+	hear_camera(e);
+	return e->n_imu + e->n_camera;
+}
+
+/* What this process has had of the data plane ends with it: nothing else looks for leftovers. */
+static void deafen(struct ear *e)
+{
+	sim_subscriber_destroy(e->imu);
+	sim_subscriber_destroy(e->camera);
+	sim_disconnect(e->c);
+}
+
+TEST_WITH(a_subscriber_gets_what_was_recorded, NULL, stack_sweep)
+{
+	struct ear e = { .begin_ns = BEGIN };
+	struct playing p;
+	const char *text;
+
+	write_log(LOG_FILE, 200, BEGIN);
+	begin(CONF);
+	listen(&e, "/imu", "/camera");
+	p = PLAY("--rate", "4", LOG_FILE);
+	UNTIL(20000, hear(&e) > 0);
+	assert_string_equal(stack_text("GetClock", "clock/source"), "play");
+	assert_true(sim_now(e.c) >= BEGIN);
+	assert_int_equal(end_play(&p, &text), 0);
+	hear(&e);
+	assert_non_null(strstr(text, "/other (somebody/Elses): "));
+	assert_null(strstr(strstr(text, "/other") + 1, "/other")); /* once */
+	assert_non_null(strstr(text, "250 messages of 2 channels"));
+	assert_string_equal(stack_text("GetClock", "clock/source"), "unity");
+	hear(&e);
+	assert_int_equal(e.n_imu, 200);
+	assert_int_equal(e.n_camera, 50);
+	deafen(&e);
+	stack_kill(simd);
+}
+
+TEST_WITH(names_parts_and_several_files, NULL, stack_sweep)
+{
+	struct ear e = { .begin_ns = BEGIN };
+	struct playing p;
+	const char *text;
+
+	write_log(LOG_FILE, 40, BEGIN);
+	write_log("/tmp/b.mcap", 40, BEGIN + 400 * MS);
+	begin(CONF);
+	listen(&e, "/old/ego/imu", "/old/camera");
+	p = PLAY("--lockstep", "--channels", "!/camera", "--remap", "/imu:=/ego/imu", "--prefix", "/old", LOG_FILE);
+	assert_int_equal(end_play(&p, &text), 0);
+	hear(&e);
+	assert_int_equal(e.n_imu, 40);
+	assert_int_equal(e.n_camera, 0);
+	e.n_imu = 20;
+	e.begin_ns = BEGIN;
+	p = PLAY("--lockstep", "-c", "imu", "--remap", "/imu:=/ego/imu", "--prefix", "old", "--start", "0.2", "--end",
+		 "2023-11-14T22:13:20.3Z", LOG_FILE);
+	assert_int_equal(end_play(&p, &text), 0);
+	hear(&e);
+	assert_int_equal(e.n_imu, 31);
+	p = PLAY("--lockstep", "-c", "imu", LOG_FILE, "/tmp/b.mcap");
+	assert_int_equal(end_play(&p, &text), 0);
+	assert_non_null(strstr(text, "80 messages of 1 channels"));
+	(void)unlink("/tmp/b.mcap");
+	deafen(&e);
+	stack_kill(simd);
+}
+
+/* ---- lock-step ---- */
+
+static char *read_file(const char *path, size_t *ret_n)
+{
+	FILE *f = fopen(path, "rb");
+	struct stat st;
+	char *at;
+
+	assert_non_null(f);
+	assert_int_equal(fstat(fileno(f), &st), 0);
+	at = malloc((size_t)st.st_size + 1);
+	assert_int_equal(fread(at, 1, (size_t)st.st_size, f), st.st_size);
+	fclose(f);
+	*ret_n = (size_t)st.st_size;
+	return at;
+}
+
+TEST_WITH(ten_replays_in_lockstep_write_the_same_bytes, NULL, stack_sweep)
+{
+	size_t first_n = 0, n;
+	char *first = NULL;
+
+	for (int run = 0; run < 10; run++) {
+		const struct ctl_result *r;
+		char *bytes;
+
+		write_log(LOG_FILE, 300, BEGIN);
+		begin(CONF);
+		r = stack_ctl("play", "--lockstep", LOG_FILE, NULL);
+		if (r->code)
+			fail_msg("%s", r->err);
+		assert_non_null(strstr(r->out, "375 messages of 2 channels, 0 late"));
+		assert_non_null(strstr(r->out, " 0 not delivered to all bridges, 0 refused"));
+		assert_int_equal(stack_bridge("log", "sent"), 375);
+		finish();
+		bytes = read_file("/tmp/out.txt.gz", &n);
+		assert_int_equal(unlink("/tmp/out.txt.gz"), 0);
+		if (!first) {
+			assert_true(n > 10000);
+			first = bytes;
+			first_n = n;
+			continue;
+		}
+		if (n != first_n || memcmp(bytes, first, n) != 0)
+			fail_msg("run %d differs: %zu bytes, %zu in the first", run, n, first_n);
+		free(bytes);
+	}
+	free(first);
+}
+
+/* More of one instant than a window holds. */
+TEST_WITH(an_instant_of_many_messages, NULL, stack_sweep)
+{
+	struct native_log *l = native_log_create(LOG_FILE, LOG_COMPRESSION_NONE);
+	const struct ctl_result *r;
+	uint32_t imu;
+
+	if (!l)
+		skip();
+	imu = native_log_channel(l, "/imu", &sim_Imu_type);
+	for (unsigned i = 0; i < 1000; i++)
+		put_imu(l, imu, BEGIN, i);
+	native_log_finish(l);
+	begin(CONF);
+	r = stack_ctl("play", "--lockstep", LOG_FILE, NULL);
+	if (r->code)
+		fail_msg("%s", r->err);
+	assert_int_equal(stack_bridge("log", "sent"), 1000);
+	finish();
+}
+
+/* ---- services ---- */
+
+TEST_WITH(services_pause_seek_and_step, NULL, stack_sweep)
+{
+	struct playing p;
+
+	write_log(LOG_FILE, 500, NS_PER_S);
+	begin(CONF);
+	p = PLAY("--start-paused", "--loop", LOG_FILE);
+	UNTIL(10000, on_offer("/play/state"));
+	assert_true(state_of("paused") == 1);
+	assert_non_null(strstr(stack_ctl("service", "call", "/play/play_next", NULL)->out, "\"success\":true"));
+	UNTIL(10000, state_of("published") == 1);
+	assert_non_null(strstr(stack_ctl("service", "call", "/play/seek", "{\"time\": 3000000000}", NULL)->out,
+			       "\"success\":true"));
+	UNTIL(10000, stack_int("GetClock", "clock/sim_ns") == 3 * NS_PER_S);
+	assert_non_null(strstr(stack_ctl("service", "call", "/play/seek", "{\"time\": 9000000000}", NULL)->out,
+			       "what is played is 1.000 s to 5.990 s"));
+	assert_non_null(strstr(stack_ctl("service", "call", "/play/set_rate", "{\"rate\": -1}", NULL)->out,
+			       "\"success\":false"));
+	assert_non_null(strstr(stack_ctl("service", "call", "/play/set_rate", "{\"rate\": 50}", NULL)->out,
+			       "\"success\":true"));
+	assert_int_equal(stack_ctl("service", "call", "/play/resume", NULL)->code, 0);
+	UNTIL(20000, state_of("loops") >= 3);
+	assert_non_null(strstr(stack_ctl("service", "call", "/play/play_next", NULL)->out, "it is not paused"));
+	assert_int_equal(stack_ctl("service", "call", "/play/toggle_paused", NULL)->code, 0);
+	assert_true(state_of("paused") == 1);
+	/* simd's own pause begins although nobody drives just now */
+	assert_int_equal(stack_ctl("clock", "pause", NULL)->code, 0);
+	kill(p.pid, SIGTERM);
+	assert_int_equal(end_play(&p, NULL), 0);
+	assert_string_equal(stack_text("GetClock", "clock/source"), "unity");
+	finish();
+}
+
+TEST_WITH(a_running_clock_is_followed, NULL, stack_sweep)
+{
+	struct ear e = { .begin_ns = BEGIN };
+	struct playing p;
+
+	write_log(LOG_FILE, 100, BEGIN);
+	begin("\"TimeSource\":\"simulation\",\"pools\":[{\"size\":\"1KiB\",\"count\":1500},{\"size\":\"64KiB\",\"count\":"
+	      "200}]");
+	listen(&e, "/imu", "/camera");
+	p = PLAY("--follow", LOG_FILE);
+	UNTIL(20000, hear(&e) > 10);
+	assert_string_equal(stack_text("GetClock", "clock/source"), "simulation");
+	assert_int_equal(stack_ctl("clock", "pause", NULL)->code, 0);
+	assert_int_equal(stack_ctl("clock", "scale", "10", NULL)->code, 0);
+	assert_int_equal(stack_ctl("clock", "resume", NULL)->code, 0);
+	UNTIL(20000, hear(&e) == 125);
+	assert_int_equal(end_play(&p, NULL), 0);
+	deafen(&e);
+	stack_kill(simd);
+}
+
+/* ---- a terminal ---- */
+
+static bool reads(int fd, const char *text)
+{
+	static char seen[1 << 20];
+	static size_t n;
+	ssize_t got;
+
+	if (n > sizeof(seen) / 2)
+		n = 0;
+	got = read(fd, seen + n, sizeof(seen) - n - 1);
+	n += got > 0 ? (size_t)got : 0;
+	seen[n] = '\0';
+	return strstr(seen, text);
+}
+
+TEST_WITH(keys_on_a_terminal_that_is_put_back, NULL, stack_sweep)
+{
+	struct termios before, after;
+	int fd, slave, status;
+	pid_t pid;
+
+	write_log(LOG_FILE, 6000, BEGIN);
+	begin(CONF);
+	assert_int_equal(openpty(&fd, &slave, NULL, NULL, NULL), 0);
+	assert_int_equal(tcgetattr(slave, &before), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		if (login_tty(slave) == 0)
+			exec_play((const char *const[]){ LOG_FILE, NULL });
+		_exit(127);
+	}
+	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+	UNTIL(20000, reads(fd, "a.mcap") && tcgetattr(slave, &after) == 0 && !(after.c_lflag & ICANON));
+	assert_int_equal(write(fd, " ", 1), 1);
+	UNTIL(20000, reads(fd, "PAUSED"));
+	UNTIL(10000, state_of("paused") == 1);
+	status = (int)state_of("published");
+	assert_int_equal(write(fd, "\033[C", 3), 3);
+	UNTIL(10000, state_of("published") == status + 1);
+	assert_int_equal(write(fd, "\033[A", 3), 3);
+	UNTIL(10000, state_of("rate") > 1.09);
+	assert_int_equal(write(fd, "\033[B\033[B", 6), 6);
+	UNTIL(10000, state_of("rate") < 0.95);
+	assert_int_equal(write(fd, "\003", 1), 1); /* Ctrl-C */
+	UNTIL(20000, reads(fd, "messages of 2 channels"));
+	status = stack_wait(pid, 20000);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	assert_int_equal(tcgetattr(slave, &after), 0);
+	assert_int_equal(after.c_lflag, before.c_lflag);
+	assert_string_equal(stack_text("GetClock", "clock/source"), "unity");
+	close(fd);
+	close(slave);
+	finish();
+}
+
+/* ---- ends ---- */
+
+TEST_WITH(simd_dies_in_the_middle, NULL, stack_sweep)
+{
+	struct playing p;
+	const char *text;
+
+	write_log(LOG_FILE, 6000, BEGIN);
+	begin(CONF);
+	p = PLAY(LOG_FILE);
+	UNTIL(20000, on_offer("/play/state") && state_of("published") > 10);
+	stack_kill(simd);
+	assert_int_equal(end_play(&p, &text), 1);
+	assert_non_null(strstr(text, "simd is gone"));
+}
+
+TEST_WITH(another_source_ends_it_and_stays, NULL, stack_sweep)
+{
+	struct playing p;
+	const char *text;
+
+	write_log(LOG_FILE, 6000, BEGIN);
+	begin(CONF);
+	p = PLAY(LOG_FILE);
+	UNTIL(20000, on_offer("/play/state") && state_of("published") > 10);
+	assert_int_equal(stack_ctl("clock", "source", "simulation", NULL)->code, 0);
+	assert_int_equal(end_play(&p, &text), 1);
+	assert_non_null(strstr(text, "another time source was chosen"));
+	assert_string_equal(stack_text("GetClock", "clock/source"), "simulation");
+	finish();
+}
+
+TEST_WITH(a_damaged_file_plays_to_the_damage, NULL, stack_sweep)
+{
+	struct stat st;
+	struct playing p;
+	const char *text;
+	unsigned n = 0;
+
+	write_log(LOG_FILE, 3000, BEGIN);
+	assert_int_equal(stat(LOG_FILE, &st), 0);
+	assert_int_equal(truncate(LOG_FILE, st.st_size / 2), 0);
+	begin(CONF);
+	p = PLAY("--lockstep", LOG_FILE);
+	assert_int_equal(end_play(&p, &text), 1);
+	assert_non_null(strstr(text, "a.mcap: "));
+	assert_int_equal(sscanf(strstr(text, " messages of") - 4, "%u", &n), 1);
+	assert_true(n > 0);
+	finish();
+}
+
+TEST_WITH(bad_words_are_explained, NULL, stack_sweep)
+{
+	write_log(LOG_FILE, 10, BEGIN);
+	begin(CONF);
+	assert_non_null(strstr(stack_ctl("play", "/tmp/nowhere.mcap", NULL)->err, "/tmp/nowhere.mcap"));
+	assert_non_null(strstr(stack_ctl("play", "--start", "soon", LOG_FILE, NULL)->err, "--start soon: no time"));
+	assert_non_null(strstr(stack_ctl("play", "--start", "99", LOG_FILE, NULL)->err, "behind the end"));
+	assert_non_null(strstr(stack_ctl("play", "--rate", "0", LOG_FILE, NULL)->err, "above 0"));
+	assert_non_null(strstr(stack_ctl("play", "--remap", "/a=/b", LOG_FILE, NULL)->err, "OLD:=NEW"));
+	assert_non_null(strstr(stack_ctl("play", "--follow", "--lockstep", LOG_FILE, NULL)->err, "drives time"));
+	assert_string_equal(stack_text("GetClock", "clock/source"), "unity");
+	finish();
+}

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which channel of simd a channel of a log becomes: patterns, names, types, publishers. Thread: the player's consumer, and before it starts
+ * its maker's.
+ */
+#include "player_simd_private.h"
+
+#include "mem.h"
+#include "timeutil.h"
+
+#include <sim/introspect.h>
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ROOM_MARGIN      512
+#define ENCODED_TIMES    32 /* a body that needs more than so many times its encoded bytes is none */
+#define CONNECTED_DUR_NS (5 * NS_PER_S)
+#define CHANNELS_MAX     65536u
+
+/* ---- names ---- */
+
+static bool matches(const char *pattern, const char *topic)
+{
+	return fnmatch(pattern, topic, 0) == 0 ||
+	       (*topic == '/' && *pattern != '/' && fnmatch(pattern, topic + 1, 0) == 0);
+}
+
+/* The last pattern that matches decides; if the first excludes, all others are wanted. */
+static bool is_wanted(const struct player_simd_options *o, const char *topic)
+{
+	bool wanted = o->n_channels == 0 || *o->channels[0] == '!';
+
+	for (unsigned i = 0; i < o->n_channels; i++) {
+		bool not = *o->channels[i] == '!';
+
+		if (matches(o->channels[i] + not, topic))
+			wanted = !not ;
+	}
+	return wanted;
+}
+
+static bool is_shown(const char *topic)
+{
+	return strcmp(topic, "/simd/clock_events") == 0 || strcmp(topic, "/simd/service_calls") == 0;
+}
+
+/* 0, or -ENAMETOOLONG. */
+static int name_of(const struct player_simd_options *o, const char *topic, char *ret, size_t size)
+{
+	const char *prefix = o->prefix ? o->prefix : "", *to = topic;
+	int n;
+
+	for (unsigned i = 0; i < o->n_remaps; i++) {
+		const char *mid = strstr(o->remaps[i], ":=");
+		size_t len = (size_t)(mid - o->remaps[i]);
+
+		if (strlen(topic) == len && memcmp(topic, o->remaps[i], len) == 0)
+			to = mid + 2;
+	}
+	n = snprintf(ret, size, "%s%s%s%s", *prefix == '/' || !*prefix ? "" : "/", prefix, *to == '/' ? "" : "/", to);
+	return n > SIM_CHANNEL_MAX || (size_t)n >= size ? -ENAMETOOLONG : 0;
+}
+
+/* ---- publishers ---- */
+
+static int advertise(struct player_simd *s, struct out *o, size_t max_body)
+{
+	struct sim_publisher_options po = { .size = sizeof(po), .max_body = max_body, .flags = o->flags };
+	int r;
+
+	if (s->o.lockstep && s->o.driver)
+		po.flags |= SIM_PUB_NO_WAIT;
+	r = sim_advertise(s->o.client, o->name, o->type, &po, &o->pub);
+	if (r < 0)
+		return r;
+	o->max_body = max_body;
+	return 0;
+}
+
+int out_grow(struct player_simd *s, struct out *o, size_t encoded)
+{
+	size_t max_body = 2 * o->max_body;
+
+	if (o->max_body / ENCODED_TIMES > encoded + ROOM_MARGIN)
+		return -EMSGSIZE;
+	if (max_body < 2 * encoded + ROOM_MARGIN)
+		max_body = 2 * encoded + ROOM_MARGIN;
+	sim_publisher_destroy(o->pub);
+	o->pub = NULL;
+	return advertise(s, o, max_body);
+}
+
+static bool is_fixed(const struct sim_type *t)
+{
+	for (uint32_t i = 0; i < t->n_fields; i++) {
+		const struct sim_field *f = &t->fields[i];
+
+		if (f->kind == SIM_KIND_STRING || (f->array != SIM_ARRAY_NONE && f->array != SIM_ARRAY_FIXED) ||
+		    (f->type && !is_fixed(f->type)))
+			return false;
+	}
+	return true;
+}
+
+/* Arrays and strings are as long in the message as in the body; numbers and spans need some more. */
+static size_t body_of(const struct sim_type *t, size_t encoded)
+{
+	return is_fixed(t) ? t->fixed_size : t->fixed_size + encoded + encoded / 4 + ROOM_MARGIN;
+}
+
+static struct out *find_out(struct player_simd *s, const char *name, const struct sim_type *type)
+{
+	struct out *o;
+
+	list_for_each(o, &s->outs, link)
+		if (strcmp(o->name, name) == 0 && sim_type_equal(o->type, type))
+			return o;
+	return NULL;
+}
+
+static bool is_latched(const struct log_channel *ch)
+{
+	for (size_t i = 0; i < ch->n_metadata; i++) {
+		const struct log_pair *p = &ch->metadata[i];
+
+		if ((strcmp(p->key, "latching") == 0 && strcmp(p->value, "1") == 0) ||
+		    (strcmp(p->key, "offered_qos_profiles") == 0 &&
+		     (strstr(p->value, "durability: transient_local") || strstr(p->value, "durability: 1"))))
+			return true;
+	}
+	return false;
+}
+
+static int make_out(struct player_simd *s, struct route *rt, size_t encoded)
+{
+	const struct sim_type *type = codec_in_type(rt->codec);
+	struct out *o;
+	int r;
+
+	rt->out = find_out(s, rt->name, type);
+	if (rt->out)
+		return 0;
+	o = MEM_NEW(struct out);
+	if (!o)
+		return -ENOMEM;
+	memcpy(o->name, rt->name, sizeof(o->name));
+	o->type = sim_type_ref(type);
+	o->flags = rt->latched ? SIM_PUB_LATCH : 0;
+	r = advertise(s, o, body_of(type, encoded));
+	if (r < 0) {
+		sim_type_unref(o->type);
+		mem_free(o);
+		return r;
+	}
+	list_append(&s->outs, &o->link);
+	atomic_fetch_add(&s->n_outs, 1);
+	rt->out = o;
+	return 0;
+}
+
+/* ---- routes ---- */
+
+static void skip(struct player_simd *s, const char *path, const char *why)
+{
+	char text[SAY_MAX];
+
+	atomic_fetch_add(&s->skipped, 1);
+	snprintf(text, sizeof(text), "%.200s: %.600s: skipped", path, why);
+	s->o.say(s->o.ctx, text);
+}
+
+static void route_free(struct route *rt)
+{
+	if (!rt)
+		return;
+	codec_in_destroy(rt->codec);
+	mem_free(rt);
+}
+
+static int make_codec(const struct player_simd *s, struct route *rt, const struct log_channel *ch, char *why,
+		      size_t size)
+{
+	if (name_of(&s->o, ch->topic, rt->name, sizeof(rt->name)) < 0) {
+		snprintf(why, size, "%.200s: a channel's name has up to %d characters", ch->topic, SIM_CHANNEL_MAX);
+		return -ENAMETOOLONG;
+	}
+	return codec_in_create(ch, &rt->codec, why, size);
+}
+
+/* What is not wanted, or cannot be played, has no codec. NULL: no memory. */
+static struct route *make_route(struct player_simd *s, struct input *in, const struct log_channel *ch)
+{
+	struct route *rt = MEM_NEW(struct route);
+	char why[512];
+
+	if (!rt || !is_wanted(&s->o, ch->topic))
+		return rt;
+	if (make_codec(s, rt, ch, why, sizeof(why)) < 0)
+		skip(s, in->path, why);
+	rt->shown = is_shown(ch->topic);
+	rt->latched = is_latched(ch);
+	return rt;
+}
+
+/* Under lock. */
+static int make_room(struct input *in, size_t n)
+{
+	struct route **more;
+
+	if (n <= in->n)
+		return 0;
+	more = n > CHANNELS_MAX ? NULL : mem_realloc(in->routes, n * sizeof(struct route *));
+	if (!more)
+		return -ENOMEM;
+	memset(more + in->n, 0, (n - in->n) * sizeof(struct route *));
+	in->routes = more;
+	in->n = n;
+	return 0;
+}
+
+struct route *route_of(struct player_simd *s, unsigned input, uint32_t channel)
+{
+	struct input *in = &s->inputs[input];
+	struct route *rt;
+
+	pthread_mutex_lock(&s->lock);
+	rt = channel < in->n ? in->routes[channel] : NULL;
+	pthread_mutex_unlock(&s->lock);
+	return rt;
+}
+
+bool route_arrives(struct player_simd *s, unsigned input, uint32_t channel)
+{
+	struct route *rt = route_of(s, input, channel);
+	const struct log_info *info;
+	struct input *in = &s->inputs[input];
+	int r;
+
+	if (rt)
+		return rt->codec;
+	info = log_reader_info(in->reader);
+	if (channel >= info->n_channels)
+		return false;
+	rt = make_route(s, in, &info->channels[channel]);
+	pthread_mutex_lock(&s->lock);
+	r = rt ? make_room(in, info->n_channels) : -ENOMEM;
+	if (r == 0)
+		in->routes[channel] = rt;
+	pthread_mutex_unlock(&s->lock);
+	if (r < 0)
+		route_free(rt);
+	return r == 0 && rt->codec;
+}
+
+/* What simd does not take is named, and skipped from then on. */
+int route_open(struct player_simd *s, struct route *rt, size_t encoded)
+{
+	char why[512];
+	int r;
+
+	if (rt->out)
+		return 0;
+	if (rt->refused)
+		return -ENOENT;
+	r = make_out(s, rt, encoded);
+	if (r == 0 || r == -ENOTCONN || r == -ENOMEM || r == -ESTALE)
+		return r;
+	rt->refused = true;
+	snprintf(why, sizeof(why), "%.300s", sim_why());
+	skip(s, rt->name, why);
+	return -ENOENT;
+}
+
+/* ---- opening ---- */
+
+int player_simd_add(struct player_simd *s, struct log_reader *r, const char *path)
+{
+	const struct log_info *info = log_reader_info(r);
+	struct input *in = &s->inputs[s->n];
+	bool *want;
+
+	if (s->n == MERGE_INPUTS_MAX)
+		return -EMFILE;
+	*in = (struct input){ .reader = r, .path = path };
+	s->n++;
+	want = mem_calloc(info->n_channels + 1, sizeof(*want));
+	if (!want)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < info->n_channels; i++)
+		want[i] = route_arrives(s, s->n - 1, i);
+	(void)!log_reader_select(r, want, info->n_channels); /* what comes all the same is left out */
+	mem_free(want);
+	return 0;
+}
+
+/* Encoded bytes of the first message of a channel, by the index; 0: it has none. */
+static size_t first_size(struct log_reader *r, const struct log_info *info, uint32_t channel)
+{
+	bool *want = mem_calloc(info->n_channels, sizeof(*want));
+	struct log_message m;
+	size_t size = 0;
+
+	if (!want)
+		return 0;
+	want[channel] = true;
+	if (log_reader_select(r, want, info->n_channels) == 0 && log_reader_seek(r, INT64_MIN) == 0 &&
+	    log_reader_next(r, &m) == 1)
+		size = m.size;
+	mem_free(want);
+	return size;
+}
+
+static int open_input(struct player_simd *s, unsigned input)
+{
+	struct log_reader *r = s->inputs[input].reader;
+	const struct log_info *info = log_reader_info(r);
+	bool *want = mem_calloc(info->n_channels + 1, sizeof(*want));
+	int result = want ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; result == 0 && i < info->n_channels; i++) {
+		struct route *rt = route_of(s, input, i);
+
+		want[i] = rt && rt->codec;
+		if (!want[i] || rt->shown || (info->counted && !info->channels[i].n_messages))
+			continue;
+		result = route_open(s, rt, info->indexed ? first_size(r, info, i) : 0);
+		if (result == -ENOENT) {
+			want[i] = false;
+			result = 0;
+		}
+	}
+	if (result == 0)
+		(void)!log_reader_select(r, want, info->n_channels);
+	mem_free(want);
+	return result;
+}
+
+/* Else the first messages would pass by bridges that are on their way. */
+static void await_bridges(const struct player_simd *s)
+{
+	int64_t end_mono_ns = mono_now_ns() + CONNECTED_DUR_NS;
+	struct out *o;
+
+	list_for_each(o, &s->outs, link) {
+		struct sim_bridges b = sim_publisher_bridges(o->pub);
+
+		while (b.connected < b.total && !atomic_load(&s->stop) && mono_now_ns() < end_mono_ns)
+			if (sim_publisher_bridges_wait(o->pub, &b, 100 * NS_PER_MS) < 0)
+				break;
+	}
+}
+
+int player_simd_open(struct player_simd *s)
+{
+	int r = 0;
+
+	for (unsigned i = 0; r == 0 && i < s->n; i++)
+		r = open_input(s, i);
+	if (r == 0)
+		await_bridges(s);
+	return r;
+}
+
+void routes_finish(struct player_simd *s)
+{
+	struct out *o, *tmp;
+
+	for (unsigned i = 0; i < s->n; i++) {
+		for (size_t k = 0; k < s->inputs[i].n; k++)
+			route_free(s->inputs[i].routes[k]);
+		mem_free(s->inputs[i].routes);
+	}
+	list_for_each_safe(o, tmp, &s->outs, link) {
+		sim_publisher_destroy(o->pub);
+		sim_type_unref(o->type);
+		mem_free(o);
+	}
+}

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The player's sink into simd: time, and publishing. See player_simd.h; which channels there are: player_routes.c. */
+#include "player_simd_private.h"
+
+#include "err.h"
+#include "mem.h"
+#include "timeutil.h"
+
+#include <sim/introspect.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ADVANCE_MAX_DUR_NS (3600 * NS_PER_S)
+#define AGAIN_DUR_NS       (10 * NS_PER_MS) /* between two tries at what passes */
+#define STALE_MAX          500              /* such tries while the data plane is restarted */
+#define FOLLOW_DUR_NS      (20 * NS_PER_MS) /* how soon a pause or a jump of a followed clock is seen */
+
+static void nap(void)
+{
+	mono_sleep_until(mono_now_ns() + AGAIN_DUR_NS);
+}
+
+static bool stopped(const struct player_simd *s)
+{
+	return atomic_load(&s->stop);
+}
+
+/* ---- time that is driven ---- */
+
+static int64_t wall_now(void *ctx)
+{
+	(void)ctx;
+	return mono_now_ns();
+}
+
+static int64_t wall_wake(void *ctx, int64_t until_ns)
+{
+	(void)ctx;
+	return until_ns;
+}
+
+/* While time is paused it cannot be put anywhere. */
+static int drive_jump(void *ctx, int64_t log_ns)
+{
+	struct player_simd *s = ctx;
+	int r;
+
+	while ((r = sim_driver_jump(s->o.driver, log_ns)) == -EBUSY && !stopped(s))
+		nap();
+	s->time_ns = log_ns;
+	return stopped(s) ? -ECANCELED : r;
+}
+
+static int drive_advance(void *ctx, int64_t from_ns, int64_t log_ns)
+{
+	struct player_simd *s = ctx;
+
+	(void)from_ns;
+	while (s->time_ns < log_ns) {
+		int64_t dur_ns = log_ns - s->time_ns, granted_dur_ns;
+		int r = sim_driver_advance(s->o.driver, dur_ns < ADVANCE_MAX_DUR_NS ? dur_ns : ADVANCE_MAX_DUR_NS,
+					   &granted_dur_ns);
+
+		if (stopped(s))
+			return -ECANCELED;
+		if (r < 0)
+			return r;
+		s->time_ns += granted_dur_ns;
+	}
+	return 0;
+}
+
+/* A pause or a step of simd's begins when the driver asks. In lock-step that would be a step. */
+static int drive_idle(void *ctx)
+{
+	struct player_simd *s = ctx;
+	int r = s->o.lockstep ? 0 : sim_driver_set(s->o.driver, s->time_ns);
+
+	return stopped(s) ? -ECANCELED : r == -EBUSY ? 0 : r;
+}
+
+/*
+ * In lock-step a publisher has one window of messages an advance: the driver asks for the time that it has. While time is stepping it
+ * cannot; a nanosecond more does the same.
+ */
+static int drain(struct player_simd *s)
+{
+	int64_t granted_dur_ns = 0;
+	int r = sim_driver_set(s->o.driver, s->time_ns);
+
+	if (r == -EBUSY) {
+		r = sim_driver_advance(s->o.driver, 1, &granted_dur_ns);
+		s->time_ns += granted_dur_ns;
+	}
+	return stopped(s) ? -ECANCELED : r;
+}
+
+/* ---- time that is followed ---- */
+
+/* As if it had never jumped. */
+static int64_t follow_now(void *ctx)
+{
+	struct player_simd *s = ctx;
+	struct sim_clock_sample now;
+
+	sim_now_sample(s->o.client, &now);
+	if (now.clock_generation != s->clock_generation) {
+		s->follow_offset_ns = s->followed_ns - now.sim_ns;
+		s->clock_generation = now.clock_generation;
+	}
+	if (s->followed_ns < now.sim_ns + s->follow_offset_ns)
+		s->followed_ns = now.sim_ns + s->follow_offset_ns;
+	return s->followed_ns;
+}
+
+static int64_t follow_wake(void *ctx, int64_t until_ns)
+{
+	struct player_simd *s = ctx;
+	int64_t left_ns = until_ns - follow_now(ctx), rate_e6 = sim_clock_page(s->o.client)->rate_e6;
+
+	if (rate_e6 > 0)
+		left_ns = (int64_t)((int128)left_ns * SIM_RATE_ONE / rate_e6);
+	if (rate_e6 <= 0 || left_ns > FOLLOW_DUR_NS)
+		left_ns = rate_e6 < 0 || left_ns > FOLLOW_DUR_NS ? FOLLOW_DUR_NS : NS_PER_MS;
+	return mono_now_ns() + left_ns;
+}
+
+/* ---- messages ---- */
+
+static void on_done(void *user, bool ok, enum sim_reason reason)
+{
+	struct player_simd *s = user;
+
+	(void)reason;
+	if (!ok)
+		atomic_fetch_add_explicit(&s->failed, 1, memory_order_relaxed);
+}
+
+static void unprepare(void *ctx)
+{
+	struct player_simd *s = ctx;
+
+	if (s->slot)
+		(void)sim_unloan(s->slot_of->pub, s->slot);
+	s->slot = NULL;
+}
+
+/* Into a slot of its channel; a message that is larger than any before it needs another publisher. */
+static int decode(struct player_simd *s, struct route *rt, const struct log_message *m)
+{
+	for (;;) {
+		struct message_in *in = &s->in;
+		int r = route_open(s, rt, m->size);
+
+		if (r == 0 && !rt->out->pub) /* it could not grow */
+			r = out_grow(s, rt->out, m->size);
+		if (r < 0)
+			return r;
+		r = sim_loan(rt->out->pub, rt->out->max_body, &s->slot);
+
+		if (r < 0)
+			return r;
+		s->slot_of = rt->out;
+		in->buf = sim_slot_body_mut(s->slot);
+		in->room = rt->out->max_body;
+		r = codec_in_decode(rt->codec, m, in);
+		if (r == 0)
+			return sim_slot_set_size(s->slot, in->size);
+		unprepare(s);
+		if (r == -ENOBUFS)
+			r = out_grow(s, rt->out, m->size);
+		if (r < 0)
+			return r == -ENOTCONN || r == -ESTALE || r == -EMSGSIZE ? r : -EBADMSG;
+	}
+}
+
+static void named_once(struct player_simd *s, struct out *o, const char *what)
+{
+	char text[SAY_MAX];
+
+	if (o->named)
+		return;
+	o->named = true;
+	snprintf(text, sizeof(text), "%s: %s: %.200s", o->name, what, sim_why());
+	s->o.say(s->o.ctx, text);
+}
+
+static void stamp(struct player_simd *s, const struct log_message *m)
+{
+	struct sim_clock_sample now;
+
+	sim_now_sample(s->o.client, &now);
+	s->slot->stamp_sim_ns = s->in.stamp_sim_ns == MESSAGE_IN_NO_STAMP ? m->publish_time_ns : s->in.stamp_sim_ns;
+	s->slot->clock_generation = now.clock_generation;
+	memcpy(s->slot->frame_id, s->in.frame, sizeof(s->slot->frame_id));
+}
+
+/* Takes the slot. */
+static int send(struct player_simd *s, struct out *o)
+{
+	struct sim_slot *slot = s->slot;
+	int r;
+
+	s->slot = NULL;
+	if (sim_publisher_bridges(o->pub).total == 0) {
+		r = sim_publish_local(o->pub, slot);
+		if (r == 0)
+			atomic_fetch_add_explicit(&s->local, 1, memory_order_relaxed);
+		return r;
+	}
+	r = sim_try_queue(o->pub, slot, NULL, on_done, s);
+	/* a refusal calls it too */
+	if (r < 0)
+		atomic_fetch_sub_explicit(&s->failed, 1, memory_order_relaxed);
+	else
+		atomic_fetch_add_explicit(&s->queued, 1, memory_order_relaxed);
+	return r;
+}
+
+/* What passes is waited for: 0: try again. */
+static int passes(struct player_simd *s, int r, unsigned *tries)
+{
+	if (stopped(s))
+		return -ECANCELED;
+	if (r == -EAGAIN && s->o.driver && s->o.lockstep)
+		return drain(s);
+	if (r != -ECANCELED && ((r != -ESTALE && r != -ENOMEM && r != -EAGAIN) || ++*tries > STALE_MAX))
+		return r;
+	nap();
+	return 0;
+}
+
+static int give(struct player_simd *s, struct route *rt, const struct log_message *m)
+{
+	unsigned tries = 0;
+
+	for (;;) {
+		int r = s->slot ? 0 : decode(s, rt, m);
+
+		if (r == 0) {
+			stamp(s, m);
+			r = send(s, rt->out);
+		}
+		if (r == 0)
+			return 0;
+		r = r == -EBADMSG ? r : passes(s, r, &tries);
+		if (r < 0)
+			return r;
+	}
+}
+
+static void show(struct player_simd *s, struct route *rt, const struct log_message *m)
+{
+	char stamp_text[STAMP_FORMAT_MAX], text[SAY_MAX], *json = NULL;
+	struct message_in in = { .buf = s->shown, .room = sizeof(s->shown) };
+
+	if (codec_in_decode(rt->codec, m, &in) < 0 ||
+	    sim_msg_to_json_alloc(codec_in_type(rt->codec), in.buf, in.size, NULL, &json, NULL) < 0)
+		return;
+	snprintf(text, sizeof(text), "%s s: %s %.400s", stamp_format(m->log_time_ns, stamp_text), rt->name, json);
+	s->o.say(s->o.ctx, text);
+	free(json);
+}
+
+static void prepare(void *ctx, const struct player_item *item)
+{
+	struct player_simd *s = ctx;
+	struct route *rt = route_of(s, item->input, item->m.channel);
+
+	if (rt && !rt->shown && decode(s, rt, &item->m) < 0)
+		unprepare(s); /* it is tried again when it is due, and named then */
+}
+
+static int publish(void *ctx, const struct player_item *item)
+{
+	struct player_simd *s = ctx;
+	struct route *rt = route_of(s, item->input, item->m.channel);
+	int r;
+
+	if (!rt || !rt->codec)
+		return 0;
+	if (rt->shown) {
+		show(s, rt, &item->m);
+		return 0;
+	}
+	r = give(s, rt, &item->m);
+	if (r == 0 || r == -ENOENT)
+		return 0;
+	unprepare(s);
+	if (r == -ENOTCONN || r == -EPERM || r == -ECANCELED)
+		return r;
+	named_once(s, rt->out, r == -EBADMSG ? "a message cannot be read" : "a message was refused");
+	atomic_fetch_add_explicit(r == -EBADMSG ? &s->bad : &s->refused, 1, memory_order_relaxed);
+	return 0;
+}
+
+static bool arrives(void *ctx, unsigned input, const struct log_message *m)
+{
+	return route_arrives(ctx, input, m->channel);
+}
+
+static void damaged(void *ctx, unsigned input, const char *why)
+{
+	struct player_simd *s = ctx;
+	char text[SAY_MAX];
+
+	if (s->damages++ >= DAMAGES_SAID)
+		return;
+	snprintf(text, sizeof(text), "%.300s: %.600s", s->inputs[input].path, why);
+	s->o.say(s->o.ctx, text);
+}
+
+const struct player_sink player_simd_sink = { .now = wall_now,
+					      .wake = wall_wake,
+					      .jump = drive_jump,
+					      .advance = drive_advance,
+					      .idle = drive_idle,
+					      .prepare = prepare,
+					      .forget = unprepare,
+					      .publish = publish,
+					      .arrives = arrives,
+					      .damaged = damaged };
+
+const struct player_sink player_follow_sink = { .now = follow_now,
+						.wake = follow_wake,
+						.prepare = prepare,
+						.forget = unprepare,
+						.publish = publish,
+						.arrives = arrives,
+						.damaged = damaged };
+
+/* ---- the whole ---- */
+
+int player_simd_create(const struct player_simd_options *o, struct player_simd **ret)
+{
+	struct player_simd *s = MEM_NEW(struct player_simd);
+	struct sim_clock_sample now;
+
+	if (!s)
+		return -ENOMEM;
+	s->o = *o;
+	list_init(&s->outs);
+	pthread_mutex_init(&s->lock, NULL);
+	sim_now_sample(o->client, &now);
+	s->clock_generation = now.clock_generation;
+	s->followed_ns = now.sim_ns;
+	*ret = s;
+	return 0;
+}
+
+void player_simd_destroy(struct player_simd *s)
+{
+	if (!s)
+		return;
+	unprepare(s);
+	routes_finish(s);
+	pthread_mutex_destroy(&s->lock);
+	mem_free(s);
+}
+
+void player_simd_finish(struct player_simd *s)
+{
+	if (s->o.driver && s->o.lockstep)
+		(void)!drain(s); /* it returns when all is completed */
+	else
+		(void)!sim_flush(s->o.client, 5 * NS_PER_S);
+}
+
+void player_simd_stop(struct player_simd *s)
+{
+	atomic_store(&s->stop, true);
+}
+
+void player_simd_counters(const struct player_simd *s, struct player_simd_counters *ret)
+{
+	*ret = (struct player_simd_counters){
+		.queued = atomic_load(&s->queued),
+		.local = atomic_load(&s->local),
+		.failed = atomic_load(&s->failed),
+		.refused = atomic_load(&s->refused),
+		.bad = atomic_load(&s->bad),
+		.channels = atomic_load(&s->n_outs),
+		.skipped = atomic_load(&s->skipped),
+	};
+}

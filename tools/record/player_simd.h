@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The player's sink into simd: channels of logs become channels of simd, decoded straight into their slots, with the stamps and frames
+ * that were recorded; time is driven, or the running clock is followed. Thread: the player's consumer; add, open and finish before and
+ * after; stop and counters any.
+ */
+#ifndef PLAYER_SIMD_H
+#define PLAYER_SIMD_H
+
+#include <stdbool.h>
+
+#include <sim/clock.h>
+
+#include "player.h"
+
+struct player_simd;
+
+struct player_simd_options {
+	struct sim_client *client;   /* keeps */
+	struct sim_driver *driver;   /* keeps; NULL: the running clock is followed */
+	bool lockstep;               /* the driver holds its lease with SIM_DRIVER_LOCKSTEP */
+	const char *const *channels; /* keeps; shell patterns of topics to play, with ! of those not to; none: all */
+	unsigned n_channels;
+	const char *const *remaps; /* keeps; "OLD:=NEW", checked */
+	unsigned n_remaps;
+	const char *prefix; /* keeps; before each name; NULL: none */
+	/* A sentence for the user: what is skipped, what is damaged, events that were recorded. Any thread of the player. */
+	void (*say)(void *ctx, const char *text);
+	void *ctx;
+};
+
+struct player_simd_counters {
+	uint64_t queued, local; /* accepted for bridges; for local subscribers alone */
+	uint64_t failed;        /* of the former: not by all bridges */
+	uint64_t refused, bad;  /* no credit, no slot; not decoded */
+	unsigned channels, skipped;
+};
+
+extern const struct player_sink player_simd_sink;   /* with a driver */
+extern const struct player_sink player_follow_sink; /* without */
+
+int player_simd_create(const struct player_simd_options *o, struct player_simd **ret);
+void player_simd_destroy(struct player_simd *s); /* NULL is fine */
+/* The next input of the merge; keeps r, of which the channels that are wanted are selected. */
+int player_simd_add(struct player_simd *s, struct log_reader *r, const char *path);
+/* Advertise what the logs are known to have, and wait a while until the bridges of it are connected. 0, -ENOTCONN, -ENOMEM. */
+int player_simd_open(struct player_simd *s);
+/* All that was published goes out: for bridges to have it. */
+void player_simd_finish(struct player_simd *s);
+/* What blocks returns -ECANCELED; but for the driver's lease, which its owner has to end. */
+void player_simd_stop(struct player_simd *s);
+void player_simd_counters(const struct player_simd *s, struct player_simd_counters *ret);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sink into simd, in two files: player_simd.c publishes, player_routes.c knows where to. */
+#ifndef PLAYER_SIMD_PRIVATE_H
+#define PLAYER_SIMD_PRIVATE_H
+
+#include "codec.h"
+#include "player_simd.h"
+
+#include "list.h"
+
+#include <sim/publisher.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define SAY_MAX      1024
+#define DAMAGES_SAID 5
+#define SHOWN_MAX    65536
+
+/* A channel of simd, to which several of the logs may go. */
+struct out {
+	struct list link; /* player_simd::outs */
+	char name[SIM_CHANNEL_MAX + 2];
+	const struct sim_type *type; /* referenced */
+	struct sim_publisher *pub;
+	size_t max_body;
+	unsigned flags; /* enum sim_publisher_flag */
+	bool named;     /* what fails with it was said */
+};
+
+/* Where the messages of one channel of one log go. Made by the producer, or before it starts; from then on the consumer's. */
+struct route {
+	struct codec_in *codec; /* NULL: nowhere */
+	struct out *out;        /* once simd has it */
+	bool shown;             /* they are printed instead */
+	bool latched, refused;
+	char name[SIM_CHANNEL_MAX + 2];
+};
+
+struct input {
+	struct log_reader *reader; /* the producer's */
+	const char *path;
+	struct route **routes; /* by channel; under player_simd::lock */
+	size_t n;
+};
+
+struct player_simd {
+	struct player_simd_options o;
+	struct input inputs[MERGE_INPUTS_MAX];
+	unsigned n;
+	pthread_mutex_t lock; /* of the routes' table */
+	struct list outs;
+	_Atomic bool stop;
+	int64_t time_ns; /* where the driver has put time */
+	uint32_t clock_generation;
+	int64_t followed_ns, follow_offset_ns;
+	struct sim_slot *slot; /* the next message, decoded; NULL: none */
+	struct out *slot_of;
+	struct message_in in; /* of slot */
+	unsigned damages;     /* the producer's */
+	_Atomic uint64_t queued, local, failed, refused, bad;
+	_Atomic unsigned n_outs, skipped;
+	_Alignas(64) uint8_t shown[SHOWN_MAX];
+};
+
+/* NULL: no message of it has arrived. */
+struct route *route_of(struct player_simd *s, unsigned input, uint32_t channel);
+/* Whether its messages are of any use. Thread: the producer's. */
+bool route_arrives(struct player_simd *s, unsigned input, uint32_t channel);
+/* Let simd have its channel, for messages of about so many encoded bytes. -ENOENT: it has refused, which was said. */
+int route_open(struct player_simd *s, struct route *rt, size_t encoded);
+void routes_finish(struct player_simd *s);
+/* A larger publisher in its place, for a message of so many encoded bytes. -EMSGSIZE that cannot be what it needs. */
+int out_grow(struct player_simd *s, struct out *o, size_t encoded);
+
+#endif

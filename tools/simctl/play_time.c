@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See play_time.h. */
+#include "play_time.h"
+
+#include "timeutil.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define SECONDS_MAX INT64_C(9000000000) /* of a time in ns */
+
+/* "12.5" up to `end`: ns, of nine places at most, without floating point. */
+static int seconds_parse(const char *s, const char **ret_end, int64_t *ret_ns)
+{
+	int64_t ns = 0, unit = NS_PER_S;
+	const char *begin = s;
+
+	for (; isdigit((unsigned char)*s); s++) {
+		if (ns > SECONDS_MAX)
+			return -ERANGE;
+		ns = ns * 10 + (*s - '0');
+	}
+	if (ns > SECONDS_MAX)
+		return -ERANGE;
+	ns *= NS_PER_S;
+	if (*s == '.')
+		for (s++; isdigit((unsigned char)*s); s++)
+			ns += (unit /= 10) * (*s - '0');
+	if (s == begin || (s == begin + 1 && *begin == '.'))
+		return -EINVAL;
+	*ret_end = s;
+	*ret_ns = ns;
+	return 0;
+}
+
+/* Z, +01:00, or nothing: seconds to take away. */
+static bool zone_parse(const char *s, int64_t *ret_s)
+{
+	unsigned hours, minutes;
+	int n = 0;
+
+	*ret_s = 0;
+	if (!*s || strcmp(s, "Z") == 0)
+		return true;
+	if ((*s != '+' && *s != '-') || sscanf(s + 1, "%2u:%2u%n", &hours, &minutes, &n) != 2 || s[1 + n] ||
+	    hours > 14 || minutes > 59)
+		return false;
+	*ret_s = (int64_t)(hours * 3600 + minutes * 60) * (*s == '-' ? -1 : 1);
+	return true;
+}
+
+static int date_parse(const char *text, int64_t *ret_ns)
+{
+	struct tm tm = { 0 };
+	const char *s = strptime(text, "%Y-%m-%d", &tm);
+	int64_t second_ns = 0, zone_s;
+
+	if (s && (*s == 'T' || *s == ' ')) {
+		s = strptime(s + 1, "%H:%M:", &tm);
+		if (!s || seconds_parse(s, &s, &second_ns) < 0 || second_ns >= 61 * NS_PER_S)
+			return -EINVAL;
+	}
+	if (!s || !zone_parse(s, &zone_s))
+		return -EINVAL;
+	if (tm.tm_year < 70 || tm.tm_year > 350)
+		return -ERANGE;
+	*ret_ns = ((int64_t)timegm(&tm) - zone_s) * NS_PER_S + second_ns;
+	return 0;
+}
+
+int play_time_parse(const char *text, int64_t begin_ns, int64_t *ret_log_ns)
+{
+	bool own = *text == '@';
+	const char *end;
+	int64_t ns;
+	int r = seconds_parse(text + own, &end, &ns);
+
+	if (r == 0 && *end) {
+		r = own || *end == '-' ? -EINVAL : dur_parse(text, &ns);
+		if (*end == '-' && !own)
+			return date_parse(text, ret_log_ns);
+	}
+	if (r < 0)
+		return r;
+	if (ns > INT64_MAX - (own || begin_ns < 0 ? 0 : begin_ns))
+		return -ERANGE;
+	*ret_log_ns = own ? ns : begin_ns + ns;
+	return 0;
+}
+
+int play_rate_parse(const char *text, int64_t *ret_e6)
+{
+	char *end;
+	double rate = strtod(text, &end);
+
+	if (end == text || (*end && strcmp(end, "x") != 0))
+		return -EINVAL;
+	if (!(rate >= 1e-6 && rate <= 1e6))
+		return -ERANGE;
+	*ret_e6 = (int64_t)(rate * 1e6 + 0.5);
+	return 0;
+}
