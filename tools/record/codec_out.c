@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See codec_out.h. */
+#include "codec_out.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sim/introspect.h>
+
+#include "convert/conversion.h"
+#include "convert/enc_wire.h"
+#include "convert/generic.h"
+#include "mem.h"
+#include "ros/ros_generic.h"
+#include "ros/ros_text.h"
+
+#define PAIRS_MAX 4
+
+/* What rosbag2 offers with when it plays: reliable and volatile, or kept for who comes late. */
+#define QOS(durability) \
+	"- history: 1\n  depth: 10\n  reliability: 1\n  durability: " durability "\n" \
+	"  deadline:\n    sec: 9223372036\n    nsec: 854775807\n" \
+	"  lifespan:\n    sec: 9223372036\n    nsec: 854775807\n" \
+	"  liveliness: 1\n  liveliness_lease_duration:\n    sec: 9223372036\n    nsec: 854775807\n" \
+	"  avoid_ros_namespace_conventions: false"
+
+struct codec_out {
+	enum codec_kind kind;
+	const struct sim_type *type;
+	const char *header;         /* native: the name of the field in front */
+	struct ros_text *made;      /* native: the schema */
+	struct conversion_out conv; /* else */
+	struct log_channel channel;
+	struct log_pair pairs[PAIRS_MAX];
+	char *definition; /* of one's own type; of malloc() */
+	char hash[17];
+	char name[SIM_CHANNEL_MAX + 1];
+	char schema[ROS_GENERIC_NAME_MAX];
+};
+
+static int no_memory(char *why, size_t why_size)
+{
+	snprintf(why, why_size, "no memory");
+	return -ENOMEM;
+}
+
+static void add_pair(struct codec_out *c, const char *key, const char *value)
+{
+	c->pairs[c->channel.n_metadata++] = (struct log_pair){ key, value };
+}
+
+static bool is_static(const char *channel)
+{
+	const char *last = strrchr(channel, '/');
+
+	return strcmp(last ? last + 1 : channel, "tf_static") == 0;
+}
+
+/* ---- native ---- */
+
+static bool has_field(const struct sim_type *t, const char *name)
+{
+	for (uint32_t i = 0; i < t->n_fields; i++)
+		if (strcmp(t->fields[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* The header, the fields and all that is nested, as ROS 2 writes it. */
+static int make_schema(struct codec_out *c, char *why, size_t why_size)
+{
+	char *fields = ros_generic_text(c->type, ROS_GENERIC_ROS2), *text = NULL;
+	int r;
+
+	if (!fields || asprintf(&text, "std_msgs/Header %s\n%s", c->header, fields) < 0) {
+		free(fields);
+		return no_memory(why, why_size);
+	}
+	r = ros_text_create(c->schema, text, ros2_types, why, why_size, &c->made);
+	free(fields);
+	free(text);
+	return r == 0 || r == -ENOMEM ? r : -ENOTSUP;
+}
+
+/* What it takes to read it again where nobody knows the type. */
+static int keep_definition(struct codec_out *c, char *why, size_t why_size)
+{
+	const struct sim_type *builtin = sim_type_builtin(c->type->name);
+
+	if (builtin && sim_type_equal(builtin, c->type))
+		return 0;
+	if (sim_type_to_json(c->type, &c->definition) < 0)
+		return no_memory(why, why_size);
+	add_pair(c, "sim_definition", c->definition);
+	return 0;
+}
+
+static int open_native(struct codec_out *c, char *why, size_t why_size)
+{
+	int r;
+
+	c->header = has_field(c->type, "header") ? "sim_header" : "header";
+	ros_generic_name(c->type->name, c->schema);
+	r = make_schema(c, why, why_size);
+	if (r < 0)
+		return r;
+	c->channel.message_encoding = "cdr";
+	c->channel.schema_encoding = "ros2msg";
+	c->channel.schema.data = ros_text_type(c->made)->definition;
+	snprintf(c->hash, sizeof(c->hash), "%016" PRIx64, c->type->hash);
+	add_pair(c, "sim_type", c->type->name);
+	add_pair(c, "sim_hash", c->hash);
+	return keep_definition(c, why, why_size);
+}
+
+/* ---- the messages of ROS ---- */
+
+static void name_schema(struct codec_out *c, const char *kind)
+{
+	const char *name = c->conv.type->name, *slash = strchr(name, '/');
+
+	snprintf(c->schema, sizeof(c->schema), "%.*s/%s%s", (int)(slash - name), name, kind, slash + 1);
+}
+
+static int open_ros(struct codec_out *c, char *why, size_t why_size)
+{
+	static const struct sim_bridge_host no_converters;
+	bool ros2 = c->kind == CODEC_ROS2;
+	int r = conversion_out_open(&no_converters, ros2 ? ros2_types : ros1_types, c->type, NULL, &c->conv, why,
+				    why_size);
+
+	if (r < 0)
+		return r;
+	name_schema(c, ros2 ? "msg/" : "");
+	c->channel.message_encoding = ros2 ? "cdr" : "ros1";
+	c->channel.schema_encoding = ros2 ? "ros2msg" : "ros1msg";
+	c->channel.schema.data = c->conv.type->definition;
+	if (ros2) {
+		add_pair(c, "offered_qos_profiles", is_static(c->name) ? QOS("1") : QOS("2"));
+		return 0;
+	}
+	if (!*c->conv.type->hash) {
+		snprintf(why, why_size, "ROS 1 has no message %s", c->conv.type->name);
+		return -ENOTSUP;
+	}
+	add_pair(c, "md5sum", c->conv.type->hash);
+	add_pair(c, "callerid", "/simd");
+	if (is_static(c->name))
+		add_pair(c, "latching", "1");
+	return 0;
+}
+
+/* ---- both ---- */
+
+int codec_out_create(enum codec_kind kind, const char *channel, const struct sim_type *type, struct codec_out **ret,
+		     char *why, size_t why_size)
+{
+	struct codec_out *c = MEM_NEW(struct codec_out);
+	int r;
+
+	if (!c)
+		return no_memory(why, why_size);
+	c->kind = kind;
+	c->type = type;
+	snprintf(c->name, sizeof(c->name), "%s", channel);
+	c->channel.topic = c->name;
+	c->channel.schema_name = c->schema;
+	c->channel.metadata = c->pairs;
+	r = kind == CODEC_NATIVE ? open_native(c, why, why_size) : open_ros(c, why, why_size);
+	if (r < 0) {
+		codec_out_destroy(c);
+		return r;
+	}
+	c->channel.schema.size = strlen(c->channel.schema.data);
+	*ret = c;
+	return 0;
+}
+
+void codec_out_destroy(struct codec_out *c)
+{
+	if (!c)
+		return;
+	ros_text_destroy(c->made);
+	conversion_out_close(&c->conv);
+	free(c->definition);
+	mem_free(c);
+}
+
+const struct log_channel *codec_out_channel(const struct codec_out *c)
+{
+	return &c->channel;
+}
+
+static int emit(struct codec_out *c, const struct sim_message *m, struct sim_enc *e, char *why, size_t why_size)
+{
+	static const struct map_options as_it_comes;
+	struct map_message in = { .body = m->body, .size = m->body_size, .options = &as_it_comes };
+
+	in.header.stamp_sim_ns = m->header.stamp_sim_ns;
+	in.header.seq = (uint32_t)m->header.sequence;
+	in.header.frame = m->header.frame_id;
+	if (c->kind != CODEC_NATIVE)
+		return conversion_out_emit(&c->conv, &in, e, why, why_size);
+	e->ops->header(e, c->header, &in.header);
+	return generic_emit(c->type, m->body, m->body_size, e);
+}
+
+int codec_out_encode(struct codec_out *c, const struct sim_message *m, struct iov_buf *out, char *why, size_t why_size)
+{
+	struct enc_wire w;
+	int r, e;
+
+	why[0] = '\0';
+	wire_begin(&w, c->kind == CODEC_ROS1 ? WIRE_ROS1 : WIRE_CDR, out);
+	r = emit(c, m, &w.enc, why, why_size);
+	e = wire_finish(&w);
+	if (r == 0)
+		r = e;
+	if (r < 0 && !why[0])
+		snprintf(why, why_size, "%s on %s, stamp %" PRId64 " ns: %s", c->type->name, c->name,
+			 m->header.stamp_sim_ns,
+			 r == -EBADMSG  ? "the body does not hold together"
+			 : r == -ERANGE ? "a time that the encoding cannot hold"
+					: strerror(-r));
+	return r;
+}

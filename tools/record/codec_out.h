@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From a channel of simd into a log: which channel of the log it becomes, and its messages as bytes of an encoding.
+ *
+ *   native   a std_msgs/Header and the fields of the type, as CDR: lossless. The type stands in the channel's metadata, as `sim_type`
+ *            and `sim_hash`, and of one's own types the definition, as `sim_definition`. A type with a field `header` gets
+ *            `sim_header` in front instead.
+ *   ros2     the message that the type is mapped to, as CDR, with `offered_qos_profiles` as rosbag2 wants them
+ *   ros1     the same in ROS 1
+ *
+ * Thread: one codec is one thread's at a time.
+ */
+#ifndef CODEC_OUT_H
+#define CODEC_OUT_H
+
+#include <sim/slot.h>
+
+#include "convert/iov_buf.h"
+#include "log.h"
+
+struct sim_type;
+
+enum codec_kind { CODEC_NATIVE, CODEC_ROS2, CODEC_ROS1 };
+
+struct codec_out;
+
+/*
+ * For messages of that type on that channel; borrows type until codec_out_destroy(), the name is copied. Errors, with a sentence:
+ * -ENOTSUP there is no way to say it in that encoding, -ENOMEM.
+ */
+int codec_out_create(enum codec_kind kind, const char *channel, const struct sim_type *type, struct codec_out **ret,
+		     char *why, size_t why_size);
+void codec_out_destroy(struct codec_out *c); /* NULL is fine */
+
+/* As log_writer_add_channel() takes it. Borrows from c. */
+const struct log_channel *codec_out_channel(const struct codec_out *c);
+
+/*
+ * Resets out, which then refers to m's body: valid while that is, until out is used again. Large arrays are not copied. Errors, with a
+ * sentence: -EBADMSG the body does not hold together, -ERANGE a time that the encoding cannot hold, -ENOMEM, or the mapping's.
+ */
+int codec_out_encode(struct codec_out *c, const struct sim_message *m, struct iov_buf *out, char *why, size_t why_size);
+
+#endif
