@@ -220,7 +220,7 @@ static double next_throttle(struct sim_subscriber *s)
 TEST_WITH(commands_come_in, NULL, sweep)
 {
 	struct sim_subscriber *s;
-	static uint8_t big[200000];
+	static uint8_t big[300000];
 	uint8_t m[64];
 
 	start(COMMANDS);

@@ -128,7 +128,7 @@ TEST_WITH(nonsense_is_refused_and_nothing_else, NULL, line_sweep)
 
 TEST_WITH(a_message_without_end, NULL, line_sweep)
 {
-	static char big[3 << 20];
+	static char big[33 << 20];
 	struct sim_subscriber *s;
 
 	line_start_listening(COMMANDS(""), &s);

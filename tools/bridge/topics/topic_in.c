@@ -121,7 +121,10 @@ static void take_source(struct topic_in *t, const struct source *from)
 
 void topic_in_take(struct topic_in *t, const void *data, size_t len)
 {
-	take_source(t, &(struct source){ .data = data, .len = len });
+	if (len > topic_in_wire_max(t))
+		topic_in_drop(t, -EMSGSIZE);
+	else
+		take_source(t, &(struct source){ .data = data, .len = len });
 }
 
 void topic_in_take_from(struct topic_in *t, struct sim_dec *d)
@@ -186,7 +189,20 @@ static int check_entry(const struct topics *s, const char *topic, const struct t
 	return -EINVAL;
 }
 
-/* Without a word of the rig: what sensors of today send. */
+/* Messages of a type without strings and lists are all of one size. */
+static bool one_size(const struct sim_type *type)
+{
+	for (uint32_t i = 0; i < type->n_fields; i++) {
+		const struct sim_field *f = &type->fields[i];
+
+		if (f->kind == SIM_KIND_STRING || (f->array != SIM_ARRAY_NONE && f->array != SIM_ARRAY_FIXED) ||
+		    (f->type && !one_size(f->type)))
+			return false;
+	}
+	return true;
+}
+
+/* Without a word of the rig: a command needs no large slot, and what sensors of today send is known. */
 static size_t max_body_of(const struct sim_type *type)
 {
 	static const struct {
@@ -200,7 +216,7 @@ static size_t max_body_of(const struct sim_type *type)
 	for (unsigned i = 0; i < sizeof(large) / sizeof(large[0]); i++)
 		if (strcmp(type->name, large[i].name) == 0)
 			return large[i].max_body;
-	return type->fixed_size < TOPICS_BODY_MAX ? TOPICS_BODY_MAX : type->fixed_size;
+	return one_size(type) || type->fixed_size > TOPICS_BODY_MAX ? type->fixed_size : TOPICS_BODY_MAX;
 }
 
 int topic_in_open(struct topics *s, const char *topic, const struct topic_options *w, struct topic_in *t, char *why,
