@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of the words that cross interfaces, and the text of errors. Thread: any; no state of its own. */
-#include <sim/client.h>
+/* Names of the words that cross interfaces. Thread: any; no state of its own. */
 #include <sim/types.h>
-
-#include "err.h"
 
 #define NAME(id, num, name, ...)  [num] = (name),
 #define TEXT(id, num, name, text) [num] = (text),
@@ -32,19 +29,4 @@ const char *sim_time_source_name(enum sim_time_source source)
 const char *sim_bridge_status_name(enum sim_bridge_status status)
 {
 	return LOOK_UP(status_names, status);
-}
-
-const char *sim_strerror(int err)
-{
-	return err_text(err);
-}
-
-const char *sim_why(void)
-{
-	return err_why();
-}
-
-const char *sim_version(void)
-{
-	return SIM_VERSION;
 }
