@@ -100,11 +100,7 @@ int codec_in_decode(struct codec_in *c, const struct log_message *m, struct mess
 
 	cdr_reader_begin(&d, WIRE_CDR, m->data, m->size);
 	ret->stamp_sim_ns = d.dec.ops->header(&d.dec, "header", &frame, &len);
-	if (len > SIM_FRAME_ID_MAX)
-		len = SIM_FRAME_ID_MAX;
-	memset(ret->frame, 0, sizeof(ret->frame));
-	if (frame)
-		memcpy(ret->frame, frame, len);
+	message_in_set_frame(ret, frame, len);
 	r = generic_read(c->type, &d.dec, ret->buf, ret->room, &ret->size);
 	if (r < 0)
 		return r;

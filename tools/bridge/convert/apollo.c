@@ -222,9 +222,7 @@ int apollo_decode(const struct apollo_type *t, const struct apollo_limits *l, co
 		return r;
 	ret->size = d.size;
 	ret->stamp_sim_ns = d.stamp_ns;
-	snprintf(ret->frame, sizeof(ret->frame), "%.*s",
-		 (int)(d.frame_len > SIM_FRAME_ID_MAX ? SIM_FRAME_ID_MAX : d.frame_len),
-		 d.frame ? (const char *)d.frame : "");
+	message_in_set_frame(ret, d.frame, d.frame_len);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <sim/slot.h>
 
@@ -17,5 +18,15 @@ struct message_in {
 	int64_t stamp_sim_ns;             /* out: MESSAGE_IN_NO_STAMP: it has none */
 	char frame[SIM_FRAME_ID_MAX + 1]; /* out: "": it has none */
 };
+
+/* The frame from len bytes of a peer: to their end, a NUL, or as much as fits. NULL: none. */
+static inline void message_in_set_frame(struct message_in *m, const void *text, size_t len)
+{
+	size_t n = text ? strnlen((const char *)text, len < SIM_FRAME_ID_MAX ? len : SIM_FRAME_ID_MAX) : 0;
+
+	if (n)
+		memcpy(m->frame, text, n);
+	m->frame[n] = '\0';
+}
 
 #endif
