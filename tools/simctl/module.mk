@@ -2,5 +2,5 @@
 INC_tools/simctl := -Itools -Itools/bridge -Ilibclient/include -Ilibclient/base -Ischemas -I$(B)/gen
 PROGRAMS += $(B)/bin/simctl
 
-$(B)/bin/simctl: $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard tools/simctl/*.c))) $(B)/lib/librecord.a $(B)/lib/libconvert.a $(B)/lib/libros.a $(B)/lib/libmsggen.a $(B)/lib/libintrospect.a $(B)/lib/libschema.a $(B)/lib/libbase.a | $(B)/lib/libsimclient.so
+$(B)/bin/simctl: $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard tools/simctl/*.c))) $(B)/lib/librecord.a $(B)/lib/libconvert.a $(B)/lib/libros.a $(B)/lib/libmsggen.a $(B)/lib/libbase.a | $(B)/lib/libsimclient.so
 LINK_simctl = $(LINK_SIMCLIENT) $(LINK_RECORD) -ljansson
