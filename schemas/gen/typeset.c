@@ -221,6 +221,19 @@ static struct typeset_entry *lookup(struct typeset *s, const char *package, cons
 	return NULL;
 }
 
+/* ROS 1's "Header" alone is that of std_msgs, in every package that has none of its own. */
+static void find_header(struct typeset *s, struct msgdef *def)
+{
+	for (uint32_t i = 0; i < def->n_fields; i++) {
+		struct msgdef_type *t = &def->fields[i].type;
+		size_t len;
+
+		if (t->prim == MSGDEF_NESTED && !t->package && strcmp(t->name, "Header") == 0 && s->source &&
+		    !s->source(s->source_arg, def->package, t->name, &len))
+			t->package = "std_msgs";
+	}
+}
+
 static int load_text(struct typeset *s, const char *package, const char *name, const char *path, const char *text,
 		     size_t len, struct typeset_entry **ret)
 {
@@ -237,6 +250,8 @@ static int load_text(struct typeset *s, const char *package, const char *name, c
 	e = r == 0 ? arena_alloc(s->arena, sizeof(*e)) : NULL;
 	if (!e || !(e->path = arena_text(s->arena, path, strlen(path))))
 		return -ENOMEM;
+	if (s->ros)
+		find_header(s, def);
 	e->def = def;
 	s->entries[s->n_entries++] = e;
 	*ret = e;

@@ -284,6 +284,10 @@ TEST(forms_of_ros_are_taken)
 	ros_text_destroy(t);
 	t = made("a/B", "time t\nHeader h\n===\nMSG: a/Header\n", ros1_types);
 	assert_int_equal(ros_text_type(t)->fields[0].prim, ROS_TIME);
+	assert_string_equal(ros_text_type(t)->fields[1].type->name, "a/Header");
+	ros_text_destroy(t);
+	t = made("a/B", "Header h\n", ros1_types);
+	assert_string_equal(ros_text_type(t)->fields[0].type->name, "std_msgs/Header");
 	ros_text_destroy(t);
 	t = made("a/B", "", ros2_types);
 	assert_int_equal(ros_text_type(t)->n_fields, 0);
