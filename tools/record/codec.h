@@ -11,14 +11,21 @@
 #include "convert/message_in.h"
 #include "log.h"
 
+#define CODEC_PACKED_ENCODING "simd_packed" /* message_encoding of `packed` */
+
 struct codec_in; /* one channel of a log on its way into simd */
-/* -ENOTSUP: nothing of ours is made of it, with a sentence; -ENOMEM. Keeps nothing of ch. */
+/*
+ * By encoding: `native` and `packed` by the type in the channel's metadata; "cdr" and "ros1" by the mapping of their type, else as a type
+ * of one's own with the fields of the definition in the file; "protobuf" by Apollo's names, or as codec_out writes types without one. A
+ * definition that differs from that of the type known here is refused: its bytes would be misread.
+ * -ENOTSUP: nothing of ours is made of it, with a sentence that names channel and type; -ENOMEM. Keeps nothing of ch.
+ */
 int codec_in_create(const struct log_channel *ch, struct codec_in **ret, char *why, size_t why_size);
 void codec_in_destroy(struct codec_in *c);                      /* NULL is fine */
 const struct sim_type *codec_in_type(const struct codec_in *c); /* while c is there */
 /*
- * -ENOBUFS: call again with more room; -EBADMSG and what else a malformed message is. Stamp: of the message's header, else the log's
- * publish time. Straight into ret->buf, which is aligned to 64.
+ * 0; 1: the message says nothing of that type. Errors: -ENOBUFS: call again with more room; -EBADMSG and what else a malformed message
+ * is. Stamp: of the message's header, else the log's publish time. Straight into ret->buf, which is aligned to 64.
  */
 int codec_in_decode(struct codec_in *c, const struct log_message *m, struct message_in *ret);
 

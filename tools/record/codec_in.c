@@ -1,39 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From a log into simd. `native`: a std_msgs/Header and the fields of the type, as CDR; which type it is stands in the channel's metadata,
- * as `sim_type` and `sim_hash`, and of one's own types the definition as `sim_definition`. See codec.h.
+ * as `sim_type` and `sim_hash`, and of one's own types the definition as `sim_definition`. `packed` is the same, with its arrays shuffled.
+ * See codec.h.
  */
-#include "codec.h"
+#include "codec_in_private.h"
 
 #include "convert/cdr_reader.h"
 #include "convert/generic.h"
 
+#include "channels.h"
 #include "mem.h"
+#include "pack.h"
 
 #include <sim/introspect.h>
+#include <sim/msg/Transforms.h>
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-struct codec_in {
-	const struct sim_type *type;
-};
-
-static int fail(int r, char *why, size_t why_size, const struct log_channel *ch, const char *text)
+int codec_in_fail(int r, char *why, size_t why_size, const struct log_channel *ch, const char *text)
 {
 	snprintf(why, why_size, "%.100s (%.60s): %s", ch->topic, *ch->schema_name ? ch->schema_name : "no type", text);
 	return r;
 }
 
-static const char *metadata(const struct log_channel *ch, const char *key)
-{
-	for (size_t i = 0; i < ch->n_metadata; i++)
-		if (strcmp(ch->metadata[i].key, key) == 0)
-			return ch->metadata[i].value;
-	return NULL;
-}
+/* ---- native ---- */
 
 /* One that comes with simd, or its own definition. */
 static int find_type(const char *name, const char *definition, const struct sim_type **ret)
@@ -44,54 +38,7 @@ static int find_type(const char *name, const char *definition, const struct sim_
 	return definition ? sim_type_from_json(definition, strlen(definition), ret) : -ENOENT;
 }
 
-static int native_type(const struct log_channel *ch, const struct sim_type **ret, char *why, size_t why_size)
-{
-	const char *name = metadata(ch, "sim_type"), *hash = metadata(ch, "sim_hash");
-	char own[17];
-	int r;
-
-	if (!name || !hash || strcmp(ch->message_encoding, "cdr") != 0)
-		return fail(-ENOTSUP, why, why_size, ch,
-			    "not a recording of simd's own messages, which alone are played");
-	r = find_type(name, metadata(ch, "sim_definition"), ret);
-	if (r == -ENOMEM)
-		return fail(r, why, why_size, ch, "no memory");
-	if (r < 0)
-		return fail(-ENOTSUP, why, why_size, ch, "a type that is not known here");
-	snprintf(own, sizeof(own), "%016" PRIx64, (*ret)->hash);
-	if (strcmp(own, hash) == 0)
-		return 0;
-	sim_type_unref(*ret);
-	return fail(-ENOTSUP, why, why_size, ch, "the type has changed since it was recorded");
-}
-
-int codec_in_create(const struct log_channel *ch, struct codec_in **ret, char *why, size_t why_size)
-{
-	struct codec_in *c = MEM_NEW(struct codec_in);
-	int r = c ? native_type(ch, &c->type, why, why_size) : fail(-ENOMEM, why, why_size, ch, "no memory");
-
-	if (r < 0) {
-		mem_free(c);
-		return r;
-	}
-	*ret = c;
-	return 0;
-}
-
-void codec_in_destroy(struct codec_in *c)
-{
-	if (!c)
-		return;
-	sim_type_unref(c->type);
-	mem_free(c);
-}
-
-const struct sim_type *codec_in_type(const struct codec_in *c)
-{
-	return c->type;
-}
-
-int codec_in_decode(struct codec_in *c, const struct log_message *m, struct message_in *ret)
+static int decode_native(struct codec_in *c, const struct log_message *m, struct message_in *ret)
 {
 	struct cdr_reader d;
 	const char *frame = NULL;
@@ -105,4 +52,132 @@ int codec_in_decode(struct codec_in *c, const struct log_message *m, struct mess
 	if (r < 0)
 		return r;
 	return cdr_reader_end(&d);
+}
+
+static int open_native(struct codec_in *c, const struct log_channel *ch, char *why, size_t why_size)
+{
+	const char *name = channel_metadata(ch, "sim_type"), *hash = channel_metadata(ch, "sim_hash");
+	char own[17];
+	int r = name && hash ? find_type(name, channel_metadata(ch, "sim_definition"), &c->type) : -ENOENT;
+
+	if (r == -ENOMEM)
+		return codec_in_fail(r, why, why_size, ch, "no memory");
+	if (r < 0)
+		return codec_in_fail(-ENOTSUP, why, why_size, ch, "a type that is not known here");
+	snprintf(own, sizeof(own), "%016" PRIx64, c->type->hash);
+	if (strcmp(own, hash) != 0)
+		return codec_in_fail(-ENOTSUP, why, why_size, ch, "the type has changed since it was recorded");
+	c->decode = decode_native;
+	return 0;
+}
+
+/* ---- packed ---- */
+
+static int decode_packed(struct codec_in *c, const struct log_message *m, struct message_in *ret)
+{
+	int64_t size = pack_size(m->data, m->size);
+	struct log_message plain = *m;
+
+	if (size < 0)
+		return (int)size;
+	if ((size_t)size > c->plain_room) { /* no more than the message itself has */
+		uint8_t *more = mem_realloc(c->plain, (size_t)size);
+
+		if (!more)
+			return -ENOMEM;
+		c->plain = more;
+		c->plain_room = (size_t)size;
+	}
+	plain.data = c->plain;
+	plain.size = (size_t)size;
+	if (pack_decode(c->plain, m->data, m->size) < 0)
+		return -EBADMSG;
+	return decode_native(c, &plain, ret);
+}
+
+/* ---- all ---- */
+
+static int open_one(struct codec_in *c, const struct log_channel *ch, char *why, size_t why_size)
+{
+	static const char *const read = "the encoding \"%.40s\" is not one that is read here: cdr, ros1, protobuf, %s";
+	const char *encoding = ch->message_encoding;
+	char text[200];
+	int r;
+
+	if (strcmp(encoding, CODEC_PACKED_ENCODING) == 0) {
+		r = open_native(c, ch, why, why_size);
+		c->decode = decode_packed;
+		return r;
+	}
+	if (strcmp(encoding, "cdr") == 0 && channel_metadata(ch, "sim_type"))
+		return open_native(c, ch, why, why_size);
+	if (strcmp(encoding, "cdr") == 0 || strcmp(encoding, "ros1") == 0)
+		return codec_in_open_ros(c, ch, why, why_size);
+	if (strcmp(encoding, "protobuf") == 0)
+		return codec_in_open_apollo(c, ch, why, why_size);
+	snprintf(text, sizeof(text), read, encoding, CODEC_PACKED_ENCODING);
+	return codec_in_fail(-ENOTSUP, why, why_size, ch, text);
+}
+
+static bool is_tf_static(const char *topic)
+{
+	const char *last = strrchr(topic, '/');
+
+	return strcmp(last ? last + 1 : topic, "tf_static") == 0;
+}
+
+int codec_in_create(const struct log_channel *ch, struct codec_in **ret, char *why, size_t why_size)
+{
+	struct codec_in *c = MEM_NEW(struct codec_in);
+	int r;
+
+	if (!c)
+		return codec_in_fail(-ENOMEM, why, why_size, ch, "no memory");
+	r = open_one(c, ch, why, why_size);
+	if (r < 0) {
+		codec_in_destroy(c);
+		return r;
+	}
+	c->is_static = c->type == &sim_Transforms_type && is_tf_static(ch->topic);
+	*ret = c;
+	return 0;
+}
+
+void codec_in_destroy(struct codec_in *c)
+{
+	if (!c)
+		return;
+	conversion_in_close(&c->conv);
+	if (c->pb)
+		dec_pb_finish(c->pb);
+	mem_free(c->pb);
+	mem_free(c->plain);
+	sim_type_unref(c->type);
+	mem_free(c);
+}
+
+const struct sim_type *codec_in_type(const struct codec_in *c)
+{
+	return c->type;
+}
+
+/* ROS has no field for that frames are fixed: it is the channel's name. */
+static void set_static(struct message_in *m)
+{
+	struct sim_Transforms *t = m->buf;
+
+	t->is_static = 1;
+}
+
+int codec_in_decode(struct codec_in *c, const struct log_message *m, struct message_in *ret)
+{
+	int r = c->decode(c, m, ret);
+
+	if (r != 0)
+		return r;
+	if (ret->stamp_sim_ns == MESSAGE_IN_NO_STAMP)
+		ret->stamp_sim_ns = m->publish_time_ns;
+	if (c->is_static && c->decode != decode_native && c->decode != decode_packed)
+		set_static(ret);
+	return 0;
 }

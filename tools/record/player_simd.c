@@ -172,6 +172,8 @@ static int decode(struct player_simd *s, struct route *rt, const struct log_mess
 		unprepare(s);
 		if (r == -ENOBUFS)
 			r = out_grow(s, rt->out, m->size);
+		if (r == 1) /* it says nothing */
+			return -ENOENT;
 		if (r < 0)
 			return r == -ENOTCONN || r == -ESTALE || r == -EMSGSIZE ? r : -EBADMSG;
 	}
@@ -257,7 +259,7 @@ static void show(struct player_simd *s, struct route *rt, const struct log_messa
 	char stamp_text[STAMP_FORMAT_MAX], text[SAY_MAX], *json = NULL;
 	struct message_in in = { .buf = s->shown, .room = sizeof(s->shown) };
 
-	if (codec_in_decode(rt->codec, m, &in) < 0 ||
+	if (codec_in_decode(rt->codec, m, &in) != 0 ||
 	    sim_msg_to_json_alloc(codec_in_type(rt->codec), in.buf, in.size, NULL, &json, NULL) < 0)
 		return;
 	snprintf(text, sizeof(text), "%s s: %s %.400s", stamp_format(m->log_time_ns, stamp_text), rt->name, json);

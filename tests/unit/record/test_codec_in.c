@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Channels of logs on their way into simd: each encoding of each type that codec_out writes, types that only the file defines, definitions
+ * that are not those known here, files without any.
+ */
+#include "support/test.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sim/introspect.h>
+
+#include "record/codec.h"
+#include "record/codec_out.h"
+#include "sim/msg/Image.h"
+#include "sim/msg/Imu.h"
+#include "sim/msg/Transforms.h"
+#include "unit/convert/sample.h"
+
+#define STAMP INT64_C(1234567890123)
+
+static _Alignas(64) uint8_t body[1 << 16], back[1 << 16];
+static uint8_t bytes[1 << 18], again[1 << 18];
+static char why[512];
+
+static size_t flatten(const struct iov_buf *o, uint8_t *to)
+{
+	struct iovec iov[IOV_BUF_PIECES];
+	size_t at = 0;
+
+	for (unsigned i = 0, n = iov_buf_iov(o, iov); i < n; i++) {
+		assert_true(iov[i].iov_len <= sizeof(bytes) - at);
+		memcpy(to + at, iov[i].iov_base, iov[i].iov_len);
+		at += iov[i].iov_len;
+	}
+	return at;
+}
+
+static struct codec_out *out(enum codec_kind kind, const char *channel, const struct sim_type *t)
+{
+	struct codec_out *c = NULL;
+
+	if (codec_out_create(kind, channel, t, &c, why, sizeof(why)) < 0)
+		fail_msg("%s: %s", t->name, why);
+	return c;
+}
+
+static struct codec_in *in(const struct log_channel *ch)
+{
+	struct codec_in *c = NULL;
+
+	if (codec_in_create(ch, &c, why, sizeof(why)) < 0)
+		fail_msg("%s", why);
+	return c;
+}
+
+/* Encodes a body into `to`: its bytes, or an error. */
+static ssize_t encode(struct codec_out *c, const void *b, size_t size, uint8_t *to)
+{
+	struct sim_message m = { .body = b, .body_size = size };
+	struct iov_buf o;
+	ssize_t n;
+
+	m.header.stamp_sim_ns = STAMP;
+	m.header.sequence = 42;
+	strcpy(m.header.frame_id, "lidar_top");
+	iov_buf_init(&o);
+	n = codec_out_encode(c, &m, &o, why, sizeof(why));
+	if (n == 0)
+		n = (ssize_t)flatten(&o, to);
+	iov_buf_finish(&o);
+	return n;
+}
+
+static int decode(struct codec_in *c, const void *data, size_t size, struct message_in *to)
+{
+	const struct log_message m = { .data = data, .size = size, .publish_time_ns = 77, .log_time_ns = 99 };
+
+	*to = (struct message_in){ .buf = back, .room = sizeof(back) };
+	return codec_in_decode(c, &m, to);
+}
+
+static void same_json(const struct sim_type *t, const void *a, size_t a_size, const void *b, size_t b_size)
+{
+	char *x = NULL, *y = NULL;
+
+	assert_int_equal(sim_msg_to_json_alloc(t, a, a_size, NULL, &x, NULL), 0);
+	assert_int_equal(sim_msg_to_json_alloc(t, b, b_size, NULL, &y, NULL), 0);
+	assert_string_equal(x, y);
+	free(x);
+	free(y);
+}
+
+/* ---- what codec_out writes ---- */
+
+/* The type came back, and its message with it: what a mapping loses is told by that it says the same again. */
+static bool comes_back(enum codec_kind kind, const struct sim_type *t)
+{
+	struct codec_out *c = out(kind, "/a", t);
+	struct codec_in *d = in(codec_out_channel(c));
+	size_t size = sample_body(t, body, sizeof(body));
+	ssize_t n = encode(c, body, size, bytes);
+	struct message_in to;
+	bool same = codec_in_type(d) == t && n >= 0 && decode(d, bytes, (size_t)n, &to) == 0;
+
+	if (same) {
+		assert_int_equal(sim_msg_check(t, back, to.size), 0);
+		assert_int_equal(encode(c, back, to.size, again), n);
+	}
+	if (same && kind == CODEC_NATIVE) {
+		same_json(t, body, size, back, to.size);
+		assert_int_equal(to.stamp_sim_ns, STAMP);
+		assert_string_equal(to.frame, "lidar_top");
+	}
+	codec_in_destroy(d);
+	codec_out_destroy(c);
+	return same;
+}
+
+/* All but those: samples with a size that is not that of their data, and a type that comes in as another one. */
+static void types_come_back(enum codec_kind kind, const char *but)
+{
+	for (const struct sim_type *const *t = sim_type_builtins(); *t; t++) {
+		char name[SIM_TYPE_NAME_MAX + 3];
+
+		snprintf(name, sizeof(name), " %s ", (*t)->name);
+		if (comes_back(kind, *t) != !strstr(but, name))
+			fail_msg("%s", (*t)->name);
+	}
+}
+
+TEST(native_comes_back)
+{
+	types_come_back(CODEC_NATIVE, "");
+}
+
+TEST(the_messages_of_ros_2_come_back)
+{
+	types_come_back(CODEC_ROS2, " sim/CorrectedImu  sim/Image  sim/OccupancyGrid  sim/PointCloud ");
+}
+
+TEST(the_messages_of_ros_1_come_back)
+{
+	types_come_back(CODEC_ROS1, " sim/CorrectedImu  sim/Image  sim/OccupancyGrid  sim/PointCloud ");
+}
+
+/* ---- logs of others ---- */
+
+#define RULE "================================================================================\n"
+#define HEADER \
+	RULE "MSG: std_msgs/Header\nbuiltin_interfaces/Time stamp\nstring frame_id\n" RULE \
+	     "MSG: builtin_interfaces/Time\nint32 sec\nuint32 nanosec\n"
+
+static struct log_channel ros(bool ros1, const char *type, const char *definition)
+{
+	return (struct log_channel){ .topic = "/a",
+				     .message_encoding = ros1 ? "ros1" : "cdr",
+				     .schema_name = type,
+				     .schema_encoding = ros1 ? "ros1msg" : "ros2msg",
+				     .schema = { definition, strlen(definition) } };
+}
+
+static void says(const struct log_channel *ch, const char *sentence)
+{
+	struct codec_in *c;
+
+	assert_int_equal(codec_in_create(ch, &c, why, sizeof(why)), -ENOTSUP);
+	if (!strstr(why, sentence) || !strstr(why, ch->topic))
+		fail_msg("'%s' is not in '%s'", sentence, why);
+}
+
+static void field_is(const struct sim_type *t, size_t size, const char *path, double want)
+{
+	struct sim_field_path p;
+	struct sim_field_view v;
+	double have;
+
+	assert_int_equal(sim_field_find(t, path, &p), 0);
+	assert_int_equal(sim_field_get(&p, back, size, &v), 0);
+	assert_int_equal(sim_field_number(&v, 0, &have), 0);
+	assert_true(have == want);
+}
+
+/* It goes out again under the name it came with, as the bytes it came as. */
+static void goes_out_again(enum codec_kind kind, const struct sim_type *t, const char *name, size_t size,
+			   const void *data, size_t n)
+{
+	struct codec_out *c = out(kind, "/a", t);
+
+	assert_string_equal(codec_out_channel(c)->schema_name, name);
+	assert_int_equal(encode(c, back, size, again), n);
+	assert_memory_equal(again, data, n);
+	codec_out_destroy(c);
+}
+
+TEST(a_type_of_the_file_alone_comes_as_it_is_defined)
+{
+	static const char text[] = "# a thing\nuint8 BIG=3\nstd_msgs/Header header\nbyte b\nchar[2] c # two\n"
+				   "Part[] parts\nfloat32 level 1.5\n" RULE "MSG: car_msgs/Part\nint16 n\n"
+				   "builtin_interfaces/Duration wait\n" HEADER;
+	static const uint8_t data[] = { 0, 1, 0, 0, 5, 0, 0, 0, 7, 0, 0, 0, 4, 0, 0, 0, 'c', 'a', 'r', 0, 1, 2,
+					3, 0, 1, 0, 0, 0, 9, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0,   0,   0,   0, 0, 64 };
+	struct log_channel ch = ros(false, "car_msgs/msg/Thing", text);
+	struct codec_in *c = in(&ch);
+	const struct sim_type *t = codec_in_type(c);
+	struct message_in to;
+
+	assert_string_equal(t->name, "car_msgs/Thing");
+	assert_int_equal(t->n_constants, 1);
+	assert_int_equal(decode(c, data, sizeof(data), &to), 0);
+	assert_int_equal(to.stamp_sim_ns, 5000000007);
+	assert_string_equal(to.frame, "car");
+	field_is(t, to.size, "b", 1);
+	field_is(t, to.size, "c[1]", 3);
+	field_is(t, to.size, "parts[0].n", 9);
+	field_is(t, to.size, "parts[0].wait", 2000000001);
+	field_is(t, to.size, "level", 2);
+	goes_out_again(CODEC_ROS2, t, "car_msgs/msg/Thing", to.size, data, sizeof(data));
+	codec_in_destroy(c);
+}
+
+TEST(so_does_one_of_ros_1)
+{
+	static const char text[] = "Header header\nduration wait\nstring name\n" RULE
+				   "MSG: std_msgs/Header\nuint32 seq\ntime stamp\nstring frame_id\n";
+	static const uint8_t data[] = { 8,   0,   0, 0, 5, 0, 0, 0, 7, 0, 0, 0, 3, 0, 0,   0,  'c',
+					'a', 'r', 2, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 'h', 'i' };
+	struct log_channel ch = ros(true, "car_msgs/Wait", text);
+	struct codec_in *c = in(&ch);
+	struct message_in to;
+
+	assert_int_equal(decode(c, data, sizeof(data), &to), 0);
+	assert_int_equal(to.stamp_sim_ns, 5000000007);
+	assert_string_equal(to.frame, "car");
+	field_is(codec_in_type(c), to.size, "header.seq", 8);
+	field_is(codec_in_type(c), to.size, "wait", 2000000001);
+	goes_out_again(CODEC_ROS1, codec_in_type(c), "car_msgs/Wait", to.size, data, sizeof(data));
+	codec_in_destroy(c);
+}
+
+/* Comments, constants, bounds, the order of what is nested: none of that changes a byte. */
+TEST(the_same_definition_in_other_words_is_the_same)
+{
+	struct log_channel ch =
+		ros(false, "sensor_msgs/msg/CompressedImage",
+		    "# of a camera\nstd_msgs/Header header # when\nstring format\nuint8[] data\n" HEADER);
+	struct codec_in *c = in(&ch);
+
+	assert_string_equal(codec_in_type(c)->name, "sim/CompressedImage");
+	codec_in_destroy(c);
+}
+
+TEST(another_definition_of_a_type_is_refused)
+{
+	static const char *const texts[] = {
+		"std_msgs/Header header\nuint8[] data\nstring format\n" HEADER,
+		"std_msgs/Header header\nstring format\nuint8[] data\nuint8 quality\n" HEADER,
+		"std_msgs/Header header\nstring format\n" HEADER,
+		"std_msgs/Header header\nstring format\nuint8[4] data\n" HEADER,
+		"std_msgs/Header header\nstring format\nuint8[] data\n" RULE
+		"MSG: std_msgs/Header\nuint32 seq\nbuiltin_interfaces/Time stamp\nstring frame_id\n",
+	};
+	static const char *const fields[] = { "\"data\"", "\"quality\"", "\"data\"", "\"data\"", "\"header\"" };
+
+	for (int i = 0; i < 5; i++) {
+		struct log_channel ch = ros(false, "sensor_msgs/msg/CompressedImage", texts[i]);
+
+		says(&ch, "another one than here");
+		says(&ch, fields[i]);
+	}
+}
+
+/* As in rosbag2's .db3. */
+TEST(without_a_definition_types_are_known_by_name)
+{
+	struct log_channel ch = {
+		.topic = "/a", .message_encoding = "cdr", .schema_name = "sensor_msgs/msg/Imu", .schema_encoding = ""
+	};
+	struct codec_in *c = in(&ch);
+
+	assert_ptr_equal(codec_in_type(c), &sim_Imu_type);
+	codec_in_destroy(c);
+	ch.schema_name = "geometry_msgs/msg/Twist"; /* without a mapping, but known */
+	c = in(&ch);
+	assert_string_equal(codec_in_type(c)->name, "geometry_msgs/Twist");
+	codec_in_destroy(c);
+	ch.schema_name = "car_msgs/msg/Thing";
+	says(&ch, "no definition of this type");
+}
+
+TEST(what_is_not_read_is_named)
+{
+	struct log_channel ch = ros(false, "car_msgs/msg/Thing", "float32 wide\nNothing here\n");
+
+	says(&ch, "its definition cannot be read: ");
+	ch = ros(false, "car_msgs/msg/Thing", "wstring text\n");
+	says(&ch, "'text' is a wstring");
+	ch = ros(false, "a_package_with_a_name_of_forty_characters/msg/AMessageOfThirtyCharacters", "int8 x\n");
+	says(&ch, "is not a type's name of at most 63 characters");
+	ch = ros(false, "car_msgs/msg/Thing", "byte MINUS=-1\n");
+	says(&ch, "no type can be made of its definition: ");
+	ch.message_encoding = "json";
+	says(&ch, "the encoding \"json\" is not one that is read here");
+	ch = ros(false, "no name", "int8 x\n");
+	says(&ch, "package/msg/Name");
+}
+
+TEST(a_message_without_a_header_has_the_time_of_the_log)
+{
+	struct log_channel ch = ros(true, "std_msgs/UInt8", "uint8 data\n");
+	struct codec_in *c = in(&ch);
+	struct message_in to;
+
+	assert_int_equal(decode(c, "\7", 1, &to), 0);
+	assert_int_equal(to.stamp_sim_ns, 77);
+	assert_string_equal(to.frame, "");
+	assert_int_equal(decode(c, "\7\7", 2, &to), -EBADMSG);
+	codec_in_destroy(c);
+}
+
+/* ROS says it by the name of the topic. */
+TEST(fixed_frames_are_fixed)
+{
+	for (int fixed = 0; fixed < 2; fixed++) {
+		struct codec_out *c = out(CODEC_ROS2, fixed ? "/car/tf_static" : "/car/tf", &sim_Transforms_type);
+		struct codec_in *d = in(codec_out_channel(c));
+		ssize_t n = encode(c, body, sample_body(&sim_Transforms_type, body, sizeof(body)), bytes);
+		struct message_in to;
+
+		assert_true(n > 0);
+		assert_int_equal(decode(d, bytes, (size_t)n, &to), 0);
+		assert_int_equal(((struct sim_Transforms *)(void *)back)->is_static, fixed);
+		codec_in_destroy(d);
+		codec_out_destroy(c);
+	}
+}
+
+TEST(too_little_room_is_said)
+{
+	struct codec_out *c = out(CODEC_ROS2, "/a", &sim_Imu_type);
+	struct codec_in *d = in(codec_out_channel(c));
+	ssize_t n = encode(c, body, sample_body(&sim_Imu_type, body, sizeof(body)), bytes);
+	const struct log_message m = { .data = bytes, .size = (size_t)n };
+	struct message_in to = { .buf = back, .room = 16 };
+
+	assert_int_equal(codec_in_decode(d, &m, &to), -ENOBUFS);
+	codec_in_destroy(d);
+	codec_out_destroy(c);
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See ros_own.h. The parsing and the layout are those of schemas/gen, of a text in our words. */
+#include "ros_own.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sim/introspect.h>
+
+#include "gen/typeset.h"
+#include "ros/ros_generic.h"
+#include "ros/ros_text.h"
+
+/* ---- the text in our words ---- */
+
+struct definition {
+	char name[SIM_TYPE_NAME_MAX + 1]; /* "sensor_msgs/Range" */
+	char *text;
+	size_t len;
+};
+
+struct own {
+	struct definition list[ROS_TEXT_TYPES + 1];
+	unsigned n;
+};
+
+static const char *word_of(const char *ros, size_t len)
+{
+	static const struct {
+		const char *ros, *ours;
+	} words[] = { { "builtin_interfaces/Time", "time" },
+		      { "builtin_interfaces/Duration", "duration" },
+		      { "byte", "uint8" },
+		      { "char", "uint8" } };
+
+	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strlen(words[i].ros) == len && memcmp(words[i].ros, ros, len) == 0)
+			return words[i].ours;
+	return NULL;
+}
+
+/* "type[..] name" or "type NAME=value", as rosdef writes them. */
+static void put_line(FILE *f, const char *line, size_t len)
+{
+	static const char ours[] = "sim_msgs/";
+	size_t type = strcspn(line, " [<\n");
+	const char *word = word_of(line, type);
+
+	if (word)
+		fputs(word, f);
+	else if (strncmp(line, ours, sizeof(ours) - 1) == 0)
+		fprintf(f, "sim/%.*s", (int)(type - sizeof(ours) + 1), line + sizeof(ours) - 1);
+	else
+		fprintf(f, "%.*s", (int)type, line);
+	fprintf(f, "%.*s\n", (int)(len - type), line + type);
+}
+
+/* One definition, up to a line of "=" or the end; returns where the next one's name stands, NULL: no more. */
+static const char *put_definition(FILE *f, const char *text)
+{
+	static const char head[] = "MSG: ";
+
+	while (*text) {
+		size_t len = strcspn(text, "\n");
+		bool rule = *text == '=';
+
+		if (!rule && len)
+			put_line(f, text, len);
+		text += len + (text[len] == '\n');
+		if (rule)
+			return strncmp(text, head, sizeof(head) - 1) == 0 ? text + sizeof(head) - 1 : NULL;
+	}
+	return NULL;
+}
+
+static int take_definition(struct own *o, const char *name, size_t len, const char **text)
+{
+	struct definition *d = &o->list[o->n];
+	char ros[2 * SIM_TYPE_NAME_MAX];
+	FILE *f;
+
+	if (o->n > ROS_TEXT_TYPES)
+		return -E2BIG;
+	snprintf(ros, sizeof(ros), "%.*s", (int)len, name);
+	if (len >= sizeof(ros) || ros_generic_sim_name(ros, d->name) < 0)
+		return -ENAMETOOLONG;
+	f = open_memstream(&d->text, &d->len);
+	if (!f)
+		return -ENOMEM;
+	o->n++;
+	*text = put_definition(f, *text);
+	return fclose(f) == 0 ? 0 : -ENOMEM;
+}
+
+static int take_definitions(struct own *o, const struct ros_type *t)
+{
+	const char *text = t->definition;
+	int r = take_definition(o, t->name, strlen(t->name), &text);
+
+	while (r == 0 && text) {
+		const char *name = text;
+		size_t len = strcspn(name, "\n");
+
+		text += len + (text[len] == '\n');
+		r = take_definition(o, name, len, &text);
+	}
+	return r;
+}
+
+/* ---- the type ---- */
+
+static const char *source(void *arg, const char *package, const char *name, size_t *ret_len)
+{
+	const struct own *o = arg;
+	size_t n = strlen(package);
+
+	for (unsigned i = 0; i < o->n; i++) {
+		const char *have = o->list[i].name;
+
+		if (strncmp(have, package, n) == 0 && have[n] == '/' && strcmp(have + n + 1, name) == 0) {
+			*ret_len = o->list[i].len;
+			return o->list[i].text;
+		}
+	}
+	return NULL;
+}
+
+/* Counted, so that it outlives the set. */
+static int counted(const struct sim_type *t, const struct sim_type **ret)
+{
+	char *json = NULL;
+	int r = sim_type_to_json(t, &json);
+
+	if (r >= 0)
+		r = sim_type_from_json(json, strlen(json), ret);
+	free(json);
+	return r;
+}
+
+static int resolve(struct own *o, const struct sim_type **ret, char *why, size_t why_size)
+{
+	struct typeset *set = typeset_create();
+	const struct typeset_entry *e = NULL;
+	char package[SIM_TYPE_NAME_MAX + 1];
+	size_t n = strcspn(o->list[0].name, "/");
+	int r = -ENOMEM;
+
+	if (set) {
+		typeset_source(set, source, o, false);
+		snprintf(package, sizeof(package), "%.*s", (int)n, o->list[0].name);
+		r = typeset_take(set, package, o->list[0].name + n + 1, &e);
+	}
+	if (r < 0 && set && *typeset_why(set))
+		snprintf(why, why_size, "%s", typeset_why(set));
+	if (r == 0)
+		r = counted(&e->type, ret);
+	typeset_destroy(set);
+	return r;
+}
+
+int ros_own_type(const struct ros_type *t, const struct sim_type **ret, char *why, size_t why_size)
+{
+	struct own *o = calloc(1, sizeof(*o));
+	int r = o ? take_definitions(o, t) : -ENOMEM;
+
+	snprintf(why, why_size, "%s",
+		 r == -ENOMEM ? "no memory"
+		 : r < 0      ? "a name is too long, or it nests too many types"
+			      : "it is over a limit of types");
+	if (r == 0)
+		r = resolve(o, ret, why, why_size);
+	while (o && o->n)
+		free(o->list[--o->n].text);
+	free(o);
+	return r == 0 || r == -ENOMEM ? r : -ENOTSUP;
+}
+
+/* ---- the same on the wire ---- */
+
+static unsigned prim_of(const struct ros_field *f)
+{
+	return f->prim == ROS_BYTE || f->prim == ROS_CHAR ? ROS_UINT8 : f->prim;
+}
+
+/* A bound changes no byte. */
+static unsigned array_of(const struct ros_field *f)
+{
+	return f->array == ROS_BOUNDED ? ROS_VARIABLE : f->array;
+}
+
+static bool same_field(const struct ros_field *a, const struct ros_field *b)
+{
+	const char *nested;
+
+	if (strcmp(a->name, b->name) != 0 || prim_of(a) != prim_of(b) || array_of(a) != array_of(b) ||
+	    (a->array == ROS_FIXED && a->count != b->count))
+		return false;
+	return a->prim != ROS_NESTED || ros_own_same(a->type, b->type, &nested);
+}
+
+bool ros_own_same(const struct ros_type *a, const struct ros_type *b, const char **ret_field)
+{
+	for (uint32_t i = 0; i < a->n_fields || i < b->n_fields; i++) {
+		if (i < a->n_fields && i < b->n_fields && same_field(&a->fields[i], &b->fields[i]))
+			continue;
+		*ret_field = i < a->n_fields ? a->fields[i].name : b->fields[i].name;
+		return false;
+	}
+	return true;
+}

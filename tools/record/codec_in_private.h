@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the ways into simd share: one opens, and then decodes. */
+#ifndef CODEC_IN_PRIVATE_H
+#define CODEC_IN_PRIVATE_H
+
+#include "codec.h"
+
+#include "convert/apollo_in.h"
+#include "convert/conversion.h"
+#include "convert/dec_pb.h"
+
+struct codec_in {
+	const struct sim_type *type; /* referenced */
+	int (*decode)(struct codec_in *c, const struct log_message *m, struct message_in *ret);
+	bool is_static; /* sim/Transforms of a channel called tf_static */
+	/* of ROS, and of one's own types of Cyber RT */
+	struct conversion_in conv; /* its type is NULL where it is one of the file's alone */
+	enum wire_format format;
+	bool has_header; /* one's own that begins with a std_msgs/Header: */
+	struct sim_field_path stamp, frame;
+	/* of Apollo */
+	const struct apollo_type *apollo;
+	struct dec_pb *pb;
+	/* packed: the message as it was */
+	uint8_t *plain;
+	size_t plain_room;
+};
+
+/* Writes "channel (type): text" and returns r. */
+int codec_in_fail(int r, char *why, size_t why_size, const struct log_channel *ch, const char *text);
+
+/* They set type and decode, or fail with a sentence. */
+int codec_in_open_ros(struct codec_in *c, const struct log_channel *ch, char *why, size_t why_size);
+int codec_in_open_apollo(struct codec_in *c, const struct log_channel *ch, char *why, size_t why_size);
+
+#endif
