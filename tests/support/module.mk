@@ -13,6 +13,9 @@ CHECK_HELPERS += $(B)/test/conf-keys
 SS2_PEER := $(B)/obj/tests/support/ss2_peer.o
 
 # the iceoryx module of processes that are to die at one instruction
+# logs to play
+FLAGS_tests/support/native_log.c := -Itools -Itools/record -Itools/bridge
+
 ifeq ($(SAN_RUNTIME),)
 IPC_FAULT := $(B)/test/lib/ipc_fault.so
 $(IPC_FAULT): $(IOX_OBJ) $(B)/obj/tests/support/ipc_fault.o

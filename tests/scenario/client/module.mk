@@ -6,6 +6,10 @@ CLIENT_SCENARIOS := $(patsubst tests/scenario/client/test_%.c,%,$(sort $(wildcar
 TESTS += $(CLIENT_SCENARIOS:%=$(B)/test/scenario-client-%)
 # the host of bridges, driving time
 $(B)/test/scenario-client-drive: $(B)/obj/tests/scenario/client/test_drive.o $(B)/obj/tools/bridge/host/time_driver.o
+# the player of logs, with its threads
+FLAGS_tests/scenario/client/test_play.c := -Itools -Itools/record -Itools/bridge
+$(B)/test/scenario-client-play: $(B)/obj/tests/support/native_log.o $(RECORD_LIBS)
+LINK_scenario-client-play = $(LINK_test) $(LINK_RECORD)
 $(CLIENT_SCENARIOS:%=$(B)/test/scenario-client-%): $(B)/test/scenario-client-%: $(B)/obj/tests/scenario/client/test_%.o $(CLIENT_WORLD) $(CLIENT_WORLD_LIBS)
 
 # test_weave steps both sides of the dispatch page: the sources that touch it, with places to switch between them.

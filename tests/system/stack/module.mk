@@ -72,7 +72,6 @@ $(B)/test/fault-stack-attacks: $(B)/obj/tests/fault/stack/attackers.o | $(B)/lib
 # logs to play
 $(B)/test/system-stack-play: $(B)/obj/tests/support/native_log.o $(addprefix $(B)/lib/,librecord.a libconvert.a libros.a libmsggen.a) | $(B)/lib/simd/source_play.so
 LINK_system-stack-play += $(LINK_RECORD) -lutil
-FLAGS_tests/support/native_log.c := -Itools -Itools/record -Itools/bridge
 FLAGS_tests/system/stack/test_play.c := -Itests -Itools
 LIMIT_system-stack-play := 180
 # what a failed test leaves
