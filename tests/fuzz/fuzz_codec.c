@@ -11,6 +11,7 @@
 #include "convert/apollo.h"
 #include "tools/record/codec.h"
 #include "tools/record/codec_out.h"
+#include "tools/record/proto_desc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -50,6 +51,26 @@ static void ours(enum codec_kind kind, unsigned n, const void *data, size_t size
 	codec_out_destroy(c);
 }
 
+/* A definition of protobuf, either way. */
+static void described(const void *data, size_t size)
+{
+	struct iov_buf o;
+
+	iov_buf_init(&o);
+	if (proto_desc_to_set(data, size, &o) == 0) {
+		struct iovec iov[IOV_BUF_PIECES];
+		struct iov_buf tree;
+
+		iov_buf_init(&tree);
+		if (iov_buf_iov(&o, iov) == 1)
+			(void)!proto_desc_of_set(iov[0].iov_base, iov[0].iov_len, "a.B", &tree);
+		iov_buf_finish(&tree);
+	}
+	iov_buf_reset(&o);
+	(void)!proto_desc_of_set(data, size, "a.B", &o);
+	iov_buf_finish(&o);
+}
+
 static void apollo(unsigned n, const void *data, size_t size)
 {
 	const struct apollo_type *t = apollo_type_at(APOLLO_10, true, n % 64);
@@ -77,13 +98,15 @@ static void defined(bool ros1, const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const enum codec_kind kinds[] = { CODEC_NATIVE, CODEC_ROS2, CODEC_ROS1 };
+	static const enum codec_kind kinds[] = { CODEC_NATIVE, CODEC_ROS2, CODEC_ROS1, CODEC_PACKED, CODEC_APOLLO };
 
 	if (size < 2)
 		return 0;
-	if (data[0] % 8 < 3)
+	if (data[0] == 255)
+		described(data + 1, size - 1);
+	else if (data[0] % 8 < 5)
 		ours(kinds[data[0] % 8], data[1], data + 2, size - 2);
-	else if (data[0] % 8 < 6)
+	else if (data[0] % 8 == 5)
 		apollo(data[1], data + 2, size - 2);
 	else
 		defined(data[0] % 8 == 6, data + 2, size - 2);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See codec_out.h. */
-#include "codec_out.h"
+#include "codec_out_private.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,14 +10,9 @@
 
 #include <sim/introspect.h>
 
-#include "convert/conversion.h"
 #include "convert/enc_wire.h"
 #include "convert/generic.h"
 #include "mem.h"
-#include "ros/ros_generic.h"
-#include "ros/ros_text.h"
-
-#define PAIRS_MAX 4
 
 /* What rosbag2 offers with when it plays: reliable and volatile, or kept for who comes late. */
 #define QOS(durability) \
@@ -27,36 +22,34 @@
 	"  liveliness: 1\n  liveliness_lease_duration:\n    sec: 9223372036\n    nsec: 854775807\n" \
 	"  avoid_ros_namespace_conventions: false"
 
-struct codec_out {
-	enum codec_kind kind;
-	const struct sim_type *type;
-	const char *header;         /* native: the name of the field in front */
-	struct ros_text *made;      /* native: the schema */
-	struct conversion_out conv; /* else */
-	struct log_channel channel;
-	struct log_pair pairs[PAIRS_MAX];
-	char *definition; /* of one's own type; of malloc() */
-	char hash[17];
-	char name[SIM_CHANNEL_MAX + 1];
-	char schema[ROS_GENERIC_NAME_MAX];
-};
-
-static int no_memory(char *why, size_t why_size)
+int codec_out_no_memory(char *why, size_t why_size)
 {
 	snprintf(why, why_size, "no memory");
 	return -ENOMEM;
 }
 
-static void add_pair(struct codec_out *c, const char *key, const char *value)
+void codec_out_pair(struct codec_out *c, const char *key, const char *value)
 {
 	c->pairs[c->channel.n_metadata++] = (struct log_pair){ key, value };
 }
 
-static bool is_static(const char *channel)
+bool codec_out_is_static(const char *channel)
 {
 	const char *last = strrchr(channel, '/');
 
 	return strcmp(last ? last + 1 : channel, "tf_static") == 0;
+}
+
+struct map_message codec_out_message(const struct sim_message *m)
+{
+	static const struct map_options as_it_comes;
+
+	return (struct map_message){ .body = m->body,
+				     .size = m->body_size,
+				     .header = { .stamp_sim_ns = m->header.stamp_sim_ns,
+						 .seq = (uint32_t)m->header.sequence,
+						 .frame = m->header.frame_id },
+				     .options = &as_it_comes };
 }
 
 /* ---- native ---- */
@@ -77,7 +70,7 @@ static int make_schema(struct codec_out *c, char *why, size_t why_size)
 
 	if (!fields || asprintf(&text, "std_msgs/Header %s\n%s", c->header, fields) < 0) {
 		free(fields);
-		return no_memory(why, why_size);
+		return codec_out_no_memory(why, why_size);
 	}
 	r = ros_text_create(c->schema, text, ros2_types, why, why_size, &c->made);
 	free(fields);
@@ -93,15 +86,32 @@ static int keep_definition(struct codec_out *c, char *why, size_t why_size)
 	if (builtin && sim_type_equal(builtin, c->type))
 		return 0;
 	if (sim_type_to_json(c->type, &c->definition) < 0)
-		return no_memory(why, why_size);
-	add_pair(c, "sim_definition", c->definition);
+		return codec_out_no_memory(why, why_size);
+	codec_out_pair(c, "sim_definition", c->definition);
 	return 0;
 }
 
-static int open_native(struct codec_out *c, char *why, size_t why_size)
+int codec_out_encode_native(struct codec_out *c, const struct sim_message *m, struct iov_buf *out, char *why,
+			    size_t why_size)
+{
+	const struct map_message in = codec_out_message(m);
+	struct enc_wire w;
+	int r, e;
+
+	(void)why;
+	(void)why_size;
+	wire_begin(&w, WIRE_CDR, out);
+	w.enc.ops->header(&w.enc, c->header, &in.header);
+	r = generic_emit(c->type, m->body, m->body_size, &w.enc);
+	e = wire_finish(&w);
+	return r < 0 ? r : e;
+}
+
+int codec_out_open_native(struct codec_out *c, char *why, size_t why_size)
 {
 	int r;
 
+	c->encode = codec_out_encode_native;
 	c->header = has_field(c->type, "header") ? "sim_header" : "header";
 	ros_generic_name(c->type->name, c->schema);
 	r = make_schema(c, why, why_size);
@@ -111,8 +121,8 @@ static int open_native(struct codec_out *c, char *why, size_t why_size)
 	c->channel.schema_encoding = "ros2msg";
 	c->channel.schema.data = ros_text_type(c->made)->definition;
 	snprintf(c->hash, sizeof(c->hash), "%016" PRIx64, c->type->hash);
-	add_pair(c, "sim_type", c->type->name);
-	add_pair(c, "sim_hash", c->hash);
+	codec_out_pair(c, "sim_type", c->type->name);
+	codec_out_pair(c, "sim_hash", c->hash);
 	return keep_definition(c, why, why_size);
 }
 
@@ -125,7 +135,19 @@ static void name_schema(struct codec_out *c, const char *kind)
 	snprintf(c->schema, sizeof(c->schema), "%.*s/%s%s", (int)(slash - name), name, kind, slash + 1);
 }
 
-static int open_ros(struct codec_out *c, char *why, size_t why_size)
+static int encode_ros(struct codec_out *c, const struct sim_message *m, struct iov_buf *out, char *why, size_t why_size)
+{
+	const struct map_message in = codec_out_message(m);
+	struct enc_wire w;
+	int r, e;
+
+	wire_begin(&w, c->kind == CODEC_ROS1 ? WIRE_ROS1 : WIRE_CDR, out);
+	r = conversion_out_emit(&c->conv, &in, &w.enc, why, why_size);
+	e = wire_finish(&w);
+	return r < 0 ? r : e;
+}
+
+int codec_out_open_ros(struct codec_out *c, char *why, size_t why_size)
 {
 	static const struct sim_bridge_host no_converters;
 	bool ros2 = c->kind == CODEC_ROS2;
@@ -134,26 +156,33 @@ static int open_ros(struct codec_out *c, char *why, size_t why_size)
 
 	if (r < 0)
 		return r;
+	c->encode = encode_ros;
 	name_schema(c, ros2 ? "msg/" : "");
 	c->channel.message_encoding = ros2 ? "cdr" : "ros1";
 	c->channel.schema_encoding = ros2 ? "ros2msg" : "ros1msg";
 	c->channel.schema.data = c->conv.type->definition;
 	if (ros2) {
-		add_pair(c, "offered_qos_profiles", is_static(c->name) ? QOS("1") : QOS("2"));
+		codec_out_pair(c, "offered_qos_profiles", codec_out_is_static(c->name) ? QOS("1") : QOS("2"));
 		return 0;
 	}
 	if (!*c->conv.type->hash) {
 		snprintf(why, why_size, "ROS 1 has no message %s", c->conv.type->name);
 		return -ENOTSUP;
 	}
-	add_pair(c, "md5sum", c->conv.type->hash);
-	add_pair(c, "callerid", "/simd");
-	if (is_static(c->name))
-		add_pair(c, "latching", "1");
+	codec_out_pair(c, "md5sum", c->conv.type->hash);
+	codec_out_pair(c, "callerid", "/simd");
+	if (codec_out_is_static(c->name))
+		codec_out_pair(c, "latching", "1");
 	return 0;
 }
 
-/* ---- both ---- */
+/* ---- all ---- */
+
+static int (*const open_kind[])(struct codec_out *c, char *why, size_t why_size) = {
+	[CODEC_NATIVE] = codec_out_open_native, [CODEC_ROS2] = codec_out_open_ros,
+	[CODEC_ROS1] = codec_out_open_ros,      [CODEC_PACKED] = codec_out_open_packed,
+	[CODEC_APOLLO] = codec_out_open_apollo,
+};
 
 int codec_out_create(enum codec_kind kind, const char *channel, const struct sim_type *type, struct codec_out **ret,
 		     char *why, size_t why_size)
@@ -162,19 +191,21 @@ int codec_out_create(enum codec_kind kind, const char *channel, const struct sim
 	int r;
 
 	if (!c)
-		return no_memory(why, why_size);
+		return codec_out_no_memory(why, why_size);
 	c->kind = kind;
 	c->type = type;
 	snprintf(c->name, sizeof(c->name), "%s", channel);
 	c->channel.topic = c->name;
 	c->channel.schema_name = c->schema;
 	c->channel.metadata = c->pairs;
-	r = kind == CODEC_NATIVE ? open_native(c, why, why_size) : open_ros(c, why, why_size);
+	iov_buf_init(&c->plain);
+	r = open_kind[kind](c, why, why_size);
 	if (r < 0) {
 		codec_out_destroy(c);
 		return r;
 	}
-	c->channel.schema.size = strlen(c->channel.schema.data);
+	if (!c->channel.schema.size) /* a text */
+		c->channel.schema.size = strlen(c->channel.schema.data);
 	*ret = c;
 	return 0;
 }
@@ -185,6 +216,7 @@ void codec_out_destroy(struct codec_out *c)
 		return;
 	ros_text_destroy(c->made);
 	conversion_out_close(&c->conv);
+	iov_buf_finish(&c->plain);
 	free(c->definition);
 	mem_free(c);
 }
@@ -194,31 +226,12 @@ const struct log_channel *codec_out_channel(const struct codec_out *c)
 	return &c->channel;
 }
 
-static int emit(struct codec_out *c, const struct sim_message *m, struct sim_enc *e, char *why, size_t why_size)
-{
-	static const struct map_options as_it_comes;
-	struct map_message in = { .body = m->body, .size = m->body_size, .options = &as_it_comes };
-
-	in.header.stamp_sim_ns = m->header.stamp_sim_ns;
-	in.header.seq = (uint32_t)m->header.sequence;
-	in.header.frame = m->header.frame_id;
-	if (c->kind != CODEC_NATIVE)
-		return conversion_out_emit(&c->conv, &in, e, why, why_size);
-	e->ops->header(e, c->header, &in.header);
-	return generic_emit(c->type, m->body, m->body_size, e);
-}
-
 int codec_out_encode(struct codec_out *c, const struct sim_message *m, struct iov_buf *out, char *why, size_t why_size)
 {
-	struct enc_wire w;
-	int r, e;
+	int r;
 
 	why[0] = '\0';
-	wire_begin(&w, c->kind == CODEC_ROS1 ? WIRE_ROS1 : WIRE_CDR, out);
-	r = emit(c, m, &w.enc, why, why_size);
-	e = wire_finish(&w);
-	if (r == 0)
-		r = e;
+	r = c->encode(c, m, out, why, why_size);
 	if (r < 0 && !why[0])
 		snprintf(why, why_size, "%s on %s, stamp %" PRId64 " ns: %s", c->type->name, c->name,
 			 m->header.stamp_sim_ns,

@@ -7,6 +7,10 @@
  *            `sim_header` in front instead.
  *   ros2     the message that the type is mapped to, as CDR, with `offered_qos_profiles` as rosbag2 wants them
  *   ros1     the same in ROS 1
+ *   packed   native with the arrays of records shuffled (pack.h), for archives that our tools read: points of clouds, pixels of images,
+ *            numbers. The channel's metadata says how, as `packing`.
+ *   apollo   the message of Apollo's Cyber RT that the type is mapped to, in protobuf, on the channel that Apollo has for it; a type that
+ *            has none as the message of its fields. The schema is a FileDescriptorSet, of which a .record makes a ProtoDesc.
  *
  * Thread: one codec is one thread's at a time.
  */
@@ -20,7 +24,7 @@
 
 struct sim_type;
 
-enum codec_kind { CODEC_NATIVE, CODEC_ROS2, CODEC_ROS1 };
+enum codec_kind { CODEC_NATIVE, CODEC_ROS2, CODEC_ROS1, CODEC_PACKED, CODEC_APOLLO };
 
 struct codec_out;
 
@@ -36,8 +40,8 @@ void codec_out_destroy(struct codec_out *c); /* NULL is fine */
 const struct log_channel *codec_out_channel(const struct codec_out *c);
 
 /*
- * Resets out, which then refers to m's body: valid while that is, until out is used again. Large arrays are not copied. Errors, with a
- * sentence: -EBADMSG the body does not hold together, -ERANGE a time that the encoding cannot hold, -ENOMEM, or the mapping's.
+ * Resets out, which then refers to m's body: valid while that is, until out is used again. Large arrays are not copied, but for
+ * packed. Errors, with a sentence: -EBADMSG the body does not hold together, -ERANGE a time that the encoding cannot hold, -ENOMEM, or the mapping's.
  */
 int codec_out_encode(struct codec_out *c, const struct sim_message *m, struct iov_buf *out, char *why, size_t why_size);
 

@@ -11,6 +11,7 @@
 #include "formats.h"
 #include "iov_buf.h"
 #include "mem.h"
+#include "proto_desc.h"
 #include "pb_writer.h"
 #include "record_format.h"
 
@@ -180,6 +181,24 @@ static int channel_put(struct record_writer *d, const struct log_channel *ch)
 	return r < 0 ? r : section_put(d, RECORD_CHANNEL, &d->small);
 }
 
+/* What MCAP has for a definition, as Cyber RT has it. Borrows from room. */
+static int as_proto_desc(struct log_channel *ch, struct iov_buf *room)
+{
+	struct iovec iov[IOV_BUF_PIECES];
+	int r;
+
+	if (!ch->schema.size || strcmp(ch->schema_encoding, "protobuf") != 0)
+		return 0;
+	r = proto_desc_of_set(ch->schema.data, ch->schema.size, ch->schema_name, room);
+	if (r < 0)
+		return r == -ENOMEM ? r : -ENOTSUP;
+	if (iov_buf_iov(room, iov) != 1)
+		return -ENOTSUP;
+	ch->schema = (struct log_bytes){ iov[0].iov_base, iov[0].iov_len };
+	ch->schema_encoding = "apollo";
+	return 0;
+}
+
 /* The same channel again is the one that is there: Cyber RT knows a channel by its name. */
 static int channel_again(struct record_writer *d, int64_t id, const struct log_channel *ch, uint32_t *ret_id)
 {
@@ -189,7 +208,7 @@ static int channel_again(struct record_writer *d, int64_t id, const struct log_c
 	return 0;
 }
 
-static int record_add_channel(struct log_writer *w, const struct log_channel *ch, uint32_t *ret_id)
+static int add_channel(struct log_writer *w, const struct log_channel *ch, uint32_t *ret_id)
 {
 	struct record_writer *d = of(w);
 	struct log_channel copy = *ch;
@@ -220,6 +239,20 @@ static int record_add_channel(struct log_writer *w, const struct log_channel *ch
 	d->header.channel_number++;
 	*ret_id = (uint32_t)id;
 	return 0;
+}
+
+static int record_add_channel(struct log_writer *w, const struct log_channel *ch, uint32_t *ret_id)
+{
+	struct log_channel as_is = *ch;
+	struct iov_buf room;
+	int r;
+
+	iov_buf_init(&room);
+	r = as_proto_desc(&as_is, &room);
+	if (r >= 0)
+		r = add_channel(w, &as_is, ret_id);
+	iov_buf_finish(&room);
+	return r;
 }
 
 /* ---- chunks ---- */

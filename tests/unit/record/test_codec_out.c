@@ -16,9 +16,12 @@
 #include "convert/enc_check.h"
 #include "convert/generic.h"
 #include "record/codec_out.h"
+#include "record/pack.h"
 #include "ros/ros_text.h"
 #include "sim/msg/Image.h"
 #include "sim/msg/Imu.h"
+#include "sim/msg/LaserScan.h"
+#include "sim/msg/PointCloud.h"
 #include "unit/convert/random_type.h"
 #include "unit/convert/sample.h"
 
@@ -259,6 +262,125 @@ TEST(ros_is_told_how_they_are_offered)
 	assert_string_equal(pair(c, "latching"), "1");
 	assert_int_equal(strlen(pair(c, "md5sum")), 32);
 	codec_out_destroy(c);
+}
+
+/* ---- packed ---- */
+
+/* The n-th range of a packed message, with its offset behind the header. */
+static struct pack_range range_of(size_t size, unsigned of, unsigned n)
+{
+	struct pack_range r;
+
+	assert_true(size > 8 + 12 * of);
+	assert_int_equal(bytes[1], of);
+	memcpy(&r, bytes + 8 + 12 * n, sizeof(r));
+	r.offset += 8 + 12 * of;
+	return r;
+}
+
+static size_t packed(const struct sim_type *t, size_t size)
+{
+	struct codec_out *c = codec(CODEC_PACKED, "/a", t);
+	struct sim_message m = message(size);
+	struct iov_buf o;
+
+	assert_string_equal(codec_out_channel(c)->message_encoding, "simd_packed");
+	assert_string_equal(pair(c, "sim_type"), t->name);
+	assert_non_null(strstr(pair(c, "packing"), "u32 bytes of a record"));
+	iov_buf_init(&o);
+	assert_int_equal(codec_out_encode(c, &m, &o, why, sizeof(why)), 0);
+	size = flatten(&o);
+	iov_buf_finish(&o);
+	codec_out_destroy(c);
+	return size;
+}
+
+TEST(points_are_packed_by_their_bytes)
+{
+	struct sim_builder b;
+	struct sim_PointCloud *m = sim_PointCloud_init(body, sizeof(body), &b);
+	uint8_t *data = sim_PointCloud_data_alloc(&b, 32 * 1000);
+	struct pack_range r;
+
+	m->point_step = 32;
+	for (unsigned i = 0; i < 32 * 1000; i++)
+		data[i] = (uint8_t)(i % 32);
+	r = range_of(packed(&sim_PointCloud_type, sim_builder_size(&b)), 1, 0);
+	assert_int_equal(r.stride, 32);
+	assert_int_equal(r.len, 32000);
+	for (unsigned i = 0; i < 32 * 1000; i++)
+		assert_int_equal(bytes[r.offset + i], i / 1000);
+}
+
+TEST(pixels_are_packed_by_their_channels)
+{
+	struct sim_builder b;
+	struct sim_Image *m = sim_Image_init(body, sizeof(body), &b);
+	struct pack_range r;
+
+	assert_non_null(sim_Image_data_alloc(&b, 3 * 100 * 40));
+	m->width = 100;
+	m->step = 300;
+	m->height = 40;
+	r = range_of(packed(&sim_Image_type, sim_builder_size(&b)), 1, 0);
+	assert_int_equal(r.stride, 3);
+	assert_int_equal(r.len, 12000);
+}
+
+TEST(arrays_of_numbers_are_packed)
+{
+	struct sim_builder b;
+	struct pack_range r;
+
+	assert_non_null(sim_LaserScan_init(body, sizeof(body), &b));
+	assert_non_null(sim_LaserScan_ranges_alloc(&b, 500));
+	assert_non_null(sim_LaserScan_intensities_alloc(&b, 600));
+	r = range_of(packed(&sim_LaserScan_type, sim_builder_size(&b)), 2, 1);
+	assert_int_equal(r.stride, 4);
+	assert_int_equal(r.len, 2400);
+}
+
+/* What a peer wrote: no range, but the message is whole. */
+TEST(steps_that_are_none_pack_nothing)
+{
+	static const uint32_t steps[] = { 0, 1, 257, UINT32_MAX };
+
+	for (unsigned i = 0; i < 4; i++) {
+		struct sim_builder b;
+		struct sim_PointCloud *m = sim_PointCloud_init(body, sizeof(body), &b);
+
+		assert_non_null(sim_PointCloud_data_alloc(&b, 2000));
+		m->point_step = steps[i];
+		assert_true(packed(&sim_PointCloud_type, sim_builder_size(&b)) > 2000);
+		assert_int_equal(bytes[1], 0);
+	}
+}
+
+/* ---- Apollo's ---- */
+
+TEST(apollo_has_names_for_channels)
+{
+	static const struct {
+		const char *type, *channel, *topic, *schema;
+	} want[] = {
+		{ "sim/CanBus", "/car/can", "/apollo/canbus/chassis", "apollo.canbus.Chassis" },
+		{ "sim/PointCloud", "/car/lidar", "/car/lidar", "apollo.drivers.PointCloud" },
+		{ "sim/Transforms", "/tf", "/tf", "apollo.transform.TransformStampeds" },
+		{ "sim/Transforms", "/car/tf_static", "/tf_static", "apollo.transform.TransformStampeds" },
+		{ "sim/LaserScan", "/scan", "/scan", "sim_msgs.LaserScan" },
+	};
+
+	for (unsigned i = 0; i < 5; i++) {
+		struct codec_out *c = codec(CODEC_APOLLO, want[i].channel, sim_type_builtin(want[i].type));
+		const struct log_channel *ch = codec_out_channel(c);
+
+		assert_string_equal(ch->topic, want[i].topic);
+		assert_string_equal(ch->schema_name, want[i].schema);
+		assert_string_equal(ch->message_encoding, "protobuf");
+		assert_string_equal(ch->schema_encoding, "protobuf");
+		assert_true(ch->schema.size > 100);
+		codec_out_destroy(c);
+	}
 }
 
 TEST(what_does_not_hold_together_is_named)

@@ -247,6 +247,11 @@ enum apollo_release apollo_release_of(const void *proto_desc, size_t size)
 		       : APOLLO_5;
 }
 
+size_t apollo_type_all_files(const struct apollo_type *t, struct iovec files[APOLLO_FILES_MAX])
+{
+	return apollo_files(t->release, t->name, files);
+}
+
 size_t apollo_type_files(const struct apollo_type *t, struct iovec files[APOLLO_FILES_MAX])
 {
 	if (t->release == APOLLO_10 && !strcmp(t->name, "apollo.cyber.proto.Clock"))

@@ -38,6 +38,9 @@ const char *apollo_type_channel(const struct apollo_type *t); /* Apollo's name f
 /* Its definitions, one FileDescriptorProto each, dependencies first, for ever. 0: cyber_bridge has them itself. */
 size_t apollo_type_files(const struct apollo_type *t, struct iovec files[APOLLO_FILES_MAX]);
 
+/* The same, also of those that cyber_bridge has: for logs. */
+size_t apollo_type_all_files(const struct apollo_type *t, struct iovec files[APOLLO_FILES_MAX]);
+
 /* ---- out ---- */
 
 /* Options of a channel in the rig. Zeros: everything as it comes. */

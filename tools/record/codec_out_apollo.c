@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Apollo's messages of Cyber RT, for .record and for protobuf in MCAP, under Apollo's names of channels; types that have none as the message of the
+ * same fields, as the bridge `cyber` sends them. The schema is a FileDescriptorSet; a .record has it as a ProtoDesc. See codec_out.h.
+ */
+#include "codec_out_private.h"
+
+#include "convert/enc_pb.h"
+#include "convert/pb_proto.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define RELEASE APOLLO_10
+
+/* ---- messages ---- */
+
+static int encode_apollo(struct codec_out *c, const struct sim_message *m, struct iov_buf *out, char *why,
+			 size_t why_size)
+{
+	const struct apollo_message in = { .body = m->body,
+					   .size = m->body_size,
+					   .stamp_sim_ns = m->header.stamp_sim_ns,
+					   .sequence = (uint32_t)m->header.sequence,
+					   .frame_id = m->header.frame_id };
+
+	iov_buf_reset(out);
+	return apollo_encode(c->apollo, &in, out, why, why_size);
+}
+
+static int encode_own(struct codec_out *c, const struct sim_message *m, struct iov_buf *out, char *why, size_t why_size)
+{
+	const struct map_message in = codec_out_message(m);
+	struct enc_pb e;
+	int r, end;
+
+	iov_buf_reset(out);
+	enc_pb_begin(&e, out);
+	r = conversion_out_emit(&c->conv, &in, &e.enc, why, why_size);
+	end = enc_pb_finish(&e);
+	return r < 0 ? r : end;
+}
+
+/* ---- the channel ---- */
+
+/* Their files as a FileDescriptorSet, in one piece. */
+static int make_set(struct codec_out *c, const struct iovec *files, size_t n)
+{
+	struct iovec iov[IOV_BUF_PIECES];
+	struct pb_writer w;
+	int r;
+
+	iov_buf_reset(&c->plain);
+	pb_begin(&w, &c->plain);
+	for (size_t i = 0; i < n; i++) {
+		void *to = pb_bytes_room(&w, 1, files[i].iov_len);
+
+		if (to)
+			memcpy(to, files[i].iov_base, files[i].iov_len);
+	}
+	r = pb_end(&w);
+	if (r < 0)
+		return r;
+	if (iov_buf_iov(&c->plain, iov) != 1)
+		return -ENOMEM;
+	c->channel.schema = (struct log_bytes){ iov[0].iov_base, iov[0].iov_len };
+	return 0;
+}
+
+/* A type without a message of Apollo's: as its fields are. */
+static int open_own(struct codec_out *c, char *why, size_t why_size)
+{
+	static const struct sim_bridge_host no_converters;
+	char name[ROS_GENERIC_NAME_MAX];
+	struct iovec iov[IOV_BUF_PIECES];
+	struct iov_buf file;
+	int r;
+
+	ros_generic_name(c->type->name, name);
+	r = conversion_out_open(&no_converters, ros2_types, c->type, name, &c->conv, why, why_size);
+	if (r < 0)
+		return r;
+	c->encode = encode_own;
+	iov_buf_init(&file);
+	r = pb_proto_name(c->conv.type, c->schema, sizeof(c->schema));
+	if (r == 0)
+		r = pb_proto_descriptor(c->conv.type, &file);
+	if (r == 0)
+		r = make_set(c, iov, iov_buf_iov(&file, iov));
+	iov_buf_finish(&file);
+	if (r < 0)
+		snprintf(why, why_size, "no definition in protobuf can be made of %s: %s", c->type->name, strerror(-r));
+	return r;
+}
+
+static int open_mapped(struct codec_out *c, char *why, size_t why_size)
+{
+	struct iovec files[APOLLO_FILES_MAX];
+	const char *name = apollo_type_channel(c->apollo);
+	int r;
+
+	if (!sim_type_equal(apollo_type_sim(c->apollo), c->type)) {
+		snprintf(why, why_size, "%s has another definition here than in the program that sends it",
+			 c->type->name);
+		return -ENOTSUP;
+	}
+	c->encode = encode_apollo;
+	if (name && strcmp(name, "/tf") == 0 && codec_out_is_static(c->name))
+		name = "/tf_static";
+	if (name)
+		snprintf(c->name, sizeof(c->name), "%s", name);
+	snprintf(c->schema, sizeof(c->schema), "%s", apollo_type_name(c->apollo));
+	r = make_set(c, files, apollo_type_all_files(c->apollo, files));
+	return r < 0 ? codec_out_no_memory(why, why_size) : 0;
+}
+
+int codec_out_open_apollo(struct codec_out *c, char *why, size_t why_size)
+{
+	c->channel.message_encoding = "protobuf";
+	c->channel.schema_encoding = "protobuf";
+	c->apollo = apollo_type_for(RELEASE, c->type->name, NULL);
+	return c->apollo ? open_mapped(c, why, why_size) : open_own(c, why, why_size);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the ways into a log share: one opens, and then encodes. */
+#ifndef CODEC_OUT_PRIVATE_H
+#define CODEC_OUT_PRIVATE_H
+
+#include "codec.h"
+#include "codec_out.h"
+
+#include "convert/apollo.h"
+#include "convert/conversion.h"
+#include "ros/ros_generic.h"
+#include "ros/ros_text.h"
+
+#define CODEC_OUT_PAIRS 4
+
+struct codec_out {
+	enum codec_kind kind;
+	const struct sim_type *type;
+	/* Resets out and encodes m into it. why is "" or, where it knows more than the error, a sentence. */
+	int (*encode)(struct codec_out *c, const struct sim_message *m, struct iov_buf *out, char *why,
+		      size_t why_size);
+	const char *header;               /* native: the name of the field in front */
+	struct ros_text *made;            /* native: the schema */
+	struct conversion_out conv;       /* of ROS, and of one's own types of Cyber RT */
+	const struct apollo_type *apollo; /* of Apollo */
+	struct iov_buf plain;             /* packed: the message as it was; of Apollo: the schema */
+	struct log_channel channel;
+	struct log_pair pairs[CODEC_OUT_PAIRS];
+	char *definition; /* of one's own type; of malloc() */
+	char hash[17];
+	char name[SIM_CHANNEL_MAX + 1];
+	char schema[ROS_GENERIC_NAME_MAX];
+};
+
+int codec_out_no_memory(char *why, size_t why_size);
+void codec_out_pair(struct codec_out *c, const char *key, const char *value);
+bool codec_out_is_static(const char *channel); /* tf_static */
+struct map_message codec_out_message(const struct sim_message *m);
+
+/* They set encode and the channel, or fail with a sentence. */
+int codec_out_open_native(struct codec_out *c, char *why, size_t why_size);
+int codec_out_open_packed(struct codec_out *c, char *why, size_t why_size);
+int codec_out_open_ros(struct codec_out *c, char *why, size_t why_size);
+int codec_out_open_apollo(struct codec_out *c, char *why, size_t why_size);
+
+/* A message as native, for packed too. */
+int codec_out_encode_native(struct codec_out *c, const struct sim_message *m, struct iov_buf *out, char *why,
+			    size_t why_size);
+
+#endif
