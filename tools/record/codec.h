@@ -29,4 +29,16 @@ const struct sim_type *codec_in_type(const struct codec_in *c); /* while c is th
  */
 int codec_in_decode(struct codec_in *c, const struct log_message *m, struct message_in *ret);
 
+/* Room for bodies that grows with them. Zeros: none yet. */
+struct codec_room {
+	void *data;
+	size_t size;
+};
+/* The same into such a room, valid until its next use. Errors also: -EMSGSIZE the body needs more than any of so few bytes; -ENOMEM. */
+int codec_in_decode_room(struct codec_in *c, const struct log_message *m, struct codec_room *room,
+			 struct message_in *ret);
+void codec_room_finish(struct codec_room *room);
+/* What a result other than 0 means: "it is malformed". */
+const char *codec_in_reason(int r);
+
 #endif

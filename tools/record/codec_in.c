@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 int codec_in_fail(int r, char *why, size_t why_size, const struct log_channel *ch, const char *text)
@@ -180,4 +181,63 @@ int codec_in_decode(struct codec_in *c, const struct log_message *m, struct mess
 	if (c->is_static && c->decode != decode_native && c->decode != decode_packed)
 		set_static(ret);
 	return 0;
+}
+
+/* ---- into room that grows ---- */
+
+#define ROOM_FIRST    65536u
+#define ENCODED_TIMES 64u /* a body that needs more than so many times its encoded bytes is none */
+
+static int grow(struct codec_room *r, size_t encoded)
+{
+	size_t size = r->size ? 2 * r->size : ROOM_FIRST;
+	void *data;
+
+	if (r->size > ROOM_FIRST && r->size / ENCODED_TIMES > encoded)
+		return -EMSGSIZE;
+	data = size > SIM_BODY_MAX ? NULL : aligned_alloc(64, size);
+	if (!data)
+		return -ENOMEM;
+	free(r->data);
+	r->data = data;
+	r->size = size;
+	return 0;
+}
+
+int codec_in_decode_room(struct codec_in *c, const struct log_message *m, struct codec_room *room,
+			 struct message_in *ret)
+{
+	int r = room->size ? 0 : grow(room, m->size);
+
+	while (r == 0) {
+		*ret = (struct message_in){ .buf = room->data, .room = room->size };
+		r = codec_in_decode(c, m, ret);
+		if (r != -ENOBUFS)
+			return r;
+		r = grow(room, m->size);
+	}
+	return r;
+}
+
+void codec_room_finish(struct codec_room *room)
+{
+	free(room->data);
+}
+
+const char *codec_in_reason(int r)
+{
+	switch (r) {
+	case 1:
+		return "it says nothing of its type";
+	case -EBADMSG:
+		return "it is malformed";
+	case -ERANGE:
+		return "a number in it is out of range";
+	case -EMSGSIZE:
+		return "a text or an array in it is too long";
+	case -ENOTSUP:
+		return "it has a form that is not read";
+	default:
+		return strerror(-r);
+	}
 }

@@ -11,6 +11,8 @@
 #include "log_private.h"
 #include "mem.h"
 #include "merge.h"
+#include "proto_desc.h"
+#include "recode.h"
 
 #define NOT_YET  UINT32_MAX       /* of source.map: not looked at */
 #define LEFT_OUT (UINT32_MAX - 1) /* not wanted, or not taken */
@@ -24,7 +26,11 @@ struct source {
 
 struct target { /* a channel of the file that is written */
 	uint32_t id;
-	bool refused;
+	bool refused;          /* by this file */
+	bool unsaid;           /* in that encoding */
+	struct recode *recode; /* NULL: as it is */
+	uint64_t n_refused;    /* messages */
+	char why[200];         /* the first of them */
 };
 
 struct copy {
@@ -35,7 +41,7 @@ struct copy {
 	unsigned n;
 	struct channels channels; /* of all files, each once */
 	struct target *targets;
-	size_t n_targets;
+	size_t n_targets, n_known; /* of this file; that were looked at */
 	struct log_writer *w;
 	const char *out;
 	char *path; /* of the file that is written */
@@ -47,7 +53,7 @@ struct copy {
 
 static void say(struct copy *c, const char *path, const char *what)
 {
-	char text[LOG_WHY_MAX + 300];
+	char text[LOG_WHY_MAX + 600];
 
 	snprintf(text, sizeof(text), "%s: %s", path, what);
 	if (c->o->say)
@@ -155,22 +161,116 @@ static const char *format_name(enum log_format f)
 	return f == LOG_MCAP ? "MCAP" : f == LOG_BAG ? ".bag" : f == LOG_RECORD ? ".record" : "that";
 }
 
-static void refuse(struct copy *c, size_t i, int r)
+static void left_out(struct copy *c, size_t i, const char *why)
 {
 	const struct log_channel *ch = &c->channels.list[i];
-	char text[LOG_WHY_MAX];
+	char text[LOG_WHY_MAX + 300];
 
-	c->targets[i].refused = true;
-	snprintf(text, sizeof(text), "%s (%s, encoding %s) is left out: a file of the format %s does not take it: %s",
-		 ch->topic, ch->schema_name, ch->message_encoding, format_name(c->o->write.format), strerror(-r));
+	snprintf(text, sizeof(text), "%.200s (%.100s, encoding %.60s) is left out: %.400s", ch->topic, ch->schema_name,
+		 ch->message_encoding, why);
 	say(c, c->path, text);
 	c->result->n_left_out++;
+}
+
+static void refuse(struct copy *c, size_t i, int r)
+{
+	char text[100];
+
+	c->targets[i].refused = true;
+	snprintf(text, sizeof(text), "a file of the format %s does not take it: %s", format_name(c->o->write.format),
+		 strerror(-r));
+	left_out(c, i, text);
+}
+
+/* The encoding it is to have; negative: as it is. */
+static int kind_for(const struct copy *c, const struct log_channel *ch)
+{
+	int have = recode_kind_of(ch), want = c->o->encoding;
+
+	if (!c->o->convert)
+		return -1;
+	if (want < 0)
+		want = c->o->write.format == LOG_BAG      ? CODEC_ROS1
+		       : c->o->write.format == LOG_RECORD ? CODEC_APOLLO
+		       : have == CODEC_PACKED             ? CODEC_NATIVE
+							  : have;
+	return want == have ? -1 : want;
+}
+
+static const char *topic_of(const struct copy *c, size_t i)
+{
+	return c->targets[i].recode ? recode_channel(c->targets[i].recode)->topic : c->channels.list[i].topic;
+}
+
+/* Two of Apollo's one name: the second one keeps its own. */
+static void choose_topic(struct copy *c, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (strcmp(topic_of(c, k), topic_of(c, i)) == 0)
+			recode_set_topic(c->targets[i].recode, c->channels.list[i].topic);
+}
+
+/* A channel that is new: what becomes of it. 0 or -ENOMEM. */
+static int look_at(struct copy *c, size_t i)
+{
+	const struct log_channel *ch = &c->channels.list[i];
+	struct target *t = &c->targets[i];
+	int kind = kind_for(c, ch), r;
+	char why[LOG_WHY_MAX];
+
+	*t = (struct target){ 0 };
+	c->n_known++;
+	if (kind < 0)
+		return 0;
+	r = recode_create((enum codec_kind)kind, ch, &t->recode, why, sizeof(why));
+	if (r == -ENOMEM)
+		return no_memory(c);
+	t->unsaid = r < 0;
+	if (r < 0)
+		left_out(c, i, why);
+	else
+		choose_topic(c, i);
+	return 0;
+}
+
+/* Definitions of a .record as MCAP has them; else as they are. Borrows from room. */
+static void as_set(const struct copy *c, struct log_channel *ch, struct iov_buf *room)
+{
+	struct iovec iov[IOV_BUF_PIECES];
+
+	if (c->o->write.format != LOG_MCAP || strcmp(ch->schema_encoding, "apollo") != 0 ||
+	    proto_desc_to_set(ch->schema.data, ch->schema.size, room) < 0 || iov_buf_iov(room, iov) != 1)
+		return;
+	ch->schema_encoding = "protobuf";
+	ch->schema = (struct log_bytes){ iov[0].iov_base, iov[0].iov_len };
+}
+
+static int add_target(struct copy *c, size_t i)
+{
+	struct target *t = &c->targets[i];
+	struct log_channel ch = t->recode ? *recode_channel(t->recode) : c->channels.list[i];
+	struct iov_buf room;
+	int r;
+
+	t->refused = t->unsaid;
+	if (t->unsaid)
+		return 0;
+	iov_buf_init(&room);
+	as_set(c, &ch, &room);
+	r = log_writer_add_channel(c->w, &ch, &t->id);
+	iov_buf_finish(&room);
+	if (r == -ENOTSUP)
+		refuse(c, i, r);
+	else if (r < 0)
+		return log_fail(c->why, c->why_size, r, "%s: channel %s: %s", c->path, ch.topic, strerror(-r));
+	return 0;
 }
 
 /* The channels that were found since, to the file. */
 static int write_channels(struct copy *c)
 {
 	struct target *t;
+	int r = 0;
 
 	if (c->n_targets == c->channels.n)
 		return 0;
@@ -178,19 +278,13 @@ static int write_channels(struct copy *c)
 	if (!t)
 		return no_memory(c);
 	c->targets = t;
-	for (; c->n_targets < c->channels.n; c->n_targets++) {
-		struct target *x = &t[c->n_targets];
-		int r;
-
-		*x = (struct target){ 0 };
-		r = log_writer_add_channel(c->w, &c->channels.list[c->n_targets], &x->id);
-		if (r == -ENOTSUP)
-			refuse(c, c->n_targets, r);
-		else if (r < 0)
-			return log_fail(c->why, c->why_size, r, "%s: channel %s: %s", c->path,
-					c->channels.list[c->n_targets].topic, strerror(-r));
+	for (; r == 0 && c->n_targets < c->channels.n; c->n_targets++) {
+		if (c->n_targets == c->n_known)
+			r = look_at(c, c->n_targets);
+		if (r == 0)
+			r = add_target(c, c->n_targets);
 	}
-	return 0;
+	return r;
 }
 
 static int close_file(struct copy *c)
@@ -263,6 +357,8 @@ static int open_file(struct copy *c)
 	struct log_write_options w = c->o->write;
 	int r;
 
+	if (!w.profile && c->o->convert && c->o->encoding >= 0)
+		w.profile = c->o->encoding == CODEC_ROS2 ? "ros2" : c->o->encoding == CODEC_ROS1 ? "ros1" : "";
 	if (!w.profile && c->n == 1)
 		w.profile = log_reader_info(c->sources[0].reader)->profile;
 	c->path = file_name(c);
@@ -296,6 +392,41 @@ static bool file_full(const struct copy *c, const struct log_message *m)
 	       (o->split_dur_ns && m->log_time_ns - c->file_begin_ns >= o->split_dur_ns);
 }
 
+/* Counted, and named with the first reason when all is done. */
+static void refuse_message(struct copy *c, struct target *t, const char *why)
+{
+	c->result->n_refused++;
+	if (!t->n_refused++)
+		snprintf(t->why, sizeof(t->why), "%.199s", why);
+}
+
+static int write_message(struct copy *c, struct target *t, struct log_message *m)
+{
+	struct iovec pieces[IOV_BUF_PIECES] = { { .iov_base = (void *)m->data, .iov_len = m->size } };
+	char why[LOG_WHY_MAX];
+	unsigned n = 1;
+	int r = t->recode ? recode_message(t->recode, m, pieces, &n, why, sizeof(why)) : 0;
+
+	if (r == -ENOMEM)
+		return no_memory(c);
+	if (r < 0) {
+		refuse_message(c, t, why);
+		return 0;
+	}
+	m->channel = t->id;
+	r = log_writer_put(c->w, m, pieces, (int)n);
+	if (r == -ERANGE || r == -EMSGSIZE) {
+		refuse_message(c, t, "the format does not hold its time or size");
+		return 0;
+	}
+	if (r < 0)
+		return log_fail(c->why, c->why_size, r, "%s: %s; what is before it is kept", c->path, strerror(-r));
+	if (!c->file_messages++)
+		c->file_begin_ns = m->log_time_ns;
+	c->result->n_messages++;
+	return 0;
+}
+
 static int put(struct copy *c, const struct source *s, struct log_message m)
 {
 	uint32_t i = s->map[m.channel];
@@ -312,18 +443,7 @@ static int put(struct copy *c, const struct source *s, struct log_message m)
 		r = write_channels(c);
 	if (r < 0 || c->targets[i].refused)
 		return r;
-	m.channel = c->targets[i].id;
-	r = log_writer_put(c->w, &m, &(struct iovec){ .iov_base = (void *)m.data, .iov_len = m.size }, 1);
-	if (r == -ERANGE || r == -EMSGSIZE) {
-		c->result->n_refused++;
-		return 0;
-	}
-	if (r < 0)
-		return log_fail(c->why, c->why_size, r, "%s: %s; what is before it is kept", c->path, strerror(-r));
-	if (!c->file_messages++)
-		c->file_begin_ns = m.log_time_ns;
-	c->result->n_messages++;
-	return 0;
+	return write_message(c, &c->targets[i], &m);
 }
 
 static int copy_all(struct copy *c)
@@ -389,8 +509,24 @@ static void set_span(struct copy *c)
 		(void)merge_seek(c->merge, c->begin_ns); /* what is earlier is left out besides */
 }
 
+static void say_refused(struct copy *c)
+{
+	for (size_t i = 0; i < c->n_known; i++) {
+		const struct target *t = &c->targets[i];
+		char text[LOG_WHY_MAX + 100];
+
+		if (!t->n_refused)
+			continue;
+		snprintf(text, sizeof(text), "%.200s (%.100s): %" PRIu64 " messages are left out, the first: %s",
+			 c->channels.list[i].topic, c->channels.list[i].schema_name, t->n_refused, t->why);
+		say(c, c->out, text);
+	}
+}
+
 static void finish(struct copy *c)
 {
+	for (size_t i = 0; i < c->n_known; i++)
+		recode_destroy(c->targets[i].recode);
 	merge_destroy(c->merge);
 	for (unsigned i = 0; i < c->n; i++) {
 		log_reader_close(c->sources[i].reader);
@@ -421,6 +557,7 @@ int log_copy(const char *const *in, unsigned n_in, const char *out, const struct
 	if (r >= 0) {
 		set_span(&c);
 		r = copy_all(&c);
+		say_refused(&c);
 	}
 	c.why = r < 0 ? NULL : why; /* the first sentence stays */
 	e = close_file(&c);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Logs into logs: merged by time, a part of them, in pieces, into another format, past damage. Messages go over as they are; what a format
- * cannot hold is left out and named. Nothing that is there is written over. Thread: one's.
+ * Logs into logs: merged by time, a part of them, in pieces, into another format, past damage. Messages go over as they are, unless they
+ * are to be converted; what a format or an encoding cannot hold is left out, named and counted. Nothing that is there is written over.
+ * Thread: one's.
  */
 #ifndef RECORD_COPY_H
 #define RECORD_COPY_H
@@ -19,6 +20,8 @@ struct copy_options {
 		end_dur_ns;   /* of the time since the first message of all files; an end of 0: to the last */
 	uint64_t split_bytes; /* a new file above that; 0: never */
 	int64_t split_dur_ns; /* and when a message is so much later than the first one of its file; 0: never */
+	bool convert;         /* into another encoding, each channel that has not got it */
+	int encoding; /* enum codec_kind; -1: what the format takes: ROS 1's for .bag, Apollo's for .record; MCAP all but packed */
 	void (*say)(void *arg, const char *sentence); /* what was damaged or left out */
 	void *arg;
 };
@@ -27,8 +30,8 @@ struct copy_result {
 	uint64_t n_messages;
 	unsigned n_files;    /* that were written */
 	uint64_t n_damaged;  /* places that could not be read */
-	unsigned n_left_out; /* channels that the format does not take */
-	uint64_t n_refused;  /* messages of other channels that it does not: a time before 1970, ... */
+	unsigned n_left_out; /* channels that the format does not take, or the encoding cannot say */
+	uint64_t n_refused;  /* messages of other channels: a time before 1970, malformed ones, ... */
 };
 
 /*

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* simctl bag info, doctor, cat: what is in a log. Thread: main. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "mem.h"
 #include "printable.h"
 #include "record/check.h"
+#include "record/codec.h"
 #include "record/copy.h"
 #include "simctl.h"
 #include "timeutil.h"
+
+#include <sim/introspect.h>
 
 static void say(const char *sentence)
 {
@@ -220,21 +225,86 @@ static bool chosen(const struct ctl *c, const char *topic)
 	return !c->a.include.n;
 }
 
-static bool cat_one(const struct log_channel *ch, const struct log_message *m)
+struct cat { /* what decodes each channel; NULL: nothing does */
+	struct codec_in **codecs;
+	size_t n;
+	struct codec_room room;
+};
+
+static void cat_finish(struct cat *x)
+{
+	for (size_t i = 0; i < x->n; i++)
+		codec_in_destroy(x->codecs[i]);
+	mem_free(x->codecs);
+	codec_room_finish(&x->room);
+}
+
+/* Channels that the reader has found since; what cannot be decoded is named once, if it is wanted. */
+static int find_codecs(const struct ctl *c, struct cat *x, const struct log_info *info)
+{
+	struct codec_in **more;
+	char why[700];
+
+	if (info->n_channels <= x->n)
+		return 0;
+	more = mem_realloc(x->codecs, info->n_channels * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	x->codecs = more;
+	for (; x->n < info->n_channels; x->n++) {
+		const struct log_channel *ch = &info->channels[x->n];
+
+		more[x->n] = NULL;
+		if (chosen(c, ch->topic) && codec_in_create(ch, &more[x->n], why, sizeof(why)) < 0)
+			say(why);
+	}
+	return 0;
+}
+
+/* ,"stamp":..,"frame":..,"message":{..}, or why there is none. */
+static void cat_body(const struct ctl *c, struct cat *x, const struct log_message *m)
+{
+	const struct sim_json_options o = { .no_arr = c->a.no_arr, .max_array = (uint32_t)c->a.max_array };
+	struct codec_in *codec = x->codecs[m->channel];
+	char frame[6 * SIM_FRAME_ID_MAX + 1], *json = NULL;
+	struct message_in in;
+	int r;
+
+	if (!codec)
+		return;
+	r = codec_in_decode_room(codec, m, &x->room, &in);
+	if (r != 0) {
+		printf(",\"error\":\"%s\"", codec_in_reason(r));
+		return;
+	}
+	printable_json(frame, sizeof(frame), in.frame, strlen(in.frame));
+	if (sim_msg_to_json_alloc(codec_in_type(codec), in.buf, in.size, &o, &json, NULL) == 0)
+		printf(",\"sim_type\":\"%s\",\"stamp_sim_ns\":%" PRId64 ",\"frame_id\":\"%s\",\"message\":%s",
+		       codec_in_type(codec)->name, in.stamp_sim_ns, frame, json);
+	free(json);
+}
+
+static bool cat_one(const struct ctl *c, struct cat *x, const struct log_channel *ch, const struct log_message *m)
 {
 	json_t *j = json_pack("{s:o, s:o, s:o, s:I, s:I, s:I, s:I}", "channel", text_of(ch->topic), "type",
 			      text_of(ch->schema_name), "encoding", text_of(ch->message_encoding), "log_time_ns",
 			      (json_int_t)m->log_time_ns, "publish_time_ns", (json_int_t)m->publish_time_ns, "sequence",
 			      (json_int_t)m->sequence, "size", (json_int_t)m->size);
-	bool ok = j && !json_dumpf(j, stdout, JSON_COMPACT) && putchar('\n') != EOF;
+	char *text = j ? json_dumps(j, JSON_COMPACT) : NULL;
 
 	json_decref(j);
-	return ok;
+	if (!text)
+		return false;
+	printf("%.*s", (int)strlen(text) - 1, text);
+	free(text);
+	cat_body(c, x, m);
+	return fputs("}\n", stdout) != EOF;
 }
 
 int cmd_bag_cat(struct ctl *c)
 {
 	struct log_reader *r = open_log(c->a.file);
+	struct cat x = { 0 };
 	struct log_message m;
 	int64_t n = 0;
 	int k, bad = 0;
@@ -249,11 +319,13 @@ int cmd_bag_cat(struct ctl *c)
 		}
 		if (!chosen(c, log_reader_info(r)->channels[m.channel].topic))
 			continue;
-		if (!cat_one(&log_reader_info(r)->channels[m.channel], &m) || ctl_unread())
+		if (find_codecs(c, &x, log_reader_info(r)) < 0 ||
+		    !cat_one(c, &x, &log_reader_info(r)->channels[m.channel], &m) || ctl_unread())
 			break;
 		if (c->a.count && ++n == c->a.count)
 			break;
 	}
+	cat_finish(&x);
 	log_reader_close(r);
 	return bad;
 }

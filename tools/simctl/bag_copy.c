@@ -6,6 +6,7 @@
 
 #include "printable.h"
 #include "record/copy.h"
+#include "record/recode.h"
 #include "simctl.h"
 #include "timeutil.h"
 
@@ -59,9 +60,6 @@ static int show(const struct ctl *c, const char *out, const struct copy_result *
 		printf("%s: %" PRIu64 " messages in %u file%s\n", out, x->n_messages, x->n_files,
 		       x->n_files == 1 ? "" : "s");
 	}
-	if (x->n_refused)
-		fprintf(stderr, "simctl: %" PRIu64 " messages are left out: %s does not hold their time or size\n",
-			x->n_refused, out);
 	return 0;
 }
 
@@ -126,7 +124,17 @@ int cmd_bag_filter(struct ctl *c)
 
 int cmd_bag_convert(struct ctl *c)
 {
-	struct copy_options o = { 0 };
+	struct copy_options o = { .convert = true, .encoding = -1 };
+	const char *name = c->a.encoding;
+	int format = log_format_of(c->a.out);
 
+	if (name) {
+		o.encoding = recode_kind_named(name);
+		if (o.encoding < 0)
+			return usage("--encoding is native, packed, ros2, ros1 or apollo");
+		if ((format == LOG_BAG && o.encoding != CODEC_ROS1) ||
+		    (format == LOG_RECORD && o.encoding != CODEC_APOLLO))
+			return usage("a .bag takes the encoding ros1 alone, and a .record apollo; MCAP takes any");
+	}
 	return run(c, &c->a.file, 1, c->a.out, &o, true);
 }

@@ -127,6 +127,14 @@ static const struct opt files_opts[] = {
 	{ 0 },
 };
 static const struct opt copy_opts[] = { LOG_FILE, LOG_OUT, COMPRESSION, { 0 } };
+static const struct opt convert_opts[] = {
+	LOG_FILE,
+	LOG_OUT,
+	OPT("encoding", 0, STRING, encoding, "NAME",
+	    "of messages: native, packed, ros2, ros1 or apollo (.bag ros1, .record apollo, MCAP as they are, but packed native)"),
+	COMPRESSION,
+	{ 0 },
+};
 static const struct opt merge_opts[] = {
 	LOG_OUT,
 	OPT_ARG("FILE", MANY, STRINGS, files, "logs to merge", .least = 1, .complete = "file"),
@@ -151,7 +159,14 @@ static const struct opt filter_opts[] = {
 	COMPRESSION,
 	{ 0 },
 };
-static const struct opt cat_opts[] = { LOG_FILE, INCLUDE, COUNT("exit after N messages"), { 0 } };
+static const struct opt cat_opts[] = {
+	LOG_FILE,
+	INCLUDE,
+	COUNT("exit after N messages"),
+	FLAG("no-arr", no_arr, "print arrays as their type and length"),
+	OPT("max-array", 0, INT, max_array, "N", "elements printed of an array (0: all)", .min = 0, .max = UINT32_MAX),
+	{ 0 },
+};
 
 static const struct opt play_opts[] = {
 	OPT_ARG("FILE", MANY, STRINGS, files, "logs; several are merged by time", .least = 1, .complete = "file"),

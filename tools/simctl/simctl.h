@@ -25,7 +25,7 @@ struct args { /* every command's values; filled by opt from the table */
 	double scale;
 	struct opt_strings channels, files, include, exclude;
 	int64_t split_dur_ns, start_dur_ns, end_dur_ns;
-	const char *file, *out, *split_size, *compression;
+	const char *file, *out, *split_size, *compression, *encoding;
 	struct opt_strings patterns, remaps;
 	int64_t delay_dur_ns, preload_dur_ns, preload_mib;
 	const char *start, *end, *rate, *prefix, *name;
@@ -78,7 +78,7 @@ enum need { ALONE, CONTROL, DATA }; /* what a command needs of simd */
 	X("bag merge", ALONE, bag_merge, merge_opts, "several logs into one, by time") \
 	X("bag filter", ALONE, bag_filter, filter_opts, \
 	  "some channels of a log, or a part of its time, into a new one") \
-	X("bag convert", ALONE, bag_convert, copy_opts, "a log into another format or compression") \
+	X("bag convert", ALONE, bag_convert, convert_opts, "a log into another format, encoding or compression") \
 	X("bag cat", ALONE, bag_cat, cat_opts, "the messages of a log, a line of JSON each") \
 	X("shutdown", CONTROL, shutdown, NULL, "ask simd to end") \
 	X("version", ALONE, version, NULL, "versions of simctl, its library and simd")

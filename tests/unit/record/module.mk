@@ -7,11 +7,11 @@ $(RECORD_TESTS:%=$(B)/test/record-%): $(B)/test/record-%: $(B)/obj/tests/unit/re
 $(foreach t,$(RECORD_TESTS),$(eval LINK_record-$(t) = $(LINK_RECORD)))
 $(patsubst %,$(B)/test/record-%,$(filter mcap_%,$(RECORD_TESTS))): $(B)/obj/tests/unit/record/mcap_sample.o
 LIMIT_record-mcap_bad := 240
-FLAGS_tests/unit/record/test_copy.c := -DSIMCTL='"$(B)/bin/simctl"'
-$(B)/test/record-copy: | $(B)/bin/simctl
+$(foreach t,copy convert,$(eval FLAGS_tests/unit/record/test_$(t).c := -DSIMCTL='"$(B)/bin/simctl"'))
+$(addprefix $(B)/test/record-,copy convert): | $(B)/bin/simctl
 # a file is cut and flipped at each of its bytes
 LIMIT_record-bag := 300
 LIMIT_record-record := 300
 LIMIT_record-db3 := 300
 $(B)/test/record-play_time: $(B)/obj/tools/simctl/play_time.o
-$(addprefix $(B)/test/record-,codec_in codec_out): $(B)/obj/tests/unit/convert/sample.o
+$(addprefix $(B)/test/record-,codec_in codec_out convert): $(B)/obj/tests/unit/convert/sample.o

@@ -235,9 +235,9 @@ TEST(simctl_bag_shows_checks_and_copies)
 	assert_string_equal(
 		text,
 		"{\"channel\":\"/a\",\"type\":\"std_msgs/String\",\"encoding\":\"ros1\",\"log_time_ns\":1000000000000,"
-		"\"publish_time_ns\":1000000000000,\"sequence\":0,\"size\":20}\n"
+		"\"publish_time_ns\":1000000000000,\"sequence\":0,\"size\":20,\"error\":\"it is malformed\"}\n"
 		"{\"channel\":\"/a\",\"type\":\"std_msgs/String\",\"encoding\":\"ros1\",\"log_time_ns\":1002000000000,"
-		"\"publish_time_ns\":1002000000000,\"sequence\":0,\"size\":20}\n");
+		"\"publish_time_ns\":1002000000000,\"sequence\":0,\"size\":20,\"error\":\"it is malformed\"}\n");
 	assert_int_equal(simctl("recover %s %s", broken, sample_fresh("r.bag")), 0);
 	assert_int_equal(simctl("recover %s %s", broken, sample_path("r.bag")), 1);
 	assert_non_null(strstr(text, "it is kept"));

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Logs into another encoding: from any to any other, message for message; what needs no other one keeps its bytes; what cannot be said is
+ * named and counted. And `simctl bag convert` and `cat`.
+ */
+#include "sample.h"
+
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include <sim/introspect.h>
+
+#include "record/codec.h"
+#include "record/codec_out.h"
+#include "record/copy.h"
+#include "sim/msg/Float64.h"
+#include "sim/msg/Image.h"
+#include "sim/msg/Imu.h"
+#include "unit/convert/sample.h"
+
+#define N     20
+#define BEGIN INT64_C(1700000000000000000)
+#define STEP  INT64_C(10000000)
+
+static _Alignas(64) uint8_t body[1 << 20];
+static char said[4000], text[1 << 16], why[700];
+
+static void say(void *arg, const char *sentence)
+{
+	(void)arg;
+	snprintf(said + strlen(said), sizeof(said) - strlen(said), "%s\n", sentence);
+}
+
+/* ---- what is converted ---- */
+
+struct made { /* a native log on its way */
+	struct log_writer *w;
+	struct codec_out *codec[4];
+	struct log_message m[4];
+	unsigned n;
+};
+
+static void channel(struct made *l, const char *topic, const struct sim_type *t)
+{
+	unsigned i = l->n++;
+
+	assert_int_equal(codec_out_create(CODEC_NATIVE, topic, t, &l->codec[i], why, sizeof(why)), 0);
+	l->m[i] = (struct log_message){ 0 };
+	assert_int_equal(log_writer_add_channel(l->w, codec_out_channel(l->codec[i]), &l->m[i].channel), 0);
+}
+
+static void put(struct made *l, unsigned i, unsigned k, size_t size)
+{
+	struct sim_message m = { .body = body, .body_size = size };
+	struct iovec iov[IOV_BUF_PIECES];
+	struct iov_buf o;
+
+	m.header.stamp_sim_ns = BEGIN + k * STEP - 5;
+	m.header.sequence = k;
+	strcpy(m.header.frame_id, "base_link");
+	l->m[i].log_time_ns = BEGIN + k * STEP;
+	l->m[i].publish_time_ns = m.header.stamp_sim_ns;
+	l->m[i].sequence = k;
+	iov_buf_init(&o);
+	assert_int_equal(codec_out_encode(l->codec[i], &m, &o, why, sizeof(why)), 0);
+	assert_int_equal(log_writer_put(l->w, &l->m[i], iov, (int)iov_buf_iov(&o, iov)), 0);
+	iov_buf_finish(&o);
+}
+
+static struct made begin(const char *path)
+{
+	const struct log_write_options o = { .format = LOG_MCAP };
+	struct made l = { .n = 0 };
+
+	assert_int_equal(log_writer_create(path, &o, &l.w, why, sizeof(why)), 0);
+	return l;
+}
+
+static const char *end(struct made *l, const char *path)
+{
+	while (l->n)
+		codec_out_destroy(l->codec[--l->n]);
+	assert_int_equal(log_writer_finish(l->w, why, sizeof(why)), 0);
+	return path;
+}
+
+/* N numbers and N of an IMU. */
+static const char *a_log(void)
+{
+	const char *path = sample_fresh("native.mcap");
+	struct made l = begin(path);
+
+	channel(&l, "/car/number", &sim_Float64_type);
+	channel(&l, "/car/imu", &sim_Imu_type);
+	for (unsigned k = 0; k < N; k++) {
+		struct sim_builder b;
+		struct sim_Float64 *m = sim_Float64_init(body, sizeof(body), &b);
+
+		m->data = 0.5 + k;
+		put(&l, 0, k, sim_builder_size(&b));
+		put(&l, 1, k, sample_body(&sim_Imu_type, body, sizeof(body)));
+	}
+	return end(&l, path);
+}
+
+static int convert(const char *in, const char *out, int encoding, struct copy_result *ret)
+{
+	struct copy_options o = { .convert = true, .encoding = encoding, .say = say };
+
+	o.write.format = (enum log_format)log_format_of(out);
+	said[0] = '\0';
+	return log_copy(&in, 1, out, &o, ret, why, sizeof(why));
+}
+
+/* ---- from any to any ---- */
+
+static const struct { /* each way to write it */
+	const char *name;
+	int encoding;
+	const char *message_encoding, *imu;
+} ways[] = {
+	{ "native.mcap", CODEC_NATIVE, "cdr", "sim_msgs/msg/Imu" },
+	{ "packed.mcap", CODEC_PACKED, "simd_packed", "sim_msgs/msg/Imu" },
+	{ "ros2.mcap", CODEC_ROS2, "cdr", "sensor_msgs/msg/Imu" },
+	{ "ros1.mcap", CODEC_ROS1, "ros1", "sensor_msgs/Imu" },
+	{ "apollo.mcap", CODEC_APOLLO, "protobuf", "apollo.drivers.gnss.Imu" },
+	{ "a.bag", -1, "ros1", "sensor_msgs/Imu" },
+	{ "a.record", -1, "protobuf", "apollo.drivers.gnss.Imu" },
+};
+#define WAYS (sizeof(ways) / sizeof(ways[0]))
+
+/* All numbers in order, as often as an IMU, in the way's encoding. */
+static void holds(const char *path, unsigned way)
+{
+	struct log_reader *r = sample_open(path, NULL);
+	struct codec_room room = { 0 };
+	unsigned n = 0, imus = 0;
+	struct log_message m;
+
+	while (log_reader_next(r, &m) == 1) {
+		const struct log_channel *ch = &log_reader_info(r)->channels[m.channel];
+		struct message_in in;
+		struct codec_in *c;
+
+		assert_string_equal(ch->message_encoding, ways[way].message_encoding);
+		if (codec_in_create(ch, &c, why, sizeof(why)) < 0)
+			fail_msg("%s", why);
+		assert_int_equal(codec_in_decode_room(c, &m, &room, &in), 0);
+		if (strstr(ch->schema_name, "Imu")) {
+			assert_string_equal(ch->schema_name, ways[way].imu);
+			imus++;
+			assert_true(llabs(in.stamp_sim_ns - m.log_time_ns + 5) < 500); /* Apollo's is a double */
+		} else {
+			assert_string_equal(codec_in_type(c)->name, "sim/Float64");
+			assert_int_equal(m.log_time_ns, BEGIN + n * STEP);
+			assert_true(sim_Float64_from(in.buf, in.size)->data == 0.5 + n);
+			n++;
+		}
+		codec_in_destroy(c);
+	}
+	assert_int_equal(n, N);
+	assert_int_equal(imus, N);
+	codec_room_finish(&room);
+	log_reader_close(r);
+}
+
+TEST(any_log_becomes_any_other)
+{
+	const char *native = a_log();
+
+	for (unsigned i = 0; i < WAYS; i++) {
+		char first[TEST_PATH_MAX], name[64];
+		struct copy_result x;
+
+		snprintf(name, sizeof(name), "first_%s", ways[i].name);
+		snprintf(first, sizeof(first), "%s", sample_fresh(name));
+		if (convert(native, first, ways[i].encoding, &x) < 0)
+			fail_msg("%s", why);
+		assert_string_equal(said, "");
+		holds(first, i);
+		for (unsigned k = 0; k < WAYS; k++) {
+			const char *second;
+
+			snprintf(name, sizeof(name), "second_%s", ways[k].name);
+			second = sample_fresh(name);
+			if (convert(first, second, ways[k].encoding, &x) < 0)
+				fail_msg("%s to %s: %s", ways[i].name, ways[k].name, why);
+			assert_string_equal(said, "");
+			assert_int_equal(x.n_messages, 2 * N);
+			holds(second, k);
+		}
+	}
+}
+
+/* MCAP takes what is there, but packed; that only our tools read. */
+TEST(without_an_encoding_messages_stay_as_they_are)
+{
+	static const unsigned from[] = { 5, 6, 2 };
+	const char *native = a_log();
+	struct copy_result x;
+
+	for (unsigned i = 0; i < 3; i++) {
+		char path[TEST_PATH_MAX];
+		struct log_reader *a, *b;
+		struct log_message m, w;
+
+		snprintf(path, sizeof(path), "%s", sample_fresh(ways[from[i]].name));
+		assert_int_equal(convert(native, path, ways[from[i]].encoding, &x), 0);
+		assert_int_equal(convert(path, sample_fresh("out.mcap"), -1, &x), 0);
+		a = sample_open(path, NULL);
+		b = sample_open(sample_path("out.mcap"), NULL);
+		while (log_reader_next(a, &m) == 1) {
+			assert_int_equal(log_reader_next(b, &w), 1);
+			assert_int_equal(w.size, m.size);
+			assert_memory_equal(w.data, m.data, m.size);
+		}
+		assert_string_not_equal(log_reader_info(b)->channels[0].schema_encoding, "apollo");
+		log_reader_close(a);
+		log_reader_close(b);
+	}
+	assert_int_equal(convert(native, sample_fresh("packed.mcap"), CODEC_PACKED, &x), 0);
+	assert_int_equal(convert(sample_path("packed.mcap"), sample_fresh("out.mcap"), -1, &x), 0);
+	holds(sample_path("out.mcap"), 0);
+}
+
+/* ---- channels ---- */
+
+static const char *topic(const struct log_reader *r, unsigned i)
+{
+	return log_reader_info(r)->channels[i].topic;
+}
+
+TEST(of_two_with_one_name_the_second_keeps_its_own)
+{
+	const char *path = sample_fresh("two.mcap");
+	struct made l = begin(path);
+	struct log_reader *r;
+	struct copy_result x;
+
+	channel(&l, "/car/front", &sim_Imu_type);
+	channel(&l, "/car/rear", &sim_Imu_type);
+	for (unsigned i = 0; i < 2; i++)
+		put(&l, i, i, sample_body(&sim_Imu_type, body, sizeof(body)));
+	end(&l, path);
+	assert_int_equal(convert(path, sample_fresh("two.record"), -1, &x), 0);
+	r = sample_open(sample_path("two.record"), NULL);
+	assert_int_equal(log_reader_info(r)->n_channels, 2);
+	assert_string_equal(topic(r, 0), "/apollo/sensor/gnss/imu");
+	assert_string_equal(topic(r, 1), "/car/rear");
+	log_reader_close(r);
+}
+
+TEST(large_messages_go_over)
+{
+	const char *path = sample_fresh("large.mcap");
+	struct made l = begin(path);
+	struct sim_builder b;
+	struct sim_Image *m = sim_Image_init(body, sizeof(body), &b);
+	struct copy_result x;
+
+	channel(&l, "/camera", &sim_Image_type);
+	m->height = 300;
+	m->width = 1000;
+	m->step = 3000;
+	assert_int_equal(sim_Image_encoding_set(&b, "rgb8"), 0);
+	assert_non_null(sim_Image_data_alloc(&b, 900000));
+	put(&l, 0, 0, sim_builder_size(&b));
+	end(&l, path);
+	for (unsigned i = 0; i < WAYS; i++) {
+		assert_int_equal(convert(path, sample_fresh("large_out.mcap"),
+					 ways[i].encoding < 0 ? CODEC_ROS1 : ways[i].encoding, &x),
+				 0);
+		assert_int_equal(x.n_messages, 1);
+		assert_string_equal(said, "");
+	}
+}
+
+/* Somebody's bag: a type that is known and whole, one whose messages are none, one without a definition. */
+static const char *somebodys(void)
+{
+	static const struct log_channel channels[] = {
+		{ .topic = "/number",
+		  .message_encoding = "ros1",
+		  .schema_name = "std_msgs/Float64",
+		  .schema_encoding = "ros1msg",
+		  .schema = { "float64 data\n", 13 } },
+		{ .topic = "/broken",
+		  .message_encoding = "ros1",
+		  .schema_name = "std_msgs/String",
+		  .schema_encoding = "ros1msg",
+		  .schema = { "string data\n", 12 } },
+		{ .topic = "/raw", .message_encoding = "ros1", .schema_name = "own/Raw", .schema_encoding = "ros1msg" },
+	};
+	static const struct sample messages[] = {
+		{ 0, BEGIN, "01234567" }, { 1, BEGIN + 1, "xx" }, { 1, BEGIN + 2, "yy" }, { 2, BEGIN + 3, "anything" }
+	};
+	const struct sample_log s = {
+		.options = { .format = LOG_BAG }, .channels = channels, .n_channels = 3, .messages = messages, .n = 4
+	};
+
+	return sample_write("somebodys.bag", &s);
+}
+
+TEST(what_cannot_be_said_is_named_and_counted)
+{
+	struct copy_result x;
+
+	assert_int_equal(convert(somebodys(), sample_fresh("out.mcap"), CODEC_NATIVE, &x), 0);
+	assert_int_equal(x.n_messages, 1);
+	assert_int_equal(x.n_left_out, 1);
+	assert_int_equal(x.n_refused, 2);
+	assert_non_null(strstr(said, "/raw (own/Raw, encoding ros1) is left out: "));
+	assert_non_null(strstr(said, "no definition of this type"));
+	assert_non_null(strstr(said, "/broken (std_msgs/String): 2 messages are left out, the first: it is malformed"));
+}
+
+/* ---- the command ---- */
+
+__attribute__((format(printf, 1, 2))) static int simctl(const char *format, ...)
+{
+	char command[1000], args[700];
+	va_list ap;
+	FILE *f;
+	size_t n;
+	int st;
+
+	va_start(ap, format);
+	vsnprintf(args, sizeof(args), format, ap);
+	va_end(ap);
+	snprintf(command, sizeof(command), SIMCTL " bag %s 2>&1", args);
+	f = popen(command, "r");
+	assert_non_null(f);
+	n = fread(text, 1, sizeof(text) - 1, f);
+	text[n] = '\0';
+	st = pclose(f);
+	return WEXITSTATUS(st);
+}
+
+TEST(simctl_bag_converts)
+{
+	char native[TEST_PATH_MAX];
+
+	snprintf(native, sizeof(native), "%s", a_log());
+	assert_int_equal(simctl("convert %s %s --encoding ros2", native, sample_fresh("c.mcap")), 0);
+	assert_non_null(strstr(text, "40 messages in 1 file"));
+	assert_int_equal(simctl("info %s", sample_path("c.mcap")), 0);
+	assert_non_null(strstr(text, "mcap ros2"));
+	assert_non_null(strstr(text, "sensor_msgs/msg/Imu"));
+	assert_int_equal(simctl("convert %s %s", native, sample_fresh("c.bag")), 0);
+	assert_int_equal(simctl("convert %s %s", somebodys(), sample_fresh("c.record")), 1);
+	assert_non_null(strstr(text, "simctl: "));
+	assert_non_null(strstr(text, "2 messages are left out"));
+	assert_int_equal(simctl("convert %s %s --encoding ros2", native, sample_fresh("d.bag")), 2);
+	assert_non_null(strstr(text, "a .bag takes the encoding ros1 alone"));
+	assert_int_equal(simctl("convert %s %s --encoding xml", native, sample_fresh("d.mcap")), 2);
+	assert_non_null(strstr(text, "native, packed, ros2, ros1 or apollo"));
+}
+
+TEST(simctl_bag_cat_prints_what_is_in_messages)
+{
+	assert_int_equal(simctl("cat %s --include /car/number -n 1", a_log()), 0);
+	assert_string_equal(text,
+			    "{\"channel\":\"/car/number\",\"type\":\"sim_msgs/msg/Float64\",\"encoding\":\"cdr\","
+			    "\"log_time_ns\":1700000000000000000,\"publish_time_ns\":1699999999999999995,\"sequence\":0,"
+			    "\"size\":36,\"sim_type\":\"sim/Float64\",\"stamp_sim_ns\":1699999999999999995,"
+			    "\"frame_id\":\"base_link\",\"message\":{\"data\":0.5}}\n");
+	assert_int_equal(simctl("cat %s --no-arr --include imu -n 1", a_log()), 0);
+	assert_int_equal(simctl("cat %s", somebodys()), 0);
+	assert_non_null(strstr(text, "\"error\":\"it is malformed\""));
+	assert_non_null(strstr(text, "simctl: /raw (own/Raw): the file has no definition of this type"));
+}
