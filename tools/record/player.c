@@ -118,14 +118,16 @@ static int64_t due_by_now(const struct player *p)
 	return log_ns > p->item->m.log_time_ns ? log_ns : p->item->m.log_time_ns;
 }
 
-/* The lead is such that nine of ten messages are ready when they are due. */
-static void learn(struct player *p, int64_t late_ns)
+/*
+ * The lead is what waking up and moving time took at most, lately: it fades so slowly that about 99 of 100 messages are ready when they
+ * are due. It begins with the most, or the first messages would all be late until that is known.
+ */
+static void learn(struct player *p, int64_t took_ns)
 {
-	p->lead_ns += late_ns > p->lead_ns ? 9 * LEAD_STEP_NS : -LEAD_STEP_NS;
-	if (p->lead_ns > LEAD_MAX_NS)
-		p->lead_ns = LEAD_MAX_NS;
-	if (p->lead_ns < 0)
-		p->lead_ns = 0;
+	if (took_ns > p->lead_ns)
+		p->lead_ns = took_ns < LEAD_MAX_NS ? took_ns : LEAD_MAX_NS;
+	else
+		p->lead_ns -= (p->lead_ns - took_ns) / LEAD_FADES;
 }
 
 /* ---- messages ---- */

@@ -8,8 +8,8 @@
 
 #include <pthread.h>
 
-#define LEAD_STEP_NS INT64_C(200)
-#define LEAD_MAX_NS  INT64_C(200000) /* no more than that is spent awake for a message */
+#define LEAD_MAX_NS INT64_C(200000) /* no more than that is spent awake for a message */
+#define LEAD_FADES  512             /* messages */
 
 struct player {
 	struct player_options o;

@@ -85,6 +85,7 @@ int player_create(const struct player_options *o, struct player **ret)
 	p->rate_e6 = p->pace.rate_e6 = o->rate_e6;
 	p->paused = o->paused;
 	p->at_log_ns = o->begin_ns;
+	p->lead_ns = o->spin ? LEAD_MAX_NS : 0;
 	/* as if sought: the producer begins at the beginning */
 	p->epoch = 1;
 	p->seek_ns = o->begin_ns;
