@@ -4,6 +4,8 @@
  *                 same file system; both end with fdatasync
  * record_copies   bytes of their payload that the writer copies
  * mcap_open       opening an indexed file of 2 GB against opening one of 100 MB
+ *
+ * and record_cloud_* of case_record_cloud.c.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,6 +14,7 @@
 #include <sys/uio.h>
 
 #include "bench.h"
+#include "record.h"
 #include "record/log.h"
 #include "record/log_private.h"
 
@@ -59,7 +62,7 @@ static int fill(struct log_writer *w, const uint32_t id[2], const uint8_t *bytes
 	return r;
 }
 
-static double record(const char *path, const uint8_t *bytes, uint64_t total, double *ret_copied)
+double record_raw_rate(const char *path, const uint8_t *bytes, uint64_t total, double *ret_copied)
 {
 	int64_t from = mono_now_ns();
 	uint32_t id[2];
@@ -100,28 +103,24 @@ static double plain(const char *path, const uint8_t *bytes, uint64_t total)
 	return (double)size / MB / ((double)(mono_now_ns() - from) / 1e9);
 }
 
-static int raw(struct bench *b, const char *path)
+static int raw(struct bench *b, const char *path, const uint8_t *bytes)
 {
 	struct bench_pair pairs[BENCH_PAIRS_MAX], copied[BENCH_PAIRS_MAX] = { 0 };
 	unsigned n = bench_runs(b, 11);
 	uint64_t total = b->smoke ? 30000000 : 400000000;
-	uint8_t *bytes = malloc(IMAGE_BYTES);
-	int r = bytes ? 0 : -1;
+	int r = 0;
 
-	for (size_t i = 0; bytes && i < IMAGE_BYTES; i++)
-		bytes[i] = (uint8_t)(i * 31 + (i >> 9));
 	for (unsigned i = 0; i < n && !r; i++) {
 		for (int k = 0; k < 2; k++) { /* which is first changes: a disk remembers what came before */
 			unlink(path);
 			if ((i + (unsigned)k) % 2)
 				pairs[i].reference = plain(path, bytes, total);
 			else
-				pairs[i].ours = record(path, bytes, total, &copied[i].ours);
+				pairs[i].ours = record_raw_rate(path, bytes, total, &copied[i].ours);
 		}
 		r = pairs[i].reference > 0 && pairs[i].ours > 0 ? 0 : -1;
 	}
 	unlink(path);
-	free(bytes);
 	if (r < 0)
 		return -1;
 	bench_report(b, "record_raw", "MB/s", "plain writes, then fdatasync", BENCH_RATE, pairs, n, 0.85);
@@ -181,13 +180,19 @@ static int opening(struct bench *b, const char *large, const char *small)
 static int run_record(struct bench *b)
 {
 	char large[BENCH_PATH + 16], small[BENCH_PATH + 16];
+	uint8_t *bytes = malloc(IMAGE_BYTES);
 	int r;
 
+	for (size_t i = 0; bytes && i < IMAGE_BYTES; i++)
+		bytes[i] = (uint8_t)(i * 31 + (i >> 9));
 	snprintf(large, sizeof(large), "%s/large.mcap", b->dir);
 	snprintf(small, sizeof(small), "%s/small.mcap", b->dir);
-	r = raw(b, large);
+	r = bytes ? raw(b, large, bytes) : -1;
+	if (r >= 0)
+		r = record_cloud(b, large, bytes);
 	if (r >= 0)
 		r = opening(b, large, small);
+	free(bytes);
 	if (r < 0)
 		fprintf(stderr, "bench: record: %s\n", *why ? why : "a file could not be written");
 	return r;
