@@ -12,3 +12,9 @@ FLAGS_tests/system/decode/emit_mcap.c := -Itools
 $(B)/bin/emit-mcap: $(B)/obj/tests/system/decode/emit_mcap.o $(RECORD_LIBS)
 LINK_emit-mcap = $(LINK_RECORD) -ljansson
 TESTS += tests/system/decode/mcap.sh
+# all encodings of all types in decoders of each
+TEST_PROGRAMS += $(B)/bin/emit-native
+FLAGS_tests/system/decode/emit_native.c := -Itools -Itools/bridge
+$(B)/bin/emit-native: $(B)/obj/tests/system/decode/emit_native.o $(B)/obj/tests/unit/convert/sample.o $(RECORD_LIBS)
+LINK_emit-native = $(LINK_RECORD) -ljansson -lm
+TESTS += tests/system/decode/encodings.sh

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """bag.py read FILE: a line for each message, as ROS's own rosbag reads it. bag.py write FILE COMPRESSION: a bag of its writer's.
+bag.py count FILE: how many messages a topic has, and how far stamps are from times.
 bag.py unclosed FILE: one whose writer was killed."""
 import os
 import sys
@@ -15,6 +16,18 @@ def read(path):
             print(f"{topic} {t.secs}.{t.nsecs:09} {message._type} {message.data}")
 
 
+def count(path):
+    seen = {}
+    with rosbag.Bag(path) as bag:
+        for topic, message, t in bag.read_messages():
+            key = f"{topic} {message._type}"
+            seen[key] = seen.get(key, 0) + 1
+            if hasattr(message, "header"):
+                seen[key + " " + message.header.frame_id] = message.header.stamp.to_nsec() - t.to_nsec()
+    for key, n in seen.items():
+        print(key, n)
+
+
 def fill(bag):
     for i in range(300):
         bag.write("/chat", std_msgs.msg.String(f"text {i}"), rospy.Time(1000 + i, i))
@@ -23,6 +36,8 @@ def fill(bag):
 
 if sys.argv[1] == "read":
     read(sys.argv[2])
+elif sys.argv[1] == "count":
+    count(sys.argv[2])
 elif sys.argv[1] == "write":
     with rosbag.Bag(sys.argv[2], "w", compression=sys.argv[3], chunk_threshold=2000) as bag:
         fill(bag)

@@ -24,3 +24,5 @@ TESTS_NS += $(B)/test/system-ros1-bags
 $(B)/test/system-ros1-bags: $(B)/obj/tests/system/ros1/test_bags.o $(B)/obj/tests/support/ros_master.o \
 	$(addprefix $(B)/lib/,librecord.a libconvert.a libros.a libmsggen.a libintrospect.a libschema.a libbase.a)
 LINK_system-ros1-bags = $(LINK_RECORD) $(LINK_test)
+FLAGS_tests/system/ros1/test_bags.c := -DSIMCTL='"$(B)/bin/simctl"' -DEMIT='"$(B)/bin/emit-native"'
+$(B)/test/system-ros1-bags: | $(B)/bin/simctl $(B)/bin/emit-native

@@ -105,6 +105,27 @@ TEST(another_reader_of_bags_reads_them)
 		   "/chat std_msgs/String 1299.000000299: text 299\n", N);
 }
 
+/* A recording of all types, converted: rosbag decodes each by the definition in the bag. */
+TEST(rosbag_reads_what_is_converted)
+{
+	char command_line[6 * TEST_PATH_MAX], native[TEST_PATH_MAX];
+	const char *all;
+	int code = -1;
+
+	unlink(test_path(native, "native.mcap"));
+	unlink(test_path(path, "converted.bag"));
+	snprintf(command_line, sizeof(command_line), "%s %s && %s bag convert %s %s", EMIT, native, SIMCTL, native,
+		 path);
+	ros_output(command_line, &code);
+	assert_int_equal(code, 0);
+	all = ros_output(command("/usr/bin/python3 tests/system/ros1/bag.py count", ""), &code);
+	assert_int_equal(code, 0);
+	assert_non_null(strstr(all, "/sim/Imu sensor_msgs/Imu 3\n"));
+	assert_non_null(strstr(all, "/sim/Imu sensor_msgs/Imu base_link 0\n"));
+	assert_non_null(strstr(all, "/sim/PointCloud sensor_msgs/PointCloud2 3\n"));
+	assert_non_null(strstr(all, "/sim/LaneLines sim_msgs/LaneLines 3\n"));
+}
+
 /* ---- theirs ---- */
 
 static void read_theirs(const char *compression, bool complete)
