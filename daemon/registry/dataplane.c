@@ -6,6 +6,7 @@
 #include "err.h"
 #include "event.h"
 #include "ipc.h"
+#include "journal.h"
 #include "list.h"
 #include "log.h"
 #include "mem.h"
@@ -73,6 +74,7 @@ void dataplane_lost(struct simd *s, const char *why)
 	log_warn("the data plane is lost (generation %u): %s", s->dataplane.generation, why);
 	s->dataplane.ready = false;
 	timekeeper_dataplane_lost(s->time);
+	journal_dataplane_lost(s);
 	(void)shards_restart_begin(s);
 	slot_reclaim_restart(s);
 	retire(s);
@@ -100,6 +102,7 @@ int dataplane_up(struct simd *s, struct ipc *ipc, uint32_t generation)
 		dataplane_lost(s, err_why());
 		return r;
 	}
+	journal_dataplane_up(s);
 	if (*slot_reclaim_why(s))
 		log_warn("%s: slots that a killed process has in hand stay lost", slot_reclaim_why(s));
 	log_info("data plane up: generation %u, application %s", generation, ipc_runtime_name(ipc));

@@ -305,6 +305,18 @@ static int subscriber_limits(const struct client *cl, const struct channel *ch)
 	return 0;
 }
 
+/* Who is notified may give it a type, and so make another one of it. */
+static int find_to_subscribe(struct client *cl, const char *channel, struct channel **ret)
+{
+	struct simd *s = cl->s;
+	int r = channel_get(s, cl->rig, channel, ret);
+
+	if (r < 0 || !s->subscribers_changed)
+		return r;
+	s->subscribers_changed(s, *ret, true);
+	return channel_get(s, cl->rig, channel, ret);
+}
+
 int pubsub_subscribe(struct client *cl, const char *channel, const char *type, const char *hash, int64_t depth,
 		     struct subscriber **ret)
 {
@@ -314,7 +326,7 @@ int pubsub_subscribe(struct client *cl, const char *channel, const char *type, c
 	int r = session_ok(cl, "subscribe");
 
 	if (r == 0)
-		r = channel_get(s, cl->rig, channel, &ch);
+		r = find_to_subscribe(cl, channel, &ch);
 	if (r == 0)
 		r = channel_check_type(ch, type, hash);
 	if (r == 0)
@@ -347,6 +359,7 @@ int pubsub_subscribe(struct client *cl, const char *channel, const char *type, c
 static void subscriber_destroy(struct subscriber *sub)
 {
 	struct simd *s = sub->cl->s;
+	const struct channel *ch = sub->ch;
 
 	if (sub->reserved)
 		pools_release(&s->pools, sub->pool, sub->reserved);
@@ -357,6 +370,8 @@ static void subscriber_destroy(struct subscriber *sub)
 	sub->cl->n_subscribers--;
 	s->n_subscribers--;
 	mem_free(sub);
+	if (s->subscribers_changed)
+		s->subscribers_changed(s, ch, false);
 }
 
 int pubsub_unsubscribe(struct client *cl, uint32_t subscriber_id)

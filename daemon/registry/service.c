@@ -6,6 +6,7 @@
 #include "client.h"
 #include "err.h"
 #include "event.h"
+#include "journal.h"
 #include "jsonx.h"
 #include "log.h"
 #include "mem.h"
@@ -68,6 +69,8 @@ struct request {
 	int64_t id, tag;
 	char *body; /* mem_free */
 	size_t bytes;
+	int64_t at_mono_ns, at_sim_ns;
+	char caller_name[NAME_PLAIN_MAX + 1]; /* "": a connection without session */
 	struct exec_timer deadline;
 	service_answer_fn fn;
 	void *arg;
@@ -123,6 +126,24 @@ static void on_hand_out(void *arg)
 	request_free(q);
 }
 
+static void note_call(const struct request *q)
+{
+	char *response = q->response ? jsonx_text(q->response) : NULL;
+	struct journal_call c = { .service = q->sv->name,
+				  .type = q->sv->type,
+				  .provider = q->sv->cl->name,
+				  .caller = q->caller_name,
+				  .request = q->body,
+				  .response = response ? response : "",
+				  .why = q->why,
+				  .called_sim_ns = q->at_sim_ns,
+				  .took_wall_dur_ns = exec_now(q->all->s->x) - q->at_mono_ns,
+				  .result = q->r };
+
+	journal_put_call(q->all->s, &c);
+	mem_free(response);
+}
+
 /* Its end, whatever it is; the caller of this takes it out of its service. Takes response. */
 __attribute__((format(printf, 4, 5))) static void finish(struct request *q, int r, json_t *response, const char *why,
 							 ...)
@@ -134,9 +155,11 @@ __attribute__((format(printf, 4, 5))) static void finish(struct request *q, int 
 	va_start(ap, why);
 	vsnprintf(q->why, sizeof(q->why), why, ap);
 	va_end(ap);
-	q->sv = NULL;
 	q->r = r;
 	q->response = response;
+	if (journal_wanted(all->s, JOURNAL_CALLS))
+		note_call(q);
+	q->sv = NULL;
 	list_append(&all->done, &q->link);
 	wake(all);
 }
@@ -513,6 +536,9 @@ static int request_create(struct service *sv, const struct service_call *c, stru
 	q->arg = c->arg;
 	q->body = text;
 	q->bytes = strlen(text);
+	q->at_mono_ns = exec_now(q->all->s->x);
+	q->at_sim_ns = journal_now(q->all->s);
+	snprintf(q->caller_name, sizeof(q->caller_name), "%s", c->cl ? c->cl->name : "");
 	q->all->held_bytes += q->bytes;
 	if (!c->caller->requests.next)
 		list_init(&c->caller->requests);

@@ -25,6 +25,7 @@
 struct channel;
 struct channel_events;
 struct ipc;
+struct journal;
 struct pool;
 struct rig;
 struct reaper;
@@ -124,6 +125,8 @@ struct simd {
 	uint32_t next_publisher, next_subscriber;
 	size_t type_bytes; /* text of their definitions */
 	const struct channel_events *channel_events;
+	/* Before a client subscribes, and after it has left (comes: false). NULL: ignored. */
+	void (*subscribers_changed)(struct simd *s, const struct channel *ch, bool comes);
 
 	struct list tokens; /* token::link (token.c) */
 	uint32_t n_tokens;
@@ -154,6 +157,7 @@ struct simd {
 	struct shards *shards;         /* shards.c */
 	struct pool *pool;             /* whose threads serve them; NULL: somebody else does */
 	struct timekeeper *time;
+	struct journal *journal;
 };
 
 #endif

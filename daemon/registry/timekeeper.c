@@ -10,6 +10,7 @@
 #include "event.h"
 #include "fd.h"
 #include "ipc.h"
+#include "journal.h"
 #include "jsonx.h"
 #include "log.h"
 #include "mem.h"
@@ -27,12 +28,21 @@
 #include <errno.h>
 #include <math.h>
 #include <sim/introspect.h>
+#include <sim/msg/ClockEvent.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 LOG_TOPIC("time");
+
+/* What the journal reports changes of. */
+struct seen {
+	const struct sim_source_ops *source;
+	enum time_state state;
+	int64_t scale_e6;
+	uint32_t driver; /* 0: none */
+};
 
 struct timekeeper {
 	struct simd *s;
@@ -54,6 +64,7 @@ struct timekeeper {
 	struct exec_timer stand; /* when to look whether the driver stands still */
 	int64_t stand_sim_ns;    /* what time it was at the last look */
 	bool stands;             /* it has been reported */
+	struct seen seen;        /* as it was last in the journal */
 };
 
 const struct sim_clock_page *timekeeper_page(const struct timekeeper *t)
@@ -66,6 +77,49 @@ int timekeeper_page_fd(const struct timekeeper *t)
 	return t->page_fd;
 }
 
+/* ---- the journal ---- */
+
+static void put_event(struct timekeeper *t, const struct time_status *st, uint8_t kind, int64_t from_sim_ns,
+		      int64_t to_sim_ns)
+{
+	struct journal_clock c = { .kind = kind,
+				   .from_sim_ns = from_sim_ns,
+				   .to_sim_ns = to_sim_ns,
+				   .scale = (double)st->scale_e6 / SIM_RATE_ONE,
+				   .generation = st->clock_generation,
+				   .source = st->source->name,
+				   .driver = st->has_driver ? st->driver.name : "" };
+
+	journal_put_clock(t->s, &c);
+}
+
+static uint8_t kind_of_state(enum time_state state)
+{
+	return state == TIME_PAUSED     ? SIM_CLOCK_EVENT_PAUSE
+	       : state == TIME_STEPPING ? SIM_CLOCK_EVENT_STEP
+					: SIM_CLOCK_EVENT_RESUME;
+}
+
+static void note_change(struct timekeeper *t, const struct time_status *st)
+{
+	struct seen was = t->seen;
+
+	t->seen = (struct seen){ .source = st->source,
+				 .state = st->state,
+				 .scale_e6 = st->scale_e6,
+				 .driver = st->has_driver ? st->driver.client_id : 0 };
+	if (!journal_wanted(t->s, JOURNAL_CLOCK))
+		return;
+	if (was.source != t->seen.source)
+		put_event(t, st, SIM_CLOCK_EVENT_SOURCE, st->sim_ns, st->sim_ns);
+	if (was.driver != t->seen.driver)
+		put_event(t, st, SIM_CLOCK_EVENT_DRIVER, st->sim_ns, st->sim_ns);
+	if (was.scale_e6 != t->seen.scale_e6)
+		put_event(t, st, SIM_CLOCK_EVENT_SCALE, st->sim_ns, st->sim_ns);
+	if (was.state != t->seen.state)
+		put_event(t, st, kind_of_state(st->state), st->sim_ns, st->sim_ns);
+}
+
 /* ---- engine's events ---- */
 
 static void on_jump(void *ctx, int64_t old_sim_ns, int64_t new_sim_ns, uint32_t generation)
@@ -75,6 +129,12 @@ static void on_jump(void *ctx, int64_t old_sim_ns, int64_t new_sim_ns, uint32_t 
 	log_limited(&t->limit, exec_now(t->s->x), LOG_LEVEL_INFO, "time jumps from %lld ns to %lld ns",
 		    (long long)old_sim_ns, (long long)new_sim_ns);
 	event_clock_jump(t->s, old_sim_ns, new_sim_ns, generation);
+	if (journal_wanted(t->s, JOURNAL_CLOCK)) {
+		struct time_status st;
+
+		time_engine_status(t->engine, &st);
+		put_event(t, &st, SIM_CLOCK_EVENT_JUMP, old_sim_ns, new_sim_ns);
+	}
 }
 
 static void on_driver_lost(void *ctx, const struct time_driver_info *who, const char *why)
@@ -207,6 +267,7 @@ static void on_changed(void *ctx)
 	bool free;
 
 	time_engine_status(t->engine, &st);
+	note_change(t, &st);
 	if (st.has_driver && !exec_timer_armed(&t->stand) && t->s->ops && t->s->ops->process_stopped)
 		look_again(t);
 	free = st.has_driver && st.driver.freewheel;
@@ -437,6 +498,10 @@ int timekeeper_create(struct simd *s, struct timekeeper **ret)
 		r = make_self(t);
 	if (r == 0)
 		r = make_thread(t);
+	if (r == 0)
+		on_changed(t);
+	if (r == 0)
+		r = journal_create(s, t->self, t->page);
 	if (r < 0) {
 		timekeeper_destroy(t);
 		return r;
@@ -463,6 +528,7 @@ void timekeeper_destroy(struct timekeeper *t)
 	clock_pub_destroy(t->pub);
 	time_engine_destroy(t->engine);
 	source_registry_destroy(t->sources);
+	journal_destroy(t->s);
 	free_self(t->self);
 	time_page_destroy(t->page);
 	fd_close(t->page_fd);
