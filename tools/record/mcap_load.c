@@ -454,13 +454,10 @@ static int record(struct mcap_reader *r, struct mcap_loaded *l, uint8_t op, stru
 
 static int damaged_record(struct mcap_loaded *l, const struct mcap_entry *e, int err, size_t offset, const char *why)
 {
-	char copy[200];
-
-	snprintf(copy, sizeof(copy), "%s", why);
 	if (e->kind == MCAP_RUN)
-		return log_fail(l->why, LOG_WHY_MAX, err, "offset %llu: %s", OFFSET(e->at + offset), copy);
+		return log_fail(l->why, LOG_WHY_MAX, err, "offset %llu: %s", OFFSET(e->at + offset), why);
 	return log_fail(l->why, LOG_WHY_MAX, err, "offset %llu, byte %zu of the records of its chunk: %s",
-			OFFSET(e->at), offset, copy);
+			OFFSET(e->at), offset, why);
 }
 
 static int find_messages(struct mcap_reader *r, const struct mcap_entry *e, struct mcap_loaded *l)
