@@ -9,6 +9,9 @@ $(B)/lib/libtest.a: $(B)/obj/tests/support/test.o
 $(B)/test/conf-keys: $(B)/obj/tests/support/conf_keys.o $(B)/lib/libsimd.a $(B)/lib/libipc.a $(B)/lib/libbase.a
 CHECK_HELPERS += $(B)/test/conf-keys
 
+# a log to play, as our own writer makes it
+FLAGS_tests/support/native_log.c := -Itools -Itools/record -Itools/bridge
+
 # scenario_simulator_v2 as the tests play it
 SS2_PEER := $(B)/obj/tests/support/ss2_peer.o
 

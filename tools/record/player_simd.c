@@ -256,8 +256,9 @@ static int give(struct player_simd *s, struct route *rt, const struct log_messag
 
 static void show(struct player_simd *s, struct route *rt, const struct log_message *m)
 {
+	_Alignas(64) uint8_t body[SHOWN_MAX];
 	char stamp_text[STAMP_FORMAT_MAX], text[SAY_MAX], *json = NULL;
-	struct message_in in = { .buf = s->shown, .room = sizeof(s->shown) };
+	struct message_in in = { .buf = body, .room = sizeof(body) };
 
 	if (codec_in_decode(rt->codec, m, &in) != 0 ||
 	    sim_msg_to_json_alloc(codec_in_type(rt->codec), in.buf, in.size, NULL, &json, NULL) < 0)

@@ -60,7 +60,6 @@ struct player_simd {
 	unsigned damages;     /* the producer's */
 	_Atomic uint64_t queued, local, failed, refused, bad;
 	_Atomic unsigned n_outs, skipped;
-	_Alignas(64) uint8_t shown[SHOWN_MAX];
 };
 
 /* NULL: no message of it has arrived. */

@@ -97,7 +97,7 @@ TARGET static void common_make(struct common *c, uint8_t tag, const struct pb_po
 				  [ONE - MADE] = 1,
 				  [TAG_TIME - MADE] = 0x28 };
 
-	memcpy(constants + STAMP - MADE, t.bytes, sizeof(t.bytes));
+	memcpy(constants + (STAMP - MADE), t.bytes, sizeof(t.bytes));
 	c->constants = _mm512_loadu_si512(constants);
 	c->gather = _mm512_setr_epi32(3, 5, 11, 13, 19, 21, 27, 29, 0, 0, 0, 0, 0, 0, 0, 0);
 	c->looked_for = _mm512_set1_epi64((long long)((uint64_t)t.late << 32 | (p->skip_zero ? 0x7fffffff : 0)));
