@@ -44,8 +44,8 @@ static void connect_simd(unsigned port, const char *options)
 {
 	snprintf(conf, sizeof(conf),
 		 "\"TimeSource\":\"system\","
-		 "\"pools\":[{\"size\":\"1KiB\",\"count\":1500},{\"size\":\"2MiB\",\"count\":40}],"
-		 "\"rigs\":[{\"name\":\"car\",\"inbound\":[\"control\"],\"bridges\":[{\"name\":\"far\",\"plugin\":\"cyber\","
+		 "\"pools\":[{\"size\":\"1KiB\",\"count\":1500},{\"size\":\"2MiB\",\"count\":80}],"
+		 "\"rigs\":[{\"name\":\"car\",\"inbound\":[\"control\",\"back\"],\"bridges\":[{\"name\":\"far\",\"plugin\":\"cyber\","
 		 "\"connection\":\"127.0.0.1:%u\",\"channels\":[\"*\",\"/clock\"],\"options\":{%s}}]}]",
 		 port, options);
 	simd = stack_start(conf);
@@ -69,14 +69,22 @@ static void start(const char *options)
 	start_with(NULL, options);
 }
 
-static void stop(void)
+/* forgive: what the server holds against its peer was meant. */
+static void stop_with(bool forgive)
 {
 	sim_disconnect(client);
 	client = NULL;
 	stack_stop(simd);
+	if (forgive)
+		cyber_server_forgive(server);
 	assert_string_equal(cyber_server_fault(server), "");
 	cyber_server_destroy(server);
 	server = NULL;
+}
+
+static void stop(void)
+{
+	stop_with(false);
 }
 
 static int sweep(void **state)
@@ -279,8 +287,7 @@ TEST_WITH(the_peer_has_no_writer, NULL, sweep)
 	assert_true(stack_said("/jpeg: cyber_bridge does not know " JPEG));
 	assert_true(cyber_server_writer(server, "/clock", "apollo.cyber.proto.Clock")); /* which it knows by itself */
 	assert_true(cyber_server_refused(server, "/jpeg") > 0);
-	cyber_server_forgive(server);
-	stop();
+	stop_with(true);
 }
 
 /* What one peer has accepted says nothing of the next one. */
@@ -301,8 +308,7 @@ TEST_WITH(another_peer_is_asked_anew, NULL, sweep)
 	assert_non_null(server);
 	UNTIL(20000, !strcmp(stack_bridge_text("far", "status"), "connected"));
 	UNTIL(20000, info_says(p, small, small_size, "(not accepted: /jpeg)"));
-	cyber_server_forgive(server);
-	stop();
+	stop_with(true);
 }
 
 TEST_WITH(no_probe, NULL, sweep)
@@ -358,7 +364,7 @@ static void command(double throttle)
 TEST_WITH(commands_come_in, NULL, sweep)
 {
 	struct sim_subscriber *s;
-	static uint8_t big[200000];
+	static uint8_t big[300000];
 
 	start(COMMANDS);
 	subscribe(&s);
@@ -371,6 +377,66 @@ TEST_WITH(commands_come_in, NULL, sweep)
 	assert_float_equal(next_throttle(s), 0.5, 1e-6);
 	UNTIL(10000, stack_said("a message is dropped: it is too large"));
 	sim_subscriber_destroy(s);
+	stop();
+}
+
+#define BACK "\"subscribe\":{\"/far/image\":{\"type\":\"" IMAGE "\",\"channel\":\"back\",\"max_body\":%u}}"
+
+/* What went out as Apollo's, sent back by Apollo. */
+static void send_back(struct sim_publisher *p, size_t size)
+{
+	static uint8_t wire[LARGE + 8192];
+	size_t n;
+
+	UNTIL(20000, cyber_server_writer(server, "/image", IMAGE) && cyber_server_reader(server, "/far/image"));
+	assert_int_equal(send_one(p, body, size), 0);
+	UNTIL(10000, cyber_server_count(server, "/image") > 0);
+	n = cyber_server_last(server, "/image", wire, sizeof(wire));
+	assert_in_range(n, LARGE, sizeof(wire));
+	assert_true(cyber_server_publish(server, "/far/image", wire, (uint32_t)n));
+}
+
+TEST_WITH(an_image_comes_in_with_its_stamp_and_frame, NULL, sweep)
+{
+	struct sim_subscriber *s, *sent;
+	const struct sim_message *m, *out;
+	struct sim_publisher *p;
+	char options[256];
+	size_t size;
+
+	snprintf(options, sizeof(options), BACK, LARGE + 65536);
+	start(options);
+	size = an_image(body, sizeof(body), LARGE);
+	assert_int_equal(sim_subscribe(client, "back", &sim_Image_type, NULL, &s), 0);
+	assert_int_equal(sim_subscribe(client, "image", &sim_Image_type, NULL, &sent), 0);
+	p = advertise("image", &sim_Image_type, LARGE + 4096);
+	send_back(p, size);
+	assert_int_equal(sim_wait(s, 20 * NS_PER_S), 1);
+	assert_int_equal(sim_take(s, &m), 0);
+	assert_int_equal(sim_take(sent, &out), 0);
+	assert_int_equal(m->body_size, size);
+	assert_memory_equal(m->body, body, size);
+	assert_string_equal(m->header.frame_id, "camera");
+	assert_in_range(m->header.stamp_sim_ns, out->header.stamp_sim_ns - 500, out->header.stamp_sim_ns + 500);
+	sim_release(s, m);
+	sim_release(sent, out);
+	sim_publisher_destroy(p);
+	stop();
+}
+
+TEST_WITH(an_image_beyond_the_rigs_bound_is_dropped, NULL, sweep)
+{
+	struct sim_subscriber *s;
+	struct sim_publisher *p;
+	char options[256];
+
+	snprintf(options, sizeof(options), BACK, LARGE / 2);
+	start(options);
+	assert_int_equal(sim_subscribe(client, "back", &sim_Image_type, NULL, &s), 0);
+	p = advertise("image", &sim_Image_type, LARGE + 4096);
+	send_back(p, an_image(body, sizeof(body), LARGE));
+	UNTIL(10000, stack_said("/far/image: a message is dropped: "));
+	sim_publisher_destroy(p);
 	stop();
 }
 
@@ -510,8 +576,8 @@ TEST_WITH(what_is_wrong_in_the_rig_is_said, NULL, sweep)
 		{ "", "\"subscribe\":{\"/a\":{\"type\":\"example.No\",\"channel\":\"control\"}}",
 		  "options.subscribe[\"/a\"]: type \"example/No\" is not one that can come in without" },
 		{ "", "\"subscribe\":{\"/a\":{\"type\":\"" CONTROL "\",\"channel\":\"control\",\"safe\":{}}}",
-		  "options.subscribe[\"/a\"]: there is no key \"safe\": type, channel, as, definition, safe_input, "
-		  "control_timeout_ms" },
+		  "options.subscribe[\"/a\"]: there is no key \"safe\": type, channel, as, definition, max_body, "
+		  "safe_input, control_timeout_ms" },
 		{ "",
 		  "\"subscribe\":{\"/a\":{\"type\":\"" CONTROL
 		  "\",\"channel\":\"control\",\"control_timeout_ms\":300,\"safe_input\":{\"brake\":1}}}",

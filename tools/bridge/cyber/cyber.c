@@ -142,7 +142,7 @@ static void on_ended(void *bridge)
 
 static const struct tcp_link_ops link_ops = { .dialect = &frame_cyber,
 					      .thread = "cyber",
-					      .body_max = TOPICS_BODY_MAX,
+					      .body_max = CYBER_MESSAGE_MAX,
 					      .status = on_status,
 					      .take = cyber_take,
 					      .turn = cyber_turn,

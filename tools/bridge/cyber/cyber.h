@@ -19,6 +19,7 @@
 #include "link.h"
 #include "option.h"
 #include "queue.h"
+#include "slot_in.h"
 
 #define CYBER_NAME_MAX    255u
 #define CYBER_FRAMES_MAX  32u
@@ -66,7 +67,7 @@ struct cyber_in { /* one that comes in */
 	struct cyber_own *own;
 	struct apollo_options options; /* of the way back */
 	char name[CYBER_NAME_MAX + 1], channel[SIM_CHANNEL_MAX + 1];
-	uint8_t *body;
+	struct slot_in slot;
 	_Atomic bool listened;
 	_Atomic uint64_t dropped;
 	struct cyber_safe safe;

@@ -30,26 +30,36 @@ const struct sim_type *cyber_in_sim(const struct cyber_in *in)
 	return in->own ? cyber_own_type(in->own) : apollo_type_sim(in->type);
 }
 
-static void take_one(struct cyber_in *in, const struct frame *f)
+struct taking {
+	const struct cyber_in *in;
+	const struct frame *from;
+	char why[256];
+};
+
+static int read_into(void *arg, struct message_in *to)
 {
+	struct taking *k = arg;
+	const struct cyber_in *in = k->in;
 	const struct sim_bridge_host *h = in->bridge->host;
 	struct apollo_limits limits = { .now_sim_ns = h->now(h->ctx),
 					.max_age_ns = in->bridge->max_age_dur_ns,
 					.vehicle = in->bridge->vehicle };
-	char why[256] = "";
-	struct message_in m = { .buf = in->body, .room = TOPICS_BODY_MAX };
-	int r;
 
 	if (in->own)
-		r = cyber_own_decode(in->own, f->message, f->len, &m);
-	else
-		r = apollo_decode(in->type, &limits, &in->options, f->message, f->len, &m, why, sizeof(why));
-	if (r == 0)
-		r = h->publish(h->ctx, in->channel, cyber_in_sim(in), in->body, m.size);
+		return cyber_own_decode(in->own, k->from->message, k->from->len, to);
+	return apollo_decode(in->type, &limits, &in->options, k->from->message, k->from->len, to, k->why,
+			     sizeof(k->why));
+}
+
+static void take_one(struct cyber_in *in, const struct frame *f)
+{
+	struct taking k = { .in = in, .from = f };
+	int r = f->len > slot_in_wire_max(&in->slot) ? -EMSGSIZE : slot_in_take(&in->slot, f->len, read_into, &k);
+
 	if (r == 0)
 		cyber_safe_heard(in);
 	if (r < 0) /* 1: it says nothing of that */
-		drop(in, why[0] ? why : topics_reason(r));
+		drop(in, k.why[0] ? k.why : topics_reason(r));
 }
 
 void cyber_take(void *bridge, const struct frame *f)
@@ -87,7 +97,7 @@ void cyber_offer(struct sim_bridge *b)
 {
 	for (unsigned i = 0; i < b->n_in; i++) {
 		const struct cyber_in *in = &b->in[i];
-		int r = b->host->offer(b->host->ctx, in->channel, cyber_in_sim(in));
+		int r = slot_in_offer(&in->slot);
 
 		if (r < 0 && r != -EALREADY)
 			log_warn(b, "%s is not read: %s: %s", in->name, in->channel,
@@ -108,6 +118,7 @@ static const struct cyber_in *entry_of(const struct sim_bridge *b, const char *c
 struct entry { /* of the rig; NULL: not given */
 	const char *name, *type, *channel, *as, *definition;
 	json_t *safe, *timeout_ms;
+	size_t max_body; /* 0: not given */
 };
 
 /* A message of Apollo's, else what a converter, or a definition, makes one of ours of. */
@@ -149,8 +160,19 @@ static int in_open(struct sim_bridge *b, struct cyber_in *in, const struct entry
 					       .utm_zone = (int)b->utm_zone,
 					       .undulation = b->undulation,
 					       .is_static = cyber_frames_is(e->name) };
-	in->body = aligned_alloc(64, TOPICS_BODY_MAX);
-	return in->body ? 0 : -ENOMEM;
+	return slot_in_init(&in->slot, b->host, in->channel, cyber_in_sim(in), e->max_body, why, size);
+}
+
+static int read_max_body(const json_t *v, struct entry *e, char *why, size_t size)
+{
+	json_int_t n = json_integer_value(v);
+
+	if (json_is_integer(v) && n >= 1024 && n <= CYBER_MESSAGE_MAX) {
+		e->max_body = (size_t)n;
+		return 0;
+	}
+	snprintf(why, size, "\"max_body\" must be a whole number of bytes from 1024 to %u", CYBER_MESSAGE_MAX);
+	return -EINVAL;
 }
 
 static int read_key(const char *key, json_t *v, struct entry *e, char *why, size_t size)
@@ -161,6 +183,8 @@ static int read_key(const char *key, json_t *v, struct entry *e, char *why, size
 			  : !strcmp(key, "definition") ? &e->definition
 						       : NULL;
 
+	if (!strcmp(key, "max_body"))
+		return read_max_body(v, e, why, size);
 	if (!strcmp(key, "safe_input") || !strcmp(key, "control_timeout_ms")) {
 		*(*key == 's' ? &e->safe : &e->timeout_ms) = v;
 		return 0;
@@ -172,9 +196,10 @@ static int read_key(const char *key, json_t *v, struct entry *e, char *why, size
 	if (to)
 		snprintf(why, size, "\"%s\" must be a text that is not empty", key);
 	else
-		snprintf(why, size,
-			 "there is no key \"%.40s\": type, channel, as, definition, safe_input, control_timeout_ms",
-			 key);
+		snprintf(
+			why, size,
+			"there is no key \"%.40s\": type, channel, as, definition, max_body, safe_input, control_timeout_ms",
+			key);
 	return -EINVAL;
 }
 
@@ -241,6 +266,6 @@ void cyber_in_finish(struct sim_bridge *b)
 {
 	while (b->n_in) {
 		cyber_own_close(b->in[--b->n_in].own);
-		free(b->in[b->n_in].body);
+		slot_in_finish(&b->in[b->n_in].slot);
 	}
 }

@@ -54,66 +54,24 @@ struct source {
 	struct sim_dec *dec;
 };
 
-static int read_into(struct topic_in *t, const struct source *from, struct message_in *to)
+struct taking {
+	struct topic_in *t;
+	const struct source *from;
+};
+
+static int read_into(void *arg, struct message_in *to)
 {
-	return from->dec ? conversion_in_take(&t->conversion, from->dec, to)
-			 : conversion_in_read(&t->conversion, t->topics->format, from->data, from->len, to);
-}
+	const struct taking *k = arg;
+	struct topic_in *t = k->t;
 
-/* By a host that lends no slots: a copy, without stamp and frame. */
-static int take_copied(struct topic_in *t, const struct source *from)
-{
-	const struct sim_bridge_host *h = t->topics->host;
-	struct message_in to = { .room = TOPICS_BODY_MAX };
-	int r;
-
-	if (!t->body)
-		t->body = aligned_alloc(64, TOPICS_BODY_MAX);
-	if (!t->body)
-		return -ENOMEM;
-	to.buf = t->body;
-	r = read_into(t, from, &to);
-	return r ? r : h->publish(h->ctx, t->channel, t->conversion.sim, t->body, to.size);
-}
-
-/* Into a slot of that room. -ENOBUFS: it needs more. */
-static int take_in_place(struct topic_in *t, const struct source *from, size_t room)
-{
-	const struct sim_bridge_host *h = t->topics->host;
-	struct message_in to = { .room = room };
-	int r = h->loan(h->ctx, t->channel, t->conversion.sim, room, &to.buf);
-
-	if (r < 0)
-		return r == -ENOBUFS ? -EBUSY : r;
-	r = read_into(t, from, &to);
-	if (r) {
-		h->unloan(h->ctx, t->channel, to.buf);
-		return r;
-	}
-	return h->publish_loan(h->ctx, t->channel, to.buf, to.size,
-			       to.stamp_sim_ns == MESSAGE_IN_NO_STAMP ? 0 : to.stamp_sim_ns, to.frame);
-}
-
-/* A decoder cannot be read twice: it gets all the room that there may be. */
-static int take_one(struct topic_in *t, const struct source *from)
-{
-	size_t room = t->max_body;
-	int r;
-
-	if (!SIM_BRIDGE_HOST_HAS(t->topics->host, unloan))
-		return take_copied(t, from);
-	if (!from->dec && from->len < room - room / 4)
-		room = from->len + from->len / 4 + 4096;
-	room = room < t->conversion.sim->fixed_size ? t->conversion.sim->fixed_size : room;
-	room = room < t->max_body ? room : t->max_body;
-	while ((r = take_in_place(t, from, room)) == -ENOBUFS && room < t->max_body)
-		room = room < t->max_body / 4 ? room * 4 : t->max_body;
-	return r == -ENOBUFS ? -EMSGSIZE : r;
+	return k->from->dec ? conversion_in_take(&t->conversion, k->from->dec, to)
+			    : conversion_in_read(&t->conversion, t->topics->format, k->from->data, k->from->len, to);
 }
 
 static void take_source(struct topic_in *t, const struct source *from)
 {
-	int r = take_one(t, from);
+	struct taking k = { .t = t, .from = from };
+	int r = slot_in_take(&t->slot, from->dec ? 0 : from->len, read_into, &k);
 
 	if (r < 0)
 		topic_in_drop(t, r);
@@ -134,18 +92,7 @@ void topic_in_take_from(struct topic_in *t, struct sim_dec *d)
 
 size_t topic_in_wire_max(const struct topic_in *t)
 {
-	size_t least = 4 * (size_t)TOPICS_BODY_MAX;
-
-	return t->max_body < least / 4 ? least : 4 * t->max_body;
-}
-
-static int offer(const struct topics *s, const struct topic_in *t)
-{
-	const struct sim_bridge_host *h = s->host;
-
-	if (SIM_BRIDGE_HOST_HAS(h, unloan))
-		return h->offer_large(h->ctx, t->channel, t->conversion.sim, t->max_body);
-	return h->offer(h->ctx, t->channel, t->conversion.sim);
+	return slot_in_wire_max(&t->slot);
 }
 
 /* Several topics may come into one channel: it is offered once. */
@@ -153,7 +100,7 @@ void topics_offer(struct topics *s)
 {
 	for (unsigned i = 0; i < s->n_in; i++) {
 		const struct topic_in *t = s->in[i];
-		int r = offer(s, t);
+		int r = slot_in_offer(&t->slot);
 
 		if (r < 0 && r != -EALREADY)
 			log_at(s, 1, "%s is not read: %s: %s", t->name, t->channel,
@@ -189,36 +136,6 @@ static int check_entry(const struct topics *s, const char *topic, const struct t
 	return -EINVAL;
 }
 
-/* Messages of a type without strings and lists are all of one size. */
-static bool one_size(const struct sim_type *type)
-{
-	for (uint32_t i = 0; i < type->n_fields; i++) {
-		const struct sim_field *f = &type->fields[i];
-
-		if (f->kind == SIM_KIND_STRING || (f->array != SIM_ARRAY_NONE && f->array != SIM_ARRAY_FIXED) ||
-		    (f->type && !one_size(f->type)))
-			return false;
-	}
-	return true;
-}
-
-/* Without a word of the rig: a command needs no large slot, and what sensors of today send is known. */
-static size_t max_body_of(const struct sim_type *type)
-{
-	static const struct {
-		const char *name;
-		size_t max_body;
-	} large[] = { { "sim/Image", 8u << 20 },
-		      { "sim/CompressedImage", 4u << 20 },
-		      { "sim/PointCloud", 8u << 20 },
-		      { "sim/OccupancyGrid", 4u << 20 } };
-
-	for (unsigned i = 0; i < sizeof(large) / sizeof(large[0]); i++)
-		if (strcmp(type->name, large[i].name) == 0)
-			return large[i].max_body;
-	return one_size(type) || type->fixed_size > TOPICS_BODY_MAX ? type->fixed_size : TOPICS_BODY_MAX;
-}
-
 int topic_in_open(struct topics *s, const char *topic, const struct topic_options *w, struct topic_in *t, char *why,
 		  size_t why_size)
 {
@@ -239,19 +156,14 @@ int topic_in_open(struct topics *s, const char *topic, const struct topic_option
 	else
 		snprintf(t->name, sizeof(t->name), "%s", topic);
 	snprintf(t->channel, sizeof(t->channel), "%s", w->channel);
-	t->max_body = w->max_body ? (size_t)w->max_body : max_body_of(t->conversion.sim);
-	if (t->max_body >= t->conversion.sim->fixed_size)
-		return 0;
-	snprintf(why, why_size, "\"max_body\" %zu is less than the fixed part of %s, %u bytes", t->max_body,
-		 t->conversion.sim->name, t->conversion.sim->fixed_size);
-	return -EINVAL;
+	return slot_in_init(&t->slot, s->host, t->channel, t->conversion.sim, (size_t)w->max_body, why, why_size);
 }
 
 void topic_in_close(struct topic_in *t)
 {
 	if (t->topics)
 		conversion_in_close(&t->conversion);
-	free(t->body);
+	slot_in_finish(&t->slot);
 }
 
 static int read_entry(struct topics *s, const char *topic, json_t *j)

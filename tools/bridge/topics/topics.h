@@ -20,6 +20,7 @@
 #include "enc_wire.h"
 #include "option.h"
 #include "ros/ros_generic.h"
+#include "slot_in.h"
 #include "static_frames.h"
 #include "topic_options.h"
 
@@ -28,7 +29,6 @@
 #define TOPICS_IN_MAX    32u
 #define TOPICS_CALLS_MAX 32u
 #define TOPICS_BUFS_MAX  16u
-#define TOPICS_BODY_MAX  (64u * 1024) /* that comes in, unless the rig or its type says otherwise */
 
 struct topics;
 
@@ -57,8 +57,7 @@ struct topic_in {
 	struct topics *topics;
 	struct conversion_in conversion;
 	char name[TOPIC_NAME_MAX + 1], channel[SIM_CHANNEL_MAX + 1];
-	uint8_t *body; /* of the message that is being read, for a host that lends no slots; NULL: not yet needed */
-	size_t max_body;
+	struct slot_in slot;
 	_Atomic uint64_t dropped;
 };
 
