@@ -294,6 +294,61 @@ TEST_WITH(names_parts_and_several_files, NULL, stack_sweep)
 	stack_kill(simd);
 }
 
+/* ---- logs of others ---- */
+
+/* ROS and Apollo carry no position, Apollo's stamps are seconds in a double. */
+static void hear_theirs(struct ear *e)
+{
+	const struct sim_message *m;
+
+	for (; sim_take(e->imu, &m) == 0; e->n_imu++) {
+		const struct sim_Imu *imu = sim_Imu_from(m->body, m->body_size);
+		int64_t off_ns = m->header.stamp_sim_ns - (e->begin_ns + e->n_imu * 10 * MS - 3 * MS);
+
+		assert_true(imu->linear_acceleration.z == 9.81 + e->n_imu);
+		assert_true(off_ns > -500 && off_ns < 500);
+		assert_string_equal(m->header.frame_id, "imu_link");
+		assert_int_equal(sim_release(e->imu, m), 0);
+	}
+	for (; sim_take(e->camera, &m) == 0; e->n_camera++) {
+		assert_string_equal(m->header.frame_id, "camera");
+		assert_int_equal(sim_release(e->camera, m), 0);
+	}
+}
+
+/* The recording as another system would have it: what was native comes in by its mapping. */
+static void plays(const char *file, const char *encoding, const char *imu)
+{
+	struct ear e = { .begin_ns = BEGIN };
+	const struct ctl_result *r;
+
+	(void)unlink(file);
+	r = stack_ctl("bag", "convert", LOG_FILE, file, "--encoding", encoding, NULL);
+	assert_int_equal(r->code, 1);
+	assert_non_null(strstr(r->err, "/other (somebody/Elses, encoding json) is left out"));
+	begin(CONF);
+	listen(&e, imu, "/camera");
+	r = stack_ctl("play", "--lockstep", file, NULL);
+	if (r->code)
+		fail_msg("%s: %s", file, r->err);
+	hear_theirs(&e);
+	if (e.n_imu != 100 || e.n_camera != 25)
+		fail_msg("%s: %u and %u messages: %s%s", file, e.n_imu, e.n_camera, r->out, r->err);
+	deafen(&e);
+	assert_int_equal(unlink(file), 0);
+	stack_kill(simd);
+}
+
+TEST_WITH(logs_of_other_systems_become_channels, NULL, stack_sweep)
+{
+	write_log(LOG_FILE, 100, BEGIN);
+	plays("/tmp/ros2.mcap", "ros2", "/imu");
+	plays("/tmp/a.bag", "ros1", "/imu");
+	plays("/tmp/a.record", "apollo", "/apollo/sensor/gnss/imu");
+	plays("/tmp/packed.mcap", "packed", "/imu");
+	(void)unlink(LOG_FILE);
+}
+
 /* ---- lock-step ---- */
 
 static char *read_file(const char *path, size_t *ret_n)
