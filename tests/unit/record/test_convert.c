@@ -149,6 +149,7 @@ static void holds(const char *path, unsigned way)
 		if (strstr(ch->schema_name, "Imu")) {
 			assert_string_equal(ch->schema_name, ways[way].imu);
 			imus++;
+			assert_string_equal(in.frame, "base_link");
 			assert_true(llabs(in.stamp_sim_ns - m.log_time_ns + 5) < 500); /* Apollo's is a double */
 		} else {
 			assert_string_equal(codec_in_type(c)->name, "sim/Float64");

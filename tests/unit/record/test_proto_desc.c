@@ -120,3 +120,38 @@ TEST(what_has_no_end_is_refused)
 
 	assert_int_equal(to_tree(ring, sizeof(ring) - 1, "C", &n), -E2BIG);
 }
+
+/* n files, each of which needs the next one twice: the tree would have 2^n. */
+TEST(a_tree_that_is_too_large_is_refused)
+{
+	static uint8_t set[1024];
+	size_t at = 0, n;
+
+	for (unsigned i = 0; i < 12; i++) {
+		const uint8_t file[] = { 0x0a,
+					 18,
+					 0x0a,
+					 1,
+					 (uint8_t)('a' + i),
+					 0x1a,
+					 1,
+					 (uint8_t)('b' + i),
+					 0x1a,
+					 1,
+					 (uint8_t)('b' + i),
+					 0x22,
+					 3,
+					 0x0a,
+					 1,
+					 (uint8_t)('A' + i),
+					 0x42,
+					 2,
+					 0x0a,
+					 0 };
+
+		memcpy(set + at, file, sizeof(file));
+		at += sizeof(file);
+	}
+	assert_int_equal(to_tree(set, at, "D", &n), 0); /* 511 */
+	assert_int_equal(to_tree(set, at, "A", &n), -E2BIG);
+}
