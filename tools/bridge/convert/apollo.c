@@ -241,10 +241,9 @@ enum apollo_release apollo_release_of(const void *proto_desc, size_t size)
 {
 	static const char new_place[] = "modules/common_msgs/", any[] = "modules/";
 
-	return memmem(proto_desc, size, new_place, sizeof(new_place) - 1) ||
-			       !memmem(proto_desc, size, any, sizeof(any) - 1)
-		       ? APOLLO_10
-		       : APOLLO_5;
+	if (!size || memmem(proto_desc, size, new_place, sizeof(new_place) - 1))
+		return APOLLO_10;
+	return memmem(proto_desc, size, any, sizeof(any) - 1) ? APOLLO_5 : APOLLO_10;
 }
 
 size_t apollo_type_all_files(const struct apollo_type *t, struct iovec files[APOLLO_FILES_MAX])
