@@ -154,3 +154,11 @@ const char *channel_metadata(const struct log_channel *ch, const char *key)
 			return ch->metadata[i].value;
 	return NULL;
 }
+
+bool channel_is_latched(const struct log_channel *ch)
+{
+	const char *latching = channel_metadata(ch, "latching"), *qos = channel_metadata(ch, "offered_qos_profiles");
+
+	return (latching && strcmp(latching, "1") == 0) ||
+	       (qos && (strstr(qos, "durability: transient_local") || strstr(qos, "durability: 1")));
+}

@@ -34,5 +34,7 @@ int64_t channels_add(struct channels *c, const void *key, size_t size, const str
 
 /* The value of a pair of the channel; NULL: it has none of that key. */
 const char *channel_metadata(const struct log_channel *ch, const char *key);
+/* Whether its last message is for who comes later too, as its pairs of ROS say. */
+bool channel_is_latched(const struct log_channel *ch);
 
 #endif

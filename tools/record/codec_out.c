@@ -12,6 +12,7 @@
 
 #include "convert/enc_wire.h"
 #include "convert/generic.h"
+#include "channels.h"
 #include "mem.h"
 
 /* What rosbag2 offers with when it plays: reliable and volatile, or kept for who comes late. */
@@ -162,7 +163,7 @@ int codec_out_open_ros(struct codec_out *c, char *why, size_t why_size)
 	c->channel.schema_encoding = ros2 ? "ros2msg" : "ros1msg";
 	c->channel.schema.data = c->conv.type->definition;
 	if (ros2) {
-		codec_out_pair(c, "offered_qos_profiles", codec_out_is_static(c->name) ? QOS("1") : QOS("2"));
+		codec_out_pair(c, "offered_qos_profiles", QOS("2"));
 		return 0;
 	}
 	if (!*c->conv.type->hash) {
@@ -171,8 +172,6 @@ int codec_out_open_ros(struct codec_out *c, char *why, size_t why_size)
 	}
 	codec_out_pair(c, "md5sum", c->conv.type->hash);
 	codec_out_pair(c, "callerid", "/simd");
-	if (codec_out_is_static(c->name))
-		codec_out_pair(c, "latching", "1");
 	return 0;
 }
 
@@ -206,6 +205,8 @@ int codec_out_create(enum codec_kind kind, const char *channel, const struct sim
 	}
 	if (!c->channel.schema.size) /* a text */
 		c->channel.schema.size = strlen(c->channel.schema.data);
+	if (codec_out_is_static(c->name) && c->kind != CODEC_NATIVE && c->kind != CODEC_PACKED)
+		codec_out_set_latched(c);
 	*ret = c;
 	return 0;
 }
@@ -219,6 +220,16 @@ void codec_out_destroy(struct codec_out *c)
 	iov_buf_finish(&c->plain);
 	free(c->definition);
 	mem_free(c);
+}
+
+void codec_out_set_latched(struct codec_out *c)
+{
+	if (c->kind == CODEC_APOLLO || channel_is_latched(&c->channel))
+		return;
+	if (c->kind == CODEC_ROS2)
+		c->pairs[0].value = QOS("1");
+	else
+		codec_out_pair(c, "latching", "1");
 }
 
 const struct log_channel *codec_out_channel(const struct codec_out *c)

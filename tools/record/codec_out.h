@@ -39,6 +39,9 @@ int codec_out_create(enum codec_kind kind, const char *channel, const struct sim
 		     char *why, size_t why_size);
 void codec_out_destroy(struct codec_out *c); /* NULL is fine */
 
+/* Its last message is for who comes later too: said in the channel's metadata, where the encoding has a word for it. Before codec_out_channel(). */
+void codec_out_set_latched(struct codec_out *c);
+
 /* As log_writer_add_channel() takes it. Borrows from c. */
 const struct log_channel *codec_out_channel(const struct codec_out *c);
 

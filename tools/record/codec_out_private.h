@@ -11,7 +11,7 @@
 #include "ros/ros_generic.h"
 #include "ros/ros_text.h"
 
-#define CODEC_OUT_PAIRS 4
+#define CODEC_OUT_PAIRS 5
 
 struct codec_out {
 	enum codec_kind kind;

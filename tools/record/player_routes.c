@@ -5,6 +5,7 @@
  */
 #include "player_simd_private.h"
 
+#include "channels.h"
 #include "mem.h"
 #include "timeutil.h"
 
@@ -18,7 +19,6 @@
 #define ROOM_MARGIN      512
 #define ENCODED_TIMES    32 /* a body that needs more than so many times its encoded bytes is none */
 #define CONNECTED_DUR_NS (5 * NS_PER_S)
-#define CHANNELS_MAX     65536u
 
 /* ---- names ---- */
 
@@ -121,19 +121,6 @@ static struct out *find_out(struct player_simd *s, const char *name, const struc
 	return NULL;
 }
 
-static bool is_latched(const struct log_channel *ch)
-{
-	for (size_t i = 0; i < ch->n_metadata; i++) {
-		const struct log_pair *p = &ch->metadata[i];
-
-		if ((strcmp(p->key, "latching") == 0 && strcmp(p->value, "1") == 0) ||
-		    (strcmp(p->key, "offered_qos_profiles") == 0 &&
-		     (strstr(p->value, "durability: transient_local") || strstr(p->value, "durability: 1"))))
-			return true;
-	}
-	return false;
-}
-
 static int make_out(struct player_simd *s, struct route *rt, size_t encoded)
 {
 	const struct sim_type *type = codec_in_type(rt->codec);
@@ -201,7 +188,7 @@ static struct route *make_route(struct player_simd *s, struct input *in, const s
 	if (make_codec(s, rt, ch, why, sizeof(why)) < 0)
 		skip(s, in->path, why);
 	rt->shown = is_shown(ch->topic);
-	rt->latched = is_latched(ch);
+	rt->latched = channel_is_latched(ch);
 	return rt;
 }
 

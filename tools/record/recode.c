@@ -70,6 +70,8 @@ int recode_create(enum codec_kind kind, const struct log_channel *ch, struct rec
 		recode_destroy(r);
 		return e;
 	}
+	if (channel_is_latched(ch))
+		codec_out_set_latched(r->out);
 	r->channel = *codec_out_channel(r->out);
 	*ret = r;
 	return 0;

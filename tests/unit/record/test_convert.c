@@ -10,6 +10,7 @@
 
 #include <sim/introspect.h>
 
+#include "record/channels.h"
 #include "record/codec.h"
 #include "record/codec_out.h"
 #include "record/copy.h"
@@ -249,6 +250,39 @@ TEST(of_two_with_one_name_the_second_keeps_its_own)
 	assert_string_equal(topic(r, 0), "/apollo/sensor/gnss/imu");
 	assert_string_equal(topic(r, 1), "/car/rear");
 	log_reader_close(r);
+}
+
+/* A map that is sent once stays for who comes later, in each encoding that can say so. */
+TEST(what_is_latched_stays_so)
+{
+	static const struct log_pair latching = { "latching", "1" };
+	const struct log_channel map = { .topic = "/map",
+					 .message_encoding = "ros1",
+					 .schema_name = "std_msgs/Float64",
+					 .schema_encoding = "ros1msg",
+					 .schema = { "float64 data\n", 13 },
+					 .metadata = &latching,
+					 .n_metadata = 1 };
+	const struct sample m = { 0, BEGIN, "01234567" };
+	const struct sample_log s = {
+		.options = { .format = LOG_BAG }, .channels = &map, .n_channels = 1, .messages = &m, .n = 1
+	};
+	static const int kinds[] = { CODEC_NATIVE, CODEC_PACKED, CODEC_ROS2, CODEC_ROS1 };
+	char from[TEST_PATH_MAX];
+
+	snprintf(from, sizeof(from), "%s", sample_write("latched.bag", &s));
+	for (unsigned i = 0; i < 4; i++) {
+		struct copy_result x;
+		struct log_reader *r;
+
+		assert_int_equal(convert(from, sample_fresh("latched.mcap"), kinds[i], &x), 0);
+		r = sample_open(sample_path("latched.mcap"), NULL);
+		assert_true(channel_is_latched(&log_reader_info(r)->channels[0]));
+		log_reader_close(r);
+		snprintf(from, sizeof(from), "%s", sample_path("latched.mcap"));
+		assert_int_equal(rename(from, sample_fresh("latched_from.mcap")), 0);
+		snprintf(from, sizeof(from), "%s", sample_path("latched_from.mcap"));
+	}
 }
 
 TEST(large_messages_go_over)
