@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "cyber_types.h"
+#include "rnd.h"
 
 #define CHANNELS 256
 #define CLIENTS  16
@@ -39,7 +40,7 @@ struct client {
 struct channel {
 	char name[TEXT], type[TEXT]; /* type: of the writer */
 	uint32_t owners, readers;    /* bits of clients; owners 0: no writer */
-	uint64_t count, refused, n_bytes;
+	uint64_t count, refused, n_bytes, sum;
 	int64_t first_mono_ns, last_mono_ns;
 	struct bytes last;
 	bool fresh; /* the readers have not had it */
@@ -209,6 +210,8 @@ static void on_publish(struct cyber_server *s, const char *name, const uint8_t *
 	if (!c->count++)
 		c->first_mono_ns = c->last_mono_ns;
 	c->n_bytes += len;
+	if (s->how.sums)
+		c->sum = hash64(c->sum, message, len);
 	c->last.n = 0;
 	append(&c->last, message, len);
 	c->fresh = true;
@@ -632,6 +635,7 @@ bool cyber_server_channel(struct cyber_server *s, unsigned i, struct cyber_serve
 						      .count = c->count,
 						      .refused = c->refused,
 						      .bytes = c->n_bytes,
+						      .sum = c->sum,
 						      .first_mono_ns = c->first_mono_ns,
 						      .last_mono_ns = c->last_mono_ns };
 		memcpy(ret->name, c->name, sizeof(ret->name));

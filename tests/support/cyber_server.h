@@ -21,6 +21,7 @@ struct cyber_server_how {     /* zeros: a cyber_bridge as it is */
 	size_t greeting_len;  /* 0: a text */
 	size_t pending_max;   /* bytes that wait for a client that does not read; 0: 1 GiB */
 	size_t close_after;   /* hangs up when a client has sent so many bytes; 0: never */
+	bool sums;            /* of what is published */
 	bool no_types;        /* knows no type but those that are linked in, whatever is registered */
 };
 
@@ -55,6 +56,7 @@ struct cyber_server_channel {
 	char name[256], type[256];
 	bool writer, reader;
 	uint64_t count, refused, bytes;
+	uint64_t sum;                        /* with `sums`: of all messages, in their order */
 	int64_t first_mono_ns, last_mono_ns; /* of messages */
 };
 /* The i-th channel. False: there is none. */

@@ -74,6 +74,13 @@ $(B)/test/system-stack-play: $(B)/obj/tests/support/native_log.o $(addprefix $(B
 LINK_system-stack-play += $(LINK_RECORD) -lutil
 FLAGS_tests/system/stack/test_play.c := -Itests -Itools
 LIMIT_system-stack-play := 180
+# and three bridges to play them through
+$(B)/test/system-stack-replay: $(addprefix $(B)/obj/tests/,system/ros2/typed.o system/ros2/reader.o support/ros_tree.o system/ros1/fake.o unit/convert/sample.o) \
+	$(addprefix $(B)/obj/tools/bridge/ros1/,net.o http.o tcpros.o xmlrpc.o xmlrpc_write.o) $(CYBER_SERVER) $(RECORD_LIBS) \
+	| $(addprefix $(B)/lib/simd/,source_play.so bridge_ros2.so bridge_ros1.so bridge_cyber.so)
+LINK_system-stack-replay += $(LINK_RECORD) -lddsc -lexpat
+FLAGS_tests/system/stack/test_replay.c := -Itools -Itools/bridge -Itools/bridge/convert -Itools/record
+LIMIT_system-stack-replay := 180
 # what a failed test leaves
 $(eval $(call stack_test,stack-leaves,tests/system/stack/leaves.c))
 $(B)/test/stack-leaves: $(B)/lib/libtest.a
