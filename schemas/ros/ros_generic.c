@@ -132,6 +132,8 @@ static void put_type(FILE *f, const struct sim_type *t, enum ros_generic_words w
 		fputs("\n\n", f);
 	for (uint32_t i = 0; i < t->n_constants; i++)
 		put_constant(f, &t->constants[i], words);
+	if (words == ROS_GENERIC_ROS1 && strcmp(t->name, "std_msgs/Header") == 0 && t->n_fields == 2)
+		fputs("uint32 seq\n", f);
 	for (uint32_t i = 0; i < t->n_fields; i++) {
 		put_kind(f, &t->fields[i], words);
 		fprintf(f, " %s", t->fields[i].name);

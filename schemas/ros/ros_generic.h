@@ -4,6 +4,7 @@
  *
  *   example/FloatArray    example/msg/FloatArray; types of ours, sim/..., are of the package sim_msgs
  *   time, duration     builtin_interfaces/Time, builtin_interfaces/Duration; in ROS 1 the same words
+ *   std_msgs/Header    in ROS 1 with the number in front that it has there
  *   all else           the same word; arrays and bounds the same, but ROS 1 has no bounds; constants and comments too
  *
  * Pure functions: any thread.

@@ -93,7 +93,7 @@ static int open_own(struct codec_in *c, const struct log_channel *ch, const stru
 	if (!theirs)
 		return codec_in_fail(-ENOTSUP, why, why_size, ch,
 				     "the file has no definition of this type, and it is not known here");
-	r = ros_own_type(theirs, &c->type, text, sizeof(text));
+	r = ros_own_type(theirs, known_of(c), &c->type, text, sizeof(text));
 	if (r < 0) {
 		snprintf(sentence, sizeof(sentence), "no type can be made of its definition: %s", text);
 		return codec_in_fail(r, why, why_size, ch, sentence);

@@ -277,6 +277,7 @@ static void goes_out_again(enum codec_kind kind, const struct sim_type *t, const
 	struct codec_out *c = out(kind, "/a", t);
 
 	assert_string_equal(codec_out_channel(c)->schema_name, name);
+	codec_in_destroy(in(codec_out_channel(c))); /* its definition is one of that ROS */
 	assert_int_equal(encode(c, back, size, again), n);
 	assert_memory_equal(again, data, n);
 	codec_out_destroy(c);
@@ -312,8 +313,11 @@ TEST(so_does_one_of_ros_1)
 {
 	static const char text[] = "Header header\nduration wait\nstring name\n" RULE
 				   "MSG: std_msgs/Header\nuint32 seq\ntime stamp\nstring frame_id\n";
-	static const uint8_t data[] = { 8,   0,   0, 0, 5, 0, 0, 0, 7, 0, 0, 0, 3, 0, 0,   0,  'c',
+	static const uint8_t data[] = { 0,   0,   0, 0, 5, 0, 0, 0, 7, 0, 0, 0, 3, 0, 0,   0,  'c',
 					'a', 'r', 2, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 'h', 'i' };
+	/* ROS 2's header has no number */
+	static const uint8_t ros2[] = { 0,   1, 0, 0, 5, 0, 0, 0, 7, 0, 0, 0, 4, 0, 0,   0,   'c', 'a',
+					'r', 0, 2, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0, 'h', 'i', 0,   0 };
 	struct log_channel ch = ros(true, "car_msgs/Wait", text);
 	struct codec_in *c = in(&ch);
 	struct message_in to;
@@ -321,9 +325,10 @@ TEST(so_does_one_of_ros_1)
 	assert_int_equal(decode(c, data, sizeof(data), &to), 0);
 	assert_int_equal(to.stamp_sim_ns, 5000000007);
 	assert_string_equal(to.frame, "car");
-	field_is(codec_in_type(c), to.size, "header.seq", 8);
+	field_is(codec_in_type(c), to.size, "header.stamp", 5000000007);
 	field_is(codec_in_type(c), to.size, "wait", 2000000001);
 	goes_out_again(CODEC_ROS1, codec_in_type(c), "car_msgs/Wait", to.size, data, sizeof(data));
+	goes_out_again(CODEC_ROS2, codec_in_type(c), "car_msgs/msg/Wait", to.size, ros2, sizeof(ros2));
 	codec_in_destroy(c);
 }
 
@@ -386,6 +391,10 @@ TEST(what_is_not_read_is_named)
 	says(&ch, "'text' is a wstring");
 	ch = ros(false, "a_package_with_a_name_of_forty_characters/msg/AMessageOfThirtyCharacters", "int8 x\n");
 	says(&ch, "is not a type's name of at most 63 characters");
+	ch = ros(false, "car_msgs/msg/Thing",
+		 "std_msgs/Header header\n" RULE
+		 "MSG: std_msgs/Header\nuint32 seq\nbuiltin_interfaces/Time stamp\nstring frame_id\n");
+	says(&ch, "its std_msgs/Header is another one than here");
 	ch = ros(false, "car_msgs/msg/Thing", "byte MINUS=-1\n");
 	says(&ch, "no type can be made of its definition: ");
 	ch.message_encoding = "json";

@@ -16,6 +16,14 @@ static bool is_span(const struct sim_field *f)
 	return f->array == SIM_ARRAY_BOUNDED || f->array == SIM_ARRAY_VARIABLE;
 }
 
+/* ROS 1's has a number in front, so that it is the encoder's and the decoder's business. */
+static bool is_header(const struct sim_type *t)
+{
+	return t->n_fields == 2 && strcmp(t->name, "std_msgs/Header") == 0 && t->fields[0].kind == SIM_KIND_TIME &&
+	       t->fields[0].array == SIM_ARRAY_NONE && t->fields[1].kind == SIM_KIND_STRING &&
+	       t->fields[1].array == SIM_ARRAY_NONE;
+}
+
 /* ---- out ---- */
 
 struct walk {
@@ -61,6 +69,26 @@ static int put_string(struct walk *w, const struct sim_field *f, const char *nam
 	return 0;
 }
 
+#define FRAME_MAX 255 /* bytes of a header's frame */
+
+/* The frame is copied: who wrote it may go on writing. */
+static int put_header(struct walk *w, const struct sim_type *t, const char *name, const uint8_t *at)
+{
+	char frame[FRAME_MAX + 1];
+	struct sim_enc_header h = { .frame = frame };
+	const uint8_t *s;
+	uint32_t len;
+
+	if (follow(w, at + t->fields[1].offset, 1, 1, FRAME_MAX, 1, &s, &len) < 0)
+		return -EBADMSG;
+	if (len)
+		memcpy(frame, s, len);
+	frame[len] = '\0';
+	memcpy(&h.stamp_sim_ns, at + t->fields[0].offset, sizeof(h.stamp_sim_ns));
+	sim_enc_header(w->e, name, &h);
+	return 0;
+}
+
 static int put_value(struct walk *w, const struct sim_field *f, const char *name, const uint8_t *at)
 {
 	int64_t ns;
@@ -68,6 +96,8 @@ static int put_value(struct walk *w, const struct sim_field *f, const char *name
 
 	switch (f->kind) {
 	case SIM_KIND_MESSAGE:
+		if (is_header(f->type))
+			return put_header(w, f->type, name, at);
 		sim_enc_begin(w->e, name);
 		r = put_struct(w, f->type, at);
 		sim_enc_end(w->e);
@@ -158,6 +188,22 @@ static void get_string(struct sim_dec *d, struct sim_builder *b, const struct si
 	memcpy(at, &span, sizeof(span));
 }
 
+static void get_header(struct sim_dec *d, struct sim_builder *b, const struct sim_type *t, const char *name,
+		       uint8_t *at)
+{
+	const char *frame = NULL;
+	size_t len = 0;
+	int64_t ns = d->ops->header(d, name, &frame, &len);
+	struct sim_span span;
+	char *to = frame && len ? sim_builder_string(b, &span, len, t->fields[1].string_max) : NULL;
+
+	memcpy(at + t->fields[0].offset, &ns, sizeof(ns));
+	if (!to)
+		return;
+	memcpy(to, frame, len);
+	memcpy(at + t->fields[1].offset, &span, sizeof(span));
+}
+
 static void get_value(struct sim_dec *d, struct sim_builder *b, const struct sim_field *f, const char *name,
 		      uint8_t *at)
 {
@@ -165,6 +211,10 @@ static void get_value(struct sim_dec *d, struct sim_builder *b, const struct sim
 
 	switch (f->kind) {
 	case SIM_KIND_MESSAGE:
+		if (is_header(f->type)) {
+			get_header(d, b, f->type, name, at);
+			break;
+		}
 		sim_dec_begin(d, name);
 		get_struct(d, b, f->type, at);
 		sim_dec_end(d);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Messages as they are: every field of the field table, in its order, under its own name. For types that no mapping and no converter
- * knows; ros/ros_generic.h says which message that is. Pure functions: any thread.
+ * knows; ros/ros_generic.h says which message that is. A field of the type std_msgs/Header, of a stamp and a frame_id, is a header:
+ * ROS 1 has a number besides, which is 0. Pure functions: any thread.
  */
 #ifndef GENERIC_H
 #define GENERIC_H

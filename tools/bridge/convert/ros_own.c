@@ -13,6 +13,8 @@
 #include "ros/ros_generic.h"
 #include "ros/ros_text.h"
 
+#define HEADER "std_msgs/Header"
+
 /* ---- the text in our words ---- */
 
 struct definition {
@@ -58,9 +60,12 @@ static void put_line(FILE *f, const char *line, size_t len)
 }
 
 /* One definition, up to a line of "=" or the end; returns where the next one's name stands, NULL: no more. */
-static const char *put_definition(FILE *f, const char *text)
+static const char *put_definition(FILE *f, const char *text, bool header)
 {
-	static const char head[] = "MSG: ";
+	static const char head[] = "MSG: ", seq[] = "uint32 seq\n";
+
+	if (header && strncmp(text, seq, sizeof(seq) - 1) == 0)
+		text += sizeof(seq) - 1;
 
 	while (*text) {
 		size_t len = strcspn(text, "\n");
@@ -90,7 +95,7 @@ static int take_definition(struct own *o, const char *name, size_t len, const ch
 	if (!f)
 		return -ENOMEM;
 	o->n++;
-	*text = put_definition(f, *text);
+	*text = put_definition(f, *text, strcmp(d->name, HEADER) == 0);
 	return fclose(f) == 0 ? 0 : -ENOMEM;
 }
 
@@ -160,11 +165,31 @@ static int resolve(struct own *o, const struct sim_type **ret, char *why, size_t
 	return r;
 }
 
-int ros_own_type(const struct ros_type *t, const struct sim_type **ret, char *why, size_t why_size)
+/* Whether each std_msgs/Header in it is the one that is known, since it is read as that. */
+static bool has_known_headers(const struct ros_type *t, const struct ros_type *known)
 {
-	struct own *o = calloc(1, sizeof(*o));
-	int r = o ? take_definitions(o, t) : -ENOMEM;
+	const char *field;
 
+	if (strcmp(t->name, HEADER) == 0)
+		return known && ros_own_same(t, known, &field);
+	for (uint32_t i = 0; i < t->n_fields; i++)
+		if (t->fields[i].type && !has_known_headers(t->fields[i].type, known))
+			return false;
+	return true;
+}
+
+int ros_own_type(const struct ros_type *t, const struct ros_type *const *known, const struct sim_type **ret, char *why,
+		 size_t why_size)
+{
+	struct own *o;
+	int r;
+
+	if (!has_known_headers(t, ros_type_find(known, HEADER))) {
+		snprintf(why, why_size, "its " HEADER " is another one than here");
+		return -ENOTSUP;
+	}
+	o = calloc(1, sizeof(*o));
+	r = o ? take_definitions(o, t) : -ENOMEM;
 	snprintf(why, why_size, "%s",
 		 r == -ENOMEM ? "no memory"
 		 : r < 0      ? "a name is too long, or it nests too many types"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A type of one's own from a definition of ROS, the way back of ros/ros_generic.h: the same fields under the same names. byte and
- * char become uint8, which they are; default values are left out. And whether two definitions are the same on the wire.
+ * char become uint8, which they are; default values are left out, and so is the number in ROS 1's std_msgs/Header. And whether two definitions are the same on the wire.
  * Pure functions: any thread.
  */
 #ifndef ROS_OWN_H
@@ -15,10 +15,11 @@
 #include "ros/ros_type.h"
 
 /*
- * t: with its definition, as ros_text.h makes it, or of the tables. returns a counted type: sim_type_unref(). Errors, with a
- * sentence: -ENOTSUP there is no such type of ours (wstring, names, limits), -ENOMEM.
+ * t: with its definition, as ros_text.h makes it with `known`, or of that table. returns a counted type: sim_type_unref(). Errors, with a
+ * sentence: -ENOTSUP there is no such type of ours (wstring, names, limits, a std_msgs/Header that is none), -ENOMEM.
  */
-int ros_own_type(const struct ros_type *t, const struct sim_type **ret, char *why, size_t why_size);
+int ros_own_type(const struct ros_type *t, const struct ros_type *const *known, const struct sim_type **ret, char *why,
+		 size_t why_size);
 
 /* Same names and same bytes. Else ret_field is the first field of `a` that differs, or of `b` where `a` has no more. */
 bool ros_own_same(const struct ros_type *a, const struct ros_type *b, const char **ret_field);
