@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A recording: which files it makes of which messages, what a ring, a kill and a full disk leave, and what is counted.
+ */
+#include "sample.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+
+#include "record/session.h"
+#include "sim/msg/CompressedImage.h"
+#include "sim/msg/Imu.h"
+
+#define MS   INT64_C(1000000)
+#define S    (1000 * MS)
+#define BODY 20000
+
+static char said[4096];
+
+static void on_say(void *arg, int level, const char *sentence)
+{
+	size_t n = strlen(said);
+
+	(void)arg;
+	(void)level;
+	snprintf(said + n, sizeof(said) - n, "%s\n", sentence);
+}
+
+static struct session_options plain(void)
+{
+	static char stem[TEST_PATH_MAX + 8];
+	char dir[TEST_PATH_MAX];
+	static unsigned n;
+	char name[32];
+
+	snprintf(name, sizeof(name), "rec%u", n++);
+	assert_int_equal(mkdir(test_path(dir, name), 0755), 0);
+	snprintf(stem, sizeof(stem), "%s/run", dir);
+	said[0] = '\0';
+	return (struct session_options){ .stem = stem, .say = on_say };
+}
+
+static struct session *begin(const struct session_options *o)
+{
+	struct session *s = NULL;
+
+	if (session_create(o, &s, sample_why, sizeof(sample_why)) < 0)
+		fail_msg("%s", sample_why);
+	return s;
+}
+
+static unsigned channel(struct session *s, const char *name, const struct sim_type *t)
+{
+	unsigned id = 99;
+
+	if (session_add_channel(s, name, t, &id, sample_why, sizeof(sample_why)) < 0)
+		fail_msg("%s", sample_why);
+	return id;
+}
+
+static void end(struct session *s)
+{
+	if (session_destroy(s, sample_why, sizeof(sample_why)) < 0)
+		fail_msg("%s", sample_why);
+}
+
+/* An image of `bytes` random ones. */
+static struct sim_message image(uint64_t seq, unsigned bytes)
+{
+	static _Alignas(64) uint8_t body[BODY + 4096];
+	static uint32_t seed = 1;
+	struct sim_message m = { .body = body };
+	struct sim_builder b;
+	uint8_t *data;
+
+	sim_CompressedImage_init(body, sizeof(body), &b);
+	data = sim_CompressedImage_data_alloc(&b, bytes);
+	for (unsigned i = 0; i < bytes; i++)
+		data[i] = (uint8_t)((seed = seed * 1664525u + 1013904223u) >> 24);
+	m.header.sequence = seq;
+	m.header.stamp_sim_ns = (int64_t)seq * MS;
+	m.body_size = sim_builder_size(&b);
+	return m;
+}
+
+static int put(struct session *s, unsigned id, uint64_t seq, unsigned bytes, int64_t ns)
+{
+	struct sim_message m = image(seq, bytes);
+
+	return session_put(s, id, &m, ns);
+}
+
+static const char *path_of(const struct session_options *o, unsigned number)
+{
+	static char path[TEST_PATH_MAX + 64];
+
+	if (number > 1)
+		snprintf(path, sizeof(path), "%s.%u.mcap", o->stem, number);
+	else
+		snprintf(path, sizeof(path), "%s.mcap", o->stem);
+	return path;
+}
+
+/* "first..last " of the sequence numbers of a file whose numbers follow one another and whose times rise; "none" there is no such file. */
+static const char *holds(const struct session_options *o, unsigned number)
+{
+	static char text[64];
+	struct log_reader *r = NULL;
+	struct log_message m;
+	uint32_t first = 0, last = 0;
+	int64_t ns = -1;
+	int k;
+
+	if (log_reader_open(path_of(o, number), &(struct log_read_options){ .file_order = true }, &r, sample_why,
+			    sizeof(sample_why)) == -ENOENT)
+		return "none";
+	assert_non_null(r);
+	while ((k = log_reader_next(r, &m)) > 0) {
+		assert_true(m.log_time_ns >= ns && (!last || m.sequence == last + 1));
+		ns = m.log_time_ns;
+		first = first ? first : m.sequence;
+		last = m.sequence;
+	}
+	assert_int_equal(k, 0);
+	log_reader_close(r);
+	snprintf(text, sizeof(text), "%u..%u", first, last);
+	return text;
+}
+
+/* The value of a pair of the file's metadata. */
+static const char *about(const struct session_options *o, unsigned number, const char *name, const char *key)
+{
+	static char text[256];
+	struct log_reader *r = sample_open(path_of(o, number), NULL);
+	const struct log_info *info = log_reader_info(r);
+
+	text[0] = '\0';
+	for (size_t i = 0; i < info->n_metadata; i++)
+		for (size_t k = 0; k < info->metadata[i].n; k++)
+			if (!strcmp(info->metadata[i].name, name) && !strcmp(info->metadata[i].pairs[k].key, key))
+				snprintf(text, sizeof(text), "%s", info->metadata[i].pairs[k].value);
+	log_reader_close(r);
+	return text;
+}
+
+static struct session_stats stats(struct session *s)
+{
+	struct session_stats t;
+
+	session_stats(s, &t);
+	return t;
+}
+
+TEST(what_goes_in_comes_out)
+{
+	const struct log_pair who[] = { { "host", "car" } };
+	struct session_options o = plain();
+	struct session *s;
+	unsigned id;
+
+	o.about = who;
+	o.n_about = 1;
+	s = begin(&o);
+	id = channel(s, "/cam", &sim_CompressedImage_type);
+	assert_int_equal(channel(s, "/cam", &sim_CompressedImage_type), id);
+	assert_int_not_equal(channel(s, "/imu", &sim_Imu_type), id);
+	for (unsigned i = 1; i <= 100; i++)
+		assert_int_equal(put(s, id, i, 3000, i * MS), 0);
+	session_lost(s, id, 3);
+	assert_int_equal(stats(s).copied, 0); /* written from where it lies */
+	assert_int_equal(stats(s).messages, 100);
+	assert_int_equal(stats(s).lost, 3);
+	assert_string_equal(stats(s).path, path_of(&o, 1));
+	end(s);
+	assert_string_equal(holds(&o, 1), "1..100");
+	assert_string_equal(about(&o, 1, "simd", "host"), "car");
+	assert_string_equal(about(&o, 1, "simd", "encoding"), "native");
+	assert_string_equal(about(&o, 1, "simd_losses", "/cam"), "accepted=103 recorded=100 lost=3");
+	assert_string_equal(said, "");
+}
+
+TEST(files_end_at_their_size)
+{
+	struct session_options o = plain();
+	struct session *s;
+	struct stat st;
+	unsigned id, n;
+	uint32_t next = 1;
+
+	o.split_bytes = 100000;
+	o.compression = LOG_COMPRESSION_ZSTD;
+	s = begin(&o);
+	id = channel(s, "/cam", &sim_CompressedImage_type);
+	for (unsigned i = 1; i <= 100; i++)
+		assert_int_equal(put(s, id, i, 5000, i * MS), 0);
+	n = stats(s).files;
+	end(s);
+	assert_true(n >= 4 && n <= 6);
+	for (unsigned i = 1; i <= n; i++) {
+		unsigned first, last;
+
+		assert_int_equal(sscanf(holds(&o, i), "%u..%u", &first, &last), 2);
+		assert_int_equal(first, next);
+		next = last + 1;
+		assert_int_equal(stat(path_of(&o, i), &st), 0);
+		assert_true(st.st_size < 150000);
+	}
+	assert_int_equal(next, 101);
+	assert_string_equal(holds(&o, n + 1), "none");
+}
+
+TEST(files_end_at_their_duration_and_where_time_goes_back)
+{
+	struct session_options o = plain();
+	struct session *s;
+	unsigned id;
+
+	o.split_dur_ns = S;
+	s = begin(&o);
+	id = channel(s, "/cam", &sim_CompressedImage_type);
+	put(s, id, 1, 10, 5 * S);
+	put(s, id, 2, 10, 6 * S - 1);
+	put(s, id, 3, 10, 6 * S);
+	put(s, id, 4, 10, 6 * S - 50 * MS); /* overtaken: no jump */
+	put(s, id, 5, 10, 2 * S);           /* a jump */
+	put(s, id, 6, 10, 2 * S);
+	end(s);
+	assert_string_equal(holds(&o, 1), "1..2");
+	assert_string_equal(holds(&o, 2), "3..4");
+	assert_string_equal(holds(&o, 3), "5..6");
+	assert_string_equal(holds(&o, 4), "none");
+}
+
+TEST(what_is_there_stays)
+{
+	struct session_options o = plain();
+	struct session *a, *b;
+	FILE *f = fopen(path_of(&o, 7), "w");
+
+	assert_true(f && fputs("mine", f) >= 0 && fclose(f) == 0);
+	a = begin(&o);
+	b = begin(&o);
+	assert_int_equal(put(a, channel(a, "/cam", &sim_CompressedImage_type), 1, 10, S), 0);
+	assert_int_equal(put(b, channel(b, "/cam", &sim_CompressedImage_type), 2, 10, S), 0);
+	end(a);
+	end(b);
+	assert_string_equal(holds(&o, 8), "1..1");
+	assert_string_equal(holds(&o, 9), "2..2");
+	a = begin(&o); /* and one without a message leaves none */
+	assert_int_equal(session_open_file(a, sample_why, sizeof(sample_why)), 0);
+	end(a);
+	assert_string_equal(holds(&o, 10), "none");
+}
+
+TEST(the_ring_keeps_the_last_seconds)
+{
+	struct session_options o = plain();
+	struct session *s;
+	unsigned id;
+
+	o.ring_only = true;
+	o.ring_dur_ns = S;
+	s = begin(&o);
+	id = channel(s, "/cam", &sim_CompressedImage_type);
+	for (unsigned i = 1; i <= 100; i++)
+		assert_int_equal(put(s, id, i, 100, i * 100 * MS), 0);
+	assert_string_equal(holds(&o, 1), "none");
+	assert_int_equal(stats(s).ring_messages, 11);
+	assert_int_equal(stats(s).ring_dur_ns, S);
+	assert_int_equal(session_dump(s, false, sample_why, sizeof(sample_why)), 0);
+	assert_string_equal(holds(&o, 1), "90..100");
+	put(s, id, 101, 100, 101 * 100 * MS);
+	assert_int_equal(session_dump(s, true, sample_why, sizeof(sample_why)), 0);
+	put(s, id, 102, 100, 102 * 100 * MS);
+	end(s);
+	assert_string_equal(holds(&o, 2), "101..102");
+}
+
+TEST(the_ring_has_a_bound)
+{
+	struct session_options o = plain();
+	struct session *s;
+	unsigned id;
+
+	o.ring_only = true;
+	o.ring_dur_ns = 1000 * S;
+	o.ring_bytes = 50000;
+	s = begin(&o);
+	id = channel(s, "/cam", &sim_CompressedImage_type);
+	for (unsigned i = 1; i <= 100; i++) {
+		assert_int_equal(put(s, id, i, 9000, i * MS), 0);
+		assert_true(stats(s).ring_bytes <= 50000);
+	}
+	o.ring_bytes = 1000;
+	assert_int_equal(stats(s).ring_messages, 5);
+	assert_int_equal(stats(s).lost, 0); /* what falls out of the ring was not wanted */
+	assert_int_equal(session_dump(s, false, sample_why, sizeof(sample_why)), 0);
+	assert_string_equal(holds(&o, 1), "96..100");
+	end(s);
+	s = begin(&o);
+	assert_int_equal(put(s, channel(s, "/cam", &sim_CompressedImage_type), 1, 9000, 1), -EMSGSIZE);
+	assert_int_equal(stats(s).lost, 1);
+	end(s);
+}
+
+TEST(a_pause_takes_nothing)
+{
+	struct session_options o = plain();
+	struct session *s = begin(&o);
+	unsigned id = channel(s, "/cam", &sim_CompressedImage_type);
+
+	put(s, id, 1, 10, S);
+	session_pause(s, true);
+	put(s, id, 77, 10, 2 * S);
+	session_pause(s, false);
+	put(s, id, 2, 10, 3 * S);
+	end(s);
+	assert_string_equal(holds(&o, 1), "1..2");
+	assert_string_equal(about(&o, 1, "simd_losses", "/cam"), "accepted=2 recorded=2 lost=0");
+}
+
+/* ---- a kill ---- */
+
+TEST(a_kill_takes_a_second_at_most)
+{
+	struct session_options o = plain();
+	unsigned first, last;
+	pid_t pid;
+	int st;
+
+	o.compression = LOG_COMPRESSION_ZSTD;
+	o.flush_dur_ns = S;
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		struct session *s = begin(&o);
+		unsigned id = channel(s, "/cam", &sim_CompressedImage_type);
+
+		for (unsigned i = 1; i <= 350; i++)
+			put(s, id, i, 100, i * 10 * MS);
+		kill(getpid(), SIGKILL);
+	}
+	assert_int_equal(waitpid(pid, &st, 0), pid);
+	assert_true(WIFSIGNALED(st));
+	assert_int_equal(sscanf(holds(&o, 1), "%u..%u", &first, &last), 2);
+	assert_int_equal(first, 1);
+	assert_true(last >= 250);
+}
+
+/* ---- a full disk ---- */
+
+TEST(a_full_disk_is_counted_and_left)
+{
+	struct session_options o = plain();
+	char dir[TEST_PATH_MAX + 8], filler[TEST_PATH_MAX + 32];
+	unsigned first, last, id, i = 1;
+	struct session *s;
+	int fd, r;
+
+	if (getenv("SIMD_TESTS_ALONE"))
+		skip(); /* no namespace: the mount would be the machine's */
+	snprintf(dir, sizeof(dir), "%.*s", (int)(strrchr(o.stem, '/') - o.stem), o.stem);
+	snprintf(filler, sizeof(filler), "%s/filler", dir);
+	assert_int_equal(mount("tmpfs", dir, "tmpfs", 0, "size=400k"), 0);
+	fd = open(filler, O_CREAT | O_WRONLY, 0644);
+	assert_int_equal(ftruncate(fd, 200000) | posix_fallocate(fd, 0, 200000), 0);
+	s = begin(&o);
+	id = channel(s, "/cam", &sim_CompressedImage_type);
+	while ((r = put(s, id, i, 4000, i * MS)) == 0 && i < 1000)
+		i++;
+	assert_int_equal(r, -ENOSPC);
+	assert_true(stats(s).failed);
+	assert_non_null(strstr(said, "No space left"));
+	assert_int_equal(put(s, id, i + 1, 4000, (i + 1) * MS), -ENOSPC);
+	assert_int_equal(stats(s).lost, 2);
+	assert_int_equal(sscanf(holds(&o, 1), "%u..%u", &first, &last), 2); /* whole */
+	assert_true(first == 1 && last == i - 1);
+	assert_int_equal(unlink(filler) | close(fd), 0);
+	assert_int_equal(session_open_file(s, sample_why, sizeof(sample_why)), 0);
+	assert_int_equal(put(s, id, i + 2, 4000, (i + 2) * MS), 0);
+	assert_false(stats(s).failed);
+	assert_int_equal(stats(s).messages, i);
+	end(s);
+	assert_int_equal(sscanf(holds(&o, 2), "%u..%u", &first, &last), 2);
+	assert_int_equal(first, i + 2);
+	assert_non_null(strstr(about(&o, 2, "simd_losses", "/cam"), "lost="));
+	assert_int_equal(umount(dir), 0);
+}
+
+TEST(what_cannot_be_is_said)
+{
+	struct session_options o = plain();
+	struct session *s;
+	unsigned id;
+
+	o.format = LOG_BAG;
+	assert_int_equal(session_create(&o, &s, sample_why, sizeof(sample_why)), -ENOTSUP);
+	assert_non_null(strstr(sample_why, "ros1"));
+	o.format = LOG_MCAP;
+	o.stem = "";
+	assert_int_equal(session_create(&o, &s, sample_why, sizeof(sample_why)), -EINVAL);
+	o.stem = "/nowhere/at/all";
+	s = begin(&o);
+	assert_int_equal(session_open_file(s, sample_why, sizeof(sample_why)), -ENOENT);
+	id = channel(s, "/cam", &sim_CompressedImage_type);
+	assert_int_equal(put(s, id, 1, 10, S), -ENOENT);
+	assert_int_equal(stats(s).lost, 1);
+	end(s);
+	o = plain();
+	s = begin(&o);
+	id = channel(s, "/cam", &sim_CompressedImage_type);
+	assert_int_equal(put(s, id, 1, 10, -1), -EINVAL);
+	assert_non_null(strstr(said, "/cam at -1 ns"));
+	assert_int_equal(put(s, id, 2, 10, 1), 0);
+	end(s);
+	assert_string_equal(holds(&o, 1), "2..2");
+}
+
+/* ---- several threads ---- */
+
+#define THREADS 4
+#define EACH    500
+
+struct lane {
+	struct session *s;
+	unsigned id;
+	pthread_t thread;
+};
+
+static void *run(void *arg)
+{
+	static const struct sim_Imu imu;
+	struct lane *l = arg;
+
+	for (unsigned i = 1; i <= EACH; i++) {
+		struct sim_message m = { .body = &imu, .body_size = sizeof(imu) };
+
+		m.header.sequence = i;
+		if (session_put(l->s, l->id, &m, i * MS) < 0)
+			break;
+	}
+	return NULL;
+}
+
+TEST(lanes_write_side_by_side)
+{
+	struct session_options o = plain();
+	struct session *s = begin(&o);
+	struct lane lanes[THREADS];
+	struct session_channel_stats c;
+
+	for (unsigned i = 0; i < THREADS; i++) {
+		lanes[i] = (struct lane){ .s = s, .id = channel(s, i % 2 ? "/a" : "/b", &sim_Imu_type) };
+		assert_int_equal(pthread_create(&lanes[i].thread, NULL, run, &lanes[i]), 0);
+	}
+	for (unsigned i = 0; i < THREADS; i++)
+		pthread_join(lanes[i].thread, NULL);
+	assert_true(session_channel_stats(s, 1, &c));
+	assert_int_equal(c.accepted, 2 * EACH);
+	assert_int_equal(c.recorded, 2 * EACH);
+	assert_int_equal(stats(s).messages, THREADS * EACH);
+	assert_false(session_channel_stats(s, 2, &c));
+	end(s);
+}

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The files of a recording: their names, their beginning and end, a full disk. Under the session's lock. */
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "log_private.h"
+#include "mem.h"
+#include "session_private.h"
+#include "timeutil.h"
+
+#define NUMBER_MAX 999999999u
+#define TRIES      1000 /* files of others that come in between */
+#define TRY_DUR_NS NS_PER_S
+
+/* ---- names ---- */
+
+static const char *suffix_of(enum log_format f)
+{
+	return f == LOG_BAG ? ".bag" : f == LOG_RECORD ? ".record" : ".mcap";
+}
+
+static void name_file(struct session *s, unsigned number)
+{
+	s->number = number;
+	if (number > 1)
+		snprintf(s->path, sizeof(s->path), "%s.%u%s", s->stem, number, suffix_of(s->o.format));
+	else
+		snprintf(s->path, sizeof(s->path), "%s%s", s->stem, suffix_of(s->o.format));
+}
+
+/* Number of a file by what follows the stem in its name; 0: it is none of the stem's. */
+static unsigned number_of(const char *rest, const char *suffix)
+{
+	unsigned long n = 0;
+	const char *p = rest + 1;
+
+	if (strcmp(rest, suffix) == 0)
+		return 1;
+	if (*rest != '.' || *p < '1' || *p > '9')
+		return 0;
+	for (; *p >= '0' && *p <= '9' && n <= NUMBER_MAX; p++)
+		n = n * 10 + (unsigned long)(*p - '0');
+	return n > 1 && n < NUMBER_MAX && strcmp(p, suffix) == 0 ? (unsigned)n : 0;
+}
+
+static int highest(const struct session *s, unsigned *ret)
+{
+	const char *slash = strrchr(s->stem, '/'), *base = slash ? slash + 1 : s->stem;
+	const char *suffix = suffix_of(s->o.format);
+	size_t len = strlen(base);
+	char dir[SESSION_STEM_MAX + 2];
+	const struct dirent *e;
+	DIR *d;
+
+	snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(base - s->stem) : 1, slash ? s->stem : ".");
+	d = opendir(dir);
+	if (!d)
+		return -errno;
+	*ret = 0;
+	while ((e = readdir(d))) {
+		unsigned n = strncmp(e->d_name, base, len) == 0 ? number_of(e->d_name + len, suffix) : 0;
+
+		if (n > *ret)
+			*ret = n;
+	}
+	closedir(d);
+	return 0;
+}
+
+/* ---- begin ---- */
+
+static const char *kind_name(enum codec_kind k)
+{
+	static const char *const names[] = { [CODEC_NATIVE] = "native",
+					     [CODEC_ROS2] = "ros2",
+					     [CODEC_ROS1] = "ros1",
+					     [CODEC_PACKED] = "packed",
+					     [CODEC_APOLLO] = "apollo" };
+
+	return names[k];
+}
+
+static int write_about(struct session *s)
+{
+	struct log_pair *pairs = mem_calloc(s->o.n_about + 2, sizeof(*pairs));
+	int r;
+
+	if (!pairs)
+		return -ENOMEM;
+	pairs[0] = (struct log_pair){ "version", SIM_VERSION };
+	pairs[1] = (struct log_pair){ "encoding", kind_name(s->o.kind) };
+	for (size_t i = 0; i < s->o.n_about; i++)
+		pairs[i + 2] = s->about[i];
+	r = log_writer_metadata(s->w, "simd", pairs, s->o.n_about + 2);
+	mem_free(pairs);
+	return r == -ENOTSUP ? 0 : r;
+}
+
+/* Nothing is lost with it: it has no message. */
+static void discard(struct session *s)
+{
+	log_writer_abandon(s->w);
+	s->w = NULL;
+	unlink(s->path);
+}
+
+static int failed(struct session *s, int r)
+{
+	s->error = r;
+	s->try_mono_ns = mono_now_ns() + TRY_DUR_NS;
+	return r;
+}
+
+static int create(struct session *s, char *why, size_t why_size)
+{
+	struct log_write_options w = s->write;
+	unsigned n;
+	int r;
+
+	name_file(s, 1);
+	r = highest(s, &n);
+	if (r < 0)
+		return log_fail(why, why_size, r, "%s: %s", s->path, strerror(-r));
+	r = -EEXIST;
+	for (unsigned i = 1; i <= TRIES && r == -EEXIST; i++) {
+		name_file(s, n + i);
+		r = log_writer_create(s->path, &w, &s->w, why, why_size);
+	}
+	if (r < 0)
+		s->w = NULL;
+	return r;
+}
+
+int session_file_open(struct session *s, char *why, size_t why_size)
+{
+	int r;
+
+	if (s->w)
+		return 0;
+	r = create(s, why, why_size);
+	if (r < 0)
+		return failed(s, r);
+	r = write_about(s);
+	if (r < 0) {
+		discard(s);
+		return failed(s, log_fail(why, why_size, r, "%s: %s", s->path, strerror(-r)));
+	}
+	s->serial++;
+	s->files++;
+	s->file_messages = 0;
+	return 0;
+}
+
+/* ---- end ---- */
+
+/* Of one name; two channels of it may have two types. */
+struct account {
+	const char *name;
+	uint64_t recorded, lost;
+	char *text;
+};
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct account *)a)->name, ((const struct account *)b)->name);
+}
+
+/* What is due of each name, sorted: the order in which channels were added is nobody's. Returns how many names. */
+static size_t add_up(const struct session *s, struct account *list)
+{
+	size_t n = 0, k = 0;
+
+	for (unsigned i = 0; i < s->n_channels; i++) {
+		const struct session_channel *c = s->channels[i];
+
+		if (c->due.recorded || c->due.lost)
+			list[n++] =
+				(struct account){ .name = c->name, .recorded = c->due.recorded, .lost = c->due.lost };
+	}
+	if (n)
+		qsort(list, n, sizeof(*list), by_name);
+	for (size_t i = 1; i < n; i++) {
+		if (strcmp(list[i].name, list[k].name) != 0) {
+			list[++k] = list[i];
+			continue;
+		}
+		list[k].recorded += list[i].recorded;
+		list[k].lost += list[i].lost;
+	}
+	return n ? k + 1 : 0;
+}
+
+static int put_accounts(struct session *s, struct account *list, struct log_pair *pairs)
+{
+	size_t n = add_up(s, list);
+	int r = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		list[i].text = mem_printf("accepted=%" PRIu64 " recorded=%" PRIu64 " lost=%" PRIu64,
+					  list[i].recorded + list[i].lost, list[i].recorded, list[i].lost);
+		pairs[i] = (struct log_pair){ list[i].name, list[i].text };
+		r = list[i].text ? r : -ENOMEM;
+	}
+	if (r == 0)
+		r = log_writer_metadata(s->w, "simd_losses", pairs, n);
+	for (size_t i = 0; i < n; i++)
+		mem_free(list[i].text);
+	return r;
+}
+
+/* What finds no room stands in the next file. */
+static void write_losses(struct session *s)
+{
+	struct log_pair *pairs = mem_calloc(s->n_channels + 1, sizeof(*pairs));
+	struct account *list = mem_calloc(s->n_channels + 1, sizeof(*list));
+	int r = pairs && list ? put_accounts(s, list, pairs) : -ENOMEM;
+
+	for (unsigned i = 0; i < s->n_channels && r >= 0; i++)
+		s->channels[i]->due = (struct session_count){ 0 };
+	mem_free(list);
+	mem_free(pairs);
+}
+
+int session_file_close(struct session *s, char *why, size_t why_size)
+{
+	int r;
+
+	if (!s->w)
+		return 0;
+	if (!s->file_messages) {
+		discard(s);
+		s->files--;
+		return 0;
+	}
+	write_losses(s);
+	s->closed_bytes += log_writer_bytes(s->w);
+	s->copied += s->w->copied;
+	r = log_writer_finish(s->w, why, why_size);
+	s->w = NULL;
+	return r;
+}
+
+/* It cannot be written: what it has is kept. */
+static int give_up(struct session *s, int r)
+{
+	char why[LOG_WHY_MAX];
+	int e;
+
+	if (!s->error)
+		session_say(s, 0,
+			    "%s: %s; what is in it is kept, recording goes on in another file when that is possible",
+			    s->path, strerror(-r));
+	e = session_file_close(s, why, sizeof(why));
+	if (e < 0)
+		session_say(s, 0, "%s", why);
+	return failed(s, r);
+}
+
+int session_file_flush(struct session *s)
+{
+	int r = s->w ? log_writer_flush(s->w) : 0;
+
+	return r < 0 ? give_up(s, r) : 0;
+}
+
+/* ---- messages ---- */
+
+/* Whether the file ends before a message of that time; one of a thread that was overtaken is written as the last one. */
+static bool file_ends(const struct session *s, int64_t *log_time_ns)
+{
+	if (!s->w || !s->file_messages)
+		return false;
+	if (*log_time_ns < s->last_ns) {
+		if (s->last_ns - *log_time_ns >= SESSION_BACK_DUR_NS)
+			return true;
+		*log_time_ns = s->last_ns;
+	}
+	if (s->o.split_bytes && log_writer_bytes(s->w) >= s->o.split_bytes)
+		return true;
+	return s->o.split_dur_ns && *log_time_ns - s->first_ns >= s->o.split_dur_ns;
+}
+
+/* The file in which a message of that time goes. */
+static int right_file(struct session *s, int64_t *log_time_ns)
+{
+	char why[LOG_WHY_MAX];
+	bool first = !s->error;
+	int r = 0;
+
+	if (file_ends(s, log_time_ns)) {
+		r = session_file_close(s, why, sizeof(why));
+		if (r < 0)
+			session_say(s, 0, "%s", why);
+	}
+	if (s->w)
+		return 0;
+	if (s->error && mono_now_ns() < s->try_mono_ns)
+		return s->error;
+	r = session_file_open(s, why, sizeof(why));
+	if (r < 0 && first)
+		session_say(s, 0, "%s; messages are lost until a file can be written", why);
+	return r;
+}
+
+static int know_channel(struct session *s, struct session_channel *c)
+{
+	int r;
+
+	if (c->number == s->serial)
+		return 0;
+	r = log_writer_add_channel(s->w, codec_out_channel(c->codec), &c->log_id);
+	if (r >= 0)
+		c->number = s->serial;
+	return r;
+}
+
+static bool of_message(int r)
+{
+	return r == -EINVAL || r == -EMSGSIZE || r == -ERANGE || r == -ENOTSUP;
+}
+
+static int write_one(struct session *s, struct session_channel *c, const struct ring_entry *h, int64_t log_time_ns,
+		     const struct iovec *pieces, int n)
+{
+	struct log_message m = { .sequence = h->sequence, .log_time_ns = log_time_ns, .publish_time_ns = h->stamp_ns };
+	int r = know_channel(s, c);
+
+	if (m.publish_time_ns < 0)
+		m.publish_time_ns = log_time_ns;
+	m.channel = c->log_id;
+	if (r >= 0)
+		r = log_writer_put(s->w, &m, pieces, n);
+	if (r < 0)
+		return of_message(r) ? r : give_up(s, r);
+	if (s->error)
+		session_say(s, 1, "recording goes on in %s", s->path);
+	s->error = 0;
+	if (!s->file_messages++)
+		s->first_ns = s->flushed_ns = log_time_ns;
+	s->last_ns = log_time_ns;
+	return 0;
+}
+
+/* What is older than flush_dur_ns is made to survive a kill, before a message of that time. */
+static int flush_when_due(struct session *s, int64_t log_time_ns)
+{
+	if (!s->o.flush_dur_ns || !s->file_messages || log_time_ns - s->flushed_ns < s->o.flush_dur_ns)
+		return 0;
+	s->flushed_ns = log_time_ns;
+	return session_file_flush(s);
+}
+
+int session_file_put(struct session *s, const struct ring_entry *h, const struct iovec *pieces, int n)
+{
+	struct session_channel *c = s->channels[h->id];
+	int64_t log_time_ns = h->log_time_ns;
+	int r = log_time_ns < 0 ? -EINVAL : right_file(s, &log_time_ns);
+
+	if (r >= 0)
+		r = flush_when_due(s, log_time_ns);
+	if (r >= 0)
+		r = write_one(s, c, h, log_time_ns, pieces, n);
+	if (r < 0) {
+		if (of_message(r) && !c->said)
+			session_say(s, 1, "%s at %" PRId64 " ns: not recorded: %s", c->name, h->log_time_ns,
+				    strerror(-r));
+		c->said |= of_message(r);
+		session_count_lost(s, h->id, 1);
+		return r;
+	}
+	s->messages++;
+	c->all.recorded++;
+	c->due.recorded++;
+	for (int i = 0; i < n; i++)
+		c->bytes += pieces[i].iov_len;
+	return 0;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state of a recording: channels and encoding in session.c, files in session_file.c, the ring in session_ring.c. */
+#ifndef SESSION_PRIVATE_H
+#define SESSION_PRIVATE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "session.h"
+
+struct session_message { /* one encoder; of its channel, used again */
+	struct session_message *next;
+	struct codec_out *codec;
+	struct iov_buf out;
+	unsigned id;
+	uint32_t sequence;
+	int64_t stamp_ns;
+	uint64_t copied; /* of out, as far as it is counted */
+};
+
+struct session_count {
+	uint64_t recorded, lost;
+};
+
+struct session_channel {
+	char name[SIM_CHANNEL_MAX + 1];
+	const struct sim_type *type;
+	struct codec_out *codec;       /* says what the channel is in a file; encodes nothing */
+	struct session_message *spare; /* encoders that are not in use */
+	struct session_count all, due; /* since create; since the last metadata that has them */
+	uint64_t accepted, bytes;
+	bool said;       /* why one of its messages was lost */
+	unsigned number; /* of the file that has it as log_id; 0: none */
+	uint32_t log_id;
+};
+
+struct ring_entry {
+	struct ring_entry *next;
+	unsigned id;
+	uint32_t sequence;
+	int64_t log_time_ns, stamp_ns;
+	size_t size;
+	uint8_t data[];
+};
+
+struct session {
+	struct session_options o;
+	struct log_pair *about; /* o's, copied */
+	char *stem;
+	struct log_write_options write;
+	pthread_mutex_t lock; /* guards all below; not the encoder that a thread has */
+	struct session_channel **channels;
+	unsigned n_channels;
+
+	struct log_writer *w; /* NULL: no file is open */
+	unsigned number;      /* of the last file; 0: there has been none */
+	unsigned serial;      /* of files that were begun */
+	char path[SESSION_PATH_SIZE];
+	uint64_t file_messages;
+	int64_t first_ns, last_ns, flushed_ns; /* log times of the file */
+	int64_t try_mono_ns;                   /* after a failure: not before */
+	int error;                             /* negative errno: why no file is open */
+	bool paused, ring_only;
+
+	struct ring_entry *oldest, *newest;
+	uint64_t n_ring, ring_bytes;
+
+	uint64_t messages, lost, closed_bytes, copied;
+	unsigned files;
+};
+
+void session_say(struct session *s, int level, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* All under the lock. */
+int session_file_open(struct session *s, char *why, size_t why_size);
+int session_file_close(struct session *s, char *why, size_t why_size);
+int session_file_flush(struct session *s);
+int session_file_put(struct session *s, const struct ring_entry *head, const struct iovec *pieces, int n);
+void session_count_lost(struct session *s, unsigned id, uint64_t n); /* not accepted: only lost */
+int session_ring_put(struct session *s, const struct ring_entry *head, const struct iovec *pieces, int n);
+void session_ring_clear(struct session *s);
+struct ring_entry *session_ring_take(struct session *s); /* the oldest, to be freed; NULL: it is empty */
+
+#endif

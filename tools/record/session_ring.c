@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The last seconds of a recording that is not written yet, bounded in time and in bytes. Under the session's lock. */
+#include <errno.h>
+#include <string.h>
+
+#include "mem.h"
+#include "session_private.h"
+
+struct ring_entry *session_ring_take(struct session *s)
+{
+	struct ring_entry *e = s->oldest;
+
+	if (!e)
+		return NULL;
+	s->oldest = e->next;
+	if (!s->oldest)
+		s->newest = NULL;
+	s->n_ring--;
+	s->ring_bytes -= sizeof(*e) + e->size;
+	return e;
+}
+
+void session_ring_clear(struct session *s)
+{
+	struct ring_entry *e;
+
+	while ((e = session_ring_take(s)))
+		mem_free(e);
+}
+
+/* What is too old, or from before a jump back, and as much as makes room for `bytes`. */
+static void evict(struct session *s, int64_t now_ns, size_t bytes)
+{
+	while (s->oldest &&
+	       (s->ring_bytes + bytes > s->o.ring_bytes || s->oldest->log_time_ns < now_ns - s->o.ring_dur_ns ||
+		s->oldest->log_time_ns - now_ns >= SESSION_BACK_DUR_NS))
+		mem_free(session_ring_take(s));
+}
+
+int session_ring_put(struct session *s, const struct ring_entry *head, const struct iovec *pieces, int n)
+{
+	size_t size = 0, at = 0;
+	struct ring_entry *e;
+
+	if (head->log_time_ns < 0)
+		return -EINVAL;
+	for (int i = 0; i < n; i++)
+		size += pieces[i].iov_len;
+	if (sizeof(*e) + size > s->o.ring_bytes)
+		return -EMSGSIZE;
+	evict(s, head->log_time_ns, sizeof(*e) + size);
+	e = mem_alloc(sizeof(*e) + size);
+	if (!e)
+		return -ENOMEM;
+	*e = *head;
+	e->next = NULL;
+	e->size = size;
+	for (int i = 0; i < n; at += pieces[i++].iov_len)
+		if (pieces[i].iov_len)
+			memcpy(e->data + at, pieces[i].iov_base, pieces[i].iov_len);
+	*(s->newest ? &s->newest->next : &s->oldest) = e;
+	s->newest = e;
+	s->n_ring++;
+	s->ring_bytes += sizeof(*e) + size;
+	s->copied += size;
+	return 0;
+}
