@@ -3,8 +3,9 @@
 # on the faulty one, which brings messages in and calls services:
 # BRIDGE_CONNECTION_<name> is a string that connects at once.
 INC_tests/conformance/bridge := -I. -Itests -Itools/bridge/ros1 -Ischemas -Ilibclient/include -I$(B)/gen
-BRIDGE_STAMPS := logging null ros1 ros2 rosbridge lgsvl cyber OLD faulty
+BRIDGE_STAMPS := logging mcap null ros1 ros2 rosbridge lgsvl cyber OLD faulty
 BRIDGE_CONNECTION_logging := %s
+BRIDGE_CONNECTION_mcap := %s
 BRIDGE_CONNECTION_null := %s
 BRIDGE_CONNECTION_ros2 := %.0s
 BRIDGE_CONNECTION_OLD := %s

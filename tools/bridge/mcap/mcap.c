@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bridge_mcap: everything it is given, in MCAP files of one stem (record/session.h): out/run.mcap, then out/run.2.mcap and so on.
+ * Connected exactly while a file can be written. What is in a file depends on the messages and on simulated time alone, so that in
+ * lock-step each run writes the same bytes: no host, no wall time, no number of a process.
+ * Threads: conversion threads encode side by side; the session has one lock, under which they write.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sim/bridge.h>
+
+#include "record/session.h"
+
+#define WHY_MAX   512
+#define NS_OF_S   1000000000.0
+#define LEVEL_MIN (-50)
+#define LEVEL_MAX 22
+#define SPLIT_MIN ((uint64_t)64 << 10)
+#define DUR_MAX   1000000000.0 /* seconds */
+
+struct sim_bridge {
+	const struct sim_bridge_host *host;
+	struct session_options options;
+	pthread_mutex_t lock; /* connecting, one at a time; guards session and stem, which stay while there are topics */
+	struct session *session;
+	char *stem;
+	_Atomic int status; /* enum sim_bridge_status */
+};
+
+struct sim_bridge_topic {
+	unsigned id;
+};
+
+static const struct sim_bridge_option options[] = {
+	{ "encoding", "native",
+	  "native: lossless, with the type as schema; ros2, ros1, apollo: mapped messages; packed: smallest" },
+	{ "compression", "zstd", "none, lz4 or zstd" },
+	{ "level", "0", "of the compression, -50 .. 22; 0: its default" },
+	{ "split_size", "0", "a new file at that size: bytes, or with KiB, MiB, GiB; 0: never" },
+	{ "split_duration", "0", "a new file after so many seconds of simulated time; 0: never" },
+	{ NULL, NULL, NULL },
+};
+
+static int mcap_reg(struct sim_bridge_registry *r)
+{
+	return r->add_publisher(r->ctx, "*", "MCAP message");
+}
+
+/* ---- options ---- */
+
+static const char *option(const struct sim_bridge_host *host, const char *name)
+{
+	const char *value = host->option(host->ctx, name);
+
+	return value ? value : "";
+}
+
+static int bad(const struct sim_bridge_host *host, const char *name, const char *wants)
+{
+	host->log(host->ctx, 0, "options.%s: \"%s\" is not %s", name, option(host, name), wants);
+	return -EINVAL;
+}
+
+/* The place of the value in a list; -1: not there. */
+static int choice(const char *value, const char *const *list, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (strcmp(value, list[i]) == 0)
+			return i;
+	return -1;
+}
+
+static int read_kind(const struct sim_bridge_host *host, enum codec_kind *ret)
+{
+	static const char *const names[] = { "native", "ros2", "ros1", "packed", "apollo" };
+	static const enum codec_kind kinds[] = { CODEC_NATIVE, CODEC_ROS2, CODEC_ROS1, CODEC_PACKED, CODEC_APOLLO };
+	int i = choice(option(host, "encoding"), names, 5);
+
+	if (i < 0)
+		return bad(host, "encoding", "native, ros2, ros1, packed or apollo");
+	*ret = kinds[i];
+	return 0;
+}
+
+static int read_compression(const struct sim_bridge_host *host, enum log_compression *ret)
+{
+	static const char *const names[] = { "none", "lz4", "zstd" };
+	static const enum log_compression values[] = { LOG_COMPRESSION_NONE, LOG_COMPRESSION_LZ4,
+						       LOG_COMPRESSION_ZSTD };
+	int i = choice(option(host, "compression"), names, 3);
+
+	if (i < 0)
+		return bad(host, "compression", "none, lz4 or zstd");
+	*ret = values[i];
+	return 0;
+}
+
+static int read_level(const struct sim_bridge_host *host, int *ret)
+{
+	const char *text = option(host, "level");
+	char *end;
+	long n;
+
+	errno = 0;
+	n = strtol(text, &end, 10);
+	if (end == text || *end || errno || n < LEVEL_MIN || n > LEVEL_MAX)
+		return bad(host, "level", "a whole number, -50 .. 22");
+	*ret = (int)n;
+	return 0;
+}
+
+static int read_size(const struct sim_bridge_host *host, uint64_t *ret)
+{
+	static const char *const units[] = { "", "KiB", "MiB", "GiB" };
+	const char *text = option(host, "split_size");
+	unsigned long long n;
+	char *end;
+	int unit;
+
+	errno = 0;
+	n = strtoull(text, &end, 10);
+	unit = choice(end, units, 4);
+	if (*text < '0' || *text > '9' || errno || unit < 0 || n > UINT64_MAX >> (10 * unit) ||
+	    (n && n << (10 * unit) < SPLIT_MIN))
+		return bad(host, "split_size", "0 or a size of 64KiB or more, such as 500MiB");
+	*ret = (uint64_t)n << (10 * unit);
+	return 0;
+}
+
+static int read_duration(const struct sim_bridge_host *host, int64_t *ret)
+{
+	const char *text = option(host, "split_duration");
+	char *end;
+	double x;
+
+	x = strtod(text, &end);
+	if (*text < '0' || *text > '9' || *end || !(x >= 0 && x <= DUR_MAX) || (x > 0 && x < 0.001))
+		return bad(host, "split_duration", "0 or a number of seconds, 0.001 .. 1000000000");
+	*ret = (int64_t)(x * NS_OF_S);
+	return 0;
+}
+
+static int read_options(const struct sim_bridge_host *host, struct session_options *o)
+{
+	int r;
+
+	*o = (struct session_options){ .format = LOG_MCAP };
+	r = read_kind(host, &o->kind);
+	if (r == 0)
+		r = read_compression(host, &o->compression);
+	if (r == 0)
+		r = read_level(host, &o->level);
+	if (r == 0)
+		r = read_size(host, &o->split_bytes);
+	return r ? r : read_duration(host, &o->split_dur_ns);
+}
+
+/* ---- the connection ---- */
+
+static void on_say(void *arg, int level, const char *sentence)
+{
+	const struct sim_bridge *b = arg;
+
+	b->host->log(b->host->ctx, level, "%s", sentence);
+}
+
+static int mcap_create(const struct sim_bridge_host *host, struct sim_bridge **ret)
+{
+	struct session_options o;
+	struct sim_bridge *b;
+	int r = read_options(host, &o);
+
+	if (r < 0)
+		return r;
+	b = calloc(1, sizeof(*b));
+	if (!b)
+		return -ENOMEM;
+	b->host = host;
+	b->options = o;
+	b->options.say = on_say;
+	b->options.arg = b;
+	pthread_mutex_init(&b->lock, NULL);
+	*ret = b;
+	return 0;
+}
+
+static void report(struct sim_bridge *b, enum sim_bridge_status status, const char *detail)
+{
+	atomic_store(&b->status, (int)status);
+	b->host->status(b->host->ctx, status, detail);
+}
+
+static int check_stem(const struct sim_bridge_host *host, const char *connection)
+{
+	if (*connection && strlen(connection) <= SESSION_STEM_MAX)
+		return 0;
+	host->log(host->ctx, 0, "connection: must be the stem of a file, 1 .. %d characters", SESSION_STEM_MAX);
+	return -EINVAL;
+}
+
+static int mcap_check(const struct sim_bridge_host *host, const char *connection)
+{
+	struct session_options o;
+	int r = read_options(host, &o), e = check_stem(host, connection);
+
+	return r < 0 ? r : e;
+}
+
+/* One for the life of the bridge: topics refer to its channels. */
+static int make_session(struct sim_bridge *b, const char *stem, char *why)
+{
+	int r;
+
+	if (b->session && strcmp(b->stem, stem) == 0)
+		return 0;
+	if (b->session) {
+		snprintf(why, WHY_MAX, "this bridge writes %s; another stem wants another bridge", b->stem);
+		return -EBUSY;
+	}
+	b->stem = strdup(stem);
+	if (!b->stem)
+		return -ENOMEM;
+	b->options.stem = b->stem;
+	r = session_create(&b->options, &b->session, why, WHY_MAX);
+	if (r < 0) {
+		free(b->stem);
+		b->stem = NULL;
+	}
+	return r;
+}
+
+static int mcap_connect(struct sim_bridge *b, const char *connection)
+{
+	struct session_stats st = { 0 };
+	char why[WHY_MAX] = "";
+	int r = check_stem(b->host, connection);
+
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&b->lock);
+	r = make_session(b, connection, why);
+	if (r == 0)
+		r = session_open_file(b->session, why, sizeof(why));
+	if (r == 0)
+		session_stats(b->session, &st);
+	/* what is in the way now (no such folder, no room) may go: it is tried again */
+	if (r < 0)
+		report(b, SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED, *why ? why : strerror(-r));
+	else
+		report(b, SIM_BRIDGE_CONNECTED, st.path);
+	pthread_mutex_unlock(&b->lock);
+	return 0;
+}
+
+static void mcap_disconnect(struct sim_bridge *b)
+{
+	char why[WHY_MAX] = "";
+	int r;
+
+	pthread_mutex_lock(&b->lock);
+	r = b->session ? session_close_file(b->session, why, sizeof(why)) : 0;
+	if (r < 0)
+		b->host->log(b->host->ctx, 0, "%s", why);
+	report(b, SIM_BRIDGE_DISCONNECTED, r < 0 ? why : "closed");
+	pthread_mutex_unlock(&b->lock);
+}
+
+static enum sim_bridge_status mcap_status(const struct sim_bridge *b)
+{
+	return (enum sim_bridge_status)atomic_load(&b->status);
+}
+
+static void mcap_destroy(struct sim_bridge *b)
+{
+	char why[WHY_MAX] = "";
+
+	if (session_destroy(b->session, why, sizeof(why)) < 0)
+		b->host->log(b->host->ctx, 0, "%s", why);
+	free(b->stem);
+	pthread_mutex_destroy(&b->lock);
+	free(b);
+}
+
+/* ---- channels and messages ---- */
+
+static int mcap_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, struct sim_bridge_topic **ret)
+{
+	struct sim_bridge_topic *t;
+	char why[WHY_MAX] = "";
+	int r;
+
+	if (!b->session)
+		return -ENOTCONN;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	r = session_add_channel(b->session, ch->name, ch->type, &t->id, why, sizeof(why));
+	if (r < 0) {
+		b->host->log(b->host->ctx, 1, "%s: %s", ch->name, why);
+		free(t);
+		return r;
+	}
+	*ret = t;
+	return 0;
+}
+
+static void mcap_close(struct sim_bridge *b, struct sim_bridge_topic *t)
+{
+	(void)b;
+	free(t);
+}
+
+/* After a failure to write: the host connects again, which begins another file. */
+static int look(struct sim_bridge *b, int r)
+{
+	struct session_stats st;
+
+	if (r >= 0)
+		return r;
+	session_stats(b->session, &st);
+	if (st.failed && mcap_status(b) == SIM_BRIDGE_CONNECTED)
+		report(b, SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED,
+		       "the file cannot be written (disk full?); it is closed and whole");
+	return r;
+}
+
+static int mcap_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m,
+			struct sim_task *task)
+{
+	struct session_message *e = NULL;
+	int r = mcap_status(b) == SIM_BRIDGE_CONNECTED ? session_encode(b->session, t->id, m, &e) : -ENOTCONN;
+
+	if (SIM_BRIDGE_HOST_HAS(b->host, in_order))
+		b->host->in_order(b->host->ctx, task);
+	if (r < 0)
+		return r;
+	return look(b, session_write(b->session, e, b->host->now(b->host->ctx)));
+}
+
+static int mcap_flush(struct sim_bridge *b)
+{
+	return b->session ? look(b, session_flush(b->session)) : 0;
+}
+
+SIM_API const struct sim_bridge_ops *sim_bridge_plugin(void);
+
+const struct sim_bridge_ops *sim_bridge_plugin(void)
+{
+	static const struct sim_bridge_ops ops = {
+		.abi = SIM_BRIDGE_ABI,
+		.size = sizeof(ops),
+		.name = "mcap",
+		.type = "MCAP files",
+		.options = options,
+		.reg = mcap_reg,
+		.create = mcap_create,
+		.connect = mcap_connect,
+		.disconnect = mcap_disconnect,
+		.status = mcap_status,
+		.open = mcap_open,
+		.close = mcap_close,
+		.publish = mcap_publish,
+		.destroy = mcap_destroy,
+		.flush = mcap_flush,
+		.check = mcap_check,
+		.flags = SIM_BRIDGE_KEEPS_DATA | SIM_BRIDGE_IN_ORDER,
+	};
+
+	return &ops;
+}
