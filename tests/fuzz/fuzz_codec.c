@@ -82,12 +82,12 @@ static void apollo(unsigned n, const void *data, size_t size)
 	decode(&ch, data, size);
 }
 
-static void defined(bool ros1, const uint8_t *data, size_t size)
+static void defined(bool ros1, const char *name, const uint8_t *data, size_t size)
 {
 	const uint8_t *end = memchr(data, '\0', size);
 	struct log_channel ch = { .topic = "/a",
 				  .message_encoding = ros1 ? "ros1" : "cdr",
-				  .schema_name = "car_msgs/Thing",
+				  .schema_name = name,
 				  .schema_encoding = ros1 ? "ros1msg" : "ros2msg" };
 
 	if (!end)
@@ -109,6 +109,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	else if (data[0] % 8 == 5)
 		apollo(data[1], data + 2, size - 2);
 	else
-		defined(data[0] % 8 == 6, data + 2, size - 2);
+		defined(data[0] % 8 == 6,
+			data[1] & 1 ? "autoware_perception_msgs/TrafficLightGroupArray" : "car_msgs/Thing", data + 2,
+			size - 2);
 	return 0;
 }

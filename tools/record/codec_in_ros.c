@@ -5,6 +5,7 @@
  */
 #include "codec_in_private.h"
 
+#include "convert/cdr_reader.h"
 #include "convert/ros_own.h"
 #include "ros/ros_text.h"
 
@@ -43,6 +44,50 @@ static int read_definition(struct codec_in *c, const struct log_channel *ch, str
 	return codec_in_fail(r == -ENOMEM ? r : -ENOTSUP, why, why_size, ch, sentence);
 }
 
+/* ---- Autoware's traffic lights before autoware_msgs 1.8 ---- */
+
+struct reader_before_1_8 {
+	struct cdr_reader d; /* first: what is read from */
+	const struct sim_dec_ops *all;
+};
+
+/* There are no predictions yet: of those there are 0, and no byte says so. */
+static uint32_t list_before_1_8(struct sim_dec *d, const char *name, uint32_t fixed, size_t min)
+{
+	const struct reader_before_1_8 *r = (const struct reader_before_1_8 *)(const void *)d;
+
+	return name && strcmp(name, "predictions") == 0 ? 0 : r->all->list(d, name, fixed, min);
+}
+
+static int decode_before_1_8(struct codec_in *c, const struct log_message *m, struct message_in *ret)
+{
+	struct reader_before_1_8 r;
+	struct sim_dec_ops ops;
+	int e, end;
+
+	cdr_reader_begin(&r.d, c->format, m->data, m->size);
+	r.all = r.d.dec.ops;
+	ops = *r.all;
+	ops.list = list_before_1_8;
+	r.d.dec.ops = &ops;
+	e = conversion_in_take(&c->conv, &r.d.dec, ret);
+	end = cdr_reader_end(&r.d);
+	return end < 0 ? end : e;
+}
+
+static bool is_before_1_8(const struct codec_in *c, const struct ros_type *theirs)
+{
+	struct conversion_out out = { .map = map_find(c->conv.sim->name, c->conv.type->name) };
+	const char *field;
+	bool is = false;
+	char why[200];
+
+	is = out.map && conversion_out_before_1_8(&out, known_of(c), &is, why, sizeof(why)) == 0 && is &&
+	     ros_own_same(theirs, out.type, &field);
+	conversion_out_close(&out);
+	return is;
+}
+
 /* ---- types that are known here ---- */
 
 static int open_known(struct codec_in *c, const struct log_channel *ch, const struct ros_type *theirs, char *why,
@@ -56,7 +101,9 @@ static int open_known(struct codec_in *c, const struct log_channel *ch, const st
 		return -ENOENT;
 	if (r < 0)
 		return codec_in_fail(r, why, why_size, ch, text);
-	if (theirs && !ros_own_same(theirs, c->conv.type, &field)) {
+	if (theirs && is_before_1_8(c, theirs)) {
+		c->decode = decode_before_1_8;
+	} else if (theirs && !ros_own_same(theirs, c->conv.type, &field)) {
 		snprintf(text, sizeof(text),
 			 "its definition in the file is another one than here, from the field \"%.60s\" on", field);
 		return codec_in_fail(-ENOTSUP, why, why_size, ch, text);

@@ -364,6 +364,33 @@ TEST(another_definition_of_a_type_is_refused)
 	}
 }
 
+/* Logs of Autoware before autoware_msgs 1.8: the same but for the predictions of each group. */
+TEST(traffic_lights_of_before_are_read_too)
+{
+	static const char text[] =
+		"builtin_interfaces/Time stamp\nautoware_perception_msgs/TrafficLightGroup[] traffic_light_groups\n" RULE
+		"MSG: builtin_interfaces/Time\nint32 sec\nuint32 nanosec\n" RULE
+		"MSG: autoware_perception_msgs/TrafficLightGroup\nint64 traffic_light_group_id\n"
+		"autoware_perception_msgs/TrafficLightElement[] elements\n" RULE
+		"MSG: autoware_perception_msgs/TrafficLightElement\nuint8 UNKNOWN=0\nuint8 color\nuint8 shape\nuint8 status\n"
+		"float32 confidence\n";
+	static const uint8_t data[] = { 0, 1, 0, 0, 5, 0, 0, 0, 7, 0, 0, 0, 2, 0, 0, 0, 0, 0,  0,   0, 9, 0,
+					0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 1, 2, 0, 0, 0, 0, 63, 0,   0, 0, 0,
+					8, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 3, 1, 2, 0, 0, 0,  128, 62 };
+	struct log_channel ch = ros(false, "autoware_perception_msgs/msg/TrafficLightGroupArray", text);
+	struct codec_in *c = in(&ch);
+	struct message_in to;
+
+	assert_string_equal(codec_in_type(c)->name, "sim/TrafficSignals");
+	assert_int_equal(decode(c, data, sizeof(data), &to), 0);
+	assert_int_equal(to.stamp_sim_ns, 5000000007);
+	field_is(codec_in_type(c), to.size, "signals[0].seq_id", 9);
+	field_is(codec_in_type(c), to.size, "signals[1].seq_id", 8);
+	field_is(codec_in_type(c), to.size, "signals[1].score", 0.25);
+	assert_int_equal(decode(c, data, sizeof(data) - 4, &to), -EBADMSG);
+	codec_in_destroy(c);
+}
+
 /* As in rosbag2's .db3. */
 TEST(without_a_definition_types_are_known_by_name)
 {
