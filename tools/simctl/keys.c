@@ -88,6 +88,8 @@ enum key keys_read(int wall_ms)
 		return KEY_NONE;
 	if (c == ' ')
 		return KEY_SPACE;
+	if (c == 't' || c == 'q')
+		return c == 't' ? KEY_T : KEY_Q;
 	if (c != '\033')
 		return KEY_OTHER;
 	c = next_byte(SEQUENCE_MS);

@@ -6,7 +6,7 @@
 #ifndef SIMCTL_KEYS_H
 #define SIMCTL_KEYS_H
 
-enum key { KEY_NONE, KEY_SPACE, KEY_UP, KEY_DOWN, KEY_RIGHT, KEY_LEFT, KEY_OTHER };
+enum key { KEY_NONE, KEY_SPACE, KEY_UP, KEY_DOWN, KEY_RIGHT, KEY_LEFT, KEY_T, KEY_Q, KEY_OTHER };
 
 /* Without a terminal at stdin, or in the background, there are no keys. */
 void keys_open(void);

@@ -168,6 +168,26 @@ static const struct opt cat_opts[] = {
 	{ 0 },
 };
 
+static const struct opt record_opts[] = {
+	OPT_ARG("PATTERN", MANY, STRINGS, patterns, "channels to record, as in a shell; none: all",
+		.complete = "simctl list --names"),
+	EXCLUDE,
+	OPT("types", 0, STRINGS, types, "PATTERN", "only channels of these types; may be given several times"),
+	OPT("out", 'o', STRING, out, "FILE", "the new log: .mcap, .bag or .record (simd-DATE-TIME.mcap)",
+	    .complete = "file"),
+	OPT("encoding", 0, STRING, encoding, "NAME", "native, packed, ros2, ros1 or apollo (native)"),
+	COMPRESSION,
+	OPT("split-size", 0, STRING, split_size, "SIZE", "a new file above so many bytes, such as 512MiB"),
+	OPT("split-duration", 0, DUR, split_dur_ns, "TIME", "a new file after that much simulated time"),
+	OPT("pre-buffer", 0, DUR, pre_buffer_dur_ns, "TIME", "keep that much in memory, and write it when triggered"),
+	FLAG("trigger", trigger, "each trigger writes what is kept as a file of its own"),
+	OPT("max-memory", 0, STRING, max_memory, "SIZE", "of what is kept in memory (256MiB)"),
+	FLAG("start-paused", start_paused, "begin with a pause"),
+	FLAG("dump", dump, "trigger the recorder that runs, and exit"),
+	OPT("name", 0, STRING, name, "NAME", "of the recorder and its services (record)"),
+	{ 0 },
+};
+
 static const struct opt play_opts[] = {
 	OPT_ARG("FILE", MANY, STRINGS, files, "logs; several are merged by time", .least = 1, .complete = "file"),
 	OPT("rate", 'r', STRING, rate, "RATE", "seconds of the log a second (1)"),

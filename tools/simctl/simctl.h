@@ -20,6 +20,10 @@ struct column;
 struct args { /* every command's values; filled by opt from the table */
 	const char *socket;
 	bool loop, follow, lockstep, start_paused; /* play */
+	bool trigger, dump;                        /* record */
+	int64_t pre_buffer_dur_ns;
+	struct opt_strings types;
+	const char *max_memory;
 	bool ros, json, watch, names, once, no_arr, cont, pretty, no_wait;
 	int64_t count, timeout_dur_ns, window_dur_ns, max_array, step_dur_ns;
 	double scale;
@@ -65,6 +69,7 @@ enum need { ALONE, CONTROL, DATA }; /* what a command needs of simd */
 	X("service info", CONTROL, service_info, service_opts, "all about one service") \
 	X("service call", CONTROL, service_call, service_call_opts, "call one and print its response") \
 	X("type show", ALONE, type_show, type_opts, "definition of a message type, ours or as ROS 2 sees it") \
+	X("record", ALONE, record, record_opts, "record channels into a log, as they are published") \
 	X("play", ALONE, play, play_opts, "play recorded messages, with their clock") \
 	X("clients", CONTROL, clients, NULL, "processes that are attached") \
 	X("dispatch", CONTROL, dispatch, watch_opts, "the dispatcher: queues, lanes, waits, outcomes") \

@@ -81,6 +81,11 @@ $(B)/test/system-stack-replay: $(addprefix $(B)/obj/tests/,system/ros2/typed.o s
 LINK_system-stack-replay += $(LINK_RECORD) -lddsc -lexpat
 FLAGS_tests/system/stack/test_replay.c := -Itools -Itools/bridge -Itools/bridge/convert -Itools/record
 LIMIT_system-stack-replay := 180
+# logs that are recorded
+$(B)/test/system-stack-record: $(addprefix $(B)/lib/,librecord.a libconvert.a libros.a libmsggen.a)
+LINK_system-stack-record += $(LINK_RECORD) -lutil
+FLAGS_tests/system/stack/test_record.c := -Itests -Itools -Itools/bridge
+LIMIT_system-stack-record := 180
 # what a failed test leaves
 $(eval $(call stack_test,stack-leaves,tests/system/stack/leaves.c))
 $(B)/test/stack-leaves: $(B)/lib/libtest.a

@@ -14,4 +14,5 @@ LIMIT_record-bag := 300
 LIMIT_record-record := 300
 LIMIT_record-db3 := 300
 $(B)/test/record-play_time: $(B)/obj/tools/simctl/play_time.o
+$(B)/test/record-record_match: $(B)/obj/tools/simctl/record_match.o
 $(addprefix $(B)/test/record-,codec_in codec_out convert): $(B)/obj/tests/unit/convert/sample.o

@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `simctl record` with a real simd: what is in the log of what was published, channels that appear later, files that are split, the last
+ * seconds before a trigger, pauses, losses, ends, a restart of simd.
+ */
+#include "peer.h"
+#include "stack.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <pty.h>
+#include <sys/stat.h>
+#include <utmp.h>
+
+#include <sim/msg/ClockEvent.h>
+#include <sim/msg/Imu.h>
+#include <sim/msg/ServiceCall.h>
+
+#include "record/codec.h"
+#include "record/log.h"
+
+TEST_PROCESSES()
+
+#define CONF \
+	"\"TimeSource\":\"simulation\",\"pools\":[{\"size\":\"1KiB\",\"count\":3000},{\"size\":\"64KiB\",\"count\":200}]"
+#define FILE_1 "/tmp/a.mcap"
+#define FILE_2 "/tmp/a.2.mcap"
+
+/* ---- the recorder beside the test ---- */
+
+struct recording {
+	pid_t pid;
+	int out; /* what it prints */
+	size_t n;
+	char text[65536];
+};
+
+static void exec_record(const char *const *args)
+{
+	const char *argv[32] = { "simctl", "--socket", STACK_SOCKET, "record" };
+	char path[4200];
+	ssize_t n = readlink("/proc/self/exe", path, 4000);
+	int k = 4;
+
+	path[n > 0 ? n : 0] = '\0';
+	strcpy(strrchr(path, '/'), "/../bin/simctl");
+	while (*args)
+		argv[k++] = *args++;
+	execv(path, (char *const *)(uintptr_t)argv);
+	_exit(127);
+}
+
+static void start_record(struct recording *rec, const char *const *args)
+{
+	int fd[2];
+
+	memset(rec, 0, sizeof(*rec));
+	assert_int_equal(pipe2(fd, O_CLOEXEC), 0);
+	rec->pid = fork();
+	assert_true(rec->pid >= 0);
+	if (rec->pid == 0) {
+		dup2(fd[1], STDOUT_FILENO);
+		dup2(fd[1], STDERR_FILENO);
+		close(STDIN_FILENO); /* it needs none */
+		exec_record(args);
+	}
+	close(fd[1]);
+	rec->out = fd[0];
+	assert_int_equal(fcntl(rec->out, F_SETFL, O_NONBLOCK), 0);
+}
+#define RECORD(rec, ...) start_record(rec, (const char *const[]){ __VA_ARGS__, NULL })
+
+/* Whether it has printed that by now. */
+static bool printed(struct recording *rec, const char *text)
+{
+	ssize_t got;
+
+	while (rec->n < sizeof(rec->text) - 1 &&
+	       (got = read(rec->out, rec->text + rec->n, sizeof(rec->text) - 1 - rec->n)) > 0)
+		rec->n += (size_t)got;
+	rec->text[rec->n] = '\0';
+	return strstr(rec->text, text);
+}
+
+static int end_record(struct recording *rec, int sig)
+{
+	int status;
+
+	kill(rec->pid, sig);
+	status = stack_wait(rec->pid, 60000);
+	(void)printed(rec, "");
+	close(rec->out);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+/* ---- who publishes ---- */
+
+struct voice {
+	struct sim_client *c;
+	struct sim_publisher *pub[3];
+	unsigned n;
+};
+
+static pid_t simd;
+static struct voice voice;
+
+static void begin(const char *const *channels, unsigned n)
+{
+	struct sim_client_options o = { .size = sizeof(o), .name = "voice" };
+	struct sim_publisher_options po = { .size = sizeof(po), .flags = SIM_PUB_LOCAL };
+
+	(void)!system("rm -f /tmp/*.mcap /tmp/*.bag /tmp/*.record");
+	simd = stack_start(CONF);
+	setenv("SIMD_SOCKET", STACK_SOCKET, 1);
+	assert_int_equal(sim_connect(&o, &voice.c), 0);
+	voice.n = n;
+	for (unsigned i = 0; i < n; i++)
+		assert_int_equal(sim_advertise(voice.c, channels[i], &sim_Imu_type, &po, &voice.pub[i]), 0);
+}
+#define BEGIN(...) \
+	begin((const char *const[]){ __VA_ARGS__ }, sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *))
+
+static void end(void)
+{
+	for (unsigned i = 0; i < voice.n; i++)
+		sim_publisher_destroy(voice.pub[i]);
+	sim_disconnect(voice.c);
+	stack_kill(simd);
+}
+
+/* It has all its channels: its services come last. */
+static bool is_ready(void)
+{
+	return strstr(stack_ctl("service", "list", "--names", NULL)->out, "/record/split");
+}
+
+/* It has recorded what was published before, and all that it knows of is subscribed to. */
+static void caught_up(void)
+{
+	assert_int_equal(stack_ctl("service", "call", "/record/resume", NULL)->code, 0);
+}
+
+static void publish(unsigned i, unsigned number)
+{
+	struct sim_Imu m = { .position = { .x = number } };
+
+	assert_int_equal(sim_publish_local_copy(voice.pub[i], &m, sizeof(m), 0), 0);
+}
+
+/* No more than its queue takes. */
+static void publish_many(unsigned i, unsigned from, unsigned n)
+{
+	for (unsigned k = 0; k < n; k++)
+		publish(i, from + k);
+}
+
+static bool is_subscribed(const char *channel)
+{
+	json_t *reply = stack_call("ListChannels", NULL), *ch;
+	bool is = false;
+	size_t i;
+
+	json_array_foreach(json_object_get(reply, "channels"), i, ch)
+		if (strcmp(json_string_value(json_object_get(ch, "name")), channel) == 0)
+			is = json_array_size(json_object_get(ch, "subscribers")) == 1;
+	json_decref(reply);
+	return is;
+}
+
+/* ---- what is in a file ---- */
+
+static unsigned messages_of(const char *path, const char *channel)
+{
+	struct log_reader *r;
+	struct log_message m;
+	char why[300];
+	unsigned n = 0;
+
+	if (log_reader_open(path, NULL, &r, why, sizeof(why)) < 0)
+		fail_msg("%s", why);
+	while (log_reader_next(r, &m) == 1)
+		n += !channel || strcmp(log_reader_info(r)->channels[m.channel].topic, channel) == 0;
+	assert_true(log_reader_info(r)->complete);
+	log_reader_close(r);
+	return n;
+}
+
+/* A value of the metadata of that name; static; "": it is not there. */
+static const char *metadata_of(const char *path, const char *name, const char *key)
+{
+	static char value[200];
+	const struct log_info *info;
+	struct log_reader *r;
+	char why[300];
+
+	*value = '\0';
+	assert_int_equal(log_reader_open(path, NULL, &r, why, sizeof(why)), 0);
+	info = log_reader_info(r);
+	for (size_t i = 0; i < info->n_metadata; i++)
+		for (size_t k = 0; strcmp(info->metadata[i].name, name) == 0 && k < info->metadata[i].n; k++)
+			if (strcmp(info->metadata[i].pairs[k].key, key) == 0)
+				snprintf(value, sizeof(value), "%s", info->metadata[i].pairs[k].value);
+	log_reader_close(r);
+	return value;
+}
+
+/* Numbers of the channel's messages, which must follow one another from `first` on. */
+static void check_numbers(const char *path, const char *channel, unsigned first, unsigned n)
+{
+	uint8_t body[4096] __attribute__((aligned(64)));
+	struct codec_in *codec = NULL;
+	struct log_reader *r;
+	struct log_message m;
+	unsigned k = 0;
+	char why[300];
+
+	assert_int_equal(log_reader_open(path, NULL, &r, why, sizeof(why)), 0);
+	while (log_reader_next(r, &m) == 1) {
+		const struct log_channel *ch = &log_reader_info(r)->channels[m.channel];
+		struct message_in in = { .buf = body, .room = sizeof(body) };
+
+		if (strcmp(ch->topic, channel) != 0)
+			continue;
+		if (!codec)
+			assert_int_equal(codec_in_create(ch, &codec, why, sizeof(why)), 0);
+		assert_int_equal(codec_in_decode(codec, &m, &in), 0);
+		assert_true(((const struct sim_Imu *)(const void *)body)->position.x == first + k);
+		k++;
+	}
+	assert_int_equal(k, n);
+	codec_in_destroy(codec);
+	log_reader_close(r);
+}
+
+/* ---- tests ---- */
+
+TEST_WITH(what_is_published_is_in_the_file, NULL, stack_sweep)
+{
+	struct recording rec;
+	const struct ctl_result *r;
+
+	BEGIN("/a", "/b");
+	RECORD(&rec, "-o", FILE_1);
+	UNTIL(10000, is_ready());
+	assert_true(is_subscribed("/a") && is_subscribed("/b") && is_subscribed("/simd/clock_events"));
+	publish_many(0, 0, 200);
+	publish_many(1, 0, 100);
+	assert_int_equal(stack_ctl("clock", "pause", NULL)->code, 0);
+	assert_int_equal(stack_ctl("service", "call", "/record/resume", NULL)->code, 0);
+	assert_int_equal(end_record(&rec, SIGINT), 0);
+	assert_non_null(strstr(rec.text, "302 messages, 0 lost"));
+	check_numbers(FILE_1, "/a", 0, 200);
+	check_numbers(FILE_1, "/b", 0, 100);
+	assert_int_equal(messages_of(FILE_1, "/simd/clock_events"), 1);
+	assert_int_equal(messages_of(FILE_1, "/simd/service_calls"), 1);
+	assert_string_equal(metadata_of(FILE_1, "simd_losses", "/a"), "accepted=200 recorded=200 lost=0");
+	assert_string_equal(metadata_of(FILE_1, "simd", "time_source"), "simulation");
+	r = stack_ctl("bag", "info", FILE_1, NULL);
+	assert_int_equal(r->code, 0);
+	assert_non_null(strstr(r->out, "302"));
+	r = stack_ctl("bag", "cat", FILE_1, "--include", "/simd/*", NULL);
+	assert_non_null(strstr(r->out, "\"service\":\"/record/resume\""));
+	assert_non_null(strstr(r->out, "\"source\":\"simulation\""));
+	assert_int_equal(stack_ctl("bag", "doctor", FILE_1, NULL)->code, 0);
+	end();
+}
+
+TEST_WITH(patterns_and_types_choose, NULL, stack_sweep)
+{
+	struct recording rec;
+
+	BEGIN("/car/a", "/car/b", "/bus/a");
+	RECORD(&rec, "car/*", "/bus/*", "--exclude", "*b", "--types", "sim/Imu", "-o", FILE_1);
+	UNTIL(10000, is_ready());
+	for (unsigned i = 0; i < 3; i++)
+		publish_many(i, 0, 10);
+	assert_int_equal(end_record(&rec, SIGTERM), 0);
+	assert_int_equal(messages_of(FILE_1, NULL), 20);
+	assert_int_equal(messages_of(FILE_1, "/car/b"), 0);
+	end();
+}
+
+TEST_WITH(channels_that_appear_later_are_taken_up, NULL, stack_sweep)
+{
+	struct sim_publisher_options po = { .size = sizeof(po), .flags = SIM_PUB_LOCAL };
+	struct recording rec;
+
+	BEGIN("/a");
+	RECORD(&rec, "-o", FILE_1);
+	UNTIL(10000, is_ready());
+	assert_int_equal(sim_advertise(voice.c, "/late", &sim_Imu_type, &po, &voice.pub[voice.n++]), 0);
+	UNTIL(10000, is_subscribed("/late"));
+	caught_up();
+	publish_many(1, 0, 30);
+	assert_int_equal(end_record(&rec, SIGINT), 0);
+	check_numbers(FILE_1, "/late", 0, 30);
+	end();
+}
+
+static unsigned files_of(const char *prefix)
+{
+	DIR *d = opendir("/tmp");
+	struct dirent *e;
+	unsigned n = 0;
+
+	while ((e = readdir(d)))
+		n += strncmp(e->d_name, prefix, strlen(prefix)) == 0;
+	closedir(d);
+	return n;
+}
+
+TEST_WITH(files_are_split_and_none_is_overwritten, NULL, stack_sweep)
+{
+	struct recording rec;
+	unsigned n = 0, files;
+	char path[64];
+	int fd;
+
+	BEGIN("/a");
+	fd = open(FILE_1, O_CREAT | O_WRONLY, 0600);
+	assert_int_equal(write(fd, "precious", 8), 8);
+	close(fd);
+	RECORD(&rec, "/a", "--compression", "none", "--split-size", "64KiB", "-o", FILE_1);
+	UNTIL(10000, is_ready());
+	for (unsigned i = 0; i < 20; i++) {
+		publish_many(0, i * 100, 100);
+		caught_up();
+	}
+	assert_int_equal(end_record(&rec, SIGINT), 0);
+	files = files_of("a.");
+	assert_true(files > 3);
+	for (unsigned i = 2; i <= files; i++) {
+		snprintf(path, sizeof(path), "/tmp/a.%u.mcap", i);
+		n += messages_of(path, "/a");
+	}
+	assert_int_equal(n, 2000);
+	fd = open(FILE_1, O_RDONLY);
+	assert_int_equal(read(fd, path, sizeof(path)), 8);
+	close(fd);
+	end();
+}
+
+/* ---- triggers ---- */
+
+TEST_WITH(a_trigger_writes_what_was_kept, NULL, stack_sweep)
+{
+	struct recording rec;
+	const struct ctl_result *r;
+
+	BEGIN("/a");
+	RECORD(&rec, "/a", "--pre-buffer", "1h", "--trigger", "-o", FILE_1);
+	UNTIL(10000, is_ready());
+	publish_many(0, 0, 40);
+	r = stack_ctl("record", "--dump", NULL);
+	assert_int_equal(r->code, 0);
+	assert_string_equal(r->out, "40 messages into " FILE_1 "\n");
+	assert_int_equal(messages_of(FILE_1, NULL), 40);
+	publish_many(0, 40, 10);
+	kill(rec.pid, SIGUSR1);
+	UNTIL(10000, printed(&rec, FILE_2));
+	check_numbers(FILE_2, "/a", 40, 10);
+	publish_many(0, 50, 5); /* that nobody asks for */
+	assert_int_equal(end_record(&rec, SIGINT), 0);
+	assert_int_equal(files_of("a."), 2);
+	r = stack_ctl("record", "--dump", NULL);
+	assert_int_equal(r->code, 1);
+	assert_non_null(strstr(r->err, "nobody offers service /record/dump"));
+	end();
+}
+
+TEST_WITH(a_key_triggers_and_recording_goes_on, NULL, stack_sweep)
+{
+	const char *const args[] = { "/a", "--pre-buffer", "1h", "-o", FILE_1, NULL };
+	struct recording rec = { 0 };
+	int fd, slave;
+
+	BEGIN("/a");
+	assert_int_equal(openpty(&fd, &slave, NULL, NULL, NULL), 0);
+	rec.pid = fork();
+	assert_true(rec.pid >= 0);
+	if (rec.pid == 0) {
+		close(fd);
+		login_tty(slave);
+		exec_record(args);
+	}
+	rec.out = fd;
+	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+	UNTIL(10000, is_ready());
+	publish_many(0, 0, 40);
+	UNTIL(10000, printed(&rec, " 40 messages,"));
+	assert_int_equal(write(fd, "t", 1), 1);
+	UNTIL(10000, printed(&rec, "40 messages into " FILE_1));
+	publish_many(0, 40, 20);
+	UNTIL(10000, printed(&rec, "  60 messages"));
+	assert_int_equal(write(fd, "q", 1), 1);
+	assert_int_equal(WEXITSTATUS(stack_wait(rec.pid, 60000)), 0);
+	check_numbers(FILE_1, "/a", 0, 60);
+	close(fd);
+	close(slave);
+	end();
+}
+
+/* ---- pauses and losses ---- */
+
+TEST_WITH(a_pause_records_nothing, NULL, stack_sweep)
+{
+	struct recording rec;
+
+	BEGIN("/a", "/b");
+	RECORD(&rec, "/a", "--start-paused", "-o", FILE_1);
+	UNTIL(10000, is_ready());
+	publish_many(0, 1000, 20);
+	assert_non_null(strstr(stack_ctl("service", "call", "/record/toggle_paused", NULL)->out, "recording"));
+	publish_many(0, 0, 30);
+	assert_int_equal(end_record(&rec, SIGINT), 0);
+	check_numbers(FILE_1, "/a", 0, 30);
+	end();
+}
+
+TEST_WITH(losses_are_counted_and_in_the_file, NULL, stack_sweep)
+{
+	struct recording rec;
+	unsigned n, accepted, recorded, lost;
+
+	BEGIN("/a");
+	RECORD(&rec, "/a", "-o", FILE_1);
+	UNTIL(10000, is_ready());
+	publish_many(0, 0, 10);
+	caught_up();
+	kill(rec.pid, SIGSTOP);
+	for (n = 10; n < 1000; n++)
+		publish(0, n);
+	kill(rec.pid, SIGCONT);
+	assert_int_equal(end_record(&rec, SIGINT), 0);
+	assert_int_equal(sscanf(metadata_of(FILE_1, "simd_losses", "/a"), "accepted=%u recorded=%u lost=%u", &accepted,
+				&recorded, &lost),
+			 3);
+	assert_int_equal(accepted, 1000);
+	assert_int_equal(recorded, messages_of(FILE_1, "/a"));
+	assert_int_equal(recorded + lost, 1000);
+	assert_true(lost > 100);
+	assert_non_null(strstr(rec.text, " lost\n"));
+	assert_non_null(strstr(rec.text, "/a: "));
+	end();
+}
+
+/* ---- simd ---- */
+
+TEST_WITH(recording_goes_on_after_a_restart_of_simd, NULL, stack_sweep)
+{
+	struct recording rec;
+	unsigned n;
+
+	BEGIN("/a");
+	RECORD(&rec, "/a", "-o", FILE_1);
+	UNTIL(10000, is_ready());
+	publish_many(0, 0, 10);
+	caught_up();
+	stack_kill(simd);
+	UNTIL(20000, printed(&rec, "disconnected from simd"));
+	simd = stack_start(CONF);
+	UNTIL(20000, printed(&rec, "simd is back, recording goes on"));
+	UNTIL(20000, sim_client_state(voice.c) == SIM_CLIENT_CONNECTED && is_subscribed("/a") && is_ready());
+	publish_many(0, 10, 10);
+	assert_int_equal(end_record(&rec, SIGINT), 0);
+	n = messages_of(FILE_1, "/a");
+	if (access(FILE_2, F_OK) == 0)
+		n += messages_of(FILE_2, "/a");
+	assert_int_equal(n, 20);
+	end();
+}
+
+TEST_WITH(what_cannot_be_is_said, NULL, stack_sweep)
+{
+	static const struct {
+		const char *arg, *value, *sentence;
+	} bad[] = {
+		{ "--encoding", "morse", "--encoding is native, packed, ros2, ros1 or apollo" },
+		{ "--compression", "much", "--compression is none, lz4, zstd or bz2" },
+		{ "--out", "a.txt", "--out: the name must end in .mcap, .bag or .record" },
+		{ "--split-size", "big", "--split-size is a number of bytes" },
+		{ "--max-memory", "1GiB", "go with --pre-buffer" },
+		{ "--pre-buffer", "5", "--pre-buffer" },
+		{ "--whatever", "5", "--whatever" },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		const struct ctl_result *r = stack_ctl("record", bad[i].arg, bad[i].value, NULL);
+
+		assert_int_equal(r->code, 2);
+		if (!strstr(r->err, bad[i].sentence))
+			fail_msg("%s %s: %s", bad[i].arg, bad[i].value, r->err);
+	}
+	assert_int_equal(stack_ctl("record", "--socket", "/tmp/none", NULL)->code, 1);
+}

@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * record: what is published becomes a log, all of it or what matches, until it is interrupted; or the last seconds of it, when somebody
+ * asks for them. Thread: main receives, writes and shows; services wait for it.
+ */
+#include "record.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "keys.h"
+#include "printable.h"
+#include "record/copy.h"
+#include "record/recode.h"
+#include "timeutil.h"
+
+#define LOOK_DUR_NS   (NS_PER_S / 5) /* for channels that are new */
+#define SCREEN_DUR_NS (NS_PER_S / 5)
+#define LINE_DUR_NS   (10 * NS_PER_S) /* between lines that go to no terminal */
+#define REST_MS       1               /* with nothing to do: a queue takes 256 messages meanwhile */
+#define FLUSH_DUR_NS  NS_PER_S
+#define LAST_ROUNDS   5 /* a full queue of each channel, whatever is published meanwhile */
+#define SHOWN_MAX     4 /* channels with losses, in the line */
+
+struct recorder {
+	struct ctl *c;
+	struct session *session;
+	struct record_channels *channels;
+	struct record_services *services; /* NULL: another recorder has them */
+	char stem[SESSION_STEM_MAX + 1];
+	bool screen, line, gone;
+	int64_t looked_mono_ns, shown_mono_ns;
+	uint64_t shown_messages, shown_bytes;
+};
+
+static volatile sig_atomic_t triggered;
+
+static void on_trigger(int sig)
+{
+	(void)sig;
+	triggered = 1;
+}
+
+static void on_hangup(int sig)
+{
+	(void)sig;
+	simctl_stop = 1;
+}
+
+/* What ends a terminal's session ends the recording in order, too. */
+static void catch_more_signals(void)
+{
+	struct sigaction t = { .sa_handler = on_trigger }, h = { .sa_handler = on_hangup };
+
+	sigaction(SIGUSR1, &t, NULL);
+	sigaction(SIGHUP, &h, NULL);
+	sigaction(SIGQUIT, &h, NULL);
+}
+
+/* ---- what is said ---- */
+
+static void say(void *arg, const char *text)
+{
+	struct recorder *rec = arg;
+	char fit[SESSION_PATH_SIZE + 1000];
+
+	printable(fit, sizeof(fit), text, strlen(text));
+	if (rec->line)
+		fputs("\r\033[K", stdout);
+	rec->line = false;
+	fflush(stdout);
+	fprintf(stderr, "simctl: %s\n", fit);
+}
+
+static void session_says(void *arg, int level, const char *sentence)
+{
+	(void)level;
+	say(arg, sentence);
+}
+
+static int fail(struct recorder *rec, const char *text)
+{
+	say(rec, text);
+	return 1;
+}
+
+/* ---- options ---- */
+
+static int default_name(char *ret, size_t size)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+
+	return localtime_r(&now, &tm) && strftime(ret, size, "simd-%Y%m%d-%H%M%S", &tm) ? 0 : -EINVAL;
+}
+
+static int read_name(struct recorder *rec, struct session_options *o)
+{
+	const char *out = rec->c->a.out;
+	int format = out ? log_format_of(out) : LOG_MCAP, n = out ? record_stem(out) : 0;
+
+	if (format < 0)
+		return fail(rec, "--out: the name must end in .mcap, .bag or .record");
+	if (n > SESSION_STEM_MAX)
+		return fail(rec, "--out: the name is too long");
+	if (out)
+		snprintf(rec->stem, sizeof(rec->stem), "%.*s", n, out);
+	else if (default_name(rec->stem, sizeof(rec->stem)) < 0)
+		return fail(rec, "there is no date to name the file by; give -o FILE");
+	o->stem = rec->stem;
+	o->format = (enum log_format)format;
+	return 0;
+}
+
+static int read_encoding(struct recorder *rec, struct session_options *o)
+{
+	static const char *const compressions[] = { "none", "lz4", "zstd", "bz2" };
+	const struct args *a = &rec->c->a;
+	int kind = a->encoding               ? recode_kind_named(a->encoding)
+		   : o->format == LOG_BAG    ? CODEC_ROS1
+		   : o->format == LOG_RECORD ? CODEC_APOLLO
+					     : CODEC_NATIVE;
+	int compression = a->compression ? -1 : o->format == LOG_MCAP ? LOG_COMPRESSION_ZSTD : LOG_COMPRESSION_NONE;
+
+	if (o->format == LOG_BAG && !a->compression)
+		compression = LOG_COMPRESSION_LZ4;
+	for (int i = 0; a->compression && i < 4; i++)
+		if (!strcmp(a->compression, compressions[i]))
+			compression = i;
+	if (kind < 0)
+		return fail(rec, "--encoding is native, packed, ros2, ros1 or apollo");
+	if (compression < 0)
+		return fail(rec, "--compression is none, lz4, zstd or bz2");
+	o->kind = (enum codec_kind)kind;
+	o->compression = (enum log_compression)compression;
+	if (o->kind == CODEC_PACKED && o->compression == LOG_COMPRESSION_ZSTD)
+		o->level = CODEC_PACKED_ZSTD_LEVEL;
+	return 0;
+}
+
+static int read_bounds(struct recorder *rec, struct session_options *o)
+{
+	const struct args *a = &rec->c->a;
+	int64_t split = 0, memory = 0;
+
+	if (a->split_size && (size_parse(a->split_size, &split) < 0 || split <= 0))
+		return fail(rec, "--split-size is a number of bytes such as 512MiB");
+	if (a->max_memory && (size_parse(a->max_memory, &memory) < 0 || memory <= 0))
+		return fail(rec, "--max-memory is a number of bytes such as 256MiB");
+	if (a->pre_buffer_dur_ns < 0 || a->split_dur_ns < 0)
+		return fail(rec, "--pre-buffer and --split-duration are times above 0, such as 10s");
+	if (!a->pre_buffer_dur_ns && (a->trigger || a->max_memory))
+		return fail(rec, "--trigger and --max-memory go with --pre-buffer, which says how much is kept");
+	o->split_bytes = (uint64_t)split;
+	o->split_dur_ns = a->split_dur_ns;
+	o->ring_only = a->pre_buffer_dur_ns > 0;
+	o->ring_dur_ns = a->pre_buffer_dur_ns;
+	o->ring_bytes = (size_t)memory;
+	return 0;
+}
+
+/* ---- the parts ---- */
+
+static int connect_simd(struct recorder *rec)
+{
+	struct sim_client_options o = {
+		.size = sizeof(o), .name = rec->c->a.name, .socket = rec->c->a.socket, .flags = SIM_CLIENT_NO_PREFAULT
+	};
+
+	return sim_connect(&o, &rec->c->client) < 0 ? ctl_fail(NULL) : 0;
+}
+
+static int make_session(struct recorder *rec, struct session_options *o)
+{
+	json_t *info = ctl_call(rec->c, "io.simd.Control.GetInfo", NULL);
+	json_t *clock = info ? ctl_call(rec->c, "io.simd.Control.GetClock", NULL) : NULL;
+	char host[256] = "", why[1000] = "";
+	struct log_pair about[] = {
+		{ "recorder", "simctl" },
+		{ "host", host },
+		{ "simd", json_text(info, "version") },
+		{ "time_source", json_text(json_object_get(clock, "clock"), "source") },
+	};
+	int r;
+
+	(void)!gethostname(host, sizeof(host) - 1);
+	o->about = about;
+	o->n_about = sizeof(about) / sizeof(about[0]);
+	o->flush_dur_ns = FLUSH_DUR_NS;
+	o->say = session_says;
+	o->arg = rec;
+	r = clock ? session_create(o, &rec->session, why, sizeof(why)) : -EIO;
+	json_decref(info);
+	json_decref(clock);
+	if (r < 0)
+		return *why ? fail(rec, why) : 1;
+	session_pause(rec->session, rec->c->a.start_paused);
+	return 0;
+}
+
+static int make_channels(struct recorder *rec)
+{
+	const struct args *a = &rec->c->a;
+	struct record_channels_options o = {
+		.client = rec->c->client,
+		.session = rec->session,
+		.match = { .include = a->patterns.v,
+			   .n_include = a->patterns.n,
+			   .exclude = a->exclude.v,
+			   .n_exclude = a->exclude.n,
+			   .types = a->types.v,
+			   .n_types = a->types.n },
+		.say = say,
+		.arg = rec,
+	};
+	int r = record_channels_create(&o, &rec->channels);
+	char text[600];
+
+	if (r == 0)
+		r = record_channels_look(rec->channels);
+	if (r < 0)
+		return fail(rec, *sim_why() ? sim_why() : sim_strerror(r));
+	if (record_services_create(rec->c->client, a->name, &rec->services) < 0) {
+		snprintf(text, sizeof(text), "its services are not offered (--name gives them another name): %s",
+			 sim_why());
+		say(rec, text);
+	}
+	return 0;
+}
+
+/* ---- where it is ---- */
+
+/* " lost 12 (/a 10, /b 2)"; "" if nothing is. */
+static void losses_text(const struct recorder *rec, char *ret, size_t size)
+{
+	struct session_channel_stats st;
+	unsigned shown = 0;
+	size_t n = 0;
+
+	*ret = '\0';
+	for (unsigned i = 0; session_channel_stats(rec->session, i, &st); i++) {
+		if (!st.lost || n >= size)
+			continue;
+		if (shown++ == SHOWN_MAX)
+			n += (size_t)snprintf(ret + n, size - n, ", ...");
+		else if (shown <= SHOWN_MAX)
+			n += (size_t)snprintf(ret + n, size - n, "%s%s %" PRIu64, n ? ", " : "", st.name, st.lost);
+	}
+}
+
+static const char *state_of(const struct session_stats *st)
+{
+	return st->failed ? "FAILED" : st->paused ? "PAUSED" : st->ring_only ? "WAITING" : "RECORDING";
+}
+
+static void print_progress(struct recorder *rec, const struct session_stats *st, double per_s, double bytes_per_s)
+{
+	char losses[500], kept[100] = "";
+	const char *file = strrchr(st->path, '/') ? strrchr(st->path, '/') + 1 : st->path;
+
+	losses_text(rec, losses, sizeof(losses));
+	if (st->ring_only)
+		snprintf(kept, sizeof(kept), "  %.1f s, %" PRIu64 " messages, %.1f MB kept",
+			 (double)st->ring_dur_ns / 1e9, st->ring_messages, (double)st->ring_bytes / 1e6);
+	printf("%s%s  %u channels  %" PRIu64 " messages  %.0f msg/s  %.1f MB  %.2f MB/s%s  %" PRIu64
+	       " lost%s%s%s  %s%s",
+	       rec->screen ? "\r\033[K" : "", state_of(st), record_channels_count(rec->channels), st->messages, per_s,
+	       (double)st->bytes / 1e6, bytes_per_s / 1e6, kept, st->lost, *losses ? " (" : "", losses,
+	       *losses ? ")" : "", file, rec->screen ? "" : "\n");
+	fflush(stdout);
+	rec->line = rec->screen;
+}
+
+static void show(struct recorder *rec, bool now)
+{
+	int64_t mono_ns = mono_now_ns(), dur_ns = mono_ns - rec->shown_mono_ns;
+	struct session_stats st;
+
+	if (rec->c->a.json || dur_ns <= 0 ||
+	    (!(now && rec->screen) && dur_ns < (rec->screen ? SCREEN_DUR_NS : LINE_DUR_NS)))
+		return;
+	session_stats(rec->session, &st);
+	print_progress(rec, &st, (double)(st.messages - rec->shown_messages) * 1e9 / (double)dur_ns,
+		       (double)(st.bytes - rec->shown_bytes) * 1e9 / (double)dur_ns);
+	rec->shown_messages = st.messages;
+	rec->shown_bytes = st.bytes;
+	rec->shown_mono_ns = mono_ns;
+}
+
+static void print_losses(const struct recorder *rec)
+{
+	struct session_channel_stats st;
+
+	for (unsigned i = 0; session_channel_stats(rec->session, i, &st); i++)
+		if (st.lost)
+			printf("  %s: %" PRIu64 " of %" PRIu64 " lost\n", st.name, st.lost, st.accepted);
+}
+
+static json_t *channels_json(const struct recorder *rec)
+{
+	struct session_channel_stats st;
+	json_t *all = json_array();
+
+	for (unsigned i = 0; session_channel_stats(rec->session, i, &st); i++)
+		json_array_append_new(all, json_pack("{s:s, s:I, s:I, s:I}", "name", st.name, "accepted",
+						     (json_int_t)st.accepted, "recorded", (json_int_t)st.recorded,
+						     "lost", (json_int_t)st.lost));
+	return all;
+}
+
+static void summarize(struct recorder *rec)
+{
+	struct session_stats st;
+
+	session_stats(rec->session, &st);
+	if (rec->line)
+		fputs("\r\033[K", stdout);
+	rec->line = false;
+	if (rec->c->a.json) {
+		json_t *j = json_pack("{s:I, s:I, s:I, s:I, s:s, s:o}", "messages", (json_int_t)st.messages, "lost",
+				      (json_int_t)st.lost, "bytes", (json_int_t)st.bytes, "files", (json_int_t)st.files,
+				      "file", st.path, "channels", channels_json(rec));
+
+		ctl_print_json(rec->c, j);
+		json_decref(j);
+	} else {
+		printf("%" PRIu64 " messages, %" PRIu64 " lost, %.1f MB in %u file%s%s%s\n", st.messages, st.lost,
+		       (double)st.bytes / 1e6, st.files, st.files == 1 ? "" : "s", *st.path ? ": " : "", st.path);
+		print_losses(rec);
+	}
+	fflush(stdout);
+}
+
+/* ---- recording ---- */
+
+/* Of what was published before an order. */
+static void catch_up(struct recorder *rec)
+{
+	for (unsigned i = 0; i < LAST_ROUNDS && record_channels_drain(rec->channels) > 0; i++)
+		;
+}
+
+/* What the ring has goes into a file; text: what was done, or why not. */
+static int dump(struct recorder *rec, char *text, size_t size)
+{
+	bool go_on = !rec->c->a.trigger;
+	struct session_stats before, after;
+	int r;
+
+	session_stats(rec->session, &before);
+	if (!before.ring_only) {
+		snprintf(text, size, "nothing is kept back, all is recorded already");
+		return -EALREADY;
+	}
+	r = session_dump(rec->session, go_on, text, size);
+	if (r < 0)
+		return r;
+	session_stats(rec->session, &after);
+	snprintf(text, size, "%" PRIu64 " messages into %s%s", after.messages - before.messages,
+		 *after.path ? after.path : "no file", go_on ? ", recording goes on" : "");
+	return 0;
+}
+
+static int execute(struct recorder *rec, enum record_order order, char *text, size_t size)
+{
+	struct session_stats st;
+	int r = 0;
+
+	catch_up(rec);
+	session_stats(rec->session, &st);
+	*text = '\0';
+	if (order == RECORD_DUMP)
+		r = dump(rec, text, size);
+	else if (order == RECORD_SPLIT)
+		r = session_close_file(rec->session, text, size);
+	else
+		session_pause(rec->session, order == RECORD_PAUSE || (order == RECORD_TOGGLE && !st.paused));
+	if (order == RECORD_TOGGLE)
+		snprintf(text, size, "%s", st.paused ? "recording" : "paused");
+	show(rec, true);
+	return r;
+}
+
+static void trigger(struct recorder *rec)
+{
+	char text[RECORD_TEXT];
+
+	(void)!execute(rec, RECORD_DUMP, text, sizeof(text));
+	say(rec, text);
+}
+
+static void obey_key(struct recorder *rec, enum key key)
+{
+	char text[RECORD_TEXT];
+
+	if (key == KEY_SPACE)
+		(void)!execute(rec, RECORD_TOGGLE, text, sizeof(text));
+	else if (key == KEY_T)
+		trigger(rec);
+	else if (key == KEY_Q)
+		simctl_stop = 1;
+}
+
+static void obey_services(struct recorder *rec)
+{
+	enum record_order order = record_services_order(rec->services);
+	char text[RECORD_TEXT];
+	int r;
+
+	if (order == RECORD_NONE)
+		return;
+	r = execute(rec, order, text, sizeof(text));
+	record_services_answer(rec->services, r, text);
+	if (order == RECORD_DUMP)
+		say(rec, text);
+}
+
+/* Said once each way; nothing is recorded meanwhile. False: it does not come back. */
+static bool look_at_simd(struct recorder *rec)
+{
+	enum sim_client_state state = sim_client_state(rec->c->client);
+	bool gone = state == SIM_CLIENT_RECONNECTING || state == SIM_CLIENT_FAILED;
+
+	if (state == SIM_CLIENT_FAILED) {
+		say(rec, sim_client_why(rec->c->client));
+		return false;
+	}
+	if (gone != rec->gone)
+		say(rec, gone ? "disconnected from simd: recording goes on when it is back"
+			      : "simd is back, recording goes on");
+	rec->gone = gone;
+	return true;
+}
+
+/* False: the end. */
+static bool look(struct recorder *rec)
+{
+	int64_t now = mono_now_ns();
+
+	if (now - rec->looked_mono_ns < LOOK_DUR_NS)
+		return true;
+	if (!look_at_simd(rec))
+		return false;
+	if (!rec->gone)
+		(void)!record_channels_look(rec->channels); /* next time, if it could not be asked */
+	rec->looked_mono_ns = mono_now_ns();
+	return true;
+}
+
+static int attend(struct recorder *rec)
+{
+	bool fine = true;
+
+	keys_open();
+	while (!simctl_stop && fine) {
+		bool busy = record_channels_drain(rec->channels) > 0;
+
+		if (triggered) {
+			triggered = 0;
+			trigger(rec);
+		}
+		obey_services(rec);
+		obey_key(rec, keys_read(busy ? 0 : REST_MS));
+		fine = look(rec);
+		show(rec, false);
+	}
+	keys_close();
+	catch_up(rec);
+	return !fine;
+}
+
+static int finish(struct recorder *rec)
+{
+	char why[SESSION_PATH_SIZE + 1000] = "";
+	struct session_stats st;
+	int r = session_close_file(rec->session, why, sizeof(why));
+
+	if (r < 0)
+		say(rec, why);
+	session_stats(rec->session, &st);
+	summarize(rec);
+	return r < 0 || st.failed;
+}
+
+static int ask_for_dump(struct ctl *c)
+{
+	char path[SIM_CHANNEL_MAX + 2];
+	json_t *reply, *answer;
+	bool done;
+
+	snprintf(path, sizeof(path), "/%.60s/dump", c->a.name);
+	if (ctl_connect(c) < 0)
+		return ctl_fail(NULL);
+	reply = ctl_call_within(c, "io.simd.Control.CallService",
+				json_pack("{s:s, s:{}, s:i}", "service", path, "request", "timeout_ms", 60000), -1);
+	answer = json_object_get(reply, "response");
+	done = json_yes(answer, "success");
+	if (reply)
+		fprintf(done ? stdout : stderr, "%s%s\n", done ? "" : "simctl: ", json_text(answer, "message"));
+	json_decref(reply);
+	return !done;
+}
+
+int cmd_record(struct ctl *c)
+{
+	struct recorder rec = { .c = c, .screen = isatty(STDOUT_FILENO) && !c->a.json };
+	struct session_options o = { 0 };
+	int r;
+
+	c->a.name = c->a.name ? c->a.name : "record";
+	if (c->a.dump)
+		return ask_for_dump(c);
+	catch_more_signals();
+	rec.shown_mono_ns = rec.looked_mono_ns = mono_now_ns();
+	r = read_name(&rec, &o) || read_encoding(&rec, &o) || read_bounds(&rec, &o) ? 2 : 0;
+	if (r == 0)
+		r = connect_simd(&rec) || make_session(&rec, &o) || make_channels(&rec);
+	if (r == 0) {
+		r = attend(&rec);
+		record_services_destroy(rec.services);
+		rec.services = NULL;
+		r |= finish(&rec);
+	}
+	record_services_destroy(rec.services);
+	record_channels_destroy(rec.channels);
+	if (rec.session)
+		(void)!session_destroy(rec.session, NULL, 0);
+	return r;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the command `record`, its channels and its services share. */
+#ifndef SIMCTL_RECORD_H
+#define SIMCTL_RECORD_H
+
+#include "record/session.h"
+#include "record_match.h"
+#include "simctl.h"
+
+/* ---- record_channels.c. Thread: main ---- */
+
+struct record_channels;
+
+struct record_channels_options {
+	struct sim_client *client; /* keeps */
+	struct session *session;   /* keeps */
+	struct record_match match;
+	void (*say)(void *arg, const char *sentence);
+	void *arg;
+};
+
+int record_channels_create(const struct record_channels_options *o, struct record_channels **ret);
+void record_channels_destroy(struct record_channels *all); /* NULL is fine */
+/* Subscribe to what is there and wanted, and is not subscribed to yet. Errors: of the call to simd. */
+int record_channels_look(struct record_channels *all);
+/* Record what has arrived; how many messages. */
+unsigned record_channels_drain(struct record_channels *all);
+unsigned record_channels_count(const struct record_channels *all); /* subscribed to */
+
+/* ---- record_services.c ---- */
+
+#define RECORD_SERVICES 5
+#define RECORD_TEXT     (SESSION_PATH_SIZE + 1000)
+
+enum record_order { RECORD_NONE, RECORD_PAUSE, RECORD_RESUME, RECORD_TOGGLE, RECORD_DUMP, RECORD_SPLIT };
+
+struct record_services;
+
+/*
+ * Offer /NAME/dump and so on. What they are asked for main does, when it has recorded what was published before; they wait for that.
+ * 0, or a negative errno: none is offered then, with a sentence in sim_why().
+ */
+int record_services_create(struct sim_client *c, const char *name, struct record_services **ret);
+/* Who waits gets -ECANCELED. NULL is fine. Thread: main. */
+void record_services_destroy(struct record_services *s);
+/* What was asked for; answer it before the next call. Thread: main. */
+enum record_order record_services_order(struct record_services *s);
+void record_services_answer(struct record_services *s, int result, const char *text);
+
+#endif
