@@ -2,7 +2,6 @@
 /* See native_log.h. */
 #include "native_log.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,16 +32,10 @@ struct native_log *native_log_create(const char *path, enum log_compression comp
 	struct log_write_options o = { .format = LOG_MCAP, .compression = compression };
 	struct native_log *l = calloc(1, sizeof(*l));
 	char why[300] = "";
-	int r;
 
 	must(l ? 0 : -1, "memory");
 	(void)unlink(path);
-	r = log_writer_create(path, &o, &l->w, why, sizeof(why));
-	if (r == -ENOTSUP) {
-		free(l);
-		return NULL;
-	}
-	must(r, why);
+	must(log_writer_create(path, &o, &l->w, why, sizeof(why)), why);
 	iov_buf_init(&l->out);
 	return l;
 }

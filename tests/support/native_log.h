@@ -12,7 +12,7 @@
 
 struct native_log;
 
-/* NULL: this build writes no MCAP. */
+/* Over what is there. */
 struct native_log *native_log_create(const char *path, enum log_compression compression);
 /* type NULL: of nobody here. */
 uint32_t native_log_channel(struct native_log *l, const char *topic, const struct sim_type *type);
