@@ -79,8 +79,8 @@ static int decode_packed(struct codec_in *c, const struct log_message *m, struct
 	int64_t size = pack_size(m->data, m->size);
 	struct log_message plain = *m;
 
-	if (size < 0)
-		return (int)size;
+	if (size <= 0) /* of nothing: not even a header */
+		return -EBADMSG;
 	if ((size_t)size > c->plain_room) { /* no more than the message itself has */
 		uint8_t *more = mem_realloc(c->plain, (size_t)size);
 
