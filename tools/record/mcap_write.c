@@ -299,7 +299,8 @@ static int take_plain(struct mcap_writer *w, const struct mcap_buf *b, size_t sk
 	if (!iov)
 		return -ENOMEM;
 	iov[0] = (struct iovec){ .iov_base = b->p, .iov_len = b->n };
-	memcpy(iov + 1, pieces, (size_t)n * sizeof(*iov));
+	if (n)
+		memcpy(iov + 1, pieces, (size_t)n * sizeof(*iov));
 	r = log_out_put(&w->base.out, iov, n + 1);
 	if (r < 0)
 		return r;

@@ -15,7 +15,8 @@
 	"\"channels\":[{\"name\":\"/t/1\",\"window\":128}],\"bridges\":[{\"name\":\"b\",\"plugin\":\"" FAULTY "\"," \
 	"\"channels\":[\"/t/1\"],\"options\":{\"mode\":\"slow\",\"delay_us\":20000}}]}]"
 
-#define KEPT_KIB (LANES * 300) /* what malloc may keep of the most that there were: lists and buffers of each */
+/* Of the most that there were malloc may keep: 192 KiB of tasks, a packet, lists and buffers of each, in arenas of which it gives back whole ends. */
+#define KEPT_KIB (LANES * 400)
 #define OPENED   stack_count("bridge b: ", "deliveries queued")
 
 static const char *const names[2] = { "simd", "bridge" };
