@@ -42,12 +42,37 @@ static int64_t wall_wake(void *ctx, int64_t until_ns)
 	return until_ns;
 }
 
+/*
+ * In lock-step a publisher has one window of messages an advance: the driver asks for the time that it has. While time is stepping it
+ * cannot; a nanosecond more does the same.
+ */
+static int drain(struct player_simd *s)
+{
+	int64_t granted_dur_ns = 0;
+	int r = sim_driver_set(s->o.driver, s->time_ns);
+
+	if (r == -EBUSY) {
+		r = sim_driver_advance(s->o.driver, 1, &granted_dur_ns);
+		s->time_ns += granted_dur_ns;
+	}
+	s->unsettled = false;
+	return stopped(s) ? -ECANCELED : r;
+}
+
+/* What was published for the time that it is has been taken before time moves on: who writes down when a message came writes that. */
+static int settle(struct player_simd *s)
+{
+	return s->o.lockstep && s->unsettled ? drain(s) : 0;
+}
+
 /* While time is paused it cannot be put anywhere. */
 static int drive_jump(void *ctx, int64_t log_ns)
 {
 	struct player_simd *s = ctx;
-	int r;
+	int r = settle(s);
 
+	if (r < 0)
+		return r;
 	while ((r = sim_driver_jump(s->o.driver, log_ns)) == -EBUSY && !stopped(s))
 		nap();
 	s->time_ns = log_ns;
@@ -57,8 +82,11 @@ static int drive_jump(void *ctx, int64_t log_ns)
 static int drive_advance(void *ctx, int64_t from_ns, int64_t log_ns)
 {
 	struct player_simd *s = ctx;
+	int settled = settle(s);
 
 	(void)from_ns;
+	if (settled < 0)
+		return settled;
 	while (s->time_ns < log_ns) {
 		int64_t dur_ns = log_ns - s->time_ns, granted_dur_ns;
 		int r = sim_driver_advance(s->o.driver, dur_ns < ADVANCE_MAX_DUR_NS ? dur_ns : ADVANCE_MAX_DUR_NS,
@@ -80,22 +108,6 @@ static int drive_idle(void *ctx)
 	int r = s->o.lockstep ? 0 : sim_driver_set(s->o.driver, s->time_ns);
 
 	return stopped(s) ? -ECANCELED : r == -EBUSY ? 0 : r;
-}
-
-/*
- * In lock-step a publisher has one window of messages an advance: the driver asks for the time that it has. While time is stepping it
- * cannot; a nanosecond more does the same.
- */
-static int drain(struct player_simd *s)
-{
-	int64_t granted_dur_ns = 0;
-	int r = sim_driver_set(s->o.driver, s->time_ns);
-
-	if (r == -EBUSY) {
-		r = sim_driver_advance(s->o.driver, 1, &granted_dur_ns);
-		s->time_ns += granted_dur_ns;
-	}
-	return stopped(s) ? -ECANCELED : r;
 }
 
 /* ---- time that is followed ---- */
@@ -219,6 +231,7 @@ static int send(struct player_simd *s, struct out *o)
 		atomic_fetch_sub_explicit(&s->failed, 1, memory_order_relaxed);
 	else
 		atomic_fetch_add_explicit(&s->queued, 1, memory_order_relaxed);
+	s->unsettled |= r == 0;
 	return r;
 }
 

@@ -52,6 +52,7 @@ struct player_simd {
 	struct list outs;
 	_Atomic bool stop;
 	int64_t time_ns; /* where the driver has put time */
+	bool unsettled;  /* something was published since simd was last waited for */
 	uint32_t clock_generation;
 	int64_t followed_ns, follow_offset_ns;
 	struct sim_slot *slot; /* the next message, decoded; NULL: none */

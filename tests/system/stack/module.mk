@@ -70,14 +70,14 @@ $(B)/test/fault-stack-soak: $(addprefix $(B)/obj/tests/,system/ros2/typed.o supp
 LINK_fault-stack-soak += -lddsc
 $(B)/test/fault-stack-attacks: $(B)/obj/tests/fault/stack/attackers.o | $(B)/lib/simd/bridge_ros2.so
 # logs to play
-$(B)/test/system-stack-play: $(B)/obj/tests/support/native_log.o $(addprefix $(B)/lib/,librecord.a libconvert.a libros.a libmsggen.a) | $(B)/lib/simd/source_play.so
+$(B)/test/system-stack-play: $(B)/obj/tests/support/native_log.o $(addprefix $(B)/lib/,librecord.a libconvert.a libros.a libmsggen.a) | $(addprefix $(B)/lib/simd/,source_play.so bridge_mcap.so)
 LINK_system-stack-play += $(LINK_RECORD) -lutil
 FLAGS_tests/system/stack/test_play.c := -Itests -Itools
 LIMIT_system-stack-play := 180
 # and three bridges to play them through
 $(B)/test/system-stack-replay: $(addprefix $(B)/obj/tests/,system/ros2/typed.o system/ros2/reader.o support/ros_tree.o system/ros1/fake.o unit/convert/sample.o) \
 	$(addprefix $(B)/obj/tools/bridge/ros1/,net.o http.o tcpros.o xmlrpc.o xmlrpc_write.o) $(CYBER_SERVER) $(RECORD_LIBS) \
-	| $(addprefix $(B)/lib/simd/,source_play.so bridge_ros2.so bridge_ros1.so bridge_cyber.so)
+	| $(addprefix $(B)/lib/simd/,source_play.so bridge_ros2.so bridge_ros1.so bridge_cyber.so bridge_mcap.so)
 LINK_system-stack-replay += $(LINK_RECORD) -lddsc -lexpat
 FLAGS_tests/system/stack/test_replay.c := -Itools -Itools/bridge -Itools/bridge/convert -Itools/record
 LIMIT_system-stack-replay := 180

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A recorded run, played through bridges: what a reader of ROS 2, a subscriber of ROS 1 and a cyber_bridge get of `simctl play --lockstep`
- * is, byte for byte, what they got of the live run. The channels are those of the demo's sensors.
+ * is, byte for byte, what they got of the live run, which the `mcap` bridge recorded. The channels are those of the demo's sensors.
  */
 #include "peer.h"
 #include "stack.h"
@@ -19,7 +19,6 @@
 #include <sim/point_cloud.h>
 
 #include "../../../tools/bridge/convert/conversion.h"
-#include "../../../tools/record/codec_out.h"
 #include "../../unit/convert/sample.h"
 #include "../ros1/fake.h"
 #include "../ros2/reader.h"
@@ -223,7 +222,7 @@ static void take_all(struct run *r)
 
 /* ---- runs ---- */
 
-static void start(struct run *r)
+static void start(struct run *r, const char *recorder)
 {
 	static char conf[8192];
 	size_t n;
@@ -239,9 +238,9 @@ static void start(struct run *r)
 		"{\"name\":\"two\",\"plugin\":\"ros2\",\"channels\":[\"*\",\"!/clock\"],\"options\":{\"ros_distro\":\"humble\"}},"
 		"{\"name\":\"one\",\"plugin\":\"ros1\",\"connection\":\"%s\",\"channels\":[\"*\",\"!/clock\"],"
 		"\"options\":{\"queue\":1000}},"
-		"{\"name\":\"apollo\",\"plugin\":\"cyber\",\"connection\":\"127.0.0.1:%u\",\"channels\":[\"*\",\"!/clock\"]}],"
+		"{\"name\":\"apollo\",\"plugin\":\"cyber\",\"connection\":\"127.0.0.1:%u\",\"channels\":[\"*\",\"!/clock\"]}%s],"
 		"\"channels\":[",
-		master.uri, cyber_server_port(server));
+		master.uri, cyber_server_port(server), recorder);
 	for (size_t i = 0; i < SENSORS; i++)
 		n += (size_t)
 			snprintf(conf + n, sizeof(conf) - n,
@@ -275,59 +274,9 @@ static int sweep(void **state)
 	return stack_sweep(state);
 }
 
-/* ---- live, and recorded ---- */
+/* ---- live ---- */
 
-struct recording {
-	struct log_writer *w;
-	struct codec_out *codec[SENSORS];
-	uint32_t id[SENSORS];
-	struct iov_buf out;
-};
-
-static void record_begin(struct recording *rec)
-{
-	const struct log_write_options o = { .format = LOG_MCAP, .compression = LOG_COMPRESSION_ZSTD };
-	char why[512];
-
-	(void)unlink(LOG_FILE);
-	iov_buf_init(&rec->out);
-	if (log_writer_create(LOG_FILE, &o, &rec->w, why, sizeof(why)) < 0)
-		fail_msg("%s", why);
-	for (size_t i = 0; i < SENSORS; i++) {
-		if (codec_out_create(CODEC_NATIVE, sensors[i].channel, sensors[i].type, &rec->codec[i], why,
-				     sizeof(why)) < 0)
-			fail_msg("%s", why);
-		assert_int_equal(log_writer_add_channel(rec->w, codec_out_channel(rec->codec[i]), &rec->id[i]), 0);
-	}
-}
-
-static void record(struct recording *rec, size_t i, struct sim_slot *slot, size_t size, uint32_t sequence)
-{
-	const struct sim_message m = { .header = *slot, .body = sim_slot_body_mut(slot), .body_size = size };
-	struct log_message lm = { .channel = rec->id[i],
-				  .sequence = sequence,
-				  .log_time_ns = slot->stamp_sim_ns,
-				  .publish_time_ns = slot->stamp_sim_ns };
-	struct iovec iov[IOV_BUF_PIECES];
-	char why[512];
-
-	if (codec_out_encode(rec->codec[i], &m, &rec->out, why, sizeof(why)) < 0)
-		fail_msg("%s", why);
-	assert_int_equal(log_writer_put(rec->w, &lm, iov, (int)iov_buf_iov(&rec->out, iov)), 0);
-}
-
-static void record_end(struct recording *rec)
-{
-	char why[512];
-
-	if (log_writer_finish(rec->w, why, sizeof(why)) < 0)
-		fail_msg("%s", why);
-	for (size_t i = 0; i < SENSORS; i++)
-		codec_out_destroy(rec->codec[i]);
-	iov_buf_finish(&rec->out);
-}
-
-static void publish(struct sim_publisher *p, size_t i, int64_t now_sim_ns, unsigned step, struct recording *rec)
+static void publish(struct sim_publisher *p, size_t i, int64_t now_sim_ns, unsigned step)
 {
 	struct sim_slot *slot;
 	size_t size;
@@ -336,7 +285,6 @@ static void publish(struct sim_publisher *p, size_t i, int64_t now_sim_ns, unsig
 	size = make(&sensors[i], sim_slot_body_mut(slot), step);
 	assert_int_equal(sim_slot_set_size(slot, size), 0);
 	slot->stamp_sim_ns = now_sim_ns;
-	record(rec, i, slot, size, step + 1);
 	assert_int_equal(sim_try_queue(p, slot, NULL, NULL, NULL), 0);
 }
 
@@ -344,12 +292,12 @@ static void live(struct run *r)
 {
 	struct sim_client_options o = { .size = sizeof(o), .name = "sensors", .socket = STACK_SOCKET };
 	struct sim_publisher *pub[SENSORS];
-	struct recording rec;
 	struct sim_client *c;
 	struct sim_driver *d;
 
-	start(r);
-	record_begin(&rec);
+	(void)unlink(LOG_FILE);
+	start(r,
+	      ",{\"name\":\"rec\",\"plugin\":\"mcap\",\"connection\":\"/tmp/run\",\"channels\":[\"*\",\"!/clock\"]}");
 	assert_int_equal(sim_connect(&o, &c), 0);
 	for (size_t i = 0; i < SENSORS; i++) {
 		struct sim_publisher_options po = { .size = sizeof(po),
@@ -364,10 +312,9 @@ static void live(struct run *r)
 	for (unsigned step = 0; step < STEPS; step++) {
 		assert_int_equal(sim_driver_advance(d, STEP_DUR, NULL), 0);
 		for (size_t i = 0; i < SENSORS; i++)
-			publish(pub[i], i, (step + 1) * STEP_DUR, step, &rec);
+			publish(pub[i], i, (step + 1) * STEP_DUR, step);
 	}
 	assert_int_equal(sim_driver_advance(d, STEP_DUR, NULL), 0); /* all has been taken */
-	record_end(&rec);
 	take_all(r);
 	sim_driver_release(d);
 	for (size_t i = 0; i < SENSORS; i++)
@@ -401,7 +348,7 @@ static void played(struct run *r)
 {
 	pid_t pid;
 
-	start(r);
+	start(r, "");
 	pid = start_play();
 	subscribe_all();
 	UNTIL(20000, strstr(stack_ctl("service", "list", "--names", NULL)->out, "/play/resume"));
