@@ -355,6 +355,37 @@ TEST_WITH(logs_of_other_systems_become_channels, NULL, stack_sweep)
 	(void)unlink(LOG_FILE);
 }
 
+/* Autoware's commands of no gear between those of one: nothing is published of them, and nothing is wrong. */
+TEST_WITH(messages_that_say_nothing_are_passed_over, NULL, stack_sweep)
+{
+	static const struct log_channel ch = { .topic = "/imu", /* which the bridge takes */
+					       .message_encoding = "cdr",
+					       .schema_name = "autoware_vehicle_msgs/msg/GearCommand",
+					       .schema_encoding = "" };
+	uint8_t data[] = { 0, 1, 0, 0, 5, 0, 0, 0, 7, 0, 0, 0, 0 };
+	const struct log_write_options o = { .format = LOG_MCAP };
+	struct log_message m = { .log_time_ns = BEGIN };
+	const struct ctl_result *r;
+	struct log_writer *w;
+	char why[300];
+
+	(void)unlink(LOG_FILE);
+	assert_int_equal(log_writer_create(LOG_FILE, &o, &w, why, sizeof(why)), 0);
+	assert_int_equal(log_writer_add_channel(w, &ch, &m.channel), 0);
+	for (unsigned i = 0; i < 9; i++) {
+		data[12] = i % 3 ? 0 : 2;
+		assert_int_equal(log_writer_put(w, &m, &(struct iovec){ data, sizeof(data) }, 1), 0);
+		m.log_time_ns += 10 * MS;
+	}
+	assert_int_equal(log_writer_finish(w, why, sizeof(why)), 0);
+	begin(CONF);
+	r = stack_ctl("play", "--lockstep", LOG_FILE, NULL);
+	if (r->code)
+		fail_msg("%s", r->err);
+	assert_int_equal(stack_bridge("log", "sent"), 3);
+	finish();
+}
+
 /* ---- lock-step ---- */
 
 static char *read_file(const char *path, size_t *ret_n)

@@ -443,6 +443,22 @@ TEST(a_message_without_a_header_has_the_time_of_the_log)
 	codec_in_destroy(c);
 }
 
+/* Autoware's command of no gear. */
+TEST(a_message_may_say_nothing)
+{
+	static const uint8_t none[] = { 0, 1, 0, 0, 5, 0, 0, 0, 7, 0, 0, 0, 0 };
+	struct log_channel ch = { .topic = "/a",
+				  .message_encoding = "cdr",
+				  .schema_name = "autoware_vehicle_msgs/msg/GearCommand",
+				  .schema_encoding = "" };
+	struct codec_in *c = in(&ch);
+	struct message_in to;
+
+	assert_int_equal(decode(c, none, sizeof(none), &to), 1);
+	assert_string_equal(codec_in_reason(1), "it says nothing of its type");
+	codec_in_destroy(c);
+}
+
 /* ROS says it by the name of the topic. */
 TEST(fixed_frames_are_fixed)
 {
