@@ -74,6 +74,12 @@ $(B)/test/system-stack-play: $(B)/obj/tests/support/native_log.o $(addprefix $(B
 LINK_system-stack-play += $(LINK_RECORD) -lutil
 FLAGS_tests/system/stack/test_play.c := -Itests -Itools
 LIMIT_system-stack-play := 180
+# and to record
+$(B)/test/system-stack-mcap: $(addprefix $(B)/lib/,librecord.a libconvert.a libros.a libmsggen.a) | $(B)/lib/simd/bridge_mcap.so
+$(B)/test/system-stack-order: | $(B)/lib/simd/bridge_mcap.so
+LINK_system-stack-mcap += $(LINK_RECORD)
+FLAGS_tests/system/stack/test_mcap.c := -Itools -Itools/record
+LIMIT_system-stack-mcap := 180
 # and three bridges to play them through
 $(B)/test/system-stack-replay: $(addprefix $(B)/obj/tests/,system/ros2/typed.o system/ros2/reader.o support/ros_tree.o system/ros1/fake.o unit/convert/sample.o) \
 	$(addprefix $(B)/obj/tools/bridge/ros1/,net.o http.o tcpros.o xmlrpc.o xmlrpc_write.o) $(CYBER_SERVER) $(RECORD_LIBS) \

@@ -29,7 +29,9 @@ struct sim_bridge {
 	pthread_mutex_t lock; /* connecting, one at a time; guards session and stem, which stay while there are topics */
 	struct session *session;
 	char *stem;
-	_Atomic int status; /* enum sim_bridge_status */
+	_Atomic int status;         /* enum sim_bridge_status */
+	pthread_mutex_t write_lock; /* one message after the other, with its log time */
+	int64_t last_ns;            /* log time of the last one */
 };
 
 struct sim_bridge_topic {
@@ -185,6 +187,7 @@ static int mcap_create(const struct sim_bridge_host *host, struct sim_bridge **r
 	b->options.say = on_say;
 	b->options.arg = b;
 	pthread_mutex_init(&b->lock, NULL);
+	pthread_mutex_init(&b->write_lock, NULL);
 	*ret = b;
 	return 0;
 }
@@ -282,6 +285,7 @@ static void mcap_destroy(struct sim_bridge *b)
 	if (session_destroy(b->session, why, sizeof(why)) < 0)
 		b->host->log(b->host->ctx, 0, "%s", why);
 	free(b->stem);
+	pthread_mutex_destroy(&b->write_lock);
 	pthread_mutex_destroy(&b->lock);
 	free(b);
 }
@@ -329,6 +333,32 @@ static int look(struct sim_bridge *b, int r)
 	return r;
 }
 
+/*
+ * The time that the recording has reached: of the newest stamp so far, never later than now. Not now itself: in lock-step a message may
+ * be written before or after the next step has begun. Under write_lock.
+ */
+static int64_t log_time(struct sim_bridge *b, int64_t stamp_sim_ns)
+{
+	int64_t now = b->host->now(b->host->ctx), t = stamp_sim_ns < now ? stamp_sim_ns : now;
+
+	if (now < b->last_ns) /* a jump back */
+		t = now;
+	else if (t < b->last_ns)
+		t = b->last_ns;
+	b->last_ns = t;
+	return t;
+}
+
+static int write_one(struct sim_bridge *b, struct session_message *e, int64_t stamp_sim_ns)
+{
+	int r;
+
+	pthread_mutex_lock(&b->write_lock);
+	r = session_write(b->session, e, log_time(b, stamp_sim_ns));
+	pthread_mutex_unlock(&b->write_lock);
+	return r;
+}
+
 static int mcap_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m,
 			struct sim_task *task)
 {
@@ -339,7 +369,7 @@ static int mcap_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const 
 		b->host->in_order(b->host->ctx, task);
 	if (r < 0)
 		return r;
-	return look(b, session_write(b->session, e, b->host->now(b->host->ctx)));
+	return look(b, write_one(b, e, m->header.stamp_sim_ns));
 }
 
 static int mcap_flush(struct sim_bridge *b)

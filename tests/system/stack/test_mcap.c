@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The bridge that records, in a whole simd: every message that was accepted is in its files, however it is stopped, held up or started
+ * again, and @mcap/core counts the same. That equal runs write equal files is test_order's.
+ */
+#include "peer.h"
+#include "stack.h"
+
+#include <stdlib.h>
+
+#include "record/log.h"
+
+#define STEPS     3000
+#define STEP_DUR  (20 * NS_PER_MS)
+#define SLOW_ONES 300
+#define CONF \
+	"\"TimeSource\":\"unity\"," STACK_POOLS ",\"dispatch\":{\"deadline_ms\":60000}," \
+	"\"process\":{\"stop_ms\":60000},\"rigs\":[{\"name\":\"car\",\"bridges\":[" \
+	"{\"name\":\"rec\",\"plugin\":\"mcap\",\"connection\":\"/tmp/out\"}]}]"
+
+static pid_t simd;
+
+static void start(void)
+{
+	simd = stack_start(CONF);
+	UNTIL(10000, !strcmp(stack_bridge_text("rec", "status"), "connected"));
+}
+
+/* ---- what is in the files ---- */
+
+struct found {
+	unsigned files, one, two;
+	uint64_t accepted, recorded, lost; /* by the metadata */
+	int64_t end_ns[8];                 /* of each file */
+	bool complete[8];
+};
+
+static const char *path_of(unsigned number)
+{
+	static char path[64];
+
+	snprintf(path, sizeof(path), number > 1 ? "/tmp/out.%u.mcap" : "/tmp/out.mcap", number);
+	return path;
+}
+
+static void add_losses(struct found *f, const struct log_info *info)
+{
+	for (size_t i = 0; i < info->n_metadata; i++)
+		for (size_t k = 0; !strcmp(info->metadata[i].name, "simd_losses") && k < info->metadata[i].n; k++) {
+			unsigned long long a, r, l;
+
+			assert_int_equal(sscanf(info->metadata[i].pairs[k].value,
+						"accepted=%llu recorded=%llu lost=%llu", &a, &r, &l),
+					 3);
+			f->accepted += a;
+			f->recorded += r;
+			f->lost += l;
+		}
+}
+
+static bool seen[2][STEPS + 1];
+
+/* Each number once (lanes may overtake one another), and times only rise. */
+static void read_file(struct found *f, struct log_reader *r)
+{
+	struct log_message m;
+	int64_t ns = -1;
+	int k;
+
+	while ((k = log_reader_next(r, &m)) > 0) {
+		unsigned two = !strcmp(log_reader_info(r)->channels[m.channel].topic, "/t/two");
+
+		assert_true(m.sequence >= 1 && m.sequence <= STEPS && !seen[two][m.sequence]);
+		seen[two][m.sequence] = true;
+		assert_true(m.log_time_ns >= ns);
+		ns = m.log_time_ns;
+		*(two ? &f->two : &f->one) += 1;
+	}
+	assert_int_equal(k, 0);
+	add_losses(f, log_reader_info(r));
+	f->complete[f->files] = log_reader_info(r)->complete;
+	f->end_ns[f->files] = ns;
+}
+
+static struct found look(void)
+{
+	struct found f = { 0 };
+	struct log_reader *r;
+	char why[512];
+	int e;
+
+	memset(seen, 0, sizeof(seen));
+	for (; f.files < 8; f.files++) {
+		e = log_reader_open(path_of(f.files + 1), &(struct log_read_options){ .file_order = true }, &r, why,
+				    sizeof(why));
+		if (e == -ENOENT)
+			break;
+		if (e < 0)
+			fail_msg("%s", why);
+		read_file(&f, r);
+		log_reader_close(r);
+	}
+	return f;
+}
+
+/* ---- an engine ---- */
+
+static int run(struct peer *p, unsigned flags, int steps, int64_t step_ns)
+{
+	struct sim_client *c = peer_connect(p, "engine");
+	struct sim_publisher *one = peer_advertise(p, c, "/t/one", 64, 0), *two = peer_advertise(p, c, "/t/two", 64, 0);
+	struct sim_driver *d;
+
+	PEER(p, sim_driver_acquire(c, flags, &d) == 0);
+	atomic_store(&p->ready, 1);
+	for (int i = 0; i < steps; i++) {
+		PEER(p, sim_driver_advance(d, step_ns, NULL) == 0);
+		PEER(p, peer_queue(p, one, sizeof(struct sim_Ultrasonic), NULL) == 0);
+		PEER(p, peer_queue(p, two, sizeof(struct sim_Ultrasonic), NULL) == 0);
+		atomic_store(&p->sim_ns, (i + 1) * step_ns);
+	}
+	sim_driver_release(d); /* what is accepted by now is still waited for */
+	peer_settle(p);
+	sim_publisher_destroy(one);
+	sim_publisher_destroy(two);
+	sim_disconnect(c);
+	return 0;
+}
+
+/* Advances as fast as it can. */
+static int engine(struct peer *p)
+{
+	return run(p, SIM_DRIVER_FREEWHEEL, STEPS, 10 * NS_PER_MS);
+}
+
+static int lockstep_engine(struct peer *p)
+{
+	return run(p, SIM_DRIVER_FREEWHEEL | SIM_DRIVER_LOCKSTEP, SLOW_ONES, STEP_DUR);
+}
+
+/* ---- @mcap/core ---- */
+
+/* What it counts on each topic of the file, by the index and as a stream, is what we count. */
+static void foreign_counts(const char *path, unsigned one, unsigned two)
+{
+	char line[256], want[128], got[128] = "";
+	FILE *f;
+
+	if (access("build/npm/node_modules/@mcap/core", F_OK) < 0) {
+		print_message("not tried, without @mcap/core: run tools/dev/deps.sh full\n");
+		assert_false(test_full());
+		return;
+	}
+	snprintf(line, sizeof(line), "node tests/system/decode/counts.js build/npm %s", path);
+	snprintf(want, sizeof(want), "/t/one %u\n", one);
+	f = popen(line, "r");
+	assert_non_null(f);
+	assert_non_null(fgets(got, sizeof(got), f));
+	assert_string_equal(got, want);
+	snprintf(want, sizeof(want), "/t/two %u\n", two);
+	assert_non_null(fgets(got, sizeof(got), f));
+	assert_string_equal(got, want);
+	assert_int_equal(pclose(f), 0);
+}
+
+/* ---- tests ---- */
+
+/* While it is stopped producers wait for it; started again it goes on in a new file. Nothing is lost by either. */
+TEST_WITH(all_that_was_accepted_is_recorded, NULL, stack_sweep)
+{
+	struct peer *p = peer_new();
+	struct found f;
+	pid_t pid, rec;
+	uint64_t called;
+
+	start();
+	pid = peer_fork(p, engine);
+	UNTIL(20000, p->called > 500);
+	rec = (pid_t)stack_bridge("rec", "pid");
+	assert_int_equal(kill(rec, SIGSTOP), 0);
+	do { /* until nothing moves any more */
+		called = p->called;
+		moment_us(100000);
+	} while (p->called != called);
+	assert_int_equal(kill(rec, SIGCONT), 0);
+	UNTIL(20000, p->called > 2000);
+	assert_int_equal(stack_ctl("bridge", "restart", "rec", NULL)->code, 0);
+	peer_join(p, pid);
+	peer_check(p, false);
+	assert_int_equal(p->accepted, 2 * STEPS);
+	assert_int_equal(p->ok, 2 * STEPS);
+	stack_stop(simd);
+	f = look();
+	assert_true(f.files == 2 ||
+		    f.files == 1); /* one where the run was over first: a file without messages is removed */
+	assert_int_equal(f.one, STEPS);
+	assert_int_equal(f.two, STEPS);
+	assert_int_equal(f.accepted, 2 * STEPS);
+	assert_int_equal(f.recorded, 2 * STEPS);
+	assert_int_equal(f.lost, 0);
+	assert_true(f.complete[0] && (f.files < 2 || f.complete[1]));
+	peer_free(p);
+}
+
+TEST_WITH(others_count_the_same, NULL, stack_sweep)
+{
+	struct peer *p = peer_new();
+	struct found f;
+
+	start();
+	peer_join(p, peer_fork(p, engine));
+	peer_check(p, false);
+	stack_stop(simd);
+	f = look();
+	assert_int_equal(f.files, 1);
+	assert_int_equal(f.one + f.two, p->ok);
+	foreign_counts(path_of(1), f.one, f.two);
+	peer_free(p);
+}
+
+/* All but the last second of simulated time is in its file. */
+TEST_WITH(a_kill_takes_a_second_at_most, NULL, stack_sweep)
+{
+	struct peer *p = peer_new();
+	struct found f;
+	int64_t at;
+	pid_t pid;
+
+	start();
+	pid = peer_fork(p, lockstep_engine);
+	UNTIL(20000, p->sim_ns > 3500 * NS_PER_MS);
+	at = p->sim_ns;
+	assert_int_equal(kill((pid_t)stack_bridge("rec", "pid"), SIGKILL), 0);
+	peer_join(p, pid);
+	peer_check(p, false);
+	stack_stop(simd);
+	f = look();
+	assert_true(f.files == 2 || f.files == 1);
+	assert_false(f.complete[0]);
+	assert_true(f.files < 2 || f.complete[1]);
+	if (f.end_ns[0] < at - NS_PER_S - 2 * STEP_DUR)
+		fail_msg("killed at %lld ms, the file ends at %lld ms", (long long)(at / NS_PER_MS),
+			 (long long)(f.end_ns[0] / NS_PER_MS));
+	peer_free(p);
+}
+
+/* ---- options ---- */
+
+TEST(options_are_checked)
+{
+	static const char *const argv[] = { "simd", "--config", "/tmp/rec.json", "--check-config", NULL };
+	static const char *const bad[][2] = {
+		{ "\"encoding\":\"xml\"", "options.encoding: \"xml\" is not native, ros2, ros1, packed or apollo" },
+		{ "\"compression\":\"bz2\"", "options.compression: \"bz2\" is not none, lz4 or zstd" },
+		{ "\"level\":23", "options.level: \"23\" is not a whole number" },
+		{ "\"split_size\":\"1kB\"", "options.split_size: \"1kB\" is not 0 or a size" },
+		{ "\"split_size\":1000", "options.split_size: \"1000\" is not 0 or a size" },
+		{ "\"split_duration\":-1", "options.split_duration: \"-1\" is not 0 or a number of seconds" },
+		{ "\"colour\":1", "has no such option" },
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		FILE *f = fopen("/tmp/rec.json", "w");
+		const struct ctl_result *r;
+
+		assert_non_null(f);
+		fprintf(f,
+			"{\"rigs\":[{\"name\":\"a\",\"bridges\":[{\"name\":\"rec\",\"plugin\":\"mcap\","
+			"\"connection\":\"/tmp/x\",\"options\":{%s}}]}]}",
+			bad[i][0]);
+		fclose(f);
+		r = stack_run(argv);
+		if (r->code != 1 || !strstr(r->err, bad[i][1]))
+			fail_msg("%d, \"%s\" does not say \"%s\"", r->code, r->err, bad[i][1]);
+	}
+	assert_int_equal(remove("/tmp/rec.json"), 0);
+}
