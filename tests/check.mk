@@ -8,7 +8,7 @@
 #?  make fuzz         fuzz each harness for FUZZ_SECONDS (30)
 #?  SAN=address,undefined | thread   builds beside the plain build, in-memory data plane only
 #?  SAN=undefined     the same with iceoryx: what is undefined ends the process with SIGILL
-#?  DEMO_SECONDS=20 BRIDGES=logging,ros2  switches of make demo; lgsvl, rosbridge, cyber: with a peer, unless port 9090 has one
+#?  DEMO_SECONDS=20 BRIDGES=logging,mcap,ros2  switches of make demo; lgsvl, rosbridge, cyber: with a peer, unless port 9090 has one
 #?  WERROR=1          warnings are errors
 
 JOBS ?= $(shell nproc)
@@ -61,7 +61,7 @@ deps:
 # ---- demo and benches ----
 
 DEMO_SECONDS ?= 20
-BRIDGES      ?= logging,ros2
+BRIDGES      ?= logging,mcap,ros2
 demo:
 	@tools/dev/deps.sh demo
 	@$(MAKE) -s --no-print-directory $(par) all $(if $(findstring lgsvl,$(BRIDGES)),$(B)/test/lgsvl-peer) $(if $(findstring rosbridge,$(BRIDGES)),$(B)/test/rosbridge-peer) $(if $(findstring cyber,$(BRIDGES)),$(B)/test/cyber-peer)

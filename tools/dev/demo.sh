@@ -6,7 +6,7 @@
 set -u
 B=${B:-build}
 seconds=${DEMO_SECONDS:-20}
-bridges=${BRIDGES:-logging,ros2}
+bridges=${BRIDGES:-logging,mcap,ros2}
 rig=${RIG:-config/rigs/demo.json}
 out=${DEMO_DIR:-$B/demo}
 ctl() { "$B/bin/simctl" --socket "$out/run/control" "$@"; }
@@ -40,7 +40,9 @@ for b in $(printf '%s' "$bridges" | tr ',' ' '); do
 	if [ -f "config/rigs/demo/bridge-$b.json" ]; then
 		extra="$extra --rig config/rigs/demo/bridge-$b.json"
 	else
-		list="$list${list:+,}{\"name\":\"$b\",\"plugin\":\"$b\",\"connection\":\"$out/$b\"}"
+		stem=$b
+		[ "$b" != mcap ] || stem=demo # the file is demo.mcap
+		list="$list${list:+,}{\"name\":\"$b\",\"plugin\":\"$b\",\"connection\":\"$out/$stem\"}"
 	fi
 done
 printf '{"rigs":[{"name":"demo","bridges":[%s]}]}\n' "$list" >"$fragment"
@@ -145,6 +147,14 @@ while [ $n -lt "$seconds" ]; do
 done
 
 ctl clock pause >/dev/null
+# what is on its way arrives: the numbers below are those of the files
+was=
+for i in $(seq 50); do
+	now=$(ctl summary | grep -v ' of wall time')
+	[ "$now" = "$was" ] && break
+	was=$now
+	sleep 0.1
+done
 ctl summary --json --pretty >"$out/summary.json" || failed "no summary"
 ctl summary
 trap '' INT TERM HUP
@@ -159,8 +169,10 @@ log=$out/logging.txt.gz
 if [ -e "$log" ]; then
 	say "look next at every message, two lines each ($(du -k "$log" | cut -f1) KiB):  zcat $log | head"
 else
-	say "look next at every message: none were logged; BRIDGES=logging,ros2 logs them"
+	say "look next at every message: none were logged; BRIDGES=logging,mcap,ros2 logs them"
 fi
+[ ! -e "$out/demo.mcap" ] ||
+	say "look next at the recording ($(du -k "$out/demo.mcap" | cut -f1) KiB):  $B/bin/simctl bag info $out/demo.mcap, or open it in Foxglove"
 [ -z "$peer" ] || say "look next at what the peer of $peer_of got:  $out/$peer_of-peer.txt"
 say "look next at what each channel and bridge carried, and at what simd said:  $out/summary.json, $out/simd.log"
 ros=2 how=

@@ -97,12 +97,27 @@ static int sweep(void **state)
 	return stack_sweep(state);
 }
 
+/* All that the bridge was sent is in its file, and the demo says how to open that. */
+static void check_recording(void)
+{
+	const char *const info[] = { "simctl", "bag", "info", OUT "/demo.mcap", NULL };
+	const char *text = said(), *sent = strstr(text, "bridge mcap "), *found;
+	unsigned n = 0, m = 1;
+
+	assert_non_null(strstr(text, "simctl bag info " OUT "/demo.mcap"));
+	assert_true(sent && sscanf(sent, "bridge mcap %u", &n) == 1 && n > 0);
+	found = strstr(stack_run(info)->out, "messages");
+	assert_true(found && sscanf(found, "messages %u", &m) == 1);
+	assert_int_equal(m, n);
+}
+
 TEST_WITH(a_second_run_keeps_the_first, NULL, sweep)
 {
 	size_t log;
 
-	assert_int_equal(stack_wait(demo("2", "logging"), 60000), 0);
+	assert_int_equal(stack_wait(demo("2", "logging,mcap"), 60000), 0);
 	check_end();
+	check_recording();
 	log = size_of(OUT "/logging.txt.gz");
 	assert_true(log > 10000 && log < 2000000); /* clouds by their hash: they would be 35 MB a second */
 	assert_true(size_of(OUT "/summary.json") > 1000);
