@@ -413,6 +413,35 @@ TEST_WITH(who_goes_in_the_middle_leaves_nothing_behind, setup, teardown)
 	down();
 }
 
+static unsigned lines_with(const char *text)
+{
+	unsigned n = 0;
+
+	pthread_mutex_lock(&h.log_lock);
+	for (const char *p = h.log; (p = strstr(p, text)); p++)
+		n++;
+	pthread_mutex_unlock(&h.log_lock);
+	return n;
+}
+
+TEST_WITH(those_who_come_and_go_do_not_fill_the_log, setup, teardown)
+{
+	struct sim_bridge_topic *t;
+	unsigned port;
+
+	up(no_options);
+	port = open_topic("/camera", &sim_Image_type, "{}", &t);
+	for (int i = 0; i < 300; i++) {
+		int fd = subscriber(port, "/camera", "*", "*", 0);
+
+		assert_string_equal(fake_field(fd, "topic"), "/camera");
+		close(fd);
+	}
+	assert_in_range(lines_with("/camera: subscriber "), 20, 150);
+	h.ops->close(b, t);
+	down();
+}
+
 /* ---- wrong peers ---- */
 
 static void refused(unsigned port, const char *topic, const char *md5, const char *type, const char *why)

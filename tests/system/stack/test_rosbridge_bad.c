@@ -126,6 +126,21 @@ TEST_WITH(nonsense_is_refused_and_nothing_else, NULL, line_sweep)
 	line_stop();
 }
 
+TEST_WITH(requests_of_no_service_do_not_fill_the_log, NULL, line_sweep)
+{
+	struct sim_subscriber *s;
+
+	line_start_listening(COMMANDS(""), &s);
+	for (int i = 0; i < 1000; i++)
+		rosbridge_server_text(line_server, "{\"op\":\"call_service\",\"service\":\"/none\",\"args\":{}}");
+	rosbridge_server_text(line_server, COMMAND("0.5"));
+	assert_float_equal(line_next_throttle(s), 0.5, 1e-6);
+	UNTIL(10000, stack_said("/none: a request has no answer: it is not offered (512 so far)"));
+	assert_int_equal(stack_count("/none: a request has no answer", "so far"), 14); /* 1 to 8, 16, 32, ... */
+	sim_subscriber_destroy(s);
+	line_stop();
+}
+
 TEST_WITH(a_message_without_end, NULL, line_sweep)
 {
 	static char big[33 << 20];

@@ -111,7 +111,7 @@ static int greeted(struct incoming *c, const struct tcpros_header *h, char *why,
 	}
 	c->greeted = true;
 	c->io.due_mono_ns = 0;
-	log_info(c->bridge, "%s: publisher %s", s->in.name, c->node);
+	log_peer(c->bridge, "%s: publisher %s", s->in.name, c->node);
 	return 0;
 }
 

@@ -19,7 +19,12 @@
 #define RETRY_DUR_NS        INT64_C(100000000) /* no descriptor is free for a connection */
 #define REPORT_FIRST_DUR_NS INT64_C(1000000000)
 #define REPORT_DUR_NS       INT64_C(10000000000)
-#define LOG_BURST           20
+
+void log_limit_init(struct log_limit *l, int64_t burst)
+{
+	pthread_mutex_init(&l->lock, NULL);
+	l->burst = burst;
+}
 
 bool log_allowed(struct log_limit *l)
 {
@@ -28,8 +33,8 @@ bool log_allowed(struct log_limit *l)
 
 	pthread_mutex_lock(&l->lock);
 	if (now != l->mono_s) {
-		l->left = l->mono_s ? l->left + now - l->mono_s : LOG_BURST;
-		l->left = l->left > LOG_BURST ? LOG_BURST : l->left;
+		l->left = l->mono_s ? l->left + now - l->mono_s : l->burst;
+		l->left = l->left > l->burst ? l->burst : l->left;
 		l->mono_s = now;
 	}
 	yes = l->left > 0;

@@ -69,6 +69,7 @@ static void ros1_destroy(struct sim_bridge *b)
 	message_pool_finish(&b->pool);
 	topics_finish(&b->common);
 	pthread_mutex_destroy(&b->lines.lock);
+	pthread_mutex_destroy(&b->peers.lock);
 	pthread_mutex_destroy(&b->lock);
 	free(b);
 }
@@ -85,7 +86,8 @@ static int ros1_create(const struct sim_bridge_host *host, struct sim_bridge **r
 	topics_init(&b->common);
 	message_pool_init(&b->pool, &b->common);
 	pthread_mutex_init(&b->lock, NULL);
-	pthread_mutex_init(&b->lines.lock, NULL);
+	log_limit_init(&b->lines, 20);
+	log_limit_init(&b->peers, 100);
 	if (SIM_BRIDGE_HOST_HAS(host, simd_id))
 		snprintf(b->mark, sizeof(b->mark), "%016llx", (unsigned long long)host->simd_id);
 	r = node_read_options(b);

@@ -34,9 +34,9 @@ struct listener {
 	void (*accept)(struct sim_bridge *b, int fd, const char *peer); /* takes fd */
 };
 
-struct log_limit { /* of a log that others can fill: 20 at once, then one a second. Guarded by its lock */
+struct log_limit { /* of a log that others can fill: so many at once, then one a second. Guarded by its lock */
 	pthread_mutex_t lock;
-	int64_t left, mono_s;
+	int64_t burst, left, mono_s;
 };
 
 struct ros1_topic {           /* on its way out */
@@ -62,7 +62,7 @@ struct sim_bridge {
 	struct message_pool pool;
 	_Atomic bool holding; /* messages may be held */
 	_Atomic bool news;    /* there is something to be reported: what was dropped, who was refused, services */
-	struct log_limit lines;
+	struct log_limit lines, peers; /* peers: who comes and goes */
 	struct io *io;
 	/* the I/O thread's */
 	unsigned n_subscribers, n_askers, n_connections;
@@ -83,6 +83,12 @@ struct sim_bridge {
 		if (log_allowed(&(b)->lines)) \
 			log_at(b, level, __VA_ARGS__); \
 	} while (0)
+#define log_peer(b, ...) \
+	do { \
+		if (log_allowed(&(b)->peers)) \
+			log_info(b, __VA_ARGS__); \
+	} while (0)
+void log_limit_init(struct log_limit *l, int64_t burst);
 bool log_allowed(struct log_limit *l);
 /* What a peer says of itself: other bytes than printable ASCII become '?'. */
 void log_printable(char *text);

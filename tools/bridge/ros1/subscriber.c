@@ -101,7 +101,7 @@ static void close_it(struct subscriber *s)
 	if (s->io.closed)
 		return;
 	if (s->publication)
-		log_info(s->bridge, "%s: subscriber %s (%s) disconnected", s->publication->name, s->node, s->peer);
+		log_peer(s->bridge, "%s: subscriber %s (%s) disconnected", s->publication->name, s->node, s->peer);
 	io_close(s->bridge->io, &s->io);
 	if (s->publication)
 		publication_remove(s);
@@ -161,7 +161,7 @@ static int greeted(struct subscriber *s, const struct tcpros_header *h)
 	free(s->in);
 	s->in = NULL;
 	s->io.due_mono_ns = 0;
-	log_info(s->bridge, "%s: subscriber %s (%s)", topic, s->node, s->peer);
+	log_peer(s->bridge, "%s: subscriber %s (%s)", topic, s->node, s->peer);
 	return 0;
 }
 

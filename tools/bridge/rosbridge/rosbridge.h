@@ -134,6 +134,7 @@ struct sim_bridge {
 	struct named_reader reader;
 	struct part part[ROSBRIDGE_PARTS_MAX];
 	uint64_t n_fragmented, n_parts, n_status, n_refused, n_bad_clocks;
+	_Atomic uint64_t n_bad_requests; /* of services; any thread's */
 	bool clock_followed;
 
 	pthread_mutex_t services_lock; /* below nothing; guards the list */

@@ -159,13 +159,21 @@ static void respond(struct sim_bridge *b, const char *id, const char *service, b
 	(void)rosbridge_say(b, true, head, values);
 }
 
+static void say_bad(struct sim_bridge *b, const char *service, const char *why)
+{
+	uint64_t n = atomic_fetch_add(&b->n_bad_requests, 1) + 1;
+
+	if (rosbridge_worth_saying(n))
+		log_info(b, "%s: a request has no answer: %s (%llu so far)", service, why, (unsigned long long)n);
+}
+
 static void refuse(struct sim_bridge *b, const char *id, const char *service, const struct sim_type *t, const char *why)
 {
 	_Alignas(64) uint8_t body[1024];
 	struct iov_buf *values = NULL;
 	size_t size = 0;
 
-	log_info(b, "%s: a request has no answer: %s", service, why);
+	say_bad(b, service, why);
 	if (t && rpc_refusal(t, why, body, sizeof(body), &size) == 0)
 		(void)rosbridge_encode(b, t, body, size, &values);
 	respond(b, id, service, false, values);
@@ -238,7 +246,7 @@ void rosbridge_serve(struct sim_bridge *b, struct sim_dec *d, const char *id)
 	if (r == 0)
 		return;
 	if (r == -ENOENT) /* it has gone, and the server knows */
-		log_info(b, "%s: a request of a service that is not offered", q->service);
+		say_bad(b, q->service, "it is not offered");
 	else
 		refuse(b, q->id, q->service, q->response,
 		       r == -EBUSY ? "too many requests wait" : "the request is malformed");
