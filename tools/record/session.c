@@ -380,36 +380,51 @@ void session_pause(struct session *s, bool paused)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* Under the lock. All of it leaves the ring; the first error. */
-static int write_ring(struct session *s)
+/* Under the lock: all that was to be written has been. */
+static int end_dump(struct session *s, char *why, size_t why_size)
 {
-	struct ring_entry *e;
-	int r = 0, k;
+	int r = s->dump_error, e;
 
-	while ((e = session_ring_take(s))) {
-		k = session_file_put(s, e, &(struct iovec){ .iov_base = e->data, .iov_len = e->size }, 1);
-		if (k < 0 && r == 0)
-			r = k;
-		mem_free(e);
-	}
+	s->dumping = false;
+	if (r < 0)
+		log_fail(why, why_size, r, "%s: %s; a part of the ring is lost", s->path, strerror(-r));
+	s->ring_only = s->ring_only && !s->dump_goes_on;
+	if (!s->ring_only)
+		return r;
+	e = session_file_close(s, r < 0 ? NULL : why, why_size);
+	return r < 0 ? r : e;
+}
+
+void session_dump_begin(struct session *s, bool go_on)
+{
+	pthread_mutex_lock(&s->lock);
+	s->dumping = true;
+	s->dump_goes_on = go_on;
+	s->dump_error = 0;
+	s->dump_left = s->n_ring;
+	pthread_mutex_unlock(&s->lock);
+}
+
+int session_dump_some(struct session *s, size_t bytes, char *why, size_t why_size)
+{
+	int r = 0;
+
+	log_fail(why, why_size, 0, "%s", "");
+	pthread_mutex_lock(&s->lock);
+	session_ring_write(s, bytes);
+	if (s->dumping)
+		r = s->dump_left || (s->dump_goes_on && s->n_ring) ? 1 : end_dump(s, why, why_size);
+	pthread_mutex_unlock(&s->lock);
 	return r;
 }
 
 int session_dump(struct session *s, bool go_on, char *why, size_t why_size)
 {
-	int r, e;
+	int r;
 
-	log_fail(why, why_size, 0, "%s", "");
-	pthread_mutex_lock(&s->lock);
-	r = write_ring(s);
-	if (r < 0)
-		log_fail(why, why_size, r, "%s: %s; a part of the ring is lost", s->path, strerror(-r));
-	s->ring_only = s->ring_only && !go_on;
-	if (s->ring_only) {
-		e = session_file_close(s, r < 0 ? NULL : why, why_size);
-		r = r < 0 ? r : e;
-	}
-	pthread_mutex_unlock(&s->lock);
+	session_dump_begin(s, go_on);
+	while ((r = session_dump_some(s, SIZE_MAX, why, why_size)) > 0)
+		;
 	return r;
 }
 

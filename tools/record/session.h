@@ -101,6 +101,13 @@ void session_pause(struct session *s, bool paused);
  * Of time that jumps back, what was before it is not kept in the ring.
  */
 int session_dump(struct session *s, bool go_on, char *why, size_t why_size);
+/*
+ * The same in pieces, for who receives messages meanwhile: they come behind those that were in the ring, of which none goes for being old; where
+ * there is no room, some is made by writing. session_dump_some(): about so many bytes; 1: there is more, 0: done; errors of session_dump(), when
+ * it is done. One dump at a time.
+ */
+void session_dump_begin(struct session *s, bool go_on);
+int session_dump_some(struct session *s, size_t bytes, char *why, size_t why_size);
 
 /* What was written so far survives a kill of this process. Errors of write(2), said; the file is closed then. */
 int session_flush(struct session *s);

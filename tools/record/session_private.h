@@ -64,6 +64,9 @@ struct session {
 
 	struct ring_entry *oldest, *newest;
 	uint64_t n_ring, ring_bytes;
+	uint64_t dump_left; /* messages of the ring that are to be written, while dumping */
+	int dump_error;     /* the first one */
+	bool dumping, dump_goes_on;
 
 	uint64_t messages, lost, closed_bytes, copied;
 	unsigned files;
@@ -79,6 +82,7 @@ int session_file_put(struct session *s, const struct ring_entry *head, const str
 void session_count_lost(struct session *s, unsigned id, uint64_t n); /* not accepted: only lost */
 int session_ring_put(struct session *s, const struct ring_entry *head, const struct iovec *pieces, int n);
 void session_ring_clear(struct session *s);
-struct ring_entry *session_ring_take(struct session *s); /* the oldest, to be freed; NULL: it is empty */
+struct ring_entry *session_ring_take(struct session *s);    /* the oldest, to be freed; NULL: it is empty */
+void session_ring_write(struct session *s, uint64_t bytes); /* while dumping: the oldest, about so many bytes of them */
 
 #endif

@@ -28,12 +28,31 @@ void session_ring_clear(struct session *s)
 		mem_free(e);
 }
 
+/* While it is dumped; with messages behind those too where it is to be empty. */
+void session_ring_write(struct session *s, uint64_t bytes)
+{
+	uint64_t done = 0;
+
+	while (done < bytes && s->dumping && (s->dump_left || (s->dump_goes_on && s->n_ring))) {
+		struct ring_entry *e = session_ring_take(s);
+		int r = session_file_put(s, e, &(struct iovec){ .iov_base = e->data, .iov_len = e->size }, 1);
+
+		if (r < 0 && s->dump_error == 0)
+			s->dump_error = r;
+		s->dump_left -= s->dump_left > 0;
+		done += sizeof(*e) + e->size;
+		mem_free(e);
+	}
+}
+
 /* What is too old, or from before a jump back, and as much as makes room for `bytes`. */
 static void evict(struct session *s, int64_t now_ns, size_t bytes)
 {
-	while (s->oldest &&
-	       (s->ring_bytes + bytes > s->o.ring_bytes || s->oldest->log_time_ns < now_ns - s->o.ring_dur_ns ||
-		s->oldest->log_time_ns - now_ns >= SESSION_BACK_DUR_NS))
+	if (s->dumping && s->ring_bytes + bytes > s->o.ring_bytes)
+		session_ring_write(s, s->ring_bytes + bytes - s->o.ring_bytes);
+	while (s->oldest && (s->ring_bytes + bytes > s->o.ring_bytes ||
+			     (!s->dumping && (s->oldest->log_time_ns < now_ns - s->o.ring_dur_ns ||
+					      s->oldest->log_time_ns - now_ns >= SESSION_BACK_DUR_NS))))
 		mem_free(session_ring_take(s));
 }
 

@@ -25,8 +25,9 @@
 #define LINE_DUR_NS   (10 * NS_PER_S) /* between lines that go to no terminal */
 #define REST_MS       1               /* with nothing to do: a queue takes 256 messages meanwhile */
 #define FLUSH_DUR_NS  NS_PER_S
-#define LAST_ROUNDS   5 /* a full queue of each channel, whatever is published meanwhile */
-#define SHOWN_MAX     4 /* channels with losses, in the line */
+#define DUMP_BYTES    ((size_t)1 << 20) /* before the next look at what has come */
+#define LAST_ROUNDS   5                 /* a full queue of each channel, whatever is published meanwhile */
+#define SHOWN_MAX     4                 /* channels with losses, in the line */
 
 struct recorder {
 	struct ctl *c;
@@ -35,6 +36,8 @@ struct recorder {
 	struct record_services *services; /* NULL: another recorder has them */
 	char stem[SESSION_STEM_MAX + 1];
 	bool screen, line, gone;
+	bool dumping, asked; /* what the ring has is being written; a service waits for it */
+	uint64_t dumped_from;
 	int64_t looked_mono_ns, shown_mono_ns;
 	uint64_t shown_messages, shown_bytes;
 };
@@ -346,25 +349,50 @@ static void catch_up(struct recorder *rec)
 		;
 }
 
-/* What the ring has goes into a file; text: what was done, or why not. */
-static int dump(struct recorder *rec, char *text, size_t size)
+static void end_dump(struct recorder *rec, int r, const char *text)
 {
-	bool go_on = !rec->c->a.trigger;
-	struct session_stats before, after;
+	if (rec->asked)
+		record_services_answer(rec->services, r, text);
+	rec->dumping = rec->asked = false;
+	say(rec, text);
+	show(rec, true);
+}
+
+/* What the ring has goes into a file, between messages that come. asked: by a service, which waits. */
+static void begin_dump(struct recorder *rec, bool asked)
+{
+	struct session_stats st;
+
+	rec->asked |= asked;
+	if (rec->dumping)
+		return;
+	catch_up(rec);
+	session_stats(rec->session, &st);
+	if (!st.ring_only) {
+		end_dump(rec, -EALREADY, "nothing is kept back, all is recorded already");
+		return;
+	}
+	rec->dumping = true;
+	rec->dumped_from = st.messages;
+	session_dump_begin(rec->session, !rec->c->a.trigger);
+}
+
+static void go_on_dumping(struct recorder *rec)
+{
+	char text[RECORD_TEXT];
+	struct session_stats st;
 	int r;
 
-	session_stats(rec->session, &before);
-	if (!before.ring_only) {
-		snprintf(text, size, "nothing is kept back, all is recorded already");
-		return -EALREADY;
-	}
-	r = session_dump(rec->session, go_on, text, size);
-	if (r < 0)
-		return r;
-	session_stats(rec->session, &after);
-	snprintf(text, size, "%" PRIu64 " messages into %s%s", after.messages - before.messages,
-		 *after.path ? after.path : "no file", go_on ? ", recording goes on" : "");
-	return 0;
+	if (!rec->dumping)
+		return;
+	r = session_dump_some(rec->session, DUMP_BYTES, text, sizeof(text));
+	if (r > 0)
+		return;
+	session_stats(rec->session, &st);
+	if (r == 0)
+		snprintf(text, sizeof(text), "%" PRIu64 " messages into %s%s", st.messages - rec->dumped_from,
+			 *st.path ? st.path : "no file", rec->c->a.trigger ? "" : ", recording goes on");
+	end_dump(rec, r, text);
 }
 
 static int execute(struct recorder *rec, enum record_order order, char *text, size_t size)
@@ -375,9 +403,7 @@ static int execute(struct recorder *rec, enum record_order order, char *text, si
 	catch_up(rec);
 	session_stats(rec->session, &st);
 	*text = '\0';
-	if (order == RECORD_DUMP)
-		r = dump(rec, text, size);
-	else if (order == RECORD_SPLIT)
+	if (order == RECORD_SPLIT)
 		r = session_close_file(rec->session, text, size);
 	else
 		session_pause(rec->session, order == RECORD_PAUSE || (order == RECORD_TOGGLE && !st.paused));
@@ -387,14 +413,6 @@ static int execute(struct recorder *rec, enum record_order order, char *text, si
 	return r;
 }
 
-static void trigger(struct recorder *rec)
-{
-	char text[RECORD_TEXT];
-
-	(void)!execute(rec, RECORD_DUMP, text, sizeof(text));
-	say(rec, text);
-}
-
 static void obey_key(struct recorder *rec, enum key key)
 {
 	char text[RECORD_TEXT];
@@ -402,7 +420,7 @@ static void obey_key(struct recorder *rec, enum key key)
 	if (key == KEY_SPACE)
 		(void)!execute(rec, RECORD_TOGGLE, text, sizeof(text));
 	else if (key == KEY_T)
-		trigger(rec);
+		begin_dump(rec, false);
 	else if (key == KEY_Q)
 		simctl_stop = 1;
 }
@@ -413,12 +431,12 @@ static void obey_services(struct recorder *rec)
 	char text[RECORD_TEXT];
 	int r;
 
-	if (order == RECORD_NONE)
+	if (order == RECORD_DUMP)
+		begin_dump(rec, true);
+	if (order == RECORD_DUMP || order == RECORD_NONE)
 		return;
 	r = execute(rec, order, text, sizeof(text));
 	record_services_answer(rec->services, r, text);
-	if (order == RECORD_DUMP)
-		say(rec, text);
 }
 
 /* Said once each way; nothing is recorded meanwhile. False: it does not come back. */
@@ -463,15 +481,18 @@ static int attend(struct recorder *rec)
 
 		if (triggered) {
 			triggered = 0;
-			trigger(rec);
+			begin_dump(rec, false);
 		}
+		go_on_dumping(rec);
 		obey_services(rec);
-		obey_key(rec, keys_read(busy ? 0 : REST_MS));
+		obey_key(rec, keys_read(busy || rec->dumping ? 0 : REST_MS));
 		fine = look(rec);
 		show(rec, false);
 	}
 	keys_close();
 	catch_up(rec);
+	while (rec->dumping)
+		go_on_dumping(rec);
 	return !fine;
 }
 

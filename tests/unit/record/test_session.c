@@ -33,11 +33,9 @@ static struct session_options plain(void)
 {
 	static char stem[TEST_PATH_MAX + 8];
 	char dir[TEST_PATH_MAX];
-	static unsigned n;
-	char name[32];
 
-	snprintf(name, sizeof(name), "rec%u", n++);
-	assert_int_equal(mkdir(test_path(dir, name), 0755), 0);
+	test_path(dir, "rec-XXXXXX");
+	assert_non_null(mkdtemp(dir));
 	snprintf(stem, sizeof(stem), "%s/run", dir);
 	said[0] = '\0';
 	return (struct session_options){ .stem = stem, .say = on_say };
@@ -277,6 +275,35 @@ TEST(the_ring_keeps_the_last_seconds)
 	put(s, id, 102, 100, 102 * 100 * MS);
 	end(s);
 	assert_string_equal(holds(&o, 2), "101..102");
+}
+
+TEST(messages_come_while_the_ring_is_dumped)
+{
+	struct session_options o = plain();
+	struct session *s;
+	unsigned id;
+
+	o.ring_only = true;
+	o.ring_dur_ns = S;
+	o.ring_bytes = 50000;
+	s = begin(&o);
+	id = channel(s, "/cam", &sim_CompressedImage_type);
+	for (unsigned i = 1; i <= 5; i++)
+		assert_int_equal(put(s, id, i, 9000, i * MS), 0);
+	session_dump_begin(s, false);
+	assert_int_equal(session_dump_some(s, 1, sample_why, sizeof(sample_why)), 1);
+	for (unsigned i = 6; i <= 8; i++) /* what is old stays, what finds no room is made some */
+		assert_int_equal(put(s, id, i, 9000, 5 * S + i * MS), 0);
+	while (session_dump_some(s, 1, sample_why, sizeof(sample_why)) > 0)
+		;
+	assert_string_equal(holds(&o, 1), "1..5");
+	session_dump_begin(s, true);
+	assert_int_equal(put(s, id, 9, 9000, 6 * S), 0);
+	assert_int_equal(session_dump_some(s, SIZE_MAX, sample_why, sizeof(sample_why)), 0);
+	put(s, id, 10, 9000, 7 * S);
+	assert_int_equal(stats(s).lost, 0);
+	end(s);
+	assert_string_equal(holds(&o, 2), "6..10");
 }
 
 TEST(the_ring_has_a_bound)
