@@ -2,7 +2,7 @@
 /*
  * The reader of MCAP: opens a file and puts its messages into order. Entries (chunks, mostly) are opened when the next message may
  * be in them; those that overlap are merged by a heap, and when they are too large to be kept side by side, the one that is
- * needed last is let go of and read again. Thread: as log.h.
+ * needed last is freed and read again. Thread: as log.h.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -39,7 +39,7 @@ struct mcap_ref {
 struct mcap_loaded {
 	uint32_t entry;
 	uint64_t at;   /* of the entry */
-	uint8_t *data; /* NULL: let go of, and read again when its turn comes */
+	uint8_t *data; /* NULL: freed, and read again when it comes next */
 	size_t size;
 	struct mcap_ref *refs;
 	size_t n, cap, next;

@@ -16,7 +16,7 @@
 
 struct check {
 	struct plugin *plugin;
-	struct converters *converters; /* NULL: none, or one of them is not to be had */
+	struct converters *converters; /* NULL: none, or one of them cannot be loaded */
 	json_t *options, *texts;
 	unsigned n;
 };
