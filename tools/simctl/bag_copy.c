@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* simctl bag recover, split, merge, filter, convert: thin faces of tools/record/copy.h. Thread: main. */
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
+#include <unistd.h>
 #include <string.h>
 
 #include "printable.h"
 #include "record/copy.h"
 #include "record/recode.h"
+#include "record/rosbag2.h"
 #include "simctl.h"
 #include "timeutil.h"
 
@@ -67,19 +70,28 @@ static int show(const struct ctl *c, const char *out, const struct copy_result *
 static int run(const struct ctl *c, const char *const *in, unsigned n, const char *out, struct copy_options *o,
 	       bool strict)
 {
+	char why[700], file[PATH_MAX];
 	struct copy_result x;
-	char why[700];
+	bool dir = rosbag2_dir_named(out);
 	int r;
 
-	if (!choose(c, out, &o->write))
+	if (!choose(c, dir ? ".mcap" : out, &o->write))
 		return usage(
-			"the output's name must end in .mcap, .bag or .record, and --compression is none, lz4, zstd or bz2");
+			"the output's name must end in .mcap, .bag or .record, or in a slash, and --compression is none, lz4, zstd or bz2");
+	if (dir && rosbag2_dir_create(out, file, sizeof(file), why, sizeof(why)) < 0) {
+		say(NULL, why);
+		return 1;
+	}
 	o->include = c->a.include.v;
 	o->n_include = c->a.include.n;
 	o->exclude = c->a.exclude.v;
 	o->n_exclude = c->a.exclude.n;
 	o->say = say;
-	r = log_copy(in, n, out, o, &x, why, sizeof(why));
+	r = log_copy(in, n, dir ? file : out, o, &x, why, sizeof(why));
+	if (r >= 0 && dir)
+		r = rosbag2_dir_finish(out, why, sizeof(why));
+	else if (dir)
+		(void)!rmdir(out); /* where nothing is in it */
 	if (r < 0) {
 		say(NULL, why);
 		return 1;
@@ -127,6 +139,10 @@ int cmd_bag_convert(struct ctl *c)
 	struct copy_options o = { .convert = true, .encoding = -1 };
 	const char *name = c->a.encoding;
 	int format = log_format_of(c->a.out);
+	bool dir = rosbag2_dir_named(c->a.out);
+
+	if (dir)
+		o.encoding = CODEC_ROS2;
 
 	if (name) {
 		o.encoding = recode_kind_named(name);
@@ -135,6 +151,8 @@ int cmd_bag_convert(struct ctl *c)
 		if ((format == LOG_BAG && o.encoding != CODEC_ROS1) ||
 		    (format == LOG_RECORD && o.encoding != CODEC_APOLLO))
 			return usage("a .bag takes the encoding ros1 alone, and a .record apollo; MCAP takes any");
+		if (dir && o.encoding != CODEC_ROS2 && o.encoding != CODEC_NATIVE)
+			return usage("a directory is rosbag2's, which takes the encodings ros2 and native");
 	}
 	return run(c, &c->a.file, 1, c->a.out, &o, true);
 }

@@ -112,7 +112,7 @@ static const struct opt type_opts[] = {
 	OPT_ARG("FILE", REQUIRED, STRING, file, "a log: .mcap, .bag, .record, or a directory of rosbag2", \
 		.complete = "file")
 #define LOG_OUT \
-	OPT_ARG("OUT", REQUIRED, STRING, out, "the new log; its name ends in .mcap, .bag or .record", \
+	OPT_ARG("OUT", REQUIRED, STRING, out, "the new log: .mcap, .bag or .record, or DIR/ for rosbag2", \
 		.complete = "file")
 #define COMPRESSION \
 	OPT("compression", 0, STRING, compression, "NAME", \
@@ -173,8 +173,8 @@ static const struct opt record_opts[] = {
 		.complete = "simctl list --names"),
 	EXCLUDE,
 	OPT("types", 0, STRINGS, types, "PATTERN", "only channels of these types; may be given several times"),
-	OPT("out", 'o', STRING, out, "FILE", "the new log: .mcap, .bag or .record (simd-DATE-TIME.mcap)",
-	    .complete = "file"),
+	OPT("out", 'o', STRING, out, "FILE",
+	    "the new log: .mcap, .bag or .record, or DIR/ for rosbag2 (simd-DATE-TIME.mcap)", .complete = "file"),
 	OPT("encoding", 0, STRING, encoding, "NAME", "native, packed, ros2, ros1 or apollo (native)"),
 	COMPRESSION,
 	OPT("split-size", 0, STRING, split_size, "SIZE", "a new file above so many bytes, such as 512MiB"),

@@ -18,6 +18,7 @@
 #include "printable.h"
 #include "record/copy.h"
 #include "record/recode.h"
+#include "record/rosbag2.h"
 #include "timeutil.h"
 
 #define LOOK_DUR_NS   (NS_PER_S / 5) /* for channels that are new */
@@ -35,7 +36,7 @@ struct recorder {
 	struct record_channels *channels;
 	struct record_services *services; /* NULL: another recorder has them */
 	char stem[SESSION_STEM_MAX + 1];
-	bool screen, line, gone;
+	bool screen, line, gone, directory;
 	bool dumping, asked; /* what the ring has is being written; a service waits for it */
 	uint64_t dumped_from;
 	int64_t looked_mono_ns, shown_mono_ns;
@@ -106,13 +107,16 @@ static int default_name(char *ret, size_t size)
 static int read_name(struct recorder *rec, struct session_options *o)
 {
 	const char *out = rec->c->a.out;
-	int format = out ? log_format_of(out) : LOG_MCAP, n = out ? record_stem(out) : 0;
+	bool dir = rosbag2_dir_named(out);
+	int format = out && !dir ? log_format_of(out) : LOG_MCAP, n = out ? record_stem(out) : 0;
 
 	if (format < 0)
-		return fail(rec, "--out: the name must end in .mcap, .bag or .record");
+		return fail(rec, "--out: the name must end in .mcap, .bag or .record, or in a slash");
 	if (n > SESSION_STEM_MAX)
 		return fail(rec, "--out: the name is too long");
-	if (out)
+	if (dir) /* its file is named when it is made */
+		snprintf(rec->stem, sizeof(rec->stem), "%s", out);
+	else if (out)
 		snprintf(rec->stem, sizeof(rec->stem), "%.*s", n, out);
 	else if (default_name(rec->stem, sizeof(rec->stem)) < 0)
 		return fail(rec, "there is no date to name the file by; give -o FILE");
@@ -125,10 +129,11 @@ static int read_encoding(struct recorder *rec, struct session_options *o)
 {
 	static const char *const compressions[] = { "none", "lz4", "zstd", "bz2" };
 	const struct args *a = &rec->c->a;
-	int kind = a->encoding               ? recode_kind_named(a->encoding)
-		   : o->format == LOG_BAG    ? CODEC_ROS1
-		   : o->format == LOG_RECORD ? CODEC_APOLLO
-					     : CODEC_NATIVE;
+	int kind = a->encoding                 ? recode_kind_named(a->encoding)
+		   : o->format == LOG_BAG      ? CODEC_ROS1
+		   : o->format == LOG_RECORD   ? CODEC_APOLLO
+		   : rosbag2_dir_named(a->out) ? CODEC_ROS2
+					       : CODEC_NATIVE;
 	int compression = a->compression ? -1 : o->format == LOG_MCAP ? LOG_COMPRESSION_ZSTD : LOG_COMPRESSION_NONE;
 
 	if (o->format == LOG_BAG && !a->compression)
@@ -140,6 +145,8 @@ static int read_encoding(struct recorder *rec, struct session_options *o)
 		return fail(rec, "--encoding is native, packed, ros2, ros1 or apollo");
 	if (compression < 0)
 		return fail(rec, "--compression is none, lz4, zstd or bz2");
+	if (rosbag2_dir_named(a->out) && kind != CODEC_ROS2 && kind != CODEC_NATIVE)
+		return fail(rec, "a directory is rosbag2's, which takes the encodings ros2 and native");
 	o->kind = (enum codec_kind)kind;
 	o->compression = (enum log_compression)compression;
 	if (o->kind == CODEC_PACKED && o->compression == LOG_COMPRESSION_ZSTD)
@@ -179,6 +186,20 @@ static int connect_simd(struct recorder *rec)
 	return sim_connect(&o, &rec->c->client) < 0 ? ctl_fail(NULL) : 0;
 }
 
+/* rosbag2's directory, where one is named; its first file gives the stem. */
+static int make_directory(struct recorder *rec)
+{
+	char file[SESSION_PATH_SIZE], why[1000] = "";
+
+	if (!rosbag2_dir_named(rec->c->a.out))
+		return 0;
+	if (rosbag2_dir_create(rec->c->a.out, file, sizeof(file), why, sizeof(why)) < 0)
+		return fail(rec, why);
+	rec->directory = true;
+	snprintf(rec->stem, sizeof(rec->stem), "%.*s", record_stem(file), file);
+	return 0;
+}
+
 static int make_session(struct recorder *rec, struct session_options *o)
 {
 	json_t *info = ctl_call(rec->c, "io.simd.Control.GetInfo", NULL);
@@ -198,7 +219,7 @@ static int make_session(struct recorder *rec, struct session_options *o)
 	o->flush_dur_ns = FLUSH_DUR_NS;
 	o->say = session_says;
 	o->arg = rec;
-	r = clock ? session_create(o, &rec->session, why, sizeof(why)) : -EIO;
+	r = clock && make_directory(rec) == 0 ? session_create(o, &rec->session, why, sizeof(why)) : -EIO;
 	json_decref(info);
 	json_decref(clock);
 	if (r < 0)
@@ -502,6 +523,9 @@ static int finish(struct recorder *rec)
 	struct session_stats st;
 	int r = session_close_file(rec->session, why, sizeof(why));
 
+	if (r >= 0 && rec->directory)
+		r = rosbag2_dir_finish(rec->c->a.out, why, sizeof(why));
+	rec->directory = false;
 	if (r < 0)
 		say(rec, why);
 	session_stats(rec->session, &st);
@@ -552,5 +576,7 @@ int cmd_record(struct ctl *c)
 	record_channels_destroy(rec.channels);
 	if (rec.session)
 		(void)!session_destroy(rec.session, NULL, 0);
+	if (rec.directory) /* nothing was recorded */
+		(void)!rosbag2_dir_finish(c->a.out, NULL, 0);
 	return r;
 }

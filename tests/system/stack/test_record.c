@@ -341,6 +341,27 @@ TEST_WITH(files_are_split_and_none_is_overwritten, NULL, stack_sweep)
 	end();
 }
 
+TEST_WITH(a_directory_of_rosbag2_has_its_metadata, NULL, stack_sweep)
+{
+	struct recording rec;
+
+	BEGIN("/a");
+	RECORD(&rec, "/a", "--compression", "none", "--split-size", "64KiB", "-o", "/tmp/bag/");
+	UNTIL(10000, is_ready());
+	for (unsigned i = 0; i < 20; i++) {
+		publish_many(0, i * 100, 100);
+		caught_up();
+	}
+	assert_int_equal(end_record(&rec, SIGINT), 0);
+	assert_int_equal(access("/tmp/bag/bag.3.mcap", F_OK), 0);
+	assert_int_equal(messages_of("/tmp/bag", "/a"), 2000);
+	RECORD(&rec, "/b", "-o", "/tmp/none/");
+	UNTIL(10000, is_ready());
+	assert_int_equal(end_record(&rec, SIGINT), 0);
+	assert_int_equal(access("/tmp/none", F_OK), -1);
+	end();
+}
+
 /* ---- triggers ---- */
 
 TEST_WITH(a_trigger_writes_what_was_kept, NULL, stack_sweep)

@@ -391,6 +391,28 @@ TEST(simctl_bag_converts)
 	assert_non_null(strstr(text, "native, packed, ros2, ros1 or apollo"));
 }
 
+TEST(a_name_that_ends_in_a_slash_is_a_directory_of_rosbag2)
+{
+	char native[TEST_PATH_MAX], in[TEST_PATH_MAX], dir[TEST_PATH_MAX + 8], file[TEST_PATH_MAX + 40];
+
+	snprintf(native, sizeof(native), "%s", a_log());
+	snprintf(in, sizeof(in), "%s", sample_path("bag-XXXXXX"));
+	assert_non_null(mkdtemp(in));
+	snprintf(dir, sizeof(dir), "%s/run", in);
+	assert_int_equal(simctl("convert %s %s/", native, dir), 0);
+	holds(dir, 2);
+	snprintf(file, sizeof(file), "%s/run.mcap", dir);
+	holds(file, 2);
+	assert_int_equal(simctl("convert %s %s/", native, dir), 1);
+	assert_non_null(strstr(text, "it is there, and is kept"));
+	holds(dir, 2);
+	assert_int_equal(simctl("convert %s %s/x/ --encoding packed", native, in), 2);
+	assert_non_null(strstr(text, "the encodings ros2 and native"));
+	assert_int_equal(simctl("convert %s.none %s/x/", native, in), 1);
+	snprintf(file, sizeof(file), "%s/x", in);
+	assert_int_equal(access(file, F_OK), -1);
+}
+
 TEST(simctl_bag_cat_prints_what_is_in_messages)
 {
 	assert_int_equal(simctl("cat %s --include /car/number -n 1", a_log()), 0);
