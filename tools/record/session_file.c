@@ -10,6 +10,7 @@
 
 #include "log_private.h"
 #include "mem.h"
+#include "recode.h"
 #include "session_private.h"
 #include "timeutil.h"
 
@@ -74,17 +75,6 @@ static int highest(const struct session *s, unsigned *ret)
 
 /* ---- begin ---- */
 
-static const char *kind_name(enum codec_kind k)
-{
-	static const char *const names[] = { [CODEC_NATIVE] = "native",
-					     [CODEC_ROS2] = "ros2",
-					     [CODEC_ROS1] = "ros1",
-					     [CODEC_PACKED] = "packed",
-					     [CODEC_APOLLO] = "apollo" };
-
-	return names[k];
-}
-
 static int write_about(struct session *s)
 {
 	struct log_pair *pairs = mem_calloc(s->o.n_about + 2, sizeof(*pairs));
@@ -93,7 +83,7 @@ static int write_about(struct session *s)
 	if (!pairs)
 		return -ENOMEM;
 	pairs[0] = (struct log_pair){ "version", SIM_VERSION };
-	pairs[1] = (struct log_pair){ "encoding", kind_name(s->o.kind) };
+	pairs[1] = (struct log_pair){ "encoding", recode_kind_name(s->o.kind) };
 	for (size_t i = 0; i < s->o.n_about; i++)
 		pairs[i + 2] = s->about[i];
 	r = log_writer_metadata(s->w, "simd", pairs, s->o.n_about + 2);

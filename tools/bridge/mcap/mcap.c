@@ -14,6 +14,7 @@
 
 #include <sim/bridge.h>
 
+#include "record/recode.h"
 #include "record/session.h"
 
 #define WHY_MAX   512
@@ -79,13 +80,11 @@ static int choice(const char *value, const char *const *list, int n)
 
 static int read_kind(const struct sim_bridge_host *host, enum codec_kind *ret)
 {
-	static const char *const names[] = { "native", "ros2", "ros1", "packed", "apollo" };
-	static const enum codec_kind kinds[] = { CODEC_NATIVE, CODEC_ROS2, CODEC_ROS1, CODEC_PACKED, CODEC_APOLLO };
-	int i = choice(option(host, "encoding"), names, 5);
+	int kind = recode_kind_named(option(host, "encoding"));
 
-	if (i < 0)
+	if (kind < 0)
 		return bad(host, "encoding", "native, ros2, ros1, packed or apollo");
-	*ret = kinds[i];
+	*ret = (enum codec_kind)kind;
 	return 0;
 }
 
