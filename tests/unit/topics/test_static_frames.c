@@ -52,10 +52,12 @@ TEST(each_message_has_all_frames_so_far)
 static _Atomic bool stop;
 
 /* The end of a name, to and fro. */
-static void *scribble(void *end)
+static void *scribble(void *arg)
 {
+	char *end = arg;
+
 	while (!stop)
-		*(volatile char *)end = *(volatile char *)end ? '\0' : 'x';
+		__atomic_store_n(end, *end ? '\0' : 'x', __ATOMIC_RELAXED);
 	return NULL;
 }
 

@@ -68,16 +68,15 @@ static struct frame *frame_of(struct static_frames *t, const char *child)
 	return more;
 }
 
-/* Its publisher may be writing over it: it is measured once, and no more than that is copied. */
+/* Its publisher may be writing over it: each byte is read once. */
 static bool copy_name(char to[NAME_ROOM], const char *name)
 {
-	size_t n = strnlen(name, NAME_ROOM);
-
-	if (n == NAME_ROOM)
-		return false;
-	memcpy(to, name, n);
-	to[n] = '\0';
-	return true;
+	for (uint32_t i = 0; i < NAME_ROOM; i++) {
+		to[i] = __atomic_load_n(&name[i], __ATOMIC_RELAXED);
+		if (!to[i])
+			return true;
+	}
+	return false;
 }
 
 static int add(struct static_frames *t, const struct map_message *in)
