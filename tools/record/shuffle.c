@@ -17,9 +17,13 @@ typedef uint8_t row __attribute__((vector_size(SIDE)));
 #define UPPER 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
 /* clang-format on */
 
-/* Bytes of the first eight rows between those of the last eight: four times that, and columns are rows. */
+/*
+ * Bytes of the first eight rows between those of the last eight: four times that, and columns are rows. Unrolled, here and below, as
+ * gcc -O2 does not do by itself: rows stay in registers, and it takes a third of the time.
+ */
 static inline void interleave(row to[SIDE], const row from[SIDE])
 {
+#pragma GCC unroll 16
 	for (unsigned i = 0; i < SIDE / 2; i++) {
 		to[2 * i] = __builtin_shufflevector(from[i], from[i + SIDE / 2], LOWER);
 		to[2 * i + 1] = __builtin_shufflevector(from[i], from[i + SIDE / 2], UPPER);
@@ -31,12 +35,14 @@ static void turn(uint8_t *to, size_t to_step, const uint8_t *from, size_t from_s
 {
 	row a[SIDE], b[SIDE];
 
+#pragma GCC unroll 16
 	for (unsigned i = 0; i < SIDE; i++)
 		memcpy(&a[i], from + i * from_step, SIDE);
 	interleave(b, a);
 	interleave(a, b);
 	interleave(b, a);
 	interleave(a, b);
+#pragma GCC unroll 16
 	for (unsigned i = 0; i < SIDE; i++)
 		memcpy(to + i * to_step, &a[i], SIDE);
 }
