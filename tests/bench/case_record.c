@@ -62,6 +62,12 @@ static int fill(struct log_writer *w, const uint32_t id[2], const uint8_t *bytes
 	return r;
 }
 
+void record_begin(const char *path)
+{
+	unlink(path);
+	sync();
+}
+
 double record_raw_rate(const char *path, const uint8_t *bytes, uint64_t total, double *ret_copied)
 {
 	int64_t from = mono_now_ns();
@@ -112,7 +118,7 @@ static int raw(struct bench *b, const char *path, const uint8_t *bytes)
 
 	for (unsigned i = 0; i < n && !r; i++) {
 		for (int k = 0; k < 2; k++) { /* which is first changes: a disk remembers what came before */
-			unlink(path);
+			record_begin(path);
 			if ((i + (unsigned)k) % 2)
 				pairs[i].reference = plain(path, bytes, total);
 			else

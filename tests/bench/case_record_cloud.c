@@ -164,13 +164,14 @@ static int64_t write_turns(struct log_writer *w, struct codec_out *c, struct tur
 /* MB/s, -1: no; ret_ratio: input for each byte of the file. */
 static double record(const char *path, const struct way *way, struct turns *t, uint64_t total, double *ret_ratio)
 {
-	int64_t from = mono_now_ns(), bytes;
+	int64_t from, bytes;
 	struct codec_out *c = NULL;
 	struct log_writer *w;
 	struct stat st;
 	int r;
 
-	unlink(path);
+	record_begin(path);
+	from = mono_now_ns();
 	if (log_writer_create(path, &way->options, &w, why, sizeof(why)) < 0)
 		return -1;
 	r = codec_out_create(way->kind, "/lidar/top", &sim_PointCloud_type, &c, why, sizeof(why));
@@ -207,7 +208,7 @@ static int measure(const char *path, const uint8_t *bytes, struct turns *clean, 
 			struct turns *t = ways[k].noisy ? noisy : clean;
 			double copied;
 
-			unlink(path);
+			record_begin(path);
 			p->reference = record_raw_rate(path, bytes, total, &copied);
 			p->ours = record(path, &ways[k], t, total, &res[k].ratio[i].ours);
 			if (p->reference <= 0 || p->ours <= 0)

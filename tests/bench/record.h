@@ -7,6 +7,9 @@
 
 struct bench;
 
+/* Removes a file of the run before, and waits until the disk has nothing left to do with it. */
+void record_begin(const char *path);
+
 /*
  * MB/s of images and clouds, all of these bytes of an image of 1920 x 1080, into an MCAP file without compression, ended with fdatasync;
  * -1: it cannot be written.
