@@ -346,6 +346,8 @@ static void obey(struct play *p, enum key key)
 		change_rate(p, RATE_STEP);
 	else if (key == KEY_DOWN)
 		change_rate(p, 1 / RATE_STEP);
+	else if (key == KEY_Q)
+		simctl_stop = 1;
 	if (key != KEY_NONE)
 		show(p, true);
 }

@@ -572,7 +572,7 @@ TEST_WITH(keys_on_a_terminal_that_is_put_back, NULL, stack_sweep)
 	UNTIL(10000, state_of("rate") > 1.09);
 	assert_int_equal(write(fd, "\033[B\033[B", 6), 6);
 	UNTIL(10000, state_of("rate") < 0.95);
-	assert_int_equal(write(fd, "\003", 1), 1); /* Ctrl-C */
+	assert_int_equal(write(fd, "q", 1), 1);
 	UNTIL(20000, reads(fd, "messages of 2 channels"));
 	status = stack_wait(pid, 20000);
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
@@ -582,6 +582,39 @@ TEST_WITH(keys_on_a_terminal_that_is_put_back, NULL, stack_sweep)
 	close(fd);
 	close(slave);
 	finish();
+}
+
+/* Messages as long as the demo's lidars have them: what simd has by itself has no room for two such channels. */
+TEST_WITH(the_rig_for_the_demos_log_has_room, NULL, stack_sweep)
+{
+	static uint8_t body[3700000] __attribute__((aligned(64)));
+	struct native_log *l = native_log_create(LOG_FILE, LOG_COMPRESSION_ZSTD);
+	json_t *rig = json_load_file("config/rigs/replay.json", 0, NULL);
+	uint32_t top = native_log_channel(l, "/lidar/top", &sim_CompressedImage_type);
+	uint32_t front = native_log_channel(l, "/lidar/front", &sim_CompressedImage_type);
+	const struct ctl_result *r;
+	struct sim_builder b;
+	char *conf = NULL, *text = json_dumps(rig, JSON_COMPACT);
+
+	for (unsigned i = 0; i < 3; i++) {
+		sim_CompressedImage_init(body, sizeof(body), &b);
+		assert_non_null(sim_CompressedImage_data_alloc(&b, 3600000));
+		native_log_put(l, top, BEGIN + i, 0, "", body, sim_builder_size(&b));
+		sim_CompressedImage_init(body, sizeof(body), &b);
+		assert_non_null(sim_CompressedImage_data_alloc(&b, 440000));
+		native_log_put(l, front, BEGIN + i, 0, "", body, sim_builder_size(&b));
+	}
+	native_log_finish(l);
+	assert_true(asprintf(&conf, "\"rigs\":[%s]", text) > 0);
+	begin(conf);
+	r = stack_ctl("play", LOG_FILE, NULL);
+	assert_int_equal(r->code, 0);
+	assert_non_null(strstr(r->out, "6 messages of 2 channels"));
+	assert_string_equal(r->err, "");
+	finish();
+	json_decref(rig);
+	free(text);
+	free(conf);
 }
 
 /* ---- ends ---- */
