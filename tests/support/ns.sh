@@ -31,6 +31,7 @@ if [ $keep ]; then
 fi
 ip link set lo up 2>/dev/null
 unset TMPDIR
+export SIMD_TESTS_NS=1 # where a test may mount
 cd "$here" || exit 125
 exec "$@"
 '
