@@ -521,6 +521,7 @@ TEST_WITH(losses_are_counted_and_in_the_file, NULL, stack_sweep)
 	publish_many(0, 0, 10);
 	caught_up();
 	kill(rec.pid, SIGSTOP);
+	UNTIL(5000, test_stands(rec.pid));
 	for (n = 10; n < 1000; n++)
 		publish(0, n);
 	kill(rec.pid, SIGCONT);

@@ -295,6 +295,7 @@ TEST_WITH(stopped_while_a_port_is_made, NULL, stack_sweep)
 	roudi = stack_roudi();
 	life = stack_life();
 	assert_int_equal(kill(roudi, SIGSTOP), 0);
+	UNTIL(5000, test_stands(roudi));
 	peer_tell(p, 1);
 	UNTIL(10000, p->ready == 2);
 	assert_true(p->result < 0);

@@ -104,6 +104,7 @@ TEST_WITH(clients_keep_their_bounds_while_simd_stands, setup, stack_sweep)
 	bridge = stack_bridge("b", "pid");
 	slots = stack_slots();
 	assert_int_equal(kill(simd, SIGSTOP), 0);
+	UNTIL(5000, test_stands(simd));
 	peer_tell(ask, 1);
 	late_pid = peer_fork(late, newcomer);
 
