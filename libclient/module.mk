@@ -3,4 +3,5 @@ include libclient/base/module.mk
 include libclient/ipc/module.mk
 include libclient/introspect/module.mk
 include libclient/src/module.mk
+include libclient/component/module.mk
 include libclient/examples/module.mk

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Private: counted messages. The body lies in a slot that an intake has taken, or on the heap; whoever holds a reference reads it.
+ * The last reference gives it back by `release`, in whatever thread that is.
+ */
+#ifndef COMPONENT_MSG_H
+#define COMPONENT_MSG_H
+
+#include <stdatomic.h>
+
+#include <sim/slot.h>
+
+struct msg {
+	struct sim_message m; /* first: what users hold is its address */
+	_Atomic uint32_t refs;
+	void (*release)(struct msg *m);
+};
+
+static inline struct msg *msg_ref(struct msg *m)
+{
+	atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
+	return m;
+}
+
+static inline void msg_unref(struct msg *m)
+{
+	if (m && atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) == 1)
+		m->release(m);
+}
+
+static inline struct msg *msg_of(const struct sim_message *m)
+{
+	return (struct msg *)(uintptr_t)m;
+}
+
+#endif

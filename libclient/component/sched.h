@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Private: the scheduler of reality mode. Tasks are steps that run to completion, one at a time for each task, on workers of the
+ * group that the configuration gives it. In a group the highest priority that is ready runs first, in the order in which tasks
+ * became ready. There are no coroutines and no preemption: what a task has still to do it does in its next step.
+ *
+ *   classic       groups of workers, each with a run queue of priorities 0..19
+ *   choreography  tasks with a processor of their own, by name; all others in a pool
+ *
+ * Thread:  notify from any thread, signal handlers excepted; create, destroy, start and stop from any, one at a time.
+ *          A task that is ready costs O(1), however many there are; an idle worker sleeps without looking.
+ */
+#ifndef COMPONENT_SCHED_H
+#define COMPONENT_SCHED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sched;
+struct sched_task;
+struct sched_conf;
+
+/* ---- configuration: sched_conf.c ---- */
+
+/*
+ * Read JSON of these keys (Cyber's, one to one; libsimcomponent(3) lists them). NULL: classic, one group "default_grp", a worker per CPU.
+ * Returns: 0; -EINVAL, and the sentence has key path, value and what is allowed.
+ */
+int sched_conf_read(const char *json, struct sched_conf **ret);
+void sched_conf_destroy(struct sched_conf *c);
+
+/* ---- tasks ---- */
+
+int sched_create(const struct sched_conf *conf, struct sched **ret); /* borrows conf; -ENOMEM */
+/* Workers start. -EAGAIN no thread; what was not permitted (SCHED_FIFO, CPUs that there are not) is refused with -EINVAL or -EPERM and a sentence. */
+int sched_start(struct sched *s);
+/* No further step begins; waits for those that run. May be called twice. */
+void sched_stop(struct sched *s);
+void sched_destroy(struct sched *s); /* after stop; NULL is fine */
+
+/* One step. True: there is more to do, put it at the end of its queue again. */
+typedef bool (*sched_step_fn)(void *user);
+/* -EEXIST there is a task of that name; -ENOMEM. */
+int sched_task_create(struct sched *s, const char *name, sched_step_fn step, void *user, struct sched_task **ret);
+/* No further step; waits for one that runs in another thread, not for itself. NULL is fine. */
+void sched_task_destroy(struct sched_task *t);
+/* There is something to do: it runs once more after this, though it runs now. Lock-free where it is ready already. */
+void sched_notify(struct sched_task *t);
+
+struct sched_task_info {
+	const char *name, *group; /* of choreography: "processor 3", or "pool" */
+	uint32_t prio;
+	uint64_t steps;
+};
+void sched_task_info(const struct sched_task *t, struct sched_task_info *ret);
+uint32_t sched_workers(const struct sched *s);
+
+#endif

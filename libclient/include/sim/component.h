@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Components: units of processing with one to four inputs, or a timer, as in Cyber RT. A shared object exports classes
+ * (SIM_COMPONENT); simhost(1) reads a DAG file and makes components of them; a program can make them itself.
+ *
+ *   init      once, before any message: read the configuration, make writers; a negative errno refuses the component
+ *   proc      input 0 drives: for each of its messages, with what the fusion found of the others
+ *   shutdown  once, after the last proc
+ *
+ * Fusion, for components of several inputs:
+ *
+ *   all-latest  (Cyber's) the message of input 0 with the newest of each other. While one of them has never arrived the
+ *               message of input 0 is dropped, counted by the input that was missing. Others are used any number of times
+ *   hold        the same, but the message waits until each of the others has arrived
+ *   by-time     each other is the one whose stamp is nearest, within a tolerance; a message waits until every input has shown
+ *               one at or after its stamp, or is dropped, counted, when the nearest are too far off
+ *
+ * Tuples wait in a ring of input 0's pending size; when it overflows proc goes on with the newest, and the others are counted.
+ *
+ * Threads: init and shutdown in the thread that creates and destroys; proc on a worker, never twice at a time, in simulation in the
+ *          host's thread. `self` is the component's own memory, zeroed before init.
+ */
+#ifndef SIM_COMPONENT_H
+#define SIM_COMPONENT_H
+
+#include <sim/node.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SIM_COMPONENT_ABI    1u
+#define SIM_COMPONENT_INPUTS 4u
+
+struct sim_component;
+
+/* A class of components: a constant in its shared object. */
+struct sim_component_class {
+	uint32_t abi;       /* SIM_COMPONENT_ABI */
+	uint32_t size;      /* sizeof(struct sim_component_class) of whoever compiled it */
+	const char *name;   /* "GridClusters", as in DAG files */
+	size_t self_size;   /* bytes of self */
+	uint32_t n_inputs;  /* 0..4; 0: a timer drives it, or it works in init alone */
+	uint32_t reserved;  /* 0 */
+	const struct sim_type *inputs[SIM_COMPONENT_INPUTS]; /* their types; NULL: any */
+	/* 0, or a negative errno, whose sentence it may set with sim_component_fail(). May be NULL. */
+	int (*init)(struct sim_component *c, void *self);
+	/*
+	 * m[0..n_inputs): valid until it returns; of a timer component NULL. A negative errno is counted and shown, and nothing else.
+	 * Must return: who waits in it holds up a worker, and in simulation everybody.
+	 */
+	int (*proc)(struct sim_component *c, void *self, const struct sim_message *const *m);
+	void (*shutdown)(struct sim_component *c, void *self); /* also after a failed init; may be NULL */
+};
+
+/* Export a class by the name in its struct: SIM_COMPONENT(GridClusters) exports `sim_component_GridClusters`, an object of this name. */
+#define SIM_COMPONENT(name) SIM_API extern const struct sim_component_class sim_component_##name; \
+	const struct sim_component_class sim_component_##name
+
+/* ---- in its functions ---- */
+
+SIM_API const char *sim_component_name(const struct sim_component *c); /* of this component: that of its node */
+SIM_API struct sim_node *sim_component_node(const struct sim_component *c);
+/* Its configuration: JSON text, "{}" if there is none; borrows until shutdown has returned. */
+SIM_API const char *sim_component_config(const struct sim_component *c);
+/* Simulated time; in simulation that of the turn. */
+SIM_API int64_t sim_component_now(const struct sim_component *c);
+/* r, with the sentence that goes with it: `return sim_component_fail(c, -EINVAL, "\"cell_m\": %g is not positive", cell);` */
+SIM_API int sim_component_fail(struct sim_component *c, int r, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* ---- making them ---- */
+
+enum sim_fusion {
+	SIM_FUSION_ALL_LATEST = 0,
+	SIM_FUSION_HOLD = 1,
+	SIM_FUSION_BY_TIME = 2,
+};
+
+struct sim_component_input {
+	const char *channel; /* borrows */
+	uint32_t depth;      /* history, as sim_node_reader_options; 0: 1 */
+	uint32_t pending;    /* unprocessed; of input 0 the ring of tuples; 0: 1 */
+};
+
+struct sim_component_options {
+	size_t size;        /* sizeof(struct sim_component_options) of the caller */
+	const char *name;   /* of its node; borrows */
+	const char *config; /* JSON text, an object; NULL: "{}"; borrows */
+	uint32_t n_inputs;  /* no fewer than the class has; further ones are ignored */
+	struct sim_component_input input[SIM_COMPONENT_INPUTS];
+	enum sim_fusion fusion;
+	int64_t tolerance_dur_ns; /* by-time: how far off a stamp may be; > 0 */
+	int64_t interval_dur_ns;  /* of a timer component (no inputs), simulated time; 0: no timer */
+};
+
+/*
+ * Make one: its node, init, its readers (1, 2, 3, then 0, as Cyber does), its timer. Messages flow once the host has started.
+ * Returns: 0; -EINVAL the class or an option; what init gave; as sim_node_create() and sim_node_reader_create().
+ */
+SIM_API SIM_MUST_CHECK int sim_component_create(struct sim_host *h, const struct sim_component_class *cls,
+						const struct sim_component_options *o, struct sim_component **ret);
+/* No further proc; waits for one that runs; shutdown, then its readers and its node go. Not from its own functions. NULL is fine. */
+SIM_API void sim_component_destroy(struct sim_component *c);
+
+struct sim_component_stats {
+	uint64_t proc;    /* calls */
+	uint64_t failed;  /* of those: returned a negative errno */
+	uint64_t overrun; /* tuples that were skipped because proc was too slow */
+	uint64_t unmatched[SIM_COMPONENT_INPUTS]; /* messages of input 0 dropped because this input had none (by-time: none near enough) */
+	int64_t busy_dur_ns; /* wall time in proc, altogether */
+	int64_t longest_dur_ns;
+	int64_t since_mono_ns; /* it has been in proc since; 0: it is not */
+};
+SIM_API void sim_component_stats(const struct sim_component *c, struct sim_component_stats *ret);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

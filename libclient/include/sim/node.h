@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Nodes: a program's named parts, with readers, writers, services and parameters, as in Cyber RT and ROS 2. What runs them
+ * is a host: one connection to simd, and the threads (or, in simulation, the one thread) that callbacks run on.
+ *
+ * Link libsimcomponent (pkg-config simcomponent). Units of processing with several inputs stand on this: sim/component.h.
+ *
+ * Two run modes, one word in the configuration:
+ *
+ *   reality      callbacks run on a pool of workers (groups, priorities 0..19, CPUs: see sim_host_options::scheduler), one at
+ *                a time for each reader, timer and component, several of them in parallel
+ *   simulation   the host takes part in lock-step (sim/step.h) with a rank of its own. All callbacks run in the thread that is
+ *                in sim_host_run(), a writer's readers inside sim_node_write() itself, in the order in which they were made; timers
+ *                fire on simulated time; a run repeats bit for bit, whatever the number of CPUs. A wall-driven source that runs is refused
+ *
+ * Delivery is chosen by itself, message by message, and shown by `simctl node info` and `simctl info`: inside the process,
+ * without a slot, where reader and writer share a host and nobody else wants the message; else through shared memory.
+ *
+ * Thread:  a host, a node, a reader and a writer may be used from any thread; a writer by one at a time (-EBUSY). Create nodes,
+ *          readers and writers before sim_host_start() or after it, in callbacks too. Destroy readers and writers before
+ *          their node, nodes before their host; not from their own callback.
+ * Errors:  negative errno; sim_why() then holds one sentence.
+ */
+#ifndef SIM_NODE_H
+#define SIM_NODE_H
+
+#include <sim/clock_page.h>
+#include <sim/introspect.h>
+#include <sim/publisher.h>
+#include <sim/service.h>
+#include <sim/subscriber.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct sim_host;
+struct sim_node;
+struct sim_node_reader;
+struct sim_node_writer;
+struct sim_node_timer;
+
+/* ---- host ---- */
+
+enum sim_run_mode {
+	SIM_RUN_REALITY = 0,
+	SIM_RUN_SIMULATION = 1,
+};
+
+enum sim_host_flag {
+	/*
+	 * Without simd: everything stays in this process, and sim_host_advance() moves time. In simulation only: for unit tests of
+	 * components. Services and parameters are not offered to anyone.
+	 */
+	SIM_HOST_OFFLINE = 1u << 0,
+};
+
+struct sim_host_options {
+	size_t size;            /* sizeof(struct sim_host_options) of the caller */
+	const char *name;       /* of its client, as sim_client_options::name; give each host its own in lock-step; borrows */
+	const char *socket;     /* as sim_client_options::socket; borrows */
+	enum sim_run_mode mode;
+	uint32_t rank;          /* simulation: its place in each step, 0 .. SIM_STEP_RANK_MAX; behind those whose output it reads */
+	/* Reality: JSON text of the scheduler's configuration, see libsimcomponent(3); NULL: one group, a worker per CPU; borrows */
+	const char *scheduler;
+	unsigned flags; /* enum sim_host_flag */
+	int timeout_ms; /* bound on the connect; 0: 5000 */
+};
+
+/* Returns: 0; -EINVAL a name, an option, or the scheduler's configuration (sim_why() has key and place); as sim_connect(). */
+SIM_API SIM_MUST_CHECK int sim_host_create(const struct sim_host_options *o, struct sim_host **ret);
+/* After sim_host_stop() has been called and sim_host_run() has returned. NULL is fine. */
+SIM_API void sim_host_destroy(struct sim_host *h);
+
+/*
+ * From now on callbacks run: workers start; in simulation the host joins lock-step. What has arrived before is kept, as the readers' depths allow.
+ * Returns: 0; -EOPNOTSUPP simulation, and the time source is wall-driven and runs; -EBUSY it has been started;
+ * as sim_step_join(); -EAGAIN no thread could be started.
+ */
+SIM_API SIM_MUST_CHECK int sim_host_start(struct sim_host *h);
+/*
+ * Reality: sleep until sim_host_stop(). Simulation: have the turns of lock-step, until then. Starts the host if that has not been done.
+ * Returns: 0 stopped; as sim_host_start(); -ENOTCONN simd refuses us for good; -ECONNABORTED simulation: we were late and dropped out
+ * (step.late), the run is not worth anything any more.
+ */
+SIM_API SIM_MUST_CHECK int sim_host_run(struct sim_host *h);
+/* sim_host_run() returns soon; a callback that runs is finished. Any thread, also in a signal handler and in callbacks. */
+SIM_API void sim_host_stop(struct sim_host *h);
+
+/*
+ * SIM_HOST_OFFLINE: move time forward to now_sim_ns, and fire the timers that are due by then, each at its own time.
+ * Returns: 0; -EINVAL time would go back, or the host is not offline.
+ */
+SIM_API SIM_MUST_CHECK int sim_host_advance(struct sim_host *h, int64_t now_sim_ns);
+
+SIM_API enum sim_run_mode sim_host_mode(const struct sim_host *h);
+/* Simulated time: in simulation that of the turn, standing still in a callback; else sim_now(). */
+SIM_API int64_t sim_host_now(const struct sim_host *h);
+/* Its connection, for what is not in this header; borrows until destroy. NULL: offline. */
+SIM_API struct sim_client *sim_host_client(const struct sim_host *h);
+
+/* ---- node ---- */
+
+/*
+ * name: 1..63 of [A-Za-z0-9_.~-] and single slashes inside; unique in this simd: it offers the service NAME/node_info, by which
+ * `simctl node` finds it.
+ * Returns: 0; -EINVAL name; -EEXIST a node of that name, in this host or (sim_why() names it) in another process; -ENOTCONN; -ENOMEM.
+ */
+SIM_API SIM_MUST_CHECK int sim_node_create(struct sim_host *h, const char *name, struct sim_node **ret);
+SIM_API void sim_node_destroy(struct sim_node *n); /* NULL is fine */
+SIM_API const char *sim_node_name(const struct sim_node *n);
+SIM_API struct sim_host *sim_node_host(const struct sim_node *n);
+
+/* ---- messages ---- */
+
+/*
+ * Messages are handed out as const struct sim_message (sim/slot.h), read-only, valid until the callback returns or the reader's
+ * next observe. Who needs one longer refers to it; any thread may give it back. Only for messages of this header.
+ * A slot that is held long is missing to its publisher: beyond what a reader has asked for (depth + pending), the library copies.
+ */
+SIM_API const struct sim_message *sim_node_message_ref(const struct sim_message *m);
+SIM_API void sim_node_message_unref(const struct sim_message *m); /* NULL is fine */
+
+/* ---- reader ---- */
+
+typedef void (*sim_node_reader_fn)(void *user, const struct sim_message *m);
+
+struct sim_node_reader_options {
+	size_t size;       /* sizeof(struct sim_node_reader_options) of the caller */
+	uint32_t depth;    /* history: messages that observe shows, 1..256; 0: 1 */
+	uint32_t pending;  /* unprocessed messages that wait for the callback, 1..256; 0: 1. When full the callback goes on with the newest */
+	bool latched;      /* ask for the last message of latching writers */
+};
+
+/*
+ * One reader per channel and node. type NULL: any. fn NULL: observed only. Reality: fn runs on a worker, for each pending message in order; a
+ * reader that was overrun goes on with the newest, and counts what it missed. Simulation: fn runs inside the writer's call.
+ * Returns: 0; -EEXIST the node has a reader of that channel; -EINVAL; as sim_subscribe().
+ */
+SIM_API SIM_MUST_CHECK int sim_node_reader_create(struct sim_node *n, const char *channel, const struct sim_type *type,
+						  const struct sim_node_reader_options *o, sim_node_reader_fn fn,
+						  void *user, struct sim_node_reader **ret);
+SIM_API void sim_node_reader_destroy(struct sim_node_reader *r); /* waits for its callback; NULL is fine */
+
+/* What has been received, as in Cyber's Reader: Observe takes a picture of the history, which the next three look at. */
+SIM_API void sim_node_reader_observe(struct sim_node_reader *r);
+SIM_API unsigned sim_node_reader_count(const struct sim_node_reader *r); /* observed */
+/* The i-th latest (0: newest) of what was observed, NULL: there are fewer. Borrows until the next observe or clear. */
+SIM_API const struct sim_message *sim_node_reader_get(const struct sim_node_reader *r, unsigned i);
+SIM_API bool sim_node_reader_has_received(const struct sim_node_reader *r); /* there is history, observed or not */
+SIM_API void sim_node_reader_clear(struct sim_node_reader *r); /* history and what was observed */
+/* The longer of: since the last message, and between the last two; in simulated ns; -1: there was none. */
+SIM_API int64_t sim_node_reader_delay_ns(const struct sim_node_reader *r);
+
+struct sim_node_reader_stats {
+	uint64_t received;  /* messages that arrived */
+	uint64_t processed; /* callbacks */
+	uint64_t overrun;   /* missed by the callback, which went on with the newest */
+	uint64_t lost;      /* gaps in the publishers' sequences: lost before they came here */
+};
+SIM_API void sim_node_reader_stats(const struct sim_node_reader *r, struct sim_node_reader_stats *ret);
+
+/* ---- writer ---- */
+
+enum sim_transport {
+	SIM_TRANSPORT_HYBRID = 0,  /* chosen for each message: inside the process where that reaches everybody, else shared memory */
+	SIM_TRANSPORT_INTRA = 1,   /* inside the process alone */
+	SIM_TRANSPORT_SHM = 2,     /* always through shared memory, also to readers of this host */
+	SIM_TRANSPORT_NETWORK = 3, /* for readers on other machines: needs a link bridge in the rig; else as shared memory */
+};
+
+struct sim_node_writer_options {
+	size_t size;          /* sizeof(struct sim_node_writer_options) of the caller */
+	size_t max_body;      /* as sim_publisher_options::max_body */
+	const char *frame_id; /* as sim_publisher_options::frame_id */
+	enum sim_transport transport;
+	bool latched;         /* keep the last message for readers that come later; always through shared memory */
+	bool local;           /* for programs of this machine alone: no bridge is to carry it (SIM_PUB_LOCAL) */
+};
+
+/* o NULL: defaults. Returns: 0; -EINVAL; as sim_advertise(). */
+SIM_API SIM_MUST_CHECK int sim_node_writer_create(struct sim_node *n, const char *channel, const struct sim_type *type,
+						  const struct sim_node_writer_options *o,
+						  struct sim_node_writer **ret);
+SIM_API void sim_node_writer_destroy(struct sim_node_writer *w); /* NULL is fine */
+
+/*
+ * Room for a message of body_size bytes, to be filled in place (sim_slot_body_mut()); stamped now. In the process or in shared
+ * memory, as it will be delivered. Returns: as sim_loan().
+ */
+SIM_API SIM_MUST_CHECK int sim_node_loan(struct sim_node_writer *w, size_t body_size, struct sim_slot **ret);
+SIM_API void sim_node_unloan(struct sim_node_writer *w, struct sim_slot *slot); /* not written after all */
+/*
+ * Write it; takes the slot in every case but -EINVAL. Readers of this host have it when this returns (reality: in their queues).
+ * Returns: 0; as sim_try_queue(): -ECANCELED time is paused, -EAGAIN or -ETIMEDOUT no credit, -ENOTCONN; -EDEADLK simulation: a callback of
+ * this channel writes to it again.
+ */
+SIM_API SIM_MUST_CHECK int sim_node_write(struct sim_node_writer *w, struct sim_slot *slot);
+/* The same, with a copy of body, which may be reused at once. stamp_sim_ns 0: now. */
+SIM_API SIM_MUST_CHECK int sim_node_write_copy(struct sim_node_writer *w, const void *body, size_t body_size,
+					       int64_t stamp_sim_ns);
+
+struct sim_node_writer_stats {
+	uint64_t written; /* accepted */
+	uint64_t refused;
+	uint64_t intra;   /* of those written: inside the process, without a slot */
+};
+SIM_API void sim_node_writer_stats(const struct sim_node_writer *w, struct sim_node_writer_stats *ret);
+
+/* ---- timer ---- */
+
+/*
+ * fn runs every period_dur_ns (> 0) of simulated time, the first time one period from now, with its phase kept (as sim/timer.h): on a
+ * worker, or in simulation between the messages, in the order of time. name: unique in the host; NULL: made of the node's.
+ * Returns: 0; -EINVAL; -EEXIST; -ENOMEM; as sim_timer_create().
+ */
+typedef void (*sim_node_timer_fn)(void *user, int64_t due_sim_ns, uint64_t missed);
+SIM_API SIM_MUST_CHECK int sim_node_timer_create(struct sim_node *n, const char *name, int64_t period_dur_ns, bool one_shot,
+						 sim_node_timer_fn fn, void *user, struct sim_node_timer **ret);
+SIM_API void sim_node_timer_destroy(struct sim_node_timer *t); /* NULL is fine */
+
+#ifdef __cplusplus
+}
+#endif
+#endif
