@@ -10,8 +10,8 @@
  * Thread:  notify from any thread, signal handlers excepted; create, destroy, start and stop from any, one at a time.
  *          A task that is ready costs O(1), however many there are; an idle worker sleeps without looking.
  */
-#ifndef COMPONENT_SCHED_H
-#define COMPONENT_SCHED_H
+#ifndef COMPONENT_SCHEDULER_H
+#define COMPONENT_SCHEDULER_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,7 +20,7 @@ struct sched;
 struct sched_task;
 struct sched_conf;
 
-/* ---- configuration: sched_conf.c ---- */
+/* ---- configuration: scheduler_conf.c ---- */
 
 /*
  * Read JSON of these keys (Cyber's, one to one; libsimcomponent(3) lists them). NULL: classic, one group "default_grp", a worker per CPU.
