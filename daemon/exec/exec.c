@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The common half of struct exec: timers in a pairing heap and posted functions; the links of both live in
+ * The common half of struct exec: timers in a queue and posted functions; the links of both live in
  * their owners' objects.
  *
  * Thread: the exec's, except exec_now, exec_post and exec_quit (any).
@@ -125,75 +125,7 @@ void exec_post_batch(struct exec *x)
 		run_first(x);
 }
 
-/* ---- timers: pairing heap. prev is the parent for a first child, the left sibling otherwise. ---- */
-
-static bool earlier(const struct exec_timer *a, const struct exec_timer *b)
-{
-	return a->due_mono_ns != b->due_mono_ns ? a->due_mono_ns < b->due_mono_ns : a->order < b->order;
-}
-
-static struct exec_timer *heap_meld(struct exec_timer *a, struct exec_timer *b)
-{
-	struct exec_timer *t;
-
-	if (!a || !b)
-		return a ? a : b;
-	if (earlier(b, a)) {
-		t = a;
-		a = b;
-		b = t;
-	}
-	b->next = a->child;
-	if (b->next)
-		b->next->prev = b;
-	b->prev = a;
-	a->child = b;
-	return a;
-}
-
-/* Pair the siblings from left to right, then meld the pairs from right to left. */
-static struct exec_timer *heap_pair(struct exec_timer *list)
-{
-	struct exec_timer *pairs = NULL, *root = NULL;
-
-	while (list) {
-		struct exec_timer *a = list, *b = a->next, *m;
-
-		list = b ? b->next : NULL;
-		a->next = a->prev = NULL;
-		if (b)
-			b->next = b->prev = NULL;
-		m = heap_meld(a, b);
-		m->next = pairs;
-		pairs = m;
-	}
-	while (pairs) {
-		struct exec_timer *m = pairs;
-
-		pairs = m->next;
-		m->next = NULL;
-		root = heap_meld(root, m);
-	}
-	return root;
-}
-
-static void heap_remove(struct exec *x, struct exec_timer *t)
-{
-	struct exec_timer *sub = heap_pair(t->child);
-
-	if (t == x->timers) {
-		x->timers = sub;
-	} else {
-		if (t->prev->child == t)
-			t->prev->child = t->next;
-		else
-			t->prev->next = t->next;
-		if (t->next)
-			t->next->prev = t->prev;
-		x->timers = heap_meld(x->timers, sub);
-	}
-	t->child = t->next = t->prev = NULL;
-}
+/* ---- timers ---- */
 
 void exec_timer_init(struct exec_timer *t, struct exec *x, exec_fn fn, void *arg)
 {
@@ -202,19 +134,13 @@ void exec_timer_init(struct exec_timer *t, struct exec *x, exec_fn fn, void *arg
 
 void exec_timer_at(struct exec_timer *t, int64_t due_mono_ns)
 {
-	exec_timer_cancel(t);
-	t->due_mono_ns = due_mono_ns;
-	t->order = t->x->ops->tie(t->x);
-	t->armed = true;
-	t->x->timers = heap_meld(t->x->timers, t);
+	due_add(&t->x->timers, &t->due, due_mono_ns, t->x->ops->tie(t->x));
 }
 
 void exec_timer_cancel(struct exec_timer *t)
 {
-	if (!t->armed)
-		return;
-	heap_remove(t->x, t);
-	t->armed = false;
+	if (t->due.queued)
+		due_remove(&t->x->timers, &t->due);
 }
 
 void exec_timer_fire(struct exec_timer *t)

@@ -12,6 +12,7 @@
 #ifndef EXEC_H
 #define EXEC_H
 
+#include "due.h"
 #include "inbox.h"
 
 #include <stdatomic.h>
@@ -34,10 +35,7 @@ struct exec_timer { /* embedded in its owner; must not move while armed */
 	struct exec *x;
 	exec_fn fn;
 	void *arg;
-	int64_t due_mono_ns;
-	uint64_t order;                         /* private: ties run in the order they were armed (or a seeded one) */
-	struct exec_timer *child, *next, *prev; /* private: pairing heap, so that arming never allocates */
-	bool armed;                             /* private */
+	struct due due; /* private: mono; ties run in the order they were armed (or a seeded one) */
 };
 
 struct exec_io { /* a descriptor to watch; embedded in its owner */
@@ -67,7 +65,7 @@ void exec_timer_at(struct exec_timer *t, int64_t due_mono_ns); /* (re-)arm; a pa
 void exec_timer_cancel(struct exec_timer *t);                  /* idempotent; a zeroed timer is fine */
 static inline bool exec_timer_armed(const struct exec_timer *t)
 {
-	return t->armed;
+	return t->due.queued;
 }
 
 /*

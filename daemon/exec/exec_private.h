@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What exec_threads.c and exec_sim.c share: the timer heap and the post queue (exec.c), and the table
+ * What exec_threads.c and exec_sim.c share: the timers and the post queue (exec.c), and the table
  * through which the contract reaches the one or the other. Nobody else includes this.
  */
 #ifndef EXEC_INT_H
@@ -10,9 +10,11 @@
 
 #include <stdatomic.h>
 
+#include "list.h"
+
 struct exec_ops {
 	int64_t (*now)(struct exec *x);
-	uint64_t (*tie)(struct exec *x); /* exec_timer.order of a timer that is being armed */
+	uint64_t (*tie)(struct exec *x); /* exec_timer.due.order of a timer that is being armed */
 	void (*spin)(struct exec *x, int64_t dur_ns);
 	void (*wake)(struct exec *x); /* any thread, signal handlers: the loop must look again */
 	int (*io_add)(struct exec *x, struct exec_io *io);
@@ -27,7 +29,7 @@ struct exec_ops {
 
 struct exec {
 	const struct exec_ops *ops;
-	struct exec_timer *timers; /* root of the heap: the one that is due first */
+	struct due_queue timers;
 	atomic_bool quit;
 	struct inbox posted;
 	struct inbox_item *posts; /* taken from there, oldest first; the exec's thread only */
@@ -36,7 +38,7 @@ struct exec {
 /* The earliest timer, NULL if none is armed. */
 static inline struct exec_timer *exec_timer_first(struct exec *x)
 {
-	return x->timers;
+	return x->timers.first ? container_of(x->timers.first, struct exec_timer, due) : NULL;
 }
 /* Disarm it and run its callback. */
 void exec_timer_fire(struct exec_timer *t);

@@ -170,7 +170,7 @@ int exec_sim_one(struct exec *x)
 {
 	struct exec_sim *s = virt_of(x);
 	struct exec_timer *first = exec_timer_first(x);
-	bool due = first && first->due_mono_ns <= virt_now(x), post = exec_post_waiting(x);
+	bool due = first && first->due.at_ns <= virt_now(x), post = exec_post_waiting(x);
 	unsigned ready = ios_ready(s), n = ready + due + post, pick;
 
 	if (!n)
@@ -208,10 +208,10 @@ static bool jump(struct exec *x, int64_t until_mono_ns)
 {
 	struct exec_timer *first = exec_timer_first(x);
 
-	if (!first || first->due_mono_ns > until_mono_ns)
+	if (!first || first->due.at_ns > until_mono_ns)
 		return false;
-	if (first->due_mono_ns > virt_now(x))
-		atomic_store_explicit(&virt_of(x)->now_mono_ns, first->due_mono_ns, memory_order_relaxed);
+	if (first->due.at_ns > virt_now(x))
+		atomic_store_explicit(&virt_of(x)->now_mono_ns, first->due.at_ns, memory_order_relaxed);
 	return true;
 }
 
@@ -259,7 +259,7 @@ static int virt_turn(struct exec *x, int64_t *ret_due_mono_ns)
 
 	if (r < 0)
 		return r;
-	*ret_due_mono_ns = first ? first->due_mono_ns : INT64_MAX;
+	*ret_due_mono_ns = first ? first->due.at_ns : INT64_MAX;
 	return 0;
 }
 

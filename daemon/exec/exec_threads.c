@@ -123,13 +123,13 @@ static int arm(struct exec_threads *t, int64_t now_mono_ns, int *ret_timeout_ms)
 
 	if (now_mono_ns >= t->armed_mono_ns)
 		t->armed_mono_ns = INT64_MAX;
-	*ret_timeout_ms = first && first->due_mono_ns <= now_mono_ns ? 0 : -1;
-	if (!first || !*ret_timeout_ms || first->due_mono_ns >= t->armed_mono_ns)
+	*ret_timeout_ms = first && first->due.at_ns <= now_mono_ns ? 0 : -1;
+	if (!first || !*ret_timeout_ms || first->due.at_ns >= t->armed_mono_ns)
 		return 0;
-	it.it_value = timespec_from_ns(first->due_mono_ns > 0 ? first->due_mono_ns : 1);
+	it.it_value = timespec_from_ns(first->due.at_ns > 0 ? first->due.at_ns : 1);
 	if (timerfd_settime(t->timer_fd, TFD_TIMER_ABSTIME, &it, NULL) < 0)
 		return err_sys(-errno, "cannot set the timer of an event loop");
-	t->armed_mono_ns = first->due_mono_ns;
+	t->armed_mono_ns = first->due.at_ns;
 	return 0;
 }
 
@@ -139,7 +139,7 @@ static void run_timers(struct exec_threads *t, int64_t now_mono_ns)
 	uint64_t last = t->order;
 	struct exec_timer *first;
 
-	while ((first = exec_timer_first(&t->x)) && first->due_mono_ns <= now_mono_ns && first->order <= last)
+	while ((first = exec_timer_first(&t->x)) && first->due.at_ns <= now_mono_ns && first->due.order <= last)
 		exec_timer_fire(first);
 }
 
@@ -219,7 +219,7 @@ static int threads_turn(struct exec *x, int64_t *ret_due_mono_ns)
 		threads_wake(x);
 	first = exec_timer_first(x);
 	if (r >= 0)
-		*ret_due_mono_ns = first ? first->due_mono_ns : INT64_MAX;
+		*ret_due_mono_ns = first ? first->due.at_ns : INT64_MAX;
 	disown(t);
 	return r;
 }
