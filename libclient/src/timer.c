@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 
 #include "clockmap.h"
+#include "due.h"
 #include "err.h"
 #include "list.h"
 #include "mem.h"
@@ -23,21 +24,25 @@
 #define IDLE_DUR_NS (3600 * NS_PER_S)
 
 struct sim_timer {
-	struct list link; /* timers::list */
+	struct list link; /* timers::list, until it is destroyed */
+	struct due due;   /* timers::due, while it is active: in simulated time; of two the one that was made first */
 	struct sim_client *c;
 	int64_t period_dur_ns;
 	unsigned flags;
 	sim_timer_fn fn;
 	void *user;
 	/* guarded by timers::lock */
-	bool active, dead;
-	int64_t due_sim_ns, last_sim_ns; /* last: it was called or started */
+	bool dead;
+	uint64_t number;
+	int64_t last_sim_ns; /* it was called or started */
 };
 
 struct timers {
 	pthread_mutex_t lock;
 	pthread_cond_t done; /* a callback has ended */
 	struct list list;
+	struct due_queue due;
+	uint64_t made;
 	struct running running;
 	uint32_t clock_generation;
 	pthread_t thread;
@@ -47,6 +52,11 @@ struct timers {
 };
 
 /* ---- what is due ---- */
+
+static void due_at(struct timers *ts, struct sim_timer *t, int64_t due_sim_ns)
+{
+	due_add(&ts->due, &t->due, due_sim_ns, t->number);
+}
 
 /* As timers of ROS 2: back before the last call begins a new phase, anything else keeps it. Under lock. */
 static void follow_jump(struct timers *ts, const struct sim_clock_sample *now)
@@ -60,32 +70,28 @@ static void follow_jump(struct timers *ts, const struct sim_clock_sample *now)
 		if (now->sim_ns >= t->last_sim_ns)
 			continue;
 		t->last_sim_ns = now->sim_ns;
-		t->due_sim_ns = ns_add(now->sim_ns, t->period_dur_ns);
+		if (t->due.queued)
+			due_at(ts, t, ns_add(now->sim_ns, t->period_dur_ns));
 	}
 }
 
-static struct sim_timer *first(struct timers *ts)
+static struct sim_timer *first(const struct timers *ts)
 {
-	struct sim_timer *t, *best = NULL;
-
-	list_for_each(t, &ts->list, link)
-		if (t->active && (!best || t->due_sim_ns < best->due_sim_ns))
-			best = t;
-	return best;
+	return ts->due.first ? container_of(ts->due.first, struct sim_timer, due) : NULL;
 }
 
 /* Its next due time; what is reported about this one. Under lock. */
-static struct sim_timer_event fire(struct sim_timer *t, const struct sim_clock_sample *now)
+static struct sim_timer_event fire(struct timers *ts, struct sim_timer *t, const struct sim_clock_sample *now)
 {
-	struct sim_timer_event ev = { .now = *now, .due_sim_ns = t->due_sim_ns };
+	struct sim_timer_event ev = { .now = *now, .due_sim_ns = t->due.at_ns };
 
 	t->last_sim_ns = now->sim_ns;
 	if (t->flags & SIM_TIMER_ONE_SHOT) {
-		t->active = false;
+		due_remove(&ts->due, &t->due);
 		return ev;
 	}
-	ev.missed = (uint64_t)((now->sim_ns - t->due_sim_ns) / t->period_dur_ns);
-	t->due_sim_ns = ns_add(t->due_sim_ns, ((int64_t)ev.missed + 1) * t->period_dur_ns);
+	ev.missed = (uint64_t)((now->sim_ns - ev.due_sim_ns) / t->period_dur_ns);
+	due_at(ts, t, ns_add(ev.due_sim_ns, ((int64_t)ev.missed + 1) * t->period_dur_ns));
 	return ev;
 }
 
@@ -97,8 +103,8 @@ static int run_due(struct sim_client *c, const struct sim_clock_sample *now)
 
 	pthread_mutex_lock(&ts->lock);
 	follow_jump(ts, now);
-	while (!ts->running.what && (t = first(ts)) && t->due_sim_ns <= now->sim_ns) {
-		struct sim_timer_event ev = fire(t, now);
+	while (!ts->running.what && (t = first(ts)) && t->due.at_ns <= now->sim_ns) {
+		struct sim_timer_event ev = fire(ts, t, now);
 
 		running_begin(&ts->running, t, &ts->lock);
 		t->fn(t->user, &ev);
@@ -148,7 +154,7 @@ static void sleep_till_due(struct sim_client *c, uint32_t asked)
 	follow_jump(ts, &now);
 	t = first(ts);
 	if (t && !in_steps(c))
-		dur_ns = t->due_sim_ns <= now.sim_ns ? 0 : clock_wall_dur(&now, t->due_sim_ns);
+		dur_ns = t->due.at_ns <= now.sim_ns ? 0 : clock_wall_dur(&now, t->due.at_ns);
 	pthread_mutex_unlock(&ts->lock);
 	atomic_store(&ts->seen, asked);
 	if (dur_ns > 0 && atomic_load(&ts->asked) == asked)
@@ -176,7 +182,7 @@ static void *timer_main(void *arg)
 		clock_sample(c, &now);
 		pthread_mutex_lock(&ts->lock);
 		t = first(ts);
-		due = t && !in_steps(c) && t->due_sim_ns <= now.sim_ns;
+		due = t && !in_steps(c) && t->due.at_ns <= now.sim_ns;
 		pthread_mutex_unlock(&ts->lock);
 		if (due) {
 			client_kick(c);
@@ -290,9 +296,9 @@ static void start(struct sim_timer *t)
 	clock_sample(t->c, &now);
 	pthread_mutex_lock(&ts->lock);
 	follow_jump(ts, &now);
-	t->active = true;
 	t->last_sim_ns = now.sim_ns;
-	t->due_sim_ns = ns_add(now.sim_ns, t->period_dur_ns);
+	if (!list_empty(&t->link)) /* else its callback starts it while it is being destroyed */
+		due_at(ts, t, ns_add(now.sim_ns, t->period_dur_ns));
 	pthread_mutex_unlock(&ts->lock);
 }
 
@@ -317,6 +323,7 @@ int sim_timer_create(struct sim_client *c, int64_t period_dur_ns, unsigned flags
 	}
 	pthread_mutex_lock(&c->timers->lock);
 	list_append(&c->timers->list, &t->link);
+	t->number = c->timers->made++;
 	pthread_mutex_unlock(&c->timers->lock);
 	start(t);
 	*ret = t;
@@ -334,6 +341,7 @@ void sim_timer_destroy(struct sim_timer *t)
 	ts = t->c->timers;
 	pthread_mutex_lock(&ts->lock);
 	list_remove(&t->link);
+	due_remove(&ts->due, &t->due);
 	mine = running_settle(&ts->running, t, &ts->lock, &ts->done);
 	if (mine)
 		t->dead = true; /* freed when its callback returns */
@@ -347,7 +355,7 @@ void sim_timer_stop(struct sim_timer *t)
 	if (!t)
 		return;
 	pthread_mutex_lock(&t->c->timers->lock);
-	t->active = false;
+	due_remove(&t->c->timers->due, &t->due);
 	pthread_mutex_unlock(&t->c->timers->lock);
 }
 
@@ -371,7 +379,7 @@ int64_t sim_timer_left(const struct sim_timer *t)
 	clock_sample(t->c, &now);
 	pthread_mutex_lock(&ts->lock);
 	follow_jump(ts, &now);
-	left = t->active ? t->due_sim_ns - now.sim_ns : INT64_MAX;
+	left = t->due.queued ? t->due.at_ns - now.sim_ns : INT64_MAX;
 	pthread_mutex_unlock(&ts->lock);
 	return left < 0 ? 0 : left;
 }

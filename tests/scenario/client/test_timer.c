@@ -7,6 +7,7 @@
 #include <sim/msg/Clock.h>
 #include <sim/msg/Vector3.h>
 
+#include "err.h"
 #include "log.h"
 
 struct ticks {
@@ -163,6 +164,115 @@ TEST(one_shot_start_and_stop)
 	sim_timer_destroy(NULL);
 	assert_int_equal(sim_timer_create(c, 0, 0, on_tick, &t, &self), -EINVAL);
 	assert_int_equal(sim_timer_create(c, 1, 8, on_tick, &t, &self), -EINVAL);
+	finish(c);
+}
+
+/* ---- many ---- */
+
+#define MANY 200u
+
+static unsigned fired[4 * MANY], n_fired;
+static struct many {
+	struct sim_timer *t;
+	unsigned number, destroys, starts; /* of others, + 1 */
+	int64_t due_sim_ns;
+} many[MANY];
+
+static void on_many(void *user, const struct sim_timer_event *e)
+{
+	struct many *m = user;
+
+	assert_true(n_fired < 4 * MANY);
+	m->due_sim_ns = e->due_sim_ns;
+	fired[n_fired++] = m->number;
+	if (m->destroys) {
+		sim_timer_destroy(many[m->destroys - 1].t);
+		many[m->destroys - 1].t = NULL;
+	}
+	if (m->starts)
+		sim_timer_start(many[m->starts - 1].t);
+}
+
+/* One that is due at `period` each; some at the same time. */
+static void make_many(struct sim_client *c, unsigned flags)
+{
+	n_fired = 0;
+	for (unsigned i = 0; i < MANY; i++) {
+		many[i] = (struct many){ .number = i };
+		assert_ok(sim_timer_create(c, (1 + i * 37 % 50) * MS, flags, on_many, &many[i], &many[i].t));
+	}
+}
+
+/* By due time, those of the same time as they were made. */
+static void check_order(void)
+{
+	for (unsigned i = 1; i < n_fired; i++) {
+		const struct many *a = &many[fired[i - 1]], *b = &many[fired[i]];
+
+		assert_true(a->due_sim_ns < b->due_sim_ns || (a->due_sim_ns == b->due_sim_ns && a->number < b->number));
+	}
+}
+
+static void destroy_many(void)
+{
+	for (unsigned i = 0; i < MANY; i++)
+		sim_timer_destroy(many[i].t);
+}
+
+TEST(many_fire_as_they_are_due_and_then_as_they_were_made)
+{
+	struct sim_client *c = begin("simulation");
+
+	control(c, "PauseClock", NULL);
+	make_many(c, SIM_TIMER_ONE_SHOT);
+	control(c, "StepClock", "{\"dur_ns\":50000000}");
+	pass(c, MS);
+	assert_int_equal(n_fired, MANY);
+	check_order();
+	destroy_many();
+	finish(c);
+}
+
+TEST(callbacks_stop_what_is_due_next)
+{
+	struct sim_client *c = begin("simulation");
+
+	control(c, "PauseClock", NULL);
+	make_many(c, 0);
+	many[0].destroys = 51; /* due at the same time, made later */
+	many[50].number = UINT32_MAX;
+	many[100].starts = 151; /* likewise: due one period later now */
+	control(c, "StepClock", "{\"dur_ns\":1000000}");
+	pass(c, MS);
+	assert_int_equal(n_fired, 2);
+	assert_int_equal(fired[0], 0);
+	assert_int_equal(fired[1], 100);
+	assert_int_equal(sim_timer_left(many[150].t), MS);
+	many[100].starts = 0;
+	control(c, "StepClock", "{\"dur_ns\":49000000}");
+	pass(c, MS);
+	assert_int_equal(n_fired, 2 + MANY - 1); /* all but the one that is gone, each once for all it missed */
+	destroy_many();
+	finish(c);
+}
+
+TEST(a_jump_back_moves_all_that_are_due)
+{
+	struct sim_client *c = begin("system");
+
+	make_many(c, 0);
+	sim_timer_stop(many[7].t);
+	pass(c, 30 * MS); /* now the order is another one than that of their periods */
+	control(c, "SetSource", "{\"source\":\"simulation\"}");
+	control(c, "PauseClock", NULL);
+	for (unsigned i = 0; i < MANY; i++)
+		assert_true(i == 7 ? sim_timer_left(many[i].t) == INT64_MAX : sim_timer_left(many[i].t) <= 51 * MS);
+	n_fired = 0;
+	control(c, "StepClock", "{\"dur_ns\":50000000}");
+	pass(c, MS);
+	assert_int_equal(n_fired, MANY - 1);
+	check_order();
+	destroy_many();
 	finish(c);
 }
 
