@@ -36,12 +36,12 @@ struct sim_component;
 
 /* A class of components: a constant in its shared object. */
 struct sim_component_class {
-	uint32_t abi;       /* SIM_COMPONENT_ABI */
-	uint32_t size;      /* sizeof(struct sim_component_class) of whoever compiled it */
-	const char *name;   /* "GridClusters", as in DAG files */
-	size_t self_size;   /* bytes of self */
-	uint32_t n_inputs;  /* 0..4; 0: a timer drives it, or it works in init alone */
-	uint32_t reserved;  /* 0 */
+	uint32_t abi;      /* SIM_COMPONENT_ABI */
+	uint32_t size;     /* sizeof(struct sim_component_class) of whoever compiled it */
+	const char *name;  /* "GridClusters", as in DAG files */
+	size_t self_size;  /* bytes of self */
+	uint32_t n_inputs; /* 0..4; 0: a timer drives it, or it works in init alone */
+	uint32_t reserved; /* 0 */
 	const struct sim_type *inputs[SIM_COMPONENT_INPUTS]; /* their types; NULL: any */
 	/* 0, or a negative errno, whose sentence it may set with sim_component_fail(). May be NULL. */
 	int (*init)(struct sim_component *c, void *self);
@@ -54,7 +54,8 @@ struct sim_component_class {
 };
 
 /* Export a class by the name in its struct: SIM_COMPONENT(GridClusters) exports `sim_component_GridClusters`, an object of this name. */
-#define SIM_COMPONENT(name) SIM_API extern const struct sim_component_class sim_component_##name; \
+#define SIM_COMPONENT(name) \
+	SIM_API extern const struct sim_component_class sim_component_##name; \
 	const struct sim_component_class sim_component_##name
 
 /* ---- in its functions ---- */
@@ -66,7 +67,8 @@ SIM_API const char *sim_component_config(const struct sim_component *c);
 /* Simulated time; in simulation that of the turn. */
 SIM_API int64_t sim_component_now(const struct sim_component *c);
 /* r, with the sentence that goes with it: `return sim_component_fail(c, -EINVAL, "\"cell_m\": %g is not positive", cell);` */
-SIM_API int sim_component_fail(struct sim_component *c, int r, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+SIM_API int sim_component_fail(struct sim_component *c, int r, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* ---- making them ---- */
 
@@ -106,8 +108,9 @@ struct sim_component_stats {
 	uint64_t proc;    /* calls */
 	uint64_t failed;  /* of those: returned a negative errno */
 	uint64_t overrun; /* tuples that were skipped because proc was too slow */
-	uint64_t unmatched[SIM_COMPONENT_INPUTS]; /* messages of input 0 dropped because this input had none (by-time: none near enough) */
-	int64_t busy_dur_ns; /* wall time in proc, altogether */
+	uint64_t unmatched
+		[SIM_COMPONENT_INPUTS]; /* messages of input 0 dropped because this input had none (by-time: none near enough) */
+	int64_t busy_dur_ns;            /* wall time in proc, altogether */
 	int64_t longest_dur_ns;
 	int64_t since_mono_ns; /* it has been in proc since; 0: it is not */
 };

@@ -56,11 +56,11 @@ enum sim_host_flag {
 };
 
 struct sim_host_options {
-	size_t size;            /* sizeof(struct sim_host_options) of the caller */
-	const char *name;       /* of its client, as sim_client_options::name; give each host its own in lock-step; borrows */
-	const char *socket;     /* as sim_client_options::socket; borrows */
+	size_t size;      /* sizeof(struct sim_host_options) of the caller */
+	const char *name; /* of its client, as sim_client_options::name; give each host its own in lock-step; borrows */
+	const char *socket; /* as sim_client_options::socket; borrows */
 	enum sim_run_mode mode;
-	uint32_t rank;          /* simulation: its place in each step, 0 .. SIM_STEP_RANK_MAX; behind those whose output it reads */
+	uint32_t rank; /* simulation: its place in each step, 0 .. SIM_STEP_RANK_MAX; behind those whose output it reads */
 	/* Reality: JSON text of the scheduler's configuration, see libsimcomponent(3); NULL: one group, a worker per CPU; borrows */
 	const char *scheduler;
 	unsigned flags; /* enum sim_host_flag */
@@ -126,10 +126,10 @@ SIM_API void sim_node_message_unref(const struct sim_message *m); /* NULL is fin
 typedef void (*sim_node_reader_fn)(void *user, const struct sim_message *m);
 
 struct sim_node_reader_options {
-	size_t size;       /* sizeof(struct sim_node_reader_options) of the caller */
-	uint32_t depth;    /* history: messages that observe shows, 1..256; 0: 1 */
-	uint32_t pending;  /* unprocessed messages that wait for the callback, 1..256; 0: 1. When full the callback goes on with the newest */
-	bool latched;      /* ask for the last message of latching writers */
+	size_t size;    /* sizeof(struct sim_node_reader_options) of the caller */
+	uint32_t depth; /* history: messages that observe shows, 1..256; 0: 1 */
+	uint32_t pending; /* unprocessed messages that wait for the callback, 1..256; 0: 1. When full the callback goes on with the newest */
+	bool latched; /* ask for the last message of latching writers */
 };
 
 /*
@@ -148,7 +148,7 @@ SIM_API unsigned sim_node_reader_count(const struct sim_node_reader *r); /* obse
 /* The i-th latest (0: newest) of what was observed, NULL: there are fewer. Borrows until the next observe or clear. */
 SIM_API const struct sim_message *sim_node_reader_get(const struct sim_node_reader *r, unsigned i);
 SIM_API bool sim_node_reader_has_received(const struct sim_node_reader *r); /* there is history, observed or not */
-SIM_API void sim_node_reader_clear(struct sim_node_reader *r); /* history and what was observed */
+SIM_API void sim_node_reader_clear(struct sim_node_reader *r);              /* history and what was observed */
 /* The longer of: since the last message, and between the last two; in simulated ns; -1: there was none. */
 SIM_API int64_t sim_node_reader_delay_ns(const struct sim_node_reader *r);
 
@@ -163,10 +163,12 @@ SIM_API void sim_node_reader_stats(const struct sim_node_reader *r, struct sim_n
 /* ---- writer ---- */
 
 enum sim_transport {
-	SIM_TRANSPORT_HYBRID = 0,  /* chosen for each message: inside the process where that reaches everybody, else shared memory */
-	SIM_TRANSPORT_INTRA = 1,   /* inside the process alone */
-	SIM_TRANSPORT_SHM = 2,     /* always through shared memory, also to readers of this host */
-	SIM_TRANSPORT_NETWORK = 3, /* for readers on other machines: needs a link bridge in the rig; else as shared memory */
+	SIM_TRANSPORT_HYBRID =
+		0, /* chosen for each message: inside the process where that reaches everybody, else shared memory */
+	SIM_TRANSPORT_INTRA = 1, /* inside the process alone */
+	SIM_TRANSPORT_SHM = 2,   /* always through shared memory, also to readers of this host */
+	SIM_TRANSPORT_NETWORK =
+		3, /* for readers on other machines: needs a link bridge in the rig; else as shared memory */
 };
 
 struct sim_node_writer_options {
@@ -174,8 +176,8 @@ struct sim_node_writer_options {
 	size_t max_body;      /* as sim_publisher_options::max_body */
 	const char *frame_id; /* as sim_publisher_options::frame_id */
 	enum sim_transport transport;
-	bool latched;         /* keep the last message for readers that come later; always through shared memory */
-	bool local;           /* for programs of this machine alone: no bridge is to carry it (SIM_PUB_LOCAL) */
+	bool latched; /* keep the last message for readers that come later; always through shared memory */
+	bool local;   /* for programs of this machine alone: no bridge is to carry it (SIM_PUB_LOCAL) */
 };
 
 /* o NULL: defaults. Returns: 0; -EINVAL; as sim_advertise(). */
@@ -203,7 +205,7 @@ SIM_API SIM_MUST_CHECK int sim_node_write_copy(struct sim_node_writer *w, const 
 struct sim_node_writer_stats {
 	uint64_t written; /* accepted */
 	uint64_t refused;
-	uint64_t intra;   /* of those written: inside the process, without a slot */
+	uint64_t intra; /* of those written: inside the process, without a slot */
 };
 SIM_API void sim_node_writer_stats(const struct sim_node_writer *w, struct sim_node_writer_stats *ret);
 
@@ -215,8 +217,9 @@ SIM_API void sim_node_writer_stats(const struct sim_node_writer *w, struct sim_n
  * Returns: 0; -EINVAL; -EEXIST; -ENOMEM; as sim_timer_create().
  */
 typedef void (*sim_node_timer_fn)(void *user, int64_t due_sim_ns, uint64_t missed);
-SIM_API SIM_MUST_CHECK int sim_node_timer_create(struct sim_node *n, const char *name, int64_t period_dur_ns, bool one_shot,
-						 sim_node_timer_fn fn, void *user, struct sim_node_timer **ret);
+SIM_API SIM_MUST_CHECK int sim_node_timer_create(struct sim_node *n, const char *name, int64_t period_dur_ns,
+						 bool one_shot, sim_node_timer_fn fn, void *user,
+						 struct sim_node_timer **ret);
 SIM_API void sim_node_timer_destroy(struct sim_node_timer *t); /* NULL is fine */
 
 #ifdef __cplusplus
