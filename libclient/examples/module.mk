@@ -13,3 +13,5 @@ EXAMPLES += $(B)/examples/converter_float_array.so
 $(B)/examples/converter_float_array.so: $(B)/obj/libclient/examples/converter_float_array.o $(B)/obj/gen/example/msg/FloatArray.o
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -o $@ $^
+
+include libclient/examples/perception/module.mk
