@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A DAG file or a configuration of anybody's, in either syntax: what is taken keeps to its bounds, what is not has a sentence. Thread: one. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "err.h"
+#include "mem.h"
+#include "tools/simhost/dag.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must(bool ok)
+{
+	if (!ok)
+		abort();
+}
+
+static void look_at(const struct dag *d)
+{
+	must(d->n_components <= DAG_COMPONENTS_MAX && d->n_modules <= DAG_MODULES_MAX && d->notes.n <= NOTES_MAX);
+	for (unsigned i = 0; i < d->n_components; i++) {
+		const struct dag_component *c = &d->components[i];
+
+		must(*c->name && *c->class_name && c->config[0] == '{' && c->line && c->module < d->n_modules);
+		must(c->n_readers <= SIM_COMPONENT_INPUTS);
+		for (unsigned k = 0; k < c->n_readers; k++)
+			must(*c->reader[k].channel && c->reader[k].line && c->reader[k].depth - 1 < DAG_DEPTH_MAX &&
+			     c->reader[k].pending - 1 < DAG_DEPTH_MAX);
+		must(c->interval_dur_ns >= 0 && c->tolerance_dur_ns >= 0);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct dag *d = NULL;
+	char *config = NULL;
+
+	err_clear();
+	if (dag_parse("f", (const char *)data, size, &d) == 0)
+		look_at(d);
+	else
+		must(err_why()[0]);
+	dag_destroy(d);
+	err_clear();
+	if (dag_config_text("f", (const char *)data, size, NULL, &config) == 0)
+		must(config[0] == '{');
+	else
+		must(err_why()[0]);
+	mem_free(config);
+	return 0;
+}
