@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# simhost: the host of components. libsimhost.a, what tests reach of it without a simd: readers of DAG files.
+# simhost: the host of components. libsimhost.a, what tests reach of it without a simd: readers and checks of DAG and launch files.
 INC_tools/simhost := -Ilibclient/include -Ilibclient/base -I$(B)/gen
 
-SIMHOST_OBJS := $(addprefix $(B)/obj/tools/simhost/,tree.o tree_json.o tree_text.o keys.o file.o dag.o dag_json.o \
-	dag_text.o)
+SIMHOST_OBJS := $(addprefix $(B)/obj/tools/simhost/,tree.o tree_json.o tree_text.o tree_xml.o keys.o file.o dag.o dag_json.o \
+	dag_text.o launch.o)
 $(B)/lib/libsimhost.a: $(SIMHOST_OBJS)
-LINK_SIMHOST := -ljansson
+LINK_SIMHOST := -lexpat -ljansson
