@@ -6,7 +6,7 @@
 
 #include "err.h"
 #include "mem.h"
-#include "tools/simhost/dag.h"
+#include "tools/simhost/dag_check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -33,14 +33,17 @@ static void look_at(const struct dag *d)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	struct dag_host host;
 	struct dag *d = NULL;
 	char *config = NULL;
 
 	err_clear();
-	if (dag_parse("f", (const char *)data, size, &d) == 0)
+	if (dag_parse("f", (const char *)data, size, &d) == 0) {
 		look_at(d);
-	else
+		(void)dag_check_set(&d, 1, &host);
+	} else {
 		must(err_why()[0]);
+	}
 	dag_destroy(d);
 	err_clear();
 	if (dag_config_text("f", (const char *)data, size, NULL, &config) == 0)
