@@ -24,7 +24,11 @@ static inline struct msg *msg_ref(struct msg *m)
 
 static inline void msg_unref(struct msg *m)
 {
-	if (m && atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) == 1)
+	if (!m)
+		return;
+	/* the last one is nobody else's to add to: often it is alone, and needs no locked instruction */
+	if (atomic_load_explicit(&m->refs, memory_order_acquire) == 1 ||
+	    atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) == 1)
 		m->release(m);
 }
 

@@ -9,6 +9,7 @@
 #include "libclient/component/fusion.h"
 
 #define MESSAGES 64u /* of an input, one after the other */
+#define PASSES   40  /* best of: a preempted pass says nothing about the code */
 
 static struct msg messages[TUPLE_MAX][MESSAGES];
 static uint64_t released;
@@ -58,13 +59,27 @@ static double run(enum sim_fusion kind, uint32_t n, unsigned count)
 	return got == count ? (double)(end_mono_ns - start_mono_ns) / count : -1;
 }
 
+static double best(enum sim_fusion kind, uint32_t n, unsigned count)
+{
+	double least = 1e18;
+
+	for (int i = 0; i < PASSES; i++) {
+		double ns = run(kind, n, count);
+
+		if (ns < 0)
+			return -1;
+		least = ns < least ? ns : least;
+	}
+	return least;
+}
+
 static int measure(struct bench *b, const char *name, enum sim_fusion kind, double bar)
 {
-	unsigned n = bench_runs(b, 11), count = b->smoke ? 1000 : 500000;
+	unsigned n = bench_runs(b, 11), count = b->smoke ? 1000 : 20000;
 	struct bench_pair pairs[BENCH_PAIRS_MAX];
 
 	for (unsigned i = 0; i < n; i++) {
-		pairs[i] = (struct bench_pair){ run(kind, TUPLE_MAX, count), run(SIM_FUSION_ALL_LATEST, 1, count) };
+		pairs[i] = (struct bench_pair){ best(kind, TUPLE_MAX, count), best(SIM_FUSION_ALL_LATEST, 1, count) };
 		if (pairs[i].ours < 0 || pairs[i].reference < 0)
 			return -1;
 	}
