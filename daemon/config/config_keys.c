@@ -214,6 +214,9 @@ static const struct conf_key process_keys[] = {
 	KEY("env", ANY, "Object of environment variables to set (null: to unset).", .def = "{}"),
 	KEY("dir", STRING, "Working directory; empty: simd's.", .def = "\"\""),
 	KEY("restart", CHOICE, "When it is started again after its end.", .def = "\"on-failure\"", .choices = restarts),
+	INT("restart_limit", 0, 0, 1000000,
+	    "How often it is started again by that rule, altogether; then it is shown as permanent, with why, until *simctl "
+	    "process restart*. 0: no limit."),
 	INT("order", 0, -100, 100, "Lower ones start first and are stopped last."),
 	{ 0 }
 };

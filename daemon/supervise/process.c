@@ -125,18 +125,33 @@ static bool is_hopeless(int r, int status)
 		WEXITSTATUS(status) == PROCESS_NOT_FOUND);
 }
 
+static void end_for_good(struct process *p, const char *why)
+{
+	printable(p->permanent, sizeof(p->permanent), why,
+		  strlen(why)); /* cut between characters: it goes out as JSON */
+	p->hopeless = p->failures = p->respawns = 0;
+	p->state = PROCESS_DONE;
+}
+
 /* True: no more of it, for good. */
 static bool give_up(struct process *p, bool hopeless, const char *why)
 {
 	p->hopeless = hopeless ? p->hopeless + 1 : 0;
 	if (!p->o.give_up || p->hopeless < p->o.give_up)
 		return false;
-	printable(p->permanent, sizeof(p->permanent), why,
-		  strlen(why)); /* cut between characters: it goes out as JSON */
 	log_error("%s is not started again after %u failed starts (process.give_up): permanent: %s", p->o.name,
 		  p->hopeless, why);
-	p->hopeless = p->failures = 0;
-	p->state = PROCESS_DONE;
+	end_for_good(p, why);
+	return true;
+}
+
+static bool limit_reached(struct process *p, const char *why)
+{
+	if (!p->o.restart_limit || p->respawns < p->o.restart_limit)
+		return false;
+	log_error("%s is not started again after %u restarts (its restart_limit): permanent: %s", p->o.name,
+		  p->respawns, why);
+	end_for_good(p, why);
 	return true;
 }
 
@@ -158,15 +173,17 @@ static void process_ended(struct process *p, int status)
 	spawn_status_text(status, text, sizeof(text));
 	if (p->state == PROCESS_AGAIN) {
 		log_info("%s exited: %s; restarting it, as requested", p->o.name, text);
-		p->failures = 0; /* the record is for exits that nobody requested */
+		p->failures = p->respawns = 0; /* the record is for exits that nobody requested */
 		p->restarts++;
 		process_start(p);
 		return;
 	}
-	if (restart && give_up(p, is_hopeless(0, status), *p->last ? p->last : text))
+	if (restart && (give_up(p, is_hopeless(0, status), *p->last ? p->last : text) ||
+			limit_reached(p, *p->last ? p->last : text)))
 		return;
 	if (restart) {
 		p->failures++;
+		p->respawns++;
 		log_warn("%s exited: %s; restarting it", p->o.name, text);
 		wait_for_next(p);
 		return;
@@ -332,7 +349,7 @@ void process_again(struct process *p)
 		return;
 	}
 	exec_timer_cancel(&p->timer);
-	p->hopeless = 0;
+	p->hopeless = p->respawns = 0;
 	p->restarts++;
 	process_start(p);
 }

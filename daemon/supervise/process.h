@@ -39,6 +39,7 @@ struct process_options {
 	int64_t restart_dur_ns, restart_max_dur_ns, stop_dur_ns;
 	/* Starts in a row that cannot work (no such program, exit code 78, 126, 127) before it is given up; 0: never given up. */
 	uint32_t give_up;
+	uint32_t restart_limit;     /* restarts by the rule above, altogether, before it is given up; 0: none */
 	void (*started)(void *arg); /* may be NULL */
 	/* It has exited, and stopping is set or it will not be restarted. May be NULL. */
 	void (*ended)(void *arg, int status);
@@ -56,6 +57,7 @@ struct process {
 	struct exec_timer timer;
 	int64_t started_mono_ns;
 	uint32_t failures, restarts;
+	uint32_t respawns;   /* restarts by the rule; an operator's restart resets it */
 	uint32_t hopeless;   /* starts in a row that cannot work */
 	char permanent[256]; /* why it was given up; "": it was not */
 	char last[200];      /* line of its output */

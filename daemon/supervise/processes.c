@@ -192,6 +192,7 @@ struct entry {
 	json_t *env; /* the configured object; NULL: none */
 	int order;
 	enum process_restart restart;
+	uint32_t restart_limit;
 };
 
 static void member_start_rules(struct member *m, const struct entry *e)
@@ -205,6 +206,7 @@ static void member_start_rules(struct member *m, const struct entry *e)
 		.restart_max_dur_ns = conf_int(v, "restart_max_ms") * NS_PER_MS,
 		.stop_dur_ns = conf_int(v, "stop_ms") * NS_PER_MS,
 		.give_up = (uint32_t)conf_int(v, "give_up"),
+		.restart_limit = e->restart_limit,
 		.started = on_started,
 		.ended = on_ended,
 		.arg = m,
@@ -257,7 +259,8 @@ static int add_process(struct processes *f, const char *rig, struct conf_view v)
 				       .view = v,
 				       .env = conf_any(v, "env"),
 				       .order = (int)conf_int(v, "order"),
-				       .restart = (enum process_restart)conf_choice(v, "restart") });
+				       .restart = (enum process_restart)conf_choice(v, "restart"),
+				       .restart_limit = (uint32_t)conf_int(v, "restart_limit") });
 }
 
 /* Who drives a time source that speaks a foreign protocol. It belongs to no rig. */

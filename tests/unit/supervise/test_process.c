@@ -211,6 +211,33 @@ TEST_WITH(what_cannot_work_is_given_up, begin, end)
 	process_finish(&p);
 }
 
+/* As cyber_launch's respawn_limit: all restarts count, however long each run was; who is asked to begins anew. */
+TEST_WITH(restarts_have_a_limit, begin, end)
+{
+	struct process p;
+
+	init(&p, PROCESS_ALWAYS);
+	p.o.restart_limit = 2;
+	process_start(&p);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(p.state, PROCESS_RUNNING);
+		run(3600 * S);
+		ends_with(i, "component tracker crashed\n", 1);
+	}
+	assert_int_equal(p.state, PROCESS_DONE);
+	assert_string_equal(p.permanent, "component tracker crashed");
+	run(60 * S);
+	assert_int_equal(sim.starts, 3);
+	process_again(&p);
+	for (unsigned i = 3; i < 6; i++) {
+		assert_int_equal(p.state, PROCESS_RUNNING);
+		ends_with(i, "", 1);
+	}
+	assert_int_equal(p.state, PROCESS_DONE);
+	assert_int_equal(sim.starts, 6);
+	process_finish(&p);
+}
+
 TEST_WITH(no_program_is_given_up, begin, end)
 {
 	struct process p;
