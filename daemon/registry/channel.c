@@ -397,6 +397,11 @@ void channel_freed(struct simd *s, uint32_t id)
 		channel_free(ch);
 }
 
+void channel_show_subscribers(const struct channel *ch)
+{
+	atomic_store(&ch->s->layout_page->info[ch->id].subscribers, ch->n_subscribers);
+}
+
 int channel_retype(struct channel **ch, const json_t *type)
 {
 	struct channel *old = *ch, *fresh;
@@ -420,6 +425,8 @@ int channel_retype(struct channel **ch, const json_t *type)
 		fresh->n_subscribers++;
 		old->n_subscribers--;
 	}
+	channel_show_subscribers(old);
+	channel_show_subscribers(fresh);
 	fresh->closed = old->closed;
 	channel_close(old);
 	old->replaced = true;

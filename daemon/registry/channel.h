@@ -104,6 +104,8 @@ struct channel *channel_find(struct simd *s, const char *full_name);
 int channel_get(struct simd *s, const struct rig *rig, const char *name, struct channel **ret);
 /* Give it a type, or compare it with the one it has. type: {"name","hash",...}. -EMEDIUMTYPE, -EINVAL, -E2BIG. */
 int channel_set_type(struct channel *ch, const json_t *type);
+/* Tell its publishers how many subscribe, in the layout page. */
+void channel_show_subscribers(const struct channel *ch);
 /*
  * A channel that nobody publishes any more may come back with another type: *ch is then a fresh one of that
  * name with its subscribers and totals, while dispatch empties the old one.

@@ -349,6 +349,7 @@ int pubsub_subscribe(struct client *cl, const char *channel, const char *type, c
 	list_append(&ch->subscribers, &sub->in_channel);
 	list_append(&cl->subscribers, &sub->in_client);
 	ch->n_subscribers++;
+	channel_show_subscribers(ch); /* before the answer: who has subscribed is seen by the next loan */
 	cl->n_subscribers++;
 	s->n_subscribers++;
 	log_debug("%s subscribes to %s, depth %u", cl->name, ch->name, sub->depth);
@@ -366,6 +367,7 @@ static void subscriber_destroy(struct subscriber *sub)
 	list_remove(&sub->in_channel);
 	list_remove(&sub->in_client);
 	sub->ch->n_subscribers--;
+	channel_show_subscribers(ch);
 	sub->ch->idle_mono_ns = exec_now(s->x);
 	sub->cl->n_subscribers--;
 	s->n_subscribers--;

@@ -43,6 +43,19 @@ bool sim_publisher_has_subscribers(const struct sim_publisher *p)
 	return any;
 }
 
+uint32_t sim_publisher_subscriptions(const struct sim_publisher *p)
+{
+	struct sim_publisher *w = (struct sim_publisher *)(uintptr_t)p;
+	uint32_t n = UINT32_MAX;
+
+	if (!p || publisher_enter(w) < 0)
+		return n;
+	if (p->reg->info && atomic_load_explicit(&p->reg->state, memory_order_relaxed) == REG_UP)
+		n = atomic_load_explicit(&p->reg->info->subscribers, memory_order_acquire);
+	handle_leave(&w->h);
+	return n;
+}
+
 /* ---- waiting for a change ---- */
 
 /* How they stand, and the number of the change that made it so. False: the publisher's thread is inside just now. */

@@ -324,6 +324,27 @@ int client_session(struct sim_client *c, struct session **ret)
 	return r;
 }
 
+int sim_channel_full_name(struct sim_client *c, const char *channel, char *ret, size_t size)
+{
+	struct session *s;
+	const char *prefix;
+	int n, r;
+
+	if (!c || !channel || !*channel || !ret)
+		return err_set(-EINVAL, "sim_channel_full_name: no client, no name, or the output pointer is NULL");
+	r = client_session(c, &s);
+	if (r < 0)
+		return r;
+	prefix = *channel == '/' ? "" : s->prefix;
+	n = snprintf(ret, size, "%s%s%s%s", *prefix && *prefix != '/' ? "/" : "", prefix, *channel == '/' ? "" : "/",
+		     channel);
+	session_unref(s);
+	if (n > SIM_CHANNEL_MAX)
+		return err_set(-EINVAL, "%.120s: with its prefix the name is longer than %d characters", channel,
+			       SIM_CHANNEL_MAX);
+	return (size_t)n < size ? 0 : err_set(-ENOBUFS, "%s: the name does not fit into %zu bytes", channel, size);
+}
+
 int client_attachment(struct sim_client *c, struct attachment **ret)
 {
 	int r = 0;

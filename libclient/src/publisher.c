@@ -105,10 +105,10 @@ static int advertise_reply(struct pub_reg *reg, const json_t *o, struct varlink_
 	reg->channel_id = (uint32_t)channel_id;
 	reg->publisher_id = (uint32_t)publisher_id;
 	reg->counters = session_row(s, (uint32_t)row);
+	reg->info = session_info(s, (uint32_t)channel_id);
 	if (reg->pub->flags & SIM_PUB_LOCAL)
 		return 0;
 	reg->channel = session_channel(s, (uint32_t)channel_id);
-	reg->info = session_info(s, (uint32_t)channel_id);
 	reg->rung = session_rung(s, (uint32_t)shard) + channel_id / 64;
 	reg->rung_bit = UINT64_C(1) << (channel_id % 64);
 	reg->cells = (l->channels.stride - (uint32_t)offsetof(struct wire_channel, cell)) /

@@ -470,6 +470,29 @@ static int send_loan(struct publish *q, int i)
 	return 0;
 }
 
+int sim_publisher_count_local(struct sim_publisher *p, size_t body_size, int64_t stamp_sim_ns, uint64_t *ret_sequence)
+{
+	int r;
+
+	if (!p || !ret_sequence)
+		return err_set(-EINVAL, "sim_publisher_count_local: no publisher, or the output pointer is NULL");
+	if (!(p->flags & SIM_PUB_LOCAL))
+		return err_set(-EOPNOTSUPP,
+			       "channel %s: simd would look for a message that has a number and no slot; only a "
+			       "publisher created SIM_PUB_LOCAL may count so",
+			       p->reg->name);
+	r = publisher_enter(p);
+	if (r < 0)
+		return r;
+	*ret_sequence = ++p->sequence;
+	publisher_progress(p);
+	if (p->reg->counters)
+		count_published(p->reg->counters, false,
+				&(struct sent){ body_size, (uint64_t)stamp_sim_ns, (uint64_t)client_now(p->c) });
+	handle_leave(&p->h);
+	return 0;
+}
+
 /* Accept and send loan i; on refusal it goes back to the pool. */
 static int publish_loan(struct publish *q, int i)
 {

@@ -133,6 +133,8 @@ static int wait_inside(struct sim_subscriber *s, int64_t timeout_dur_ns)
 			if (spin(s, end))
 				continue;
 		}
+		if (atomic_exchange(&s->cancelled, false))
+			return 0;
 		now = client_now(s->c);
 		if (now >= end)
 			return 0;
@@ -156,6 +158,22 @@ int sim_wait(struct sim_subscriber *s, int64_t timeout_dur_ns)
 	r = wait_inside(s, timeout_dur_ns);
 	handle_leave(&s->h);
 	return r;
+}
+
+/* The newest port is alive under setup: it is the subscriber's, or posted. Who sleeps on an older one is woken by whoever posted it. */
+void sim_wait_cancel(struct sim_subscriber *s)
+{
+	struct ipc_waiter *waiter;
+
+	if (!s || client_guard(s->c) < 0)
+		return;
+	atomic_store(&s->cancelled, true);
+	client_setup_lock(s->c);
+	waiter = s->newest ? atomic_load(&s->newest->waiter) : NULL;
+	if (waiter)
+		ipc_waiter_wake(waiter);
+	client_setup_unlock(s->c);
+	subscriber_ring(s);
 }
 
 /* ---- through a descriptor ---- */

@@ -43,6 +43,7 @@ struct sim_subscriber {
 	struct handle h;
 	_Atomic(struct sub_port *) next; /* posted by recovery */
 	_Atomic uint32_t bell;           /* futex: bumped with it, and when the client has failed */
+	_Atomic bool cancelled;          /* the wait that is under way, or the next one, is to end */
 	uint64_t session_serial;         /* session that knows it; under setup */
 	_Atomic int error;               /* it could not be registered again; 0: fine */
 	struct sub_port *newest;         /* next or port, whichever is newer; under setup */

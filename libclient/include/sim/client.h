@@ -84,6 +84,12 @@ SIM_API enum sim_client_state sim_client_state(const struct sim_client *c);
 /* Sentence for FAILED and RECONNECTING; static or owned by c. */
 SIM_API const char *sim_client_why(const struct sim_client *c);
 
+/*
+ * The full name of a channel or service: the rig's prefix before one without a leading slash. size: room at ret, SIM_CHANNEL_MAX + 1 is enough.
+ * Returns: 0; -EINVAL no name, or it is too long; -ENOTCONN disconnected from simd; -ENOBUFS size.
+ */
+SIM_API SIM_MUST_CHECK int sim_channel_full_name(struct sim_client *c, const char *channel, char *ret, size_t size);
+
 /* Descriptor that is readable when sim_process() has work; poll only. Valid until sim_disconnect(). */
 SIM_API int sim_client_fd(const struct sim_client *c);
 /*

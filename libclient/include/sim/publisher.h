@@ -123,6 +123,18 @@ SIM_API SIM_MUST_CHECK int sim_publisher_bridges_wait(const struct sim_publisher
 						      int64_t timeout_dur_ns);
 /* Anybody on this machine, simd included where the channel is dispatched. */
 SIM_API bool sim_publisher_has_subscribers(const struct sim_publisher *p);
+/*
+ * Subscriptions of programs to the channel, this one's included; simd's own, for bridges, are not counted. Read from shared memory. Who
+ * has subscribed is counted before it is told so. UINT32_MAX: not known now, as simd is away.
+ */
+SIM_API uint32_t sim_publisher_subscriptions(const struct sim_publisher *p);
+/*
+ * A message that the program hands over inside itself, without a slot, because nobody else subscribes: counts it as sim_publish_local()
+ * would, and takes the next sequence number, so that one publisher may change between the two. Only with SIM_PUB_LOCAL.
+ * Returns: 0; -EOPNOTSUPP without that; -EINVAL; -EBUSY.
+ */
+SIM_API SIM_MUST_CHECK int sim_publisher_count_local(struct sim_publisher *p, size_t body_size, int64_t stamp_sim_ns,
+						     uint64_t *ret_sequence);
 
 /* An exclusive token, shared by name between processes (1..63 characters). Close when no message uses it any more. */
 SIM_API SIM_MUST_CHECK int sim_token_open(struct sim_client *c, const char *name, struct sim_token **ret);

@@ -48,6 +48,11 @@ SIM_API int sim_release(struct sim_subscriber *s, const struct sim_message *m);
 
 /* Wait until something can be taken: 1, or 0 on time-out (timeout_dur_ns < 0: for ever), -EBUSY, -ENOTCONN once failed for good. Wall time. */
 SIM_API SIM_MUST_CHECK int sim_wait(struct sim_subscriber *s, int64_t timeout_dur_ns);
+/*
+ * The sim_wait() that is under way, or the next one, returns 0 at once, unless there is something to take. Any thread, the subscriber's
+ * included; s must not be destroyed meanwhile.
+ */
+SIM_API void sim_wait_cancel(struct sim_subscriber *s);
 /* Readable when something can be taken (SIM_SUB_FD); poll only, drain until -EAGAIN. -EINVAL without the flag. */
 SIM_API int sim_subscriber_fd(const struct sim_subscriber *s);
 

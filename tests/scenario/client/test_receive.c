@@ -51,6 +51,103 @@ TEST_WITH(messages_come_in_order, setup, teardown)
 	sim_disconnect(c);
 }
 
+/* Also the wait that has yet to begin; what there is to take comes before. */
+TEST_WITH(a_wait_is_cancelled_before_it_begins, setup, teardown)
+{
+	struct sim_client *c = world_client(&w, "both", 0);
+	struct sim_publisher *p = imu_advertise(c, "imu", 0);
+	struct sim_subscriber *s = imu_subscribe(c, "imu", 0);
+
+	sim_wait_cancel(s);
+	assert_int_equal(sim_wait(s, -1), 0);
+	sim_wait_cancel(s);
+	assert_int_equal(sim_publish_local(p, imu_loan(p)), 0);
+	assert_int_equal(sim_wait(s, -1), 1);
+	imu_expect(s, 1);
+	assert_int_equal(sim_wait(s, -1), 0);
+	sim_wait_cancel(NULL);
+	sim_subscriber_destroy(s);
+	sim_publisher_destroy(p);
+	sim_disconnect(c);
+}
+
+/* Who has subscribed is counted when it is told so; this program's own too; simd's own never. */
+TEST_WITH(a_publisher_knows_how_many_subscribe, setup, teardown)
+{
+	struct sim_client *c = world_client(&w, "both", 0), *other = world_client(&w, "other", 0);
+	struct sim_publisher *p = imu_advertise(c, "imu", 0), *local = imu_advertise(c, "local", SIM_PUB_LOCAL);
+	struct sim_subscriber *own, *theirs;
+
+	assert_int_equal(sim_publisher_subscriptions(p), 0);
+	own = imu_subscribe(c, "imu", 0);
+	assert_int_equal(sim_publisher_subscriptions(p), 1);
+	assert_int_equal(sim_publisher_subscriptions(local), 0);
+	theirs = imu_subscribe(other, "imu", 0);
+	assert_int_equal(sim_publisher_subscriptions(p), 2);
+	sim_subscriber_destroy(own);
+	world_run(&w, MS);
+	assert_int_equal(sim_publisher_subscriptions(p), 1);
+	sim_subscriber_destroy(theirs);
+	theirs = imu_subscribe(other, "local", 0);
+	assert_int_equal(sim_publisher_subscriptions(local), 1);
+	sim_subscriber_destroy(theirs);
+	sim_disconnect(other);
+	world_run(&w, MS);
+	assert_int_equal(sim_publisher_subscriptions(p), 0);
+	assert_int_equal(sim_publisher_subscriptions(local), 0);
+	assert_int_equal(sim_publisher_subscriptions(NULL), UINT32_MAX);
+	world_kill_simd(&w);
+	world_until(&w, c, SIM_CLIENT_RECONNECTING);
+	assert_int_equal(sim_publisher_subscriptions(p), UINT32_MAX);
+	sim_publisher_destroy(p);
+	sim_publisher_destroy(local);
+	sim_disconnect(c);
+}
+
+/* Numbers go on, whichever way each message went, and simctl counts all of them. */
+TEST_WITH(a_message_without_a_slot_has_its_number, setup, teardown)
+{
+	struct sim_client *c = world_client(&w, "both", 0);
+	struct sim_publisher *p = imu_advertise(c, "imu", SIM_PUB_LOCAL), *dispatched = imu_advertise(c, "b", 0);
+	struct sim_subscriber *s;
+	uint64_t n = 0;
+	char *json;
+
+	assert_int_equal(sim_publisher_count_local(p, 40, 0, &n), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(sim_publisher_count_local(p, 40, 0, &n), 0);
+	assert_int_equal(n, 2);
+	s = imu_subscribe(c, "imu", 0);
+	assert_int_equal(sim_publish_local(p, imu_loan(p)), 0);
+	imu_expect(s, 3);
+	assert_int_equal(sim_publisher_count_local(dispatched, 40, 0, &n), -EOPNOTSUPP);
+	assert_int_equal(sim_publisher_count_local(p, 40, 0, NULL), -EINVAL);
+	assert_int_equal(sim_call(c, "ListChannels", "{}", &json), 0);
+	assert_non_null(strstr(json, "\"messages\":3"));
+	free(json);
+	sim_subscriber_destroy(s);
+	sim_publisher_destroy(p);
+	sim_publisher_destroy(dispatched);
+	sim_disconnect(c);
+}
+
+TEST_WITH(names_have_the_rigs_prefix, setup, teardown)
+{
+	struct sim_client *c = world_client(&w, "both", 0);
+	char name[SIM_CHANNEL_MAX + 1], small[8], longest[SIM_CHANNEL_MAX + 1];
+
+	assert_int_equal(sim_channel_full_name(c, "imu", name, sizeof(name)), 0);
+	assert_string_equal(name, "/car/imu");
+	assert_int_equal(sim_channel_full_name(c, "/imu", name, sizeof(name)), 0);
+	assert_string_equal(name, "/imu");
+	assert_int_equal(sim_channel_full_name(c, "imu", small, sizeof(small)), -ENOBUFS);
+	assert_int_equal(sim_channel_full_name(c, "", name, sizeof(name)), -EINVAL);
+	memset(longest, 'x', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	assert_int_equal(sim_channel_full_name(c, longest, name, sizeof(name)), -EINVAL);
+	sim_disconnect(c);
+}
+
 /* Loans, and what a pool has. */
 TEST_WITH(what_is_held_is_bounded, setup, teardown)
 {

@@ -607,3 +607,30 @@ TEST_WITH(readers_while_simd_dies, setup, teardown)
 	}
 	sim_disconnect(c);
 }
+
+/* ---- a wait that somebody ends ---- */
+
+static void *waits(void *arg)
+{
+	assert_int_equal(sim_wait(arg, -1), 0);
+	return NULL;
+}
+
+TEST(a_wait_is_cancelled_from_another_thread)
+{
+	struct sim_subscriber *s;
+	struct sim_client *c;
+	pthread_t t;
+
+	world_create_threads(&w, "");
+	c = world_client(&w, "waits", 0);
+	s = imu_subscribe(c, "imu", 0);
+	for (int i = 0; i < 50; i++) {
+		assert_int_equal(pthread_create(&t, NULL, waits, s), 0);
+		sim_wait_cancel(s);
+		pthread_join(t, NULL);
+	}
+	sim_subscriber_destroy(s);
+	sim_disconnect(c);
+	world_destroy(&w);
+}
