@@ -14,6 +14,7 @@
 #define COMPONENT_SCHEDULER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct sched;
@@ -28,11 +29,12 @@ struct sched_conf;
  */
 int sched_conf_read(const char *json, struct sched_conf **ret);
 void sched_conf_destroy(struct sched_conf *c);
+const char *sched_conf_notes(const struct sched_conf *c); /* what was clamped, a sentence each; "": nothing; borrows */
 
 /* ---- tasks ---- */
 
 int sched_create(const struct sched_conf *conf, struct sched **ret); /* borrows conf; -ENOMEM */
-/* Workers start. -EAGAIN no thread; what was not permitted (SCHED_FIFO, CPUs that there are not) is refused with -EINVAL or -EPERM and a sentence. */
+/* Workers start. -EAGAIN no thread. Real-time scheduling that is not permitted is noted, and the group runs without. */
 int sched_start(struct sched *s);
 /* No further step begins; waits for those that run. May be called twice. */
 void sched_stop(struct sched *s);
@@ -54,5 +56,7 @@ struct sched_task_info {
 };
 void sched_task_info(const struct sched_task *t, struct sched_task_info *ret);
 uint32_t sched_workers(const struct sched *s);
+/* What was configured and could not be had, a sentence each; "": nothing. After sched_start(). */
+void sched_notes(struct sched *s, char *ret, size_t size);
 
 #endif

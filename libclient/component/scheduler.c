@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tasks, groups, workers.
+ *
+ * A task is idle, ready (in its group's queue), running, or running with more to do. Who makes it ready puts it into the queue;
+ * so it is in no two queues, and no two workers run it.
+ *
+ * Lock: group::lock, held for a few instructions; no step runs with it held. Workers that find nothing sleep on group::bell.
+ */
+#include "scheduler.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "err.h"
+#include "futex.h"
+#include "list.h"
+#include "mem.h"
+#include "scheduler_private.h"
+#include "thread.h"
+
+enum state { TASK_IDLE, TASK_READY, TASK_RUNNING, TASK_AGAIN };
+
+struct group;
+
+struct sched_task {
+	struct list link;    /* group::ready */
+	struct list in_host; /* sched::tasks */
+	struct group *group;
+	uint32_t prio;
+	sched_step_fn step;
+	void *user;
+	_Atomic uint32_t state; /* enum state; futex: whoever destroys it waits on it */
+	bool dead;              /* guarded by group::lock: no further step */
+	bool own_end;           /* likewise: it was destroyed in its own step, the worker frees it */
+	_Atomic uint64_t steps;
+	char *name;
+};
+
+struct worker {
+	struct group *group;
+	uint32_t number;
+	pthread_t thread;
+	bool started;
+};
+
+struct group {
+	struct sched *s;
+	struct sched_group_conf conf;
+	pthread_mutex_t lock;
+	/* guarded by lock */
+	struct list ready[SCHED_PRIOS];
+	uint32_t any;          /* bit p: ready[p] is not empty */
+	uint32_t idle, waking; /* workers that sleep; of those, that have been woken */
+	_Atomic uint32_t bell; /* futex */
+	_Atomic bool stop;
+	struct worker *workers;
+};
+
+struct sched {
+	struct group *groups;
+	uint32_t n_groups, others;
+	struct sched_cpus process;
+	struct sched_task_conf *conf; /* names are copies */
+	uint32_t n_conf;
+	pthread_mutex_t lock;
+	struct list tasks; /* sched_task::in_host; guarded by lock */
+	bool started;      /* guarded by lock */
+	char notes[512];   /* guarded by lock */
+};
+
+static _Thread_local struct sched_task *running; /* whose step this thread is in */
+
+/* ---- queues; under group::lock ---- */
+
+/* True: a worker that sleeps is to be woken, after the lock. */
+static bool push(struct group *g, struct sched_task *t)
+{
+	list_append(&g->ready[t->prio], &t->link);
+	g->any |= 1u << t->prio;
+	if (g->idle <= g->waking)
+		return false;
+	g->waking++;
+	atomic_fetch_add(&g->bell, 1);
+	return true;
+}
+
+static void unqueue(struct group *g, struct sched_task *t)
+{
+	list_remove(&t->link);
+	if (list_empty(&g->ready[t->prio]))
+		g->any &= ~(1u << t->prio);
+}
+
+static struct sched_task *pop(struct group *g)
+{
+	struct sched_task *t;
+
+	if (!g->any)
+		return NULL;
+	t = list_first(&g->ready[31 - __builtin_clz(g->any)], struct sched_task, link);
+	unqueue(g, t);
+	return t;
+}
+
+static void wake_one(struct group *g)
+{
+	syscall(SYS_futex, &g->bell, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, NULL, NULL, 0);
+}
+
+static void make_ready(struct sched_task *t)
+{
+	struct group *g = t->group;
+	bool wake;
+
+	pthread_mutex_lock(&g->lock);
+	wake = !t->dead && push(g, t);
+	pthread_mutex_unlock(&g->lock);
+	if (wake)
+		wake_one(g);
+}
+
+void sched_notify(struct sched_task *t)
+{
+	uint32_t state = atomic_load_explicit(&t->state, memory_order_acquire);
+
+	for (;;) {
+		if (state == TASK_READY || state == TASK_AGAIN) {
+			/* it has yet to look: what was done before this call is seen by its next step */
+			if (atomic_compare_exchange_weak(&t->state, &state, state))
+				return;
+		} else if (atomic_compare_exchange_weak(&t->state, &state,
+							state == TASK_IDLE ? TASK_READY : TASK_AGAIN)) {
+			if (state == TASK_IDLE)
+				make_ready(t);
+			return;
+		}
+	}
+}
+
+/* ---- workers ---- */
+
+static void task_free(struct sched_task *t)
+{
+	mem_free(t->name);
+	mem_free(t);
+}
+
+/* After a step, under lock. True: wake another worker. */
+static bool step_ended(struct group *g, struct sched_task *t, bool more)
+{
+	uint32_t state = TASK_RUNNING;
+
+	running = NULL;
+	if (t->own_end) {
+		task_free(t);
+		return false;
+	}
+	if (!t->dead && (more || !atomic_compare_exchange_strong(&t->state, &state, TASK_IDLE))) {
+		atomic_store(&t->state, TASK_READY);
+		return push(g, t);
+	}
+	if (t->dead) {
+		atomic_store(&t->state, TASK_IDLE);
+		futex_wake_all(&t->state, FUTEX_PRIVATE_FLAG);
+	}
+	return false;
+}
+
+/* Under lock, which is released meanwhile. */
+static void run(struct group *g, struct sched_task *t)
+{
+	bool more, wake;
+
+	atomic_store(&t->state, TASK_RUNNING);
+	pthread_mutex_unlock(&g->lock);
+	running = t;
+	more = t->step(t->user);
+	atomic_fetch_add_explicit(&t->steps, 1, memory_order_relaxed);
+	pthread_mutex_lock(&g->lock);
+	wake = step_ended(g, t, more);
+	if (wake) { /* there are more ready than this worker, which goes on, can take */
+		pthread_mutex_unlock(&g->lock);
+		wake_one(g);
+		pthread_mutex_lock(&g->lock);
+	}
+}
+
+static void rest(struct group *g)
+{
+	uint32_t seen = atomic_load(&g->bell);
+
+	g->idle++;
+	pthread_mutex_unlock(&g->lock);
+	if (!atomic_load(&g->stop))
+		futex_wait(&g->bell, seen, INT64_MAX, FUTEX_PRIVATE_FLAG);
+	pthread_mutex_lock(&g->lock);
+	g->idle--;
+	if (g->waking)
+		g->waking--;
+}
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+	struct group *g = w->group;
+
+	if (g->conf.policy == SCHED_OTHER && g->conf.prio)
+		(void)setpriority(PRIO_PROCESS, 0, g->conf.prio);
+	pthread_mutex_lock(&g->lock);
+	while (!atomic_load(&g->stop)) {
+		struct sched_task *t = pop(g);
+
+		if (t)
+			run(g, t);
+		else
+			rest(g);
+	}
+	pthread_mutex_unlock(&g->lock);
+	return NULL;
+}
+
+/* ---- start and stop ---- */
+
+static void note(struct sched *s, const struct group *g, const char *what)
+{
+	size_t n = strlen(s->notes);
+
+	snprintf(s->notes + n, sizeof(s->notes) - n, "%sgroup %s: %s", n ? "; " : "", g->conf.name, what);
+}
+
+static void set_policy(struct sched *s, struct worker *w)
+{
+	const struct sched_group_conf *c = &w->group->conf;
+	struct sched_param p = { .sched_priority = c->prio };
+
+	if (c->policy == SCHED_OTHER || pthread_setschedparam(w->thread, c->policy, &p) == 0 || w->number)
+		return;
+	note(s, w->group,
+	     "real-time scheduling is not permitted, so its threads run as others do; give the process CAP_SYS_NICE or a limit "
+	     "RTPRIO");
+}
+
+static void set_cpus(const struct sched *s, const struct worker *w)
+{
+	const struct sched_group_conf *c = &w->group->conf;
+	const struct sched_cpus *cpus = c->cpus.n ? &c->cpus : &s->process;
+	cpu_set_t one;
+	size_t cpu = SIZE_MAX;
+
+	if (!cpus->n)
+		return;
+	if (!c->one_to_one || cpus != &c->cpus || cpus->n == 1) {
+		(void)pthread_setaffinity_np(w->thread, sizeof(cpus->set), &cpus->set);
+		return;
+	}
+	for (uint32_t i = 0; i <= w->number; i++)
+		do
+			cpu++;
+		while (!CPU_ISSET(cpu, &cpus->set));
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	(void)pthread_setaffinity_np(w->thread, sizeof(one), &one);
+}
+
+static int worker_start(struct sched *s, struct worker *w)
+{
+	char name[16];
+	int r;
+
+	snprintf(name, sizeof(name), "%.10s.%u", w->group->conf.name, w->number % 1000);
+	r = thread_start(&w->thread, name, work, w);
+	if (r < 0)
+		return err_sys(r, "worker %u of group %s", w->number, w->group->conf.name);
+	w->started = true;
+	set_cpus(s, w);
+	set_policy(s, w);
+	return 0;
+}
+
+int sched_start(struct sched *s)
+{
+	int r = 0;
+
+	pthread_mutex_lock(&s->lock);
+	for (uint32_t i = 0; !s->started && r == 0 && i < s->n_groups; i++)
+		for (uint32_t j = 0; r == 0 && j < s->groups[i].conf.workers; j++)
+			r = worker_start(s, &s->groups[i].workers[j]);
+	s->started = true;
+	pthread_mutex_unlock(&s->lock);
+	if (r < 0)
+		sched_stop(s);
+	return r;
+}
+
+void sched_stop(struct sched *s)
+{
+	for (uint32_t i = 0; i < s->n_groups; i++) {
+		struct group *g = &s->groups[i];
+
+		atomic_store(&g->stop, true);
+		atomic_fetch_add(&g->bell, 1);
+		futex_wake_all(&g->bell, FUTEX_PRIVATE_FLAG);
+	}
+	for (uint32_t i = 0; i < s->n_groups; i++)
+		for (uint32_t j = 0; s->groups[i].workers && j < s->groups[i].conf.workers; j++) {
+			struct worker *w = &s->groups[i].workers[j];
+
+			if (w->started)
+				pthread_join(w->thread, NULL);
+			w->started = false;
+		}
+}
+
+/* ---- tasks ---- */
+
+static void place(struct sched *s, struct sched_task *t)
+{
+	uint32_t i = 0;
+
+	while (i < s->n_conf && strcmp(s->conf[i].name, t->name) != 0)
+		i++;
+	t->group = &s->groups[i < s->n_conf ? s->conf[i].group : s->others];
+	t->prio = i < s->n_conf ? s->conf[i].prio : 0;
+}
+
+static int enlist(struct sched *s, struct sched_task *t)
+{
+	struct sched_task *other;
+	int r = 0;
+
+	pthread_mutex_lock(&s->lock);
+	list_for_each(other, &s->tasks, in_host)
+		if (strcmp(other->name, t->name) == 0)
+			r = err_set(-EEXIST,
+				    "there is a task \"%s\" already; nodes, timers and readers have names of their own",
+				    t->name);
+	if (r == 0)
+		list_append(&s->tasks, &t->in_host);
+	pthread_mutex_unlock(&s->lock);
+	return r;
+}
+
+int sched_task_create(struct sched *s, const char *name, sched_step_fn step, void *user, struct sched_task **ret)
+{
+	struct sched_task *t = MEM_NEW(struct sched_task);
+	int r;
+
+	if (!t)
+		return err_nomem();
+	list_init(&t->link);
+	list_init(&t->in_host);
+	t->step = step;
+	t->user = user;
+	t->name = mem_strdup(name);
+	r = t->name ? enlist(s, t) : err_nomem();
+	if (r < 0) {
+		task_free(t);
+		return r;
+	}
+	place(s, t);
+	*ret = t;
+	return 0;
+}
+
+void sched_task_destroy(struct sched_task *t)
+{
+	struct group *g;
+	uint32_t state;
+
+	if (!t)
+		return;
+	g = t->group;
+	pthread_mutex_lock(&g->s->lock);
+	list_remove(&t->in_host);
+	pthread_mutex_unlock(&g->s->lock);
+
+	pthread_mutex_lock(&g->lock);
+	t->dead = true;
+	t->own_end = running == t;
+	if (!list_empty(&t->link))
+		unqueue(g, t);
+	pthread_mutex_unlock(&g->lock);
+	if (t->own_end)
+		return;
+	while ((state = atomic_load(&t->state)) == TASK_RUNNING || state == TASK_AGAIN)
+		futex_wait(&t->state, state, INT64_MAX, FUTEX_PRIVATE_FLAG);
+	pthread_mutex_lock(&g->lock); /* whoever has woken us is through with it */
+	pthread_mutex_unlock(&g->lock);
+	task_free(t);
+}
+
+void sched_task_info(const struct sched_task *t, struct sched_task_info *ret)
+{
+	*ret = (struct sched_task_info){ .name = t->name,
+					 .group = t->group->conf.name,
+					 .prio = t->prio,
+					 .steps = atomic_load_explicit(&t->steps, memory_order_relaxed) };
+}
+
+uint32_t sched_workers(const struct sched *s)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->n_groups; i++)
+		n += s->groups[i].conf.workers;
+	return n;
+}
+
+void sched_notes(struct sched *s, char *ret, size_t size)
+{
+	pthread_mutex_lock(&s->lock);
+	snprintf(ret, size, "%s", s->notes);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- create and destroy ---- */
+
+static int group_init(struct sched *s, struct group *g, const struct sched_group_conf *conf)
+{
+	g->s = s;
+	g->conf = *conf;
+	pthread_mutex_init(&g->lock, NULL);
+	for (uint32_t i = 0; i < SCHED_PRIOS; i++)
+		list_init(&g->ready[i]);
+	g->workers = mem_calloc(conf->workers, sizeof(*g->workers));
+	if (!g->workers)
+		return err_nomem();
+	for (uint32_t i = 0; i < conf->workers; i++) {
+		g->workers[i].group = g;
+		g->workers[i].number = i;
+	}
+	return 0;
+}
+
+static int copy_conf(struct sched *s, const struct sched_conf *conf)
+{
+	s->others = conf->others;
+	s->process = conf->process;
+	snprintf(s->notes, sizeof(s->notes), "%s", conf->notes);
+	s->groups = mem_calloc(conf->n_groups, sizeof(*s->groups));
+	s->conf = mem_calloc(conf->n_tasks + 1, sizeof(*s->conf));
+	if (!s->groups || !s->conf)
+		return err_nomem();
+	for (; s->n_groups < conf->n_groups; s->n_groups++)
+		if (group_init(s, &s->groups[s->n_groups], &conf->groups[s->n_groups]) < 0)
+			return -ENOMEM;
+	for (; s->n_conf < conf->n_tasks; s->n_conf++) {
+		s->conf[s->n_conf] = conf->tasks[s->n_conf];
+		s->conf[s->n_conf].name = mem_strdup(conf->tasks[s->n_conf].name);
+		if (!s->conf[s->n_conf].name)
+			return err_nomem();
+	}
+	return 0;
+}
+
+int sched_create(const struct sched_conf *conf, struct sched **ret)
+{
+	struct sched *s = MEM_NEW(struct sched);
+	int r;
+
+	if (!s)
+		return err_nomem();
+	list_init(&s->tasks);
+	pthread_mutex_init(&s->lock, NULL);
+	r = copy_conf(s, conf);
+	if (r < 0) {
+		sched_destroy(s);
+		return r;
+	}
+	*ret = s;
+	return 0;
+}
+
+void sched_destroy(struct sched *s)
+{
+	if (!s)
+		return;
+	for (uint32_t i = 0; i < s->n_groups; i++) {
+		pthread_mutex_destroy(&s->groups[i].lock);
+		mem_free(s->groups[i].workers);
+	}
+	for (uint32_t i = 0; i < s->n_conf; i++)
+		mem_free(s->conf[i].name);
+	pthread_mutex_destroy(&s->lock);
+	mem_free(s->conf);
+	mem_free(s->groups);
+	mem_free(s);
+}

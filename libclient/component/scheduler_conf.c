@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The scheduler's configuration, in JSON with Cyber's keys. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "err.h"
+#include "mem.h"
+#include "scheduler_private.h"
+
+#define CONF_MAX (256u * 1024)
+
+/* ---- CPUs ---- */
+
+static int cpus_allowed(cpu_set_t *ret)
+{
+	CPU_ZERO(ret);
+	return sched_getaffinity(0, sizeof(*ret), ret) < 0 ? err_sys(-errno, "which CPUs there are") : 0;
+}
+
+uint32_t sched_cpu_count(void)
+{
+	cpu_set_t set;
+
+	return cpus_allowed(&set) < 0 || CPU_COUNT(&set) < 1 ? 1 : (uint32_t)CPU_COUNT(&set);
+}
+
+static int cpu_number(const char **s, unsigned long *ret)
+{
+	char *end;
+
+	if (**s < '0' || **s > '9')
+		return -EINVAL;
+	*ret = strtoul(*s, &end, 10);
+	*s = end;
+	return *ret < CPU_SETSIZE ? 0 : -EINVAL;
+}
+
+/* One number, or first-last. */
+static int cpus_range(const char **s, cpu_set_t *set)
+{
+	unsigned long first, last;
+
+	if (cpu_number(s, &first) < 0)
+		return -EINVAL;
+	last = first;
+	if (**s == '-') {
+		++*s;
+		if (cpu_number(s, &last) < 0 || last < first)
+			return -EINVAL;
+	}
+	for (; first <= last; first++)
+		CPU_SET(first, set);
+	return 0;
+}
+
+int sched_cpus_parse(const char *s, struct sched_cpus *ret)
+{
+	struct sched_cpus c = { .n = 0 };
+	cpu_set_t allowed, both;
+	const char *at = s;
+
+	CPU_ZERO(&c.set);
+	do {
+		if (cpus_range(&at, &c.set) < 0 || (*at && *at != ','))
+			return err_set(-EINVAL, "\"%s\" is no list of CPUs, such as \"0-3,8\"", s);
+	} while (*at++ == ',');
+	c.n = (uint32_t)CPU_COUNT(&c.set);
+	if (cpus_allowed(&allowed) < 0)
+		return -EINVAL;
+	CPU_AND(&both, &c.set, &allowed);
+	if (!CPU_EQUAL(&both, &c.set))
+		return err_set(-EINVAL, "of the CPUs \"%s\" this process may use %d, of this machine %u altogether", s,
+			       CPU_COUNT(&both), sched_cpu_count());
+	*ret = c;
+	return 0;
+}
+
+/* ---- reading an object ---- */
+
+/* Where we are, for sentences: "classic_conf.groups[1].tasks[0]". */
+struct at {
+	char path[160];
+};
+
+static struct at at_key(const struct at *up, const char *key)
+{
+	struct at a;
+
+	snprintf(a.path, sizeof(a.path), "%.100s%s%.48s", up->path, *up->path ? "." : "", key);
+	return a;
+}
+
+static struct at at_item(const struct at *up, const char *key, size_t i)
+{
+	struct at a;
+
+	snprintf(a.path, sizeof(a.path), "%.90s%s%.40s[%zu]", up->path, *up->path ? "." : "", key, i);
+	return a;
+}
+
+static int check_keys(const json_t *o, const struct at *a, const char *const *known)
+{
+	const char *key;
+	json_t *v;
+	json_t *w = (json_t *)(uintptr_t)o;
+
+	if (!json_is_object(o))
+		return err_set(-EINVAL, "%s: an object is expected", *a->path ? a->path : "the configuration");
+	json_object_foreach(w, key, v) {
+		const char *const *k = known;
+
+		while (*k && strcmp(*k, key) != 0)
+			k++;
+		if (!*k)
+			return err_set(-EINVAL, "%s: unknown key", at_key(a, key).path);
+	}
+	return 0;
+}
+
+static int get_string(const json_t *o, const struct at *a, const char *key, const char *def, const char **ret)
+{
+	const json_t *v = json_object_get(o, key);
+
+	*ret = v ? json_string_value(v) : def;
+	if (v && !*ret)
+		return err_set(-EINVAL, "%s: a string is expected", at_key(a, key).path);
+	return 0;
+}
+
+static int get_int(const json_t *o, const struct at *a, const char *key, int min, int max, int def, int *ret)
+{
+	const json_t *v = json_object_get(o, key);
+	json_int_t n = v ? json_integer_value(v) : def;
+
+	if (v && (!json_is_integer(v) || n < min || n > max))
+		return err_set(-EINVAL, "%s: a whole number from %d to %d is expected", at_key(a, key).path, min, max);
+	*ret = (int)n;
+	return 0;
+}
+
+static int get_cpus(const json_t *o, const struct at *a, const char *key, struct sched_cpus *ret)
+{
+	const char *s;
+	int r = get_string(o, a, key, "", &s);
+
+	*ret = (struct sched_cpus){ .n = 0 };
+	if (r < 0 || !*s)
+		return r;
+	r = sched_cpus_parse(s, ret);
+	return r < 0 ? err_prefix(r, "%s", at_key(a, key).path) : 0;
+}
+
+static int get_array(const json_t *o, const struct at *a, const char *key, size_t max, const json_t **ret)
+{
+	const json_t *v = json_object_get(o, key);
+
+	*ret = v;
+	if (v && (!json_is_array(v) || json_array_size(v) > max))
+		return err_set(-EINVAL, "%s: a list of at most %zu is expected", at_key(a, key).path, max);
+	return 0;
+}
+
+/* ---- groups ---- */
+
+/* The keys of a group's threads; of choreography with "choreography_" or "pool_" before them. */
+struct group_keys {
+	const char *workers, *affinity, *cpus, *policy, *prio;
+};
+
+static int get_policy(const json_t *o, const struct at *a, const struct group_keys *k, struct sched_group_conf *g)
+{
+	static const struct {
+		const char *name;
+		int policy;
+	} policies[] = { { "SCHED_OTHER", SCHED_OTHER }, { "SCHED_FIFO", SCHED_FIFO }, { "SCHED_RR", SCHED_RR } };
+	const char *s;
+	int r = get_string(o, a, k->policy, "SCHED_OTHER", &s);
+
+	for (size_t i = 0; r == 0 && i < sizeof(policies) / sizeof(policies[0]); i++) {
+		if (strcmp(s, policies[i].name) != 0)
+			continue;
+		g->policy = policies[i].policy;
+		return g->policy == SCHED_OTHER ? get_int(o, a, k->prio, -20, 19, 0, &g->prio)
+						: get_int(o, a, k->prio, 1, 99, 1, &g->prio);
+	}
+	return r < 0 ? r
+		     : err_set(-EINVAL, "%s: \"%s\" is none of SCHED_OTHER, SCHED_FIFO, SCHED_RR",
+			       at_key(a, k->policy).path, s);
+}
+
+static int get_affinity(const json_t *o, const struct at *a, const struct group_keys *k, struct sched_group_conf *g)
+{
+	const char *s;
+	int r = get_string(o, a, k->affinity, "range", &s);
+
+	if (r < 0)
+		return r;
+	g->one_to_one = strcmp(s, "1to1") == 0;
+	if (!g->one_to_one && strcmp(s, "range") != 0)
+		return err_set(-EINVAL, "%s: \"%s\" is none of range, 1to1", at_key(a, k->affinity).path, s);
+	r = get_cpus(o, a, k->cpus, &g->cpus);
+	if (r == 0 && g->one_to_one && g->cpus.n < g->workers)
+		return err_set(-EINVAL, "%s: 1to1 needs a CPU for each of %u threads, and %s has %u",
+			       at_key(a, k->affinity).path, g->workers, k->cpus, g->cpus.n);
+	return r;
+}
+
+static int get_group(const json_t *o, const struct at *a, const struct group_keys *k, int def_workers,
+		     struct sched_group_conf *g)
+{
+	int n, r = get_int(o, a, k->workers, 0, (int)SCHED_WORKERS_MAX, def_workers, &n);
+
+	if (r < 0)
+		return r;
+	g->workers = (uint32_t)(n ? n : def_workers); /* 0 is "as usual", as in Cyber */
+	r = get_affinity(o, a, k, g);
+	return r < 0 ? r : get_policy(o, a, k, g);
+}
+
+/* ---- tasks ---- */
+
+static void note(struct sched_conf *c, const char *path, int prio)
+{
+	size_t n = strlen(c->notes);
+
+	snprintf(c->notes + n, sizeof(c->notes) - n, "%s%s.prio: %d is taken as %u, the highest", n ? "; " : "", path,
+		 prio, SCHED_PRIOS - 1);
+}
+
+static int add_task(struct sched_conf *c, const json_t *o, const struct at *a, uint32_t group)
+{
+	const char *name;
+	int prio, r = get_string(o, a, "name", NULL, &name);
+
+	if (r == 0 && (!name || !*name))
+		r = err_set(-EINVAL, "%s.name: missing", a->path);
+	if (r == 0)
+		r = get_int(o, a, "prio", 0, 1000000, 1, &prio);
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; i < c->n_tasks; i++)
+		if (strcmp(c->tasks[i].name, name) == 0)
+			return err_set(-EINVAL, "%s: task \"%s\" is there already", a->path, name);
+	if (c->n_tasks == SCHED_TASKS_MAX)
+		return err_set(-EINVAL, "%s: more than %u tasks", a->path, SCHED_TASKS_MAX);
+	if (prio >= (int)SCHED_PRIOS) {
+		note(c, a->path, prio);
+		prio = (int)SCHED_PRIOS - 1;
+	}
+	c->tasks[c->n_tasks] = (struct sched_task_conf){ mem_strdup(name), group, (uint32_t)prio };
+	return c->tasks[c->n_tasks++].name ? 0 : err_nomem();
+}
+
+/* ---- classic ---- */
+
+static int classic_tasks(struct sched_conf *c, const json_t *o, const struct at *a, uint32_t group)
+{
+	static const char *const keys[] = { "name", "prio", NULL };
+	const json_t *tasks;
+	int r = get_array(o, a, "tasks", SCHED_TASKS_MAX, &tasks);
+
+	for (size_t i = 0; r == 0 && i < json_array_size(tasks); i++) {
+		struct at t = at_item(a, "tasks", i);
+		const json_t *task = json_array_get(tasks, i);
+
+		r = check_keys(task, &t, keys);
+		if (r == 0)
+			r = add_task(c, task, &t, group);
+	}
+	return r;
+}
+
+static int classic_group(struct sched_conf *c, const json_t *o, const struct at *a, int def_workers)
+{
+	static const char *const keys[] = { "name",  "processor_num",    "affinity",       "cpuset",
+					    "tasks", "processor_policy", "processor_prio", NULL };
+	static const struct group_keys k = { "processor_num", "affinity", "cpuset", "processor_policy",
+					     "processor_prio" };
+	struct sched_group_conf *g = &c->groups[c->n_groups];
+	const char *name;
+	int r = check_keys(o, a, keys);
+
+	if (r == 0)
+		r = get_string(o, a, "name", "default_grp", &name);
+	if (r == 0 && (!*name || strlen(name) > SCHED_NAME_MAX))
+		r = err_set(-EINVAL, "%s.name: 1 to %d characters are expected", a->path, SCHED_NAME_MAX);
+	if (r < 0)
+		return r;
+	snprintf(g->name, sizeof(g->name), "%s", name);
+	for (uint32_t i = 0; i < c->n_groups; i++)
+		if (strcmp(c->groups[i].name, g->name) == 0)
+			return err_set(-EINVAL, "%s.name: group \"%s\" is there already", a->path, g->name);
+	r = get_group(o, a, &k, def_workers, g);
+	return r < 0 ? r : classic_tasks(c, o, a, c->n_groups++);
+}
+
+static int read_classic(struct sched_conf *c, const json_t *o, const struct at *a, int def_workers)
+{
+	static const char *const keys[] = { "groups", NULL };
+	const json_t *groups = NULL;
+	int r = o ? check_keys(o, a, keys) : 0;
+
+	if (r == 0 && o)
+		r = get_array(o, a, "groups", SCHED_GROUPS_MAX, &groups);
+	for (size_t i = 0; r == 0 && i < json_array_size(groups); i++) {
+		struct at g = at_item(a, "groups", i);
+
+		r = classic_group(c, json_array_get(groups, i), &g, def_workers);
+	}
+	if (r == 0 && c->n_groups == 0) {
+		json_t *none = json_object();
+
+		r = classic_group(c, none, a, def_workers);
+		json_decref(none);
+	}
+	return r;
+}
+
+/* ---- choreography ---- */
+
+static int choreography_tasks(struct sched_conf *c, const json_t *o, const struct at *a, uint32_t processors)
+{
+	static const char *const keys[] = { "name", "processor", "prio", NULL };
+	const json_t *tasks;
+	int processor, r = get_array(o, a, "tasks", SCHED_TASKS_MAX, &tasks);
+
+	for (size_t i = 0; r == 0 && i < json_array_size(tasks); i++) {
+		struct at t = at_item(a, "tasks", i);
+		const json_t *task = json_array_get(tasks, i);
+
+		r = check_keys(task, &t, keys);
+		if (r == 0)
+			r = get_int(task, &t, "processor", 0, 1000000, 1000000, &processor);
+		if (r == 0)
+			r = add_task(c, task, &t, (uint32_t)processor < processors ? (uint32_t)processor : processors);
+	}
+	return r;
+}
+
+/* Each processor is a group of one thread; the pool is the last. */
+static void spread(struct sched_conf *c, const struct sched_group_conf *all)
+{
+	size_t cpu = SIZE_MAX;
+
+	for (uint32_t i = 0; i < all->workers; i++) {
+		struct sched_group_conf *g = &c->groups[i];
+
+		*g = *all;
+		g->workers = 1;
+		snprintf(g->name, sizeof(g->name), "processor %u", i);
+		if (!all->one_to_one)
+			continue;
+		do
+			cpu++;
+		while (!CPU_ISSET(cpu, &all->cpus.set));
+		CPU_ZERO(&g->cpus.set);
+		CPU_SET(cpu, &g->cpus.set);
+		g->cpus.n = 1;
+	}
+	c->n_groups = all->workers;
+}
+
+static int read_choreography(struct sched_conf *c, const json_t *o, const struct at *a, int def_workers)
+{
+	static const struct group_keys own = { "choreography_processor_num", "choreography_affinity",
+					       "choreography_cpuset", "choreography_processor_policy",
+					       "choreography_processor_prio" };
+	static const struct group_keys pool = { "pool_processor_num", "pool_affinity", "pool_cpuset",
+						"pool_processor_policy", "pool_processor_prio" };
+	static const char *const keys[] = { "choreography_processor_num",
+					    "choreography_affinity",
+					    "choreography_cpuset",
+					    "choreography_processor_policy",
+					    "choreography_processor_prio",
+					    "pool_processor_num",
+					    "pool_affinity",
+					    "pool_cpuset",
+					    "pool_processor_policy",
+					    "pool_processor_prio",
+					    "tasks",
+					    NULL };
+	struct sched_group_conf all = { .workers = 0 }, *p;
+	json_t *none = json_object();
+	int r = check_keys(o = o ? o : none, a, keys);
+
+	if (r == 0)
+		r = get_group(o, a, &own, def_workers, &all);
+	if (r == 0 && all.workers >= SCHED_GROUPS_MAX)
+		r = err_set(-EINVAL, "%s: at most %u processors", at_key(a, own.workers).path, SCHED_GROUPS_MAX - 1);
+	if (r == 0) {
+		spread(c, &all);
+		p = &c->groups[c->n_groups];
+		snprintf(p->name, sizeof(p->name), "pool");
+		r = get_group(o, a, &pool, def_workers, p);
+	}
+	if (r == 0) {
+		c->others = c->n_groups++;
+		r = choreography_tasks(c, o, a, c->others);
+	}
+	json_decref(none);
+	return r;
+}
+
+/* ---- all of it ---- */
+
+static int read_all(struct sched_conf *c, const json_t *o)
+{
+	static const char *const keys[] = { "policy",           "process_level_cpuset",
+					    "classic_conf",     "choreography_conf",
+					    "default_proc_num", NULL };
+	const struct at top = { "" };
+	const char *policy;
+	int def, r = check_keys(o, &top, keys);
+
+	if (r == 0)
+		r = get_string(o, &top, "policy", "classic", &policy);
+	if (r == 0)
+		r = get_cpus(o, &top, "process_level_cpuset", &c->process);
+	if (r == 0)
+		r = get_int(o, &top, "default_proc_num", 1, (int)SCHED_WORKERS_MAX,
+			    c->process.n ? (int)c->process.n : (int)sched_cpu_count(), &def);
+	if (r < 0)
+		return r;
+	c->choreography = strcmp(policy, "choreography") == 0;
+	if (c->choreography) {
+		struct at a = { "choreography_conf" };
+
+		return read_choreography(c, json_object_get(o, "choreography_conf"), &a, def);
+	}
+	if (strcmp(policy, "classic") != 0)
+		return err_set(-EINVAL, "policy: \"%s\" is none of classic, choreography", policy);
+	return read_classic(c, json_object_get(o, "classic_conf"), &(struct at){ "classic_conf" }, def);
+}
+
+int sched_conf_read(const char *json, struct sched_conf **ret)
+{
+	struct sched_conf *c;
+	json_error_t e;
+	json_t *o;
+	int r;
+
+	if (json && strlen(json) > CONF_MAX)
+		return err_set(-EINVAL, "the configuration has more than %u bytes", CONF_MAX);
+	o = json_loads(json ? json : "{}", JSON_REJECT_DUPLICATES, &e);
+	if (!o)
+		return err_set(-EINVAL, "line %d: %s", e.line, e.text);
+	c = MEM_NEW(struct sched_conf);
+	r = c ? 0 : err_nomem();
+	if (c) {
+		c->groups = mem_calloc(SCHED_GROUPS_MAX, sizeof(*c->groups));
+		c->tasks = mem_calloc(SCHED_TASKS_MAX, sizeof(*c->tasks));
+		r = c->groups && c->tasks ? read_all(c, o) : err_nomem();
+	}
+	json_decref(o);
+	if (r < 0) {
+		sched_conf_destroy(c);
+		return r;
+	}
+	*ret = c;
+	return 0;
+}
+
+const char *sched_conf_notes(const struct sched_conf *c)
+{
+	return c->notes;
+}
+
+void sched_conf_destroy(struct sched_conf *c)
+{
+	if (!c)
+		return;
+	for (uint32_t i = 0; i < c->n_tasks; i++)
+		mem_free(c->tasks[i].name);
+	mem_free(c->groups);
+	mem_free(c->tasks);
+	mem_free(c);
+}
