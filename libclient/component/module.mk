@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# libsimcomponent: nodes, components, the scheduler. The static archive is for tests, which need its insides; the shared
-# library exports sim_* only and stands on libsimclient.so.
+# Nodes, components, the scheduler: part of libsimclient.so, on whose public interface alone they stand.
 INC_libclient/component := -Ilibclient/include -Ilibclient/base -I$(B)/gen
 
 LIBS += $(B)/lib/libsimcomponent.a

@@ -115,6 +115,13 @@ struct sim_component_stats {
 	int64_t since_mono_ns; /* it has been in proc since; 0: it is not */
 };
 SIM_API void sim_component_stats(const struct sim_component *c, struct sim_component_stats *ret);
+/* The sentence of the last proc that failed, "" if none did. Any thread. */
+SIM_API void sim_component_last_failure(const struct sim_component *c, char *ret, size_t size);
+/*
+ * The component whose function this thread is in, NULL: none. For handlers of crashes, to name it: may be called in a signal handler.
+ * Static storage of the thread; valid until the function returns.
+ */
+SIM_API const char *sim_component_current(void);
 
 #ifdef __cplusplus
 }

@@ -3,7 +3,7 @@
  * Nodes: a program's named parts, with readers, writers, services and parameters, as in Cyber RT and ROS 2. What runs them
  * is a host: one connection to simd, and the threads (or, in simulation, the one thread) that callbacks run on.
  *
- * Link libsimcomponent (pkg-config simcomponent). Units of processing with several inputs stand on this: sim/component.h.
+ * Units of processing with several inputs stand on this: sim/component.h.
  *
  * Two run modes, one word in the configuration:
  *
@@ -14,7 +14,7 @@
  *                fire on simulated time; a run repeats bit for bit, whatever the number of CPUs. A wall-driven source that runs is refused
  *
  * Delivery is chosen by itself, message by message, and shown by `simctl node info` and `simctl info`: inside the process,
- * without a slot, where reader and writer share a host and nobody else wants the message; else through shared memory.
+ * without a slot, where reader and writer share a host and nobody else wants the message; else through shared memory, without a copy.
  *
  * Thread:  a host, a node, a reader and a writer may be used from any thread; a writer by one at a time (-EBUSY). Create nodes,
  *          readers and writers before sim_host_start() or after it, in callbacks too. Destroy readers and writers before
@@ -61,10 +61,12 @@ struct sim_host_options {
 	const char *socket; /* as sim_client_options::socket; borrows */
 	enum sim_run_mode mode;
 	uint32_t rank; /* simulation: its place in each step, 0 .. SIM_STEP_RANK_MAX; behind those whose output it reads */
-	/* Reality: JSON text of the scheduler's configuration, see libsimcomponent(3); NULL: one group, a worker per CPU; borrows */
+	/* Reality: JSON text of the scheduler's configuration, see sim-components(7); NULL: one group, a worker per CPU; borrows */
 	const char *scheduler;
 	unsigned flags; /* enum sim_host_flag */
 	int timeout_ms; /* bound on the connect; 0: 5000 */
+	/* NULL: it connects for itself. Else a client with a thread of its own, kept until destroy; name, socket and timeout_ms are not looked at. */
+	struct sim_client *client;
 };
 
 /* Returns: 0; -EINVAL a name, an option, or the scheduler's configuration (sim_why() has key and place); as sim_connect(). */
@@ -164,8 +166,8 @@ SIM_API void sim_node_reader_stats(const struct sim_node_reader *r, struct sim_n
 
 enum sim_transport {
 	SIM_TRANSPORT_HYBRID =
-		0, /* chosen for each message: inside the process where that reaches everybody, else shared memory */
-	SIM_TRANSPORT_INTRA = 1, /* inside the process alone */
+		0, /* chosen for each message: inside the process where that reaches everybody (see local), else shared memory */
+	SIM_TRANSPORT_INTRA = 1, /* inside the process alone, whoever else subscribes */
 	SIM_TRANSPORT_SHM = 2,   /* always through shared memory, also to readers of this host */
 	SIM_TRANSPORT_NETWORK =
 		3, /* for readers on other machines: needs a link bridge in the rig; else as shared memory */
@@ -177,7 +179,11 @@ struct sim_node_writer_options {
 	const char *frame_id; /* as sim_publisher_options::frame_id */
 	enum sim_transport transport;
 	bool latched; /* keep the last message for readers that come later; always through shared memory */
-	bool local;   /* for programs of this machine alone: no bridge is to carry it (SIM_PUB_LOCAL) */
+	/*
+	 * For programs of this machine alone, no bridge is to carry it (SIM_PUB_LOCAL): between components. Only such messages
+	 * can stay inside the process by themselves; all others are in shared memory, where simd accounts for each.
+	 */
+	bool local;
 };
 
 /* o NULL: defaults. Returns: 0; -EINVAL; as sim_advertise(). */

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private: a component. */
+#ifndef COMPONENT_COMPONENT_H
+#define COMPONENT_COMPONENT_H
+
+#include <sim/component.h>
+
+#include "reader.h"
+
+#define WAIT_MIN 16u /* messages that wait for partners, or may yet be the nearest, where fewer are asked for */
+
+struct sim_component {
+	const struct sim_component_class *cls;
+	struct sim_node *node;
+	void *self;
+	char *config;
+	bool initialised; /* init was called: shutdown is owed */
+	bool said;        /* ... and has given its own sentence */
+	_Atomic bool closing;
+	struct fusion *fusion; /* NULL: no inputs */
+	struct sim_node_reader *reader[SIM_COMPONENT_INPUTS];
+	struct sim_node_timer *timer;
+	struct sched_task *task; /* reality, with inputs */
+	pthread_mutex_t lock;
+	char last_failure[256]; /* guarded by lock */
+	_Atomic uint64_t n_proc, n_failed;
+	_Atomic int64_t busy_dur_ns, longest_dur_ns, since_mono_ns;
+};
+
+#endif

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host_channel.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "err.h"
+#include "mem.h"
+
+/* ---- find or make ---- */
+
+static struct host_channel *host_channel_find(struct sim_host *h, const char *name)
+{
+	struct host_channel *ch;
+
+	list_for_each(ch, &h->channels, link)
+		if (strcmp(ch->name, name) == 0)
+			return ch;
+	return NULL;
+}
+
+static int host_channel_new(struct sim_host *h, const char *name, struct host_channel **ret)
+{
+	struct host_channel *ch = MEM_NEW(struct host_channel);
+
+	if (!ch)
+		return err_nomem();
+	ch->h = h;
+	snprintf(ch->name, sizeof(ch->name), "%s", name);
+	list_init(&ch->sinks);
+	list_init(&ch->writers);
+	pthread_mutex_init(&ch->lock, NULL);
+	pthread_mutex_init(&ch->setup, NULL);
+	list_append(&h->channels, &ch->link);
+	*ret = ch;
+	return 0;
+}
+
+static int full_name(const struct sim_host *h, const char *channel, char ret[SIM_CHANNEL_MAX + 1])
+{
+	size_t len = channel ? strlen(channel) : 0;
+
+	if (!len || len >= SIM_CHANNEL_MAX)
+		return err_set(-EINVAL, "a channel's name has 1 to %d characters", SIM_CHANNEL_MAX);
+	if (h->client)
+		return sim_channel_full_name(h->client, channel, ret, SIM_CHANNEL_MAX + 1);
+	snprintf(ret, SIM_CHANNEL_MAX + 1, "%s%s", channel[0] == '/' ? "" : "/", channel);
+	return 0;
+}
+
+static int check_type(const struct host_channel *ch, const struct sim_type *type)
+{
+	if (!type || !ch->type || sim_type_equal(ch->type, type))
+		return 0;
+	return err_set(-EMEDIUMTYPE,
+		       "channel %s is of %s in this host, and %s was asked for; use one type on both sides", ch->name,
+		       ch->type->name, type->name);
+}
+
+int host_channel_get(struct sim_host *h, const char *name, const struct sim_type *type, struct host_channel **ret)
+{
+	char full[SIM_CHANNEL_MAX + 1];
+	struct host_channel *ch;
+	int r = full_name(h, name, full);
+
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&h->lock);
+	ch = host_channel_find(h, full);
+	if (!ch)
+		r = host_channel_new(h, full, &ch);
+	if (r == 0)
+		r = check_type(ch, type);
+	if (r == 0) {
+		if (!ch->type && type)
+			ch->type = sim_type_ref(type);
+		ch->refs++;
+		*ret = ch;
+	}
+	pthread_mutex_unlock(&h->lock);
+	return r;
+}
+
+void host_channel_unref(struct host_channel *ch)
+{
+	bool last;
+
+	if (!ch)
+		return;
+	pthread_mutex_lock(&ch->h->lock);
+	last = --ch->refs == 0;
+	if (last)
+		list_remove(&ch->link);
+	pthread_mutex_unlock(&ch->h->lock);
+	if (!last)
+		return;
+	sim_type_unref(ch->type);
+	pthread_mutex_destroy(&ch->lock);
+	pthread_mutex_destroy(&ch->setup);
+	mem_free(ch);
+}
+
+/* ---- readers ---- */
+
+/* Under setup. */
+static int host_channel_receive(struct host_channel *ch, const struct sink *s)
+{
+	struct intake *in;
+	int r;
+
+	if (!ch->h->client || ch->intake)
+		return 0;
+	r = intake_create(ch, s->depth, s->latched, &in);
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&ch->lock);
+	ch->intake = in;
+	atomic_store(&ch->subscribed, true);
+	pthread_mutex_unlock(&ch->lock);
+	return host_receives(ch->h) ? intake_start(in) : 0;
+}
+
+static void sink_add(struct host_channel *ch, struct sink *s)
+{
+	host_enter(ch->h);
+	pthread_mutex_lock(&ch->lock);
+	list_append(&ch->sinks, &s->link);
+	atomic_fetch_add(&ch->n_sinks, 1);
+	pthread_mutex_unlock(&ch->lock);
+	host_leave(ch->h);
+}
+
+/* The last one: nobody is here to receive for. */
+static struct intake *sink_remove(struct host_channel *ch, struct sink *s)
+{
+	struct intake *idle = NULL;
+
+	host_enter(ch->h);
+	pthread_mutex_lock(&ch->lock);
+	if (!list_empty(&s->link) && atomic_fetch_sub(&ch->n_sinks, 1) == 1) {
+		idle = ch->intake;
+		ch->intake = NULL;
+		atomic_store(&ch->subscribed, false);
+	}
+	list_remove(&s->link);
+	pthread_mutex_unlock(&ch->lock);
+	host_leave(ch->h);
+	return idle;
+}
+
+int host_channel_add(struct host_channel *ch, struct sink *s)
+{
+	struct intake *idle = NULL;
+	int r;
+
+	pthread_mutex_lock(&ch->setup);
+	sink_add(ch, s);
+	r = host_channel_receive(ch, s);
+	if (r < 0)
+		idle = sink_remove(ch, s);
+	pthread_mutex_unlock(&ch->setup);
+	intake_destroy(idle);
+	return r;
+}
+
+void host_channel_remove(struct host_channel *ch, struct sink *s)
+{
+	struct intake *idle;
+
+	pthread_mutex_lock(&ch->setup);
+	idle = sink_remove(ch, s);
+	pthread_mutex_unlock(&ch->setup);
+	intake_destroy(idle);
+}
+
+int host_channel_start(struct host_channel *ch)
+{
+	int r = 0;
+
+	pthread_mutex_lock(&ch->setup);
+	if (ch->intake)
+		r = intake_start(ch->intake);
+	pthread_mutex_unlock(&ch->setup);
+	return r;
+}
+
+uint64_t host_channel_lost(struct host_channel *ch)
+{
+	uint64_t n;
+
+	pthread_mutex_lock(&ch->lock);
+	n = ch->intake ? intake_lost(ch->intake) : 0;
+	pthread_mutex_unlock(&ch->lock);
+	return n;
+}
+
+/* ---- delivery ---- */
+
+static void hand_out(struct host_channel *ch, struct msg *m)
+{
+	struct sink *s, *next;
+
+	list_for_each_safe(s, next, &ch->sinks, link)
+		s->put(s, m);
+}
+
+static int deliver_in_turn(struct host_channel *ch, struct msg *m)
+{
+	if (ch->delivering)
+		return err_set(-EDEADLK, "channel %s: one of its own callbacks writes to it, which would never end",
+			       ch->name);
+	ch->delivering = true;
+	hand_out(ch, m);
+	ch->delivering = false;
+	return 0;
+}
+
+int host_channel_deliver(struct host_channel *ch, struct msg *m)
+{
+	int r = 0;
+
+	if (host_simulates(ch->h)) {
+		host_enter(ch->h);
+		r = deliver_in_turn(ch, m);
+		host_leave(ch->h);
+		return r;
+	}
+	pthread_mutex_lock(&ch->lock);
+	hand_out(ch, m);
+	pthread_mutex_unlock(&ch->lock);
+	return 0;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "node.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "err.h"
+#include "mem.h"
+
+static int check_name(const char *name)
+{
+	size_t len = name ? strlen(name) : 0;
+
+	if (!len || len > NODE_NAME_MAX)
+		return err_set(-EINVAL, "a node's name has 1 to %d characters", NODE_NAME_MAX);
+	if (strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.~-/") != len)
+		return err_set(-EINVAL,
+			       "node \"%s\": letters, digits, \"_\", \".\", \"~\", \"-\" and single slashes make a name",
+			       name);
+	if (name[0] == '/' || name[len - 1] == '/' || strstr(name, "//"))
+		return err_set(-EINVAL, "node \"%s\": slashes stand single, and inside", name);
+	return 0;
+}
+
+/* Into the host's list, if it is the only one of its name. */
+static int enlist(struct sim_node *n)
+{
+	struct sim_node *other;
+	int r = 0;
+
+	pthread_mutex_lock(&n->h->lock);
+	list_for_each(other, &n->h->nodes, link)
+		if (strcmp(other->name, n->name) == 0)
+			r = err_set(-EEXIST, "there is a node \"%s\" in this host already; give each its own name",
+				    n->name);
+	if (r == 0)
+		list_append(&n->h->nodes, &n->link);
+	pthread_mutex_unlock(&n->h->lock);
+	return r;
+}
+
+int sim_node_create(struct sim_host *h, const char *name, struct sim_node **ret)
+{
+	struct sim_node *n;
+	int r = h && ret ? check_name(name)
+			 : err_set(-EINVAL, "sim_node_create: no host, or the output pointer is NULL");
+
+	if (r < 0)
+		return r;
+	n = MEM_NEW(struct sim_node);
+	if (!n)
+		return err_nomem();
+	list_init(&n->link);
+	list_init(&n->readers);
+	list_init(&n->writers);
+	n->h = h;
+	snprintf(n->name, sizeof(n->name), "%s", name);
+	r = enlist(n);
+	if (r == 0 && h->client)
+		r = node_service_create(n, &n->service);
+	if (r < 0) {
+		sim_node_destroy(n);
+		return r;
+	}
+	*ret = n;
+	return 0;
+}
+
+void sim_node_destroy(struct sim_node *n)
+{
+	if (!n)
+		return;
+	node_service_destroy(n->service);
+	pthread_mutex_lock(&n->h->lock);
+	list_remove(&n->link);
+	pthread_mutex_unlock(&n->h->lock);
+	mem_free(n);
+}
+
+const char *sim_node_name(const struct sim_node *n)
+{
+	return n->name;
+}
+
+struct sim_host *sim_node_host(const struct sim_node *n)
+{
+	return n->h;
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Timers of nodes. Reality: libsimclient's timer wakes a task, which runs the callback on a worker. Simulation: the host asks for what is due,
+ * and runs it between the messages of a turn.
+ */
+#include "node_timer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <sim/timer.h>
+
+#include "err.h"
+#include "mem.h"
+#include "timeutil.h"
+
+/* ---- reality ---- */
+
+/* On the thread "sim-timer". */
+static void timer_due(void *user, const struct sim_timer_event *ev)
+{
+	struct sim_node_timer *t = user;
+
+	pthread_mutex_lock(&t->lock);
+	t->missed += ev->missed + t->waiting; /* its last run has not begun: this one stands for both */
+	t->waiting = 1;
+	t->due_sim_ns = ev->due_sim_ns;
+	pthread_mutex_unlock(&t->lock);
+	sched_notify(t->task);
+}
+
+static bool timer_step(void *user)
+{
+	struct sim_node_timer *t = user;
+	int64_t due;
+	uint64_t missed;
+	bool any;
+
+	pthread_mutex_lock(&t->lock);
+	any = t->waiting;
+	t->waiting = 0;
+	due = t->due_sim_ns;
+	missed = t->missed;
+	t->missed = 0;
+	t->stats.fired += any;
+	t->stats.missed += missed;
+	pthread_mutex_unlock(&t->lock);
+	if (any)
+		t->fn(t->user, due, missed);
+	return false;
+}
+
+/* ---- simulation: inside the host's turn ---- */
+
+struct sim_node_timer *node_timer_due(struct sim_host *h, int64_t until_sim_ns, int64_t *ret_due_sim_ns)
+{
+	struct sim_node_timer *t, *first = NULL;
+
+	pthread_mutex_lock(&h->lock);
+	list_for_each(t, &h->timers, link)
+		if (t->active && t->due_sim_ns <= until_sim_ns && (!first || t->due_sim_ns < first->due_sim_ns))
+			first = t;
+	pthread_mutex_unlock(&h->lock);
+	if (first)
+		*ret_due_sim_ns = first->due_sim_ns;
+	return first;
+}
+
+void node_timer_fire(struct sim_node_timer *t, int64_t now_sim_ns)
+{
+	int64_t due = t->due_sim_ns;
+	uint64_t missed = (uint64_t)(now_sim_ns - due) / (uint64_t)t->period_dur_ns;
+
+	if (t->one_shot)
+		t->active = false;
+	else
+		t->due_sim_ns = ns_add(due, (int64_t)(missed + 1) * t->period_dur_ns);
+	t->last_sim_ns = now_sim_ns;
+	t->stats.fired++;
+	t->stats.missed += t->one_shot ? 0 : missed;
+	t->fn(t->user, due, t->one_shot ? 0 : missed);
+}
+
+void node_timer_restart(struct sim_host *h, int64_t now_sim_ns)
+{
+	struct sim_node_timer *t;
+
+	pthread_mutex_lock(&h->lock);
+	list_for_each(t, &h->timers, link) {
+		t->last_sim_ns = now_sim_ns;
+		t->due_sim_ns = ns_add(now_sim_ns, t->period_dur_ns);
+	}
+	pthread_mutex_unlock(&h->lock);
+}
+
+/* As sim/timer.h: back before its last call it begins a new phase, anything else keeps it. */
+void node_timer_jump(struct sim_host *h, int64_t now_sim_ns)
+{
+	struct sim_node_timer *t;
+
+	pthread_mutex_lock(&h->lock);
+	list_for_each(t, &h->timers, link) {
+		if (now_sim_ns >= t->last_sim_ns)
+			continue;
+		t->last_sim_ns = now_sim_ns;
+		t->due_sim_ns = ns_add(now_sim_ns, t->period_dur_ns);
+	}
+	pthread_mutex_unlock(&h->lock);
+}
+
+/* ---- create and destroy ---- */
+
+static void name_make(struct sim_node_timer *t, const char *name)
+{
+	uint32_t number;
+
+	pthread_mutex_lock(&t->n->h->lock);
+	number = t->n->n_timers++;
+	pthread_mutex_unlock(&t->n->h->lock);
+	if (name)
+		snprintf(t->name, sizeof(t->name), "%s", name);
+	else if (number)
+		snprintf(t->name, sizeof(t->name), "%s_timer%u", t->n->name, number);
+	else
+		snprintf(t->name, sizeof(t->name), "%s_timer", t->n->name);
+}
+
+static int timer_start(struct sim_node_timer *t)
+{
+	struct sim_host *h = t->n->h;
+	int r;
+
+	if (host_simulates(h)) {
+		host_enter(h);
+		t->last_sim_ns = sim_host_now(h);
+		t->due_sim_ns = ns_add(t->last_sim_ns, t->period_dur_ns);
+		t->active = true;
+		host_leave(h);
+		return 0;
+	}
+	r = sched_task_create(h->sched, t->name, timer_step, t, &t->task);
+	if (r < 0)
+		return r;
+	return sim_timer_create(h->client, t->period_dur_ns, t->one_shot ? SIM_TIMER_ONE_SHOT : 0, timer_due, t,
+				&t->timer);
+}
+
+int sim_node_timer_create(struct sim_node *n, const char *name, int64_t period_dur_ns, bool one_shot,
+			  sim_node_timer_fn fn, void *user, struct sim_node_timer **ret)
+{
+	struct sim_node_timer *t;
+	int r;
+
+	if (!n || !fn || !ret)
+		return err_set(-EINVAL, "sim_node_timer_create: no node, no callback, or the output pointer is NULL");
+	if (period_dur_ns <= 0)
+		return err_set(-EINVAL, "node %s: a timer's period is more than 0 ns, not %lld", n->name,
+			       (long long)period_dur_ns);
+	if (name && (!*name || strlen(name) > TIMER_NAME_MAX))
+		return err_set(-EINVAL, "node %s: a timer's name has 1 to %d characters", n->name, TIMER_NAME_MAX);
+	t = MEM_NEW(struct sim_node_timer);
+	if (!t)
+		return err_nomem();
+	pthread_mutex_init(&t->lock, NULL);
+	t->n = n;
+	t->period_dur_ns = period_dur_ns;
+	t->one_shot = one_shot;
+	t->fn = fn;
+	t->user = user;
+	name_make(t, name);
+	pthread_mutex_lock(&n->h->lock);
+	list_append(&n->h->timers, &t->link);
+	pthread_mutex_unlock(&n->h->lock);
+	r = timer_start(t);
+	if (r < 0) {
+		sim_node_timer_destroy(t);
+		return r;
+	}
+	*ret = t;
+	return 0;
+}
+
+void sim_node_timer_destroy(struct sim_node_timer *t)
+{
+	if (!t)
+		return;
+	host_enter(t->n->h);
+	pthread_mutex_lock(&t->n->h->lock);
+	list_remove(&t->link);
+	pthread_mutex_unlock(&t->n->h->lock);
+	host_leave(t->n->h);
+	sim_timer_destroy(t->timer);
+	sched_task_destroy(t->task);
+	pthread_mutex_destroy(&t->lock);
+	mem_free(t);
+}

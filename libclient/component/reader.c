@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reader.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "err.h"
+#include "mem.h"
+
+/* ---- a message comes ---- */
+
+/* Time has jumped: what is held belongs to the old run. Under lock. */
+static bool follow_jump(struct sim_node_reader *r, const struct msg *m)
+{
+	bool jumped = r->stats.received && m->m.header.clock_generation != r->clock_generation;
+
+	r->clock_generation = m->m.header.clock_generation;
+	if (!jumped)
+		return false;
+	cache_clear(&r->history);
+	r->last_sim_ns = r->gap_sim_ns = -1;
+	return true;
+}
+
+static void keep(struct cache *c, struct msg *m)
+{
+	cache_put(c, (struct tuple){ .m = { msg_ref(m) } });
+}
+
+/* True: a jump. */
+static bool take_in(struct sim_node_reader *r, struct msg *m, int64_t now_sim_ns)
+{
+	bool jumped;
+
+	pthread_mutex_lock(&r->lock);
+	jumped = follow_jump(r, m);
+	r->stats.received++;
+	if (r->last_sim_ns >= 0)
+		r->gap_sim_ns = now_sim_ns - r->last_sim_ns;
+	r->last_sim_ns = now_sim_ns;
+	keep(&r->history, m);
+	if (r->task)
+		keep(&r->queue, m);
+	pthread_mutex_unlock(&r->lock);
+	return jumped;
+}
+
+static void run_now(struct sim_node_reader *r, struct msg *m)
+{
+	pthread_mutex_lock(&r->lock);
+	r->stats.processed++;
+	pthread_mutex_unlock(&r->lock);
+	r->fn(r->user, &m->m);
+}
+
+static void reader_put(struct sink *s, struct msg *m)
+{
+	struct sim_node_reader *r = container_of(s, struct sim_node_reader, sink);
+	struct reader_feed *f = &r->feed;
+	bool jumped = take_in(r, m, sim_host_now(r->n->h));
+
+	if (f->fusion) {
+		if (jumped && f->input == 0)
+			fusion_clear(f->fusion);
+		if (fusion_put(f->fusion, f->input, m))
+			f->wake(f->user);
+	}
+	if (r->task)
+		sched_notify(r->task);
+	else if (r->fn)
+		run_now(r, m);
+}
+
+/* ---- the callback, on a worker ---- */
+
+static bool queue_next(struct sim_node_reader *r, struct tuple *ret)
+{
+	uint64_t skipped = 0;
+	bool any;
+
+	pthread_mutex_lock(&r->lock);
+	any = cache_read(&r->queue, &r->next, ret, &skipped);
+	if (any) {
+		r->stats.processed++;
+		r->stats.overrun += skipped;
+	}
+	pthread_mutex_unlock(&r->lock);
+	return any;
+}
+
+static bool reader_step(void *user)
+{
+	struct sim_node_reader *r = user;
+	struct tuple t;
+
+	if (!queue_next(r, &t))
+		return false;
+	r->fn(r->user, &t.m[0]->m);
+	tuple_unref(&t);
+	return true;
+}
+
+/* ---- what has been received ---- */
+
+static void observed_drop(struct sim_node_reader *r)
+{
+	while (r->n_observed)
+		msg_unref(r->observed[--r->n_observed]);
+}
+
+void sim_node_reader_observe(struct sim_node_reader *r)
+{
+	if (!r)
+		return;
+	pthread_mutex_lock(&r->lock);
+	observed_drop(r);
+	for (uint32_t n = cache_count(&r->history); r->n_observed < n; r->n_observed++)
+		r->observed[r->n_observed] = msg_ref(cache_newest(&r->history, r->n_observed)->m[0]);
+	pthread_mutex_unlock(&r->lock);
+}
+
+static struct sim_node_reader *writable(const struct sim_node_reader *r)
+{
+	return (struct sim_node_reader *)(uintptr_t)r;
+}
+
+unsigned sim_node_reader_count(const struct sim_node_reader *r)
+{
+	struct sim_node_reader *w = writable(r);
+	unsigned n;
+
+	if (!r)
+		return 0;
+	pthread_mutex_lock(&w->lock);
+	n = w->n_observed;
+	pthread_mutex_unlock(&w->lock);
+	return n;
+}
+
+const struct sim_message *sim_node_reader_get(const struct sim_node_reader *r, unsigned i)
+{
+	struct sim_node_reader *w = writable(r);
+	const struct sim_message *m;
+
+	if (!r)
+		return NULL;
+	pthread_mutex_lock(&w->lock);
+	m = i < w->n_observed ? &w->observed[i]->m : NULL;
+	pthread_mutex_unlock(&w->lock);
+	return m;
+}
+
+bool sim_node_reader_has_received(const struct sim_node_reader *r)
+{
+	struct sim_node_reader *w = writable(r);
+	bool any;
+
+	if (!r)
+		return false;
+	pthread_mutex_lock(&w->lock);
+	any = cache_count(&w->history) > 0;
+	pthread_mutex_unlock(&w->lock);
+	return any;
+}
+
+void sim_node_reader_clear(struct sim_node_reader *r)
+{
+	if (!r)
+		return;
+	pthread_mutex_lock(&r->lock);
+	cache_clear(&r->history);
+	observed_drop(r);
+	pthread_mutex_unlock(&r->lock);
+}
+
+int64_t sim_node_reader_delay_ns(const struct sim_node_reader *r)
+{
+	struct sim_node_reader *w = writable(r);
+	int64_t since, gap;
+
+	if (!r)
+		return -1;
+	pthread_mutex_lock(&w->lock);
+	since = w->last_sim_ns < 0 ? -1 : sim_host_now(w->n->h) - w->last_sim_ns;
+	gap = w->gap_sim_ns;
+	pthread_mutex_unlock(&w->lock);
+	return since > gap ? since : gap;
+}
+
+void sim_node_reader_stats(const struct sim_node_reader *r, struct sim_node_reader_stats *ret)
+{
+	struct sim_node_reader *w = writable(r);
+
+	*ret = (struct sim_node_reader_stats){ 0 };
+	if (!r)
+		return;
+	pthread_mutex_lock(&w->lock);
+	*ret = w->stats;
+	pthread_mutex_unlock(&w->lock);
+	ret->lost = host_channel_lost(w->ch);
+}
+
+const struct sim_message *sim_node_message_ref(const struct sim_message *m)
+{
+	return m ? &msg_ref(msg_of(m))->m : NULL;
+}
+
+void sim_node_message_unref(const struct sim_message *m)
+{
+	msg_unref(m ? msg_of(m) : NULL);
+}
+
+/* ---- create and destroy ---- */
+
+static int check(const struct sim_node *n, const char *channel, const struct sim_node_reader_options *o)
+{
+	const char *name = channel ? channel : "?";
+
+	if (!n)
+		return err_set(-EINVAL, "channel %s: a reader needs a node", name);
+	if (o && o->size != sizeof(*o))
+		return err_set(
+			-EINVAL,
+			"channel %s: the options' size is %zu, this library knows %zu; set .size = sizeof(options)",
+			name, o->size, sizeof(*o));
+	if (o && o->depth > DEPTH_MAX)
+		return err_set(-EINVAL, "channel %s: depth %u is out of range, 1 to %u", name, o->depth, DEPTH_MAX);
+	if (o && o->pending > DEPTH_MAX)
+		return err_set(-EINVAL, "channel %s: pending %u is out of range, 1 to %u", name, o->pending, DEPTH_MAX);
+	return 0;
+}
+
+/* Into the node's list, if it is the only one of its channel. */
+static int enlist(struct sim_node_reader *r)
+{
+	struct sim_node_reader *other;
+	int res = 0;
+
+	pthread_mutex_lock(&r->n->h->lock);
+	list_for_each(other, &r->n->readers, link)
+		if (other->ch == r->ch)
+			res = err_set(-EEXIST, "node %s has a reader of %s already; a node has one per channel",
+				      r->n->name, r->ch->name);
+	if (res == 0)
+		list_append(&r->n->readers, &r->link);
+	pthread_mutex_unlock(&r->n->h->lock);
+	return res;
+}
+
+static int task_create(struct sim_node_reader *r)
+{
+	char name[TASK_NAME_MAX + 1];
+	int res;
+
+	if (!r->fn || host_simulates(r->n->h))
+		return 0;
+	snprintf(name, sizeof(name), "%s_%s", r->n->name, r->ch->name);
+	res = cache_init(&r->queue, r->pending);
+	return res < 0 ? res : sched_task_create(r->n->h->sched, name, reader_step, r, &r->task);
+}
+
+static int reader_init(struct sim_node_reader *r, const char *channel, const struct sim_type *type)
+{
+	int res = host_channel_get(r->n->h, channel, type, &r->ch);
+
+	if (res == 0)
+		res = cache_init(&r->history, r->depth);
+	if (res < 0)
+		return res;
+	r->observed = mem_calloc(r->depth, sizeof(*r->observed));
+	if (!r->observed)
+		return err_nomem();
+	res = enlist(r);
+	if (res == 0)
+		res = task_create(r);
+	if (res == 0)
+		res = host_channel_add(r->ch, &r->sink);
+	return res;
+}
+
+int reader_create(struct sim_node *n, const char *channel, const struct sim_type *type,
+		  const struct sim_node_reader_options *o, sim_node_reader_fn fn, void *user,
+		  const struct reader_feed *feed, struct sim_node_reader **ret)
+{
+	struct sim_node_reader *r;
+	int res = check(n, channel, o);
+
+	if (res < 0)
+		return res;
+	r = MEM_NEW(struct sim_node_reader);
+	if (!r)
+		return err_nomem();
+	list_init(&r->link);
+	list_init(&r->sink.link);
+	pthread_mutex_init(&r->lock, NULL);
+	r->n = n;
+	r->fn = fn;
+	r->user = user;
+	r->feed = feed ? *feed : (struct reader_feed){ 0 };
+	r->depth = o && o->depth ? o->depth : 1;
+	r->pending = o && o->pending ? o->pending : 1;
+	r->next = 1; /* also what comes before the host starts */
+	r->last_sim_ns = r->gap_sim_ns = -1;
+	r->sink.put = reader_put;
+	r->sink.depth = r->depth + r->pending;
+	r->sink.latched = o && o->latched;
+	res = reader_init(r, channel, type);
+	if (res < 0) {
+		sim_node_reader_destroy(r);
+		return res;
+	}
+	*ret = r;
+	return 0;
+}
+
+int sim_node_reader_create(struct sim_node *n, const char *channel, const struct sim_type *type,
+			   const struct sim_node_reader_options *o, sim_node_reader_fn fn, void *user,
+			   struct sim_node_reader **ret)
+{
+	if (!ret)
+		return err_set(-EINVAL, "sim_node_reader_create: the output pointer is NULL");
+	return reader_create(n, channel, type, o, fn, user, NULL, ret);
+}
+
+void sim_node_reader_destroy(struct sim_node_reader *r)
+{
+	if (!r)
+		return;
+	pthread_mutex_lock(&r->n->h->lock);
+	list_remove(&r->link);
+	pthread_mutex_unlock(&r->n->h->lock);
+	if (r->ch)
+		host_channel_remove(r->ch, &r->sink);
+	sched_task_destroy(r->task);
+	if (r->observed)
+		observed_drop(r);
+	cache_finish(&r->history);
+	cache_finish(&r->queue);
+	host_channel_unref(r->ch);
+	pthread_mutex_destroy(&r->lock);
+	mem_free(r->observed);
+	mem_free(r);
+}

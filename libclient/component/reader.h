@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private: a reader; also of a component, then it feeds a fusion. */
+#ifndef COMPONENT_READER_H
+#define COMPONENT_READER_H
+
+#include "cache.h"
+#include "host_channel.h"
+#include "fusion.h"
+
+/* What a component's reader feeds. */
+struct reader_feed {
+	struct fusion *fusion; /* NULL: no component's */
+	unsigned input;
+	void (*wake)(void *user); /* there is something to fetch; not under reader::lock */
+	void *user;
+};
+
+struct sim_node_reader {
+	struct list link; /* sim_node::readers */
+	struct sink sink;
+	struct sim_node *n;
+	struct host_channel *ch;
+	uint32_t depth, pending;
+	sim_node_reader_fn fn; /* NULL: observed only */
+	void *user;
+	struct sched_task *task; /* reality, with fn */
+	struct reader_feed feed;
+	pthread_mutex_t lock; /* of all below */
+	struct cache history;
+	struct cache queue; /* for fn, in reality */
+	uint64_t next;      /* of queue */
+	struct msg **observed;
+	uint32_t n_observed;
+	uint32_t clock_generation;
+	int64_t last_sim_ns, gap_sim_ns; /* when the last came, and how long after the one before; -1: none */
+	struct sim_node_reader_stats stats;
+};
+
+/* As sim_node_reader_create(). feed NULL: none; fn and feed exclude each other. */
+int reader_create(struct sim_node *n, const char *channel, const struct sim_type *type,
+		  const struct sim_node_reader_options *o, sim_node_reader_fn fn, void *user,
+		  const struct reader_feed *feed, struct sim_node_reader **ret);
+
+#endif

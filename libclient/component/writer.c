@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writers. Where a message goes is decided when room for it is loaned:
+ *
+ *   heap         all who want it are in this process: its readers get the very memory that was filled
+ *   slot         somebody else wants it: shared memory, of which this process's readers get theirs too
+ *   heap + copy  simulation: readers of this process have it when the call returns, others by a copy into a slot
+ *
+ * From slots to the heap a writer goes only when all that it has sent through shared memory has come back to this process's
+ * readers, so that nothing overtakes.
+ */
+#include "writer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "err.h"
+#include "heap.h"
+#include "mem.h"
+#include "timeutil.h"
+
+/* ---- where to ---- */
+
+/* Of a message for this machine alone its writer can tell who else wants it: without, simd looks for every number in a slot. */
+static bool anybody_elsewhere(const struct sim_node_writer *w)
+{
+	if (w->transport == SIM_TRANSPORT_INTRA || !w->pub)
+		return false;
+	if (w->transport != SIM_TRANSPORT_HYBRID || w->latched || !w->local)
+		return true;
+	return sim_publisher_subscriptions(w->pub) > (atomic_load(&w->ch->subscribed) ? 1 : 0);
+}
+
+static bool all_came_back(struct sim_node_writer *w)
+{
+	if (!w->last_slot || !atomic_load(&w->ch->n_sinks))
+		return true;
+	if (atomic_load(&w->seen) < w->last_slot)
+		return false;
+	w->last_slot = 0;
+	return true;
+}
+
+static bool goes_by_heap(struct sim_node_writer *w)
+{
+	if (host_simulates(w->n->h) && atomic_load(&w->ch->n_sinks))
+		return true;
+	return !anybody_elsewhere(w) && all_came_back(w);
+}
+
+/* ---- inside ---- */
+
+static int enter(struct sim_node_writer *w)
+{
+	if (!w)
+		return err_set(-EINVAL, "no writer was given");
+	if (atomic_exchange_explicit(&w->busy, true, memory_order_acquire))
+		return err_set(-EBUSY, "channel %s: another thread is inside this writer; one at a time", w->ch->name);
+	return 0;
+}
+
+static int leave(struct sim_node_writer *w, int r)
+{
+	atomic_store_explicit(&w->busy, false, memory_order_release);
+	return r;
+}
+
+static int loan_find(const struct sim_node_writer *w, const struct sim_slot *slot)
+{
+	for (int i = 0; i < WRITER_LOANS; i++)
+		if (w->loan[i].slot == slot)
+			return i;
+	return -EINVAL;
+}
+
+/* ---- loans ---- */
+
+static void header_fill(const struct sim_node_writer *w, struct sim_slot *slot, size_t body_size)
+{
+	slot->magic = SIM_SLOT_MAGIC;
+	slot->version = SIM_SLOT_VERSION;
+	slot->type_hash = w->type->hash;
+	slot->publisher_id = atomic_load_explicit(&w->publisher_id, memory_order_relaxed);
+	slot->stamp_sim_ns = sim_host_now(w->n->h);
+	slot->body_size = body_size;
+	memcpy(slot->frame_id, w->frame_id, sizeof(slot->frame_id));
+	if (w->n->h->client) {
+		struct sim_clock_sample now;
+
+		sim_now_sample(w->n->h->client, &now);
+		slot->clock_generation = now.clock_generation;
+	}
+}
+
+static int loan_heap(struct sim_node_writer *w, int i, size_t body_size)
+{
+	struct heap_msg *m;
+	int r;
+
+	if (body_size > w->max_body)
+		return err_set(-EMSGSIZE,
+			       "channel %s: %zu bytes are asked for, and the writer was made for %zu at most",
+			       w->ch->name, body_size, w->max_body);
+	r = heap_loan(w->heap, body_size, &m);
+	if (r < 0)
+		return err_prefix(r, "channel %s", w->ch->name);
+	header_fill(w, &m->slot, body_size);
+	w->loan[i].heap = m;
+	w->loan[i].slot = &m->slot;
+	return 0;
+}
+
+static int loan_slot(struct sim_node_writer *w, int i, size_t body_size)
+{
+	int r = sim_loan(w->pub, body_size, &w->loan[i].slot);
+
+	if (r < 0)
+		return r;
+	w->loan[i].heap = NULL;
+	atomic_store_explicit(&w->publisher_id, w->loan[i].slot->publisher_id, memory_order_relaxed);
+	return 0;
+}
+
+static int loan(struct sim_node_writer *w, size_t body_size, int *ret)
+{
+	int r, i = loan_find(w, NULL);
+
+	if (i < 0)
+		return err_set(-ENOBUFS, "channel %s: %d loans are out; write or unloan one", w->ch->name,
+			       WRITER_LOANS);
+	r = goes_by_heap(w) ? loan_heap(w, i, body_size) : loan_slot(w, i, body_size);
+	*ret = i;
+	return r;
+}
+
+int sim_node_loan(struct sim_node_writer *w, size_t body_size, struct sim_slot **ret)
+{
+	int i, r = enter(w);
+
+	if (r < 0)
+		return r;
+	r = ret ? loan(w, body_size, &i) : err_set(-EINVAL, "sim_node_loan: the output pointer is NULL");
+	if (r == 0)
+		*ret = w->loan[i].slot;
+	return leave(w, r);
+}
+
+static void loan_drop(struct sim_node_writer *w, int i)
+{
+	if (w->loan[i].heap)
+		msg_unref(&w->loan[i].heap->msg);
+	else
+		(void)sim_unloan(w->pub, w->loan[i].slot);
+	w->loan[i].slot = NULL;
+}
+
+void sim_node_unloan(struct sim_node_writer *w, struct sim_slot *slot)
+{
+	int i;
+
+	if (!slot || enter(w) < 0)
+		return;
+	i = loan_find(w, slot);
+	if (i >= 0)
+		loan_drop(w, i);
+	leave(w, 0);
+}
+
+/* ---- writing ---- */
+
+static int send_slot(struct sim_node_writer *w, struct sim_slot *slot)
+{
+	int r = w->local ? sim_publish_local(w->pub, slot) : sim_try_queue(w->pub, slot, NULL, NULL, NULL);
+
+	if (r == 0)
+		w->last_slot = ++w->sequence;
+	return r;
+}
+
+/* For those outside, of a message whose readers here get it from the heap. */
+static int send_copy(struct sim_node_writer *w, const struct heap_msg *m)
+{
+	struct sim_slot *slot;
+	int r = sim_loan(w->pub, m->slot.body_size, &slot);
+
+	if (r < 0)
+		return r;
+	atomic_store_explicit(&w->publisher_id, slot->publisher_id, memory_order_relaxed);
+	slot->stamp_sim_ns = m->slot.stamp_sim_ns;
+	memcpy(slot->frame_id, m->slot.frame_id, sizeof(slot->frame_id));
+	memcpy(sim_slot_body_mut(slot), &m->slot + 1, m->slot.body_size);
+	return send_slot(w, slot);
+}
+
+static int send_heap(struct sim_node_writer *w, struct heap_msg *m)
+{
+	bool outside = host_simulates(w->n->h) && anybody_elsewhere(w);
+	int r = 0;
+
+	if (outside)
+		r = send_copy(w, m);
+	else if (w->pub)
+		r = sim_publisher_count_local(w->pub, m->slot.body_size, m->slot.stamp_sim_ns, &w->sequence);
+	else
+		w->sequence++;
+	if (r == 0) {
+		m->slot.sequence = w->sequence;
+		m->slot.publish_mono_ns = mono_now_ns();
+		heap_seal(m);
+		if (!outside)
+			atomic_fetch_add_explicit(&w->intra, 1, memory_order_relaxed);
+	}
+	return r;
+}
+
+static int count(struct sim_node_writer *w, int r)
+{
+	atomic_fetch_add_explicit(r < 0 ? &w->refused : &w->written, 1, memory_order_relaxed);
+	return r;
+}
+
+/* Callbacks that a delivery runs may use this writer for the next message: nobody is inside then. */
+static int write_loan(struct sim_node_writer *w, int i)
+{
+	struct heap_msg *m = w->loan[i].heap;
+	struct sim_slot *slot = w->loan[i].slot;
+	int r;
+
+	w->loan[i].slot = NULL;
+	if (!m)
+		return count(w, leave(w, send_slot(w, slot)));
+	r = w->ch->delivering && host_simulates(w->n->h)
+		    ? err_set(-EDEADLK, "channel %s: one of its own callbacks writes to it, which would never end",
+			      w->ch->name)
+		    : send_heap(w, m);
+	leave(w, r);
+	if (r == 0)
+		r = host_channel_deliver(w->ch, &m->msg);
+	msg_unref(&m->msg);
+	return count(w, r);
+}
+
+int sim_node_write(struct sim_node_writer *w, struct sim_slot *slot)
+{
+	int i, r = enter(w);
+
+	if (r < 0)
+		return r;
+	i = slot ? loan_find(w, slot) : -EINVAL;
+	if (i < 0)
+		return leave(w, err_set(-EINVAL, "channel %s: not a loan of this writer", w->ch->name));
+	return write_loan(w, i);
+}
+
+int sim_node_write_copy(struct sim_node_writer *w, const void *body, size_t body_size, int64_t stamp_sim_ns)
+{
+	int i, r = enter(w);
+
+	if (r < 0)
+		return r;
+	if (!body)
+		return leave(w, err_set(-EINVAL, "channel %s: no body was given", w->ch->name));
+	r = loan(w, body_size, &i);
+	if (r < 0)
+		return count(w, leave(w, r));
+	memcpy(sim_slot_body_mut(w->loan[i].slot), body, body_size);
+	if (stamp_sim_ns)
+		w->loan[i].slot->stamp_sim_ns = stamp_sim_ns;
+	return write_loan(w, i);
+}
+
+bool writer_note(struct host_channel *ch, const struct sim_slot *header)
+{
+	struct sim_node_writer *w;
+	bool own = false;
+
+	pthread_mutex_lock(&ch->lock);
+	list_for_each(w, &ch->writers, on_channel) {
+		if (atomic_load_explicit(&w->publisher_id, memory_order_relaxed) != header->publisher_id)
+			continue;
+		atomic_store(&w->seen, header->sequence);
+		own = true;
+	}
+	pthread_mutex_unlock(&ch->lock);
+	return own && host_simulates(ch->h);
+}
+
+void sim_node_writer_stats(const struct sim_node_writer *w, struct sim_node_writer_stats *ret)
+{
+	*ret = (struct sim_node_writer_stats){ 0 };
+	if (!w)
+		return;
+	ret->written = atomic_load(&w->written);
+	ret->refused = atomic_load(&w->refused);
+	ret->intra = atomic_load(&w->intra);
+}
+
+/* ---- create and destroy ---- */
+
+static int check(const char *channel, const struct sim_type *type, const struct sim_node_writer_options *o)
+{
+	if (!type || type->abi != SIM_TYPE_ABI)
+		return err_set(-EINVAL, "channel %s: a writer needs a type, as simgen makes it",
+			       channel ? channel : "?");
+	if (o && o->size != sizeof(*o))
+		return err_set(
+			-EINVAL,
+			"channel %s: the options' size is %zu, this library knows %zu; set .size = sizeof(options)",
+			channel, o->size, sizeof(*o));
+	if (o && (unsigned)o->transport > SIM_TRANSPORT_NETWORK)
+		return err_set(-EINVAL, "channel %s: unknown transport %d", channel, (int)o->transport);
+	if (o && o->frame_id && strlen(o->frame_id) > SIM_FRAME_ID_MAX)
+		return err_set(-EINVAL, "channel %s: the frame's name has more than %d characters", channel,
+			       SIM_FRAME_ID_MAX);
+	if (o && o->transport == SIM_TRANSPORT_INTRA && o->latched)
+		return err_set(-EINVAL, "channel %s: what stays in the process cannot be latched; use hybrid", channel);
+	return 0;
+}
+
+/* As libsimclient's default, but stated: a message must fit by either way. */
+static size_t default_body(const struct sim_type *type)
+{
+	return (size_t)type->fixed_size + 3 * 1024;
+}
+
+static int advertise(struct sim_node_writer *w, const struct sim_node_writer_options *o)
+{
+	struct sim_publisher_options po = { .size = sizeof(po), .max_body = w->max_body, .frame_id = o->frame_id };
+
+	if (o->latched)
+		po.flags |= SIM_PUB_LATCH;
+	if (w->local)
+		po.flags |= SIM_PUB_LOCAL;
+	return sim_advertise(w->n->h->client, w->ch->name, w->type, &po, &w->pub);
+}
+
+static int writer_init(struct sim_node_writer *w, const char *channel, const struct sim_node_writer_options *o)
+{
+	int r = host_channel_get(w->n->h, channel, w->type, &w->ch);
+
+	if (r < 0)
+		return r;
+	w->heap = heap_create();
+	if (!w->heap)
+		return err_nomem();
+	if (w->n->h->client)
+		r = advertise(w, o);
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&w->ch->lock);
+	list_append(&w->ch->writers, &w->on_channel);
+	pthread_mutex_unlock(&w->ch->lock);
+	pthread_mutex_lock(&w->n->h->lock);
+	list_append(&w->n->writers, &w->link);
+	pthread_mutex_unlock(&w->n->h->lock);
+	return 0;
+}
+
+int sim_node_writer_create(struct sim_node *n, const char *channel, const struct sim_type *type,
+			   const struct sim_node_writer_options *o, struct sim_node_writer **ret)
+{
+	static const struct sim_node_writer_options defaults = { .size = sizeof(defaults) };
+	struct sim_node_writer *w;
+	int r = check(channel, type, o);
+
+	if (r == 0 && (!n || !ret))
+		r = err_set(-EINVAL, "sim_node_writer_create: no node, or the output pointer is NULL");
+	if (r < 0)
+		return r;
+	o = o ? o : &defaults;
+	w = MEM_NEW(struct sim_node_writer);
+	if (!w)
+		return err_nomem();
+	list_init(&w->link);
+	list_init(&w->on_channel);
+	w->n = n;
+	w->type = sim_type_ref(type);
+	w->transport = o->transport;
+	w->latched = o->latched;
+	w->local = o->local || o->transport == SIM_TRANSPORT_INTRA;
+	w->max_body = o->max_body ? o->max_body : default_body(type);
+	snprintf(w->frame_id, sizeof(w->frame_id), "%s", o->frame_id ? o->frame_id : "");
+	r = writer_init(w, channel, o);
+	if (r < 0) {
+		sim_node_writer_destroy(w);
+		return r;
+	}
+	*ret = w;
+	return 0;
+}
+
+void sim_node_writer_destroy(struct sim_node_writer *w)
+{
+	if (!w)
+		return;
+	pthread_mutex_lock(&w->n->h->lock);
+	list_remove(&w->link);
+	pthread_mutex_unlock(&w->n->h->lock);
+	if (w->ch) {
+		pthread_mutex_lock(&w->ch->lock);
+		list_remove(&w->on_channel);
+		pthread_mutex_unlock(&w->ch->lock);
+	}
+	for (int i = 0; i < WRITER_LOANS; i++)
+		if (w->loan[i].slot)
+			loan_drop(w, i);
+	sim_publisher_destroy(w->pub);
+	heap_unref(w->heap);
+	host_channel_unref(w->ch);
+	sim_type_unref(w->type);
+	mem_free(w);
+}

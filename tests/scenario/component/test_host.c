@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hosts against a whole simd, with real threads: how messages get from writers to readers, and what a component does with them. */
+#include "scenario/client/world.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+
+#include <sim/component.h>
+#include <sim/msg/Int32.h>
+
+static struct world w;
+
+static int setup(void **state)
+{
+	(void)state;
+	world_create_threads(&w, "");
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	world_destroy(&w);
+	return 0;
+}
+
+struct program {
+	struct sim_client *c;
+	struct sim_host *h;
+	struct sim_node *n;
+};
+
+static struct program program_new(const char *name)
+{
+	struct program p = { .c = world_client(&w, name, 0) };
+	struct sim_host_options o = { .size = sizeof(o), .client = p.c };
+
+	if (sim_host_create(&o, &p.h) < 0 || sim_node_create(p.h, name, &p.n) < 0)
+		fail_msg("%s", sim_why());
+	return p;
+}
+
+static void program_end(struct program *p)
+{
+	sim_node_destroy(p->n);
+	sim_host_stop(p->h);
+	sim_host_destroy(p->h);
+	sim_disconnect(p->c);
+}
+
+static struct sim_node_writer *writer_new(struct program *p, const char *channel, bool local)
+{
+	struct sim_node_writer_options o = { .size = sizeof(o), .local = local };
+	struct sim_node_writer *wr;
+
+	if (sim_node_writer_create(p->n, channel, &sim_Int32_type, &o, &wr) < 0)
+		fail_msg("%s", sim_why());
+	return wr;
+}
+
+static void send(struct sim_node_writer *wr, int32_t v)
+{
+	struct sim_Int32 m = { .data = v };
+
+	if (sim_node_write_copy(wr, &m, sizeof(m), 0) < 0)
+		fail_msg("%s", sim_why());
+}
+
+static int32_t value(const struct sim_message *m)
+{
+	const struct sim_Int32 *x = sim_Int32_from(m->body, m->body_size);
+
+	return x ? x->data : -1;
+}
+
+/* What a reader got: each number one more than the last, or something was lost or overtaken. */
+struct count {
+	_Atomic int32_t last;
+	_Atomic unsigned odd;
+};
+
+static void count(void *user, const struct sim_message *m)
+{
+	struct count *k = user;
+	int32_t v = value(m);
+
+	if (v != atomic_load(&k->last) + 1)
+		atomic_fetch_add(&k->odd, 1);
+	atomic_store(&k->last, v);
+}
+
+static struct sim_node_reader *reader_new(struct program *p, const char *channel, struct count *k)
+{
+	struct sim_node_reader_options o = { .size = sizeof(o), .pending = 64 };
+	struct sim_node_reader *r;
+
+	if (sim_node_reader_create(p->n, channel, &sim_Int32_type, &o, count, k, &r) < 0)
+		fail_msg("%s", sim_why());
+	return r;
+}
+
+TEST_WITH(a_reader_elsewhere_gets_what_is_written, setup, teardown)
+{
+	struct program a = program_new("a"), b = program_new("b");
+	struct count k = { 0 };
+	struct sim_node_reader *r = reader_new(&b, "x", &k);
+	struct sim_node_writer *wr = writer_new(&a, "x", false);
+
+	assert_int_equal(sim_host_start(b.h), 0);
+	assert_int_equal(sim_host_start(b.h), -EBUSY);
+	for (int i = 1; i <= 200; i++) {
+		send(wr, i);
+		UNTIL(10000, atomic_load(&k.last) == i);
+	}
+	assert_int_equal(k.odd, 0);
+	sim_node_reader_destroy(r);
+	sim_node_writer_destroy(wr);
+	program_end(&a);
+	program_end(&b);
+}
+
+/* In the process while nobody else subscribes; through shared memory while somebody does; nothing is overtaken on the way back. */
+TEST_WITH(delivery_follows_who_subscribes, setup, teardown)
+{
+	struct program a = program_new("a");
+	struct sim_client *other = world_client(&w, "other", 0);
+	struct count k = { 0 };
+	struct sim_node_reader *r = reader_new(&a, "x", &k);
+	struct sim_node_writer *wr = writer_new(&a, "x", true);
+	struct sim_node_writer_stats st;
+	struct sim_subscriber *s;
+	int i = 0;
+
+	assert_int_equal(sim_host_start(a.h), 0);
+	for (int round = 0; round < 20; round++) {
+		uint64_t before;
+
+		sim_node_writer_stats(wr, &st);
+		before = st.intra;
+		for (int end = i + 16; i < end;)
+			send(wr, ++i);
+		UNTIL(10000, atomic_load(&k.last) == i);
+		send(wr, ++i); /* all has come back */
+		sim_node_writer_stats(wr, &st);
+		assert_true(st.intra > before);
+		assert_int_equal(sim_subscribe(other, "x", &sim_Int32_type, NULL, &s), 0);
+		before = st.intra;
+		for (int end = i + 16; i < end;)
+			send(wr, ++i);
+		sim_node_writer_stats(wr, &st);
+		assert_int_equal(st.intra, before);
+		assert_int_equal(sim_wait(s, 10 * S), 1);
+		sim_subscriber_destroy(s);
+	}
+	UNTIL(10000, atomic_load(&k.last) == i);
+	assert_int_equal(k.odd, 0);
+	assert_int_equal(st.written, i);
+
+	sim_node_reader_destroy(r);
+	sim_node_writer_destroy(wr);
+	sim_disconnect(other);
+	program_end(&a);
+}
+
+/* ---- a component ---- */
+
+static _Atomic int64_t sum;
+
+static int add(struct sim_component *c, void *self, const struct sim_message *const *m)
+{
+	(void)c;
+	(void)self;
+	atomic_fetch_add(&sum, value(m[0]) * 1000 + value(m[1]));
+	return 0;
+}
+
+static const struct sim_component_class adder_class = {
+	.abi = SIM_COMPONENT_ABI,
+	.size = sizeof(adder_class),
+	.name = "Adder",
+	.n_inputs = 2,
+	.inputs = { &sim_Int32_type, &sim_Int32_type },
+	.proc = add,
+};
+
+TEST_WITH(a_component_runs_on_a_worker, setup, teardown)
+{
+	struct program a = program_new("a"), b = program_new("b");
+	struct sim_component_options o = { .size = sizeof(o),
+					   .name = "adder",
+					   .n_inputs = 2,
+					   .input = { { .channel = "left", .pending = 8 }, { .channel = "right" } } };
+	struct sim_node_writer *left = writer_new(&a, "left", false), *right = writer_new(&a, "right", false);
+	struct sim_component_stats st = { 0 };
+	struct sim_component *c;
+
+	atomic_store(&sum, 0);
+	assert_int_equal(sim_component_create(b.h, &adder_class, &o, &c), 0);
+	assert_int_equal(sim_host_start(b.h), 0);
+	send(right, 5);
+	do { /* the two channels are two ways: until the partner is there its driver's messages are dropped */
+		send(left, 0);
+		sim_component_stats(c, &st);
+	} while (st.proc == 0);
+	AWAIT((sim_component_stats(c, &st), st.since_mono_ns == 0));
+	atomic_store(&sum, 0);
+	send(left, 7);
+	UNTIL(10000, atomic_load(&sum) % 1000000 >= 7005);
+	sim_component_destroy(c);
+	send(left, 8);
+
+	sim_node_writer_destroy(left);
+	sim_node_writer_destroy(right);
+	program_end(&a);
+	program_end(&b);
+}
+
+TEST_WITH(a_host_stops_from_a_callback, setup, teardown)
+{
+	struct program a = program_new("a");
+
+	sim_host_stop(a.h);
+	assert_int_equal(sim_host_run(a.h), 0);
+	program_end(&a);
+}
