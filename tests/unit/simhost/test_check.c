@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `simhost --check` prints. Thread: one. */
+#include "tests/support/test.h"
+
+#include "err.h"
+#include "fd.h"
+#include "tools/simhost/check.h"
+
+#include <sys/wait.h>
+
+#define DAG \
+	"{ \"modules\": [ { \"library\": \"l.so\", \"components\": [\n" \
+	"{ \"class\": \"Tracker\", \"name\": \"tracks\", \"config\": {}, \"readers\": [ { \"channel\": \"/a\" }, { \"channel\": \"/b\" } ],\n" \
+	"\"fusion\": \"by-time\", \"tolerance_ms\": 2.5 },\n" \
+	"{ \"class\": \"Beat\", \"name\": \"beat\", \"interval_ms\": 100 },\n" \
+	"{ \"class\": \"Once\", \"name\": \"o\\u001b[0m\" } ] } ], \"rank\": 3 }"
+#define TEXT \
+	"module_config { module_library: 'l.so' components { class_name: 'C' config { name: 'tracks' flag_file_path: 'f' } } }"
+
+struct printed {
+	char *out, *err;
+	bool ok;
+};
+
+static void put(const char *name, const char *text)
+{
+	char path[TEST_PATH_MAX];
+
+	assert_ok(fd_write_file(test_path(path, name), text, strlen(text), 0600));
+}
+
+static char program[PATH_MAX];
+
+/* In the directory of the test, so that paths are short. */
+static int enter(void **state)
+{
+	char path[TEST_PATH_MAX];
+	const char *b = getenv("B");
+
+	if (!*program) {
+		snprintf(path, sizeof(path), "%.80s/bin/simhost", b ? b : "build");
+		assert_non_null(realpath(path, program));
+	}
+	(void)state;
+	put("l.so", "");
+	put("a.json", DAG);
+	put("b.dag", TEXT);
+	put("x.launch",
+	    "<cyber><module><name>m</name>\n<dag_conf>a.json</dag_conf>\n<dag_conf>none.dag</dag_conf><nice>2</nice>"
+	    "<exception_handler>respawn</exception_handler></module></cyber>");
+	return chdir(test_path(path, "."));
+}
+
+static void check(struct printed *p, const char *const *dags, unsigned n, const char *launch)
+{
+	size_t out_len, err_len;
+	FILE *out = open_memstream(&p->out, &out_len), *err = open_memstream(&p->err, &err_len);
+
+	assert_non_null(out);
+	assert_non_null(err);
+	p->ok = launch ? check_launch(launch, out, err) : check_dags(dags, n, out, err);
+	fclose(out);
+	fclose(err);
+}
+
+static void finish(struct printed *p)
+{
+	free(p->out);
+	free(p->err);
+}
+
+TEST_WITH(what_would_be_loaded_is_a_table, enter, NULL)
+{
+	static const char *const dags[] = { "a.json" };
+	struct printed p;
+
+	check(&p, dags, 1, NULL);
+	assert_string_equal(p.err, "");
+	assert_string_equal(p.out, "component  class    library  runs on                       configuration\n"
+				   "tracks     Tracker  l.so     /a, /b by-time within 2.5 ms  in the file\n"
+				   "beat       Beat     l.so     every 100 ms\n"
+				   "o\\x1b[0m   Once     l.so     init alone\n"
+				   "mode reality, rank 3\n");
+	assert_true(p.ok);
+	finish(&p);
+}
+
+TEST_WITH(notes_are_no_errors, enter, NULL)
+{
+	static const char *const dags[] = { "b.dag" };
+	struct printed p;
+
+	check(&p, dags, 1, NULL);
+	assert_true(p.ok);
+	assert_string_equal(
+		p.err,
+		"note: b.dag:1: module_config.components.config.flag_file_path: files of gflags are not read; put the "
+		"values into the component's configuration\n");
+	finish(&p);
+}
+
+TEST_WITH(every_file_is_looked_at_and_then_all_of_them_together, enter, NULL)
+{
+	static const char *const dags[] = { "none.json", "a.json", "b.dag" };
+	struct printed p;
+
+	check(&p, dags, 3, NULL);
+	assert_false(p.ok);
+	assert_string_equal(p.out, "");
+	assert_non_null(strstr(p.err, "error: none.json is neither in . nor below"));
+	assert_non_null(strstr(p.err, "error: b.dag:1: a second component of the name \"tracks\", which a.json:2 has"));
+	finish(&p);
+}
+
+TEST_WITH(a_launch_file_names_its_processes_and_the_line_of_a_dag_that_is_missing, enter, NULL)
+{
+	struct printed p;
+
+	check(&p, NULL, 0, "x.launch");
+	assert_false(p.ok);
+	assert_string_equal(p.out, "process m: components, when it ends it is started again up to 3 times, nice 2\n");
+	assert_string_equal(
+		p.err,
+		"error: x.launch:3: none.dag is neither in . nor below a directory of SIM_DAG_PATH or APOLLO_DAG_PATH\n");
+	finish(&p);
+}
+
+/* What the program's process ends with. */
+static int ends_with(const char *arguments)
+{
+	char line[PATH_MAX + 200];
+	int status;
+
+	snprintf(line, sizeof(line), "%s %s >/dev/null 2>&1", program, arguments);
+	status = system(line);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+TEST_WITH(the_program_ends_with_0_1_or_2, enter, NULL)
+{
+	assert_int_equal(ends_with("--check -d a.json"), 0);
+	assert_int_equal(ends_with("-c -d a.json -d b.dag"), 1);
+	assert_int_equal(ends_with("-c -d a.json -l x.launch"), 1);
+	assert_int_equal(ends_with("-c"), 2);
+	assert_int_equal(ends_with("-d a.json"), 2);
+	assert_int_equal(ends_with("--chck -d a.json"), 2);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `simhost --check`, see check.h. Thread: main. */
+#include "check.h"
+
+#include "dag_check.h"
+#include "err.h"
+#include "launch.h"
+#include "mem.h"
+#include "printable.h"
+
+#include <string.h>
+
+#define CELL_MAX 1024u
+#define COLUMNS  5u
+#define DUR_MS   1e6
+
+static const char *const heads[COLUMNS] = { "component", "class", "library", "runs on", "configuration" };
+
+struct row {
+	char *cell[COLUMNS]; /* NULL: no memory, empty */
+};
+
+/* ---- rows ---- */
+
+static char *cell(const char *text)
+{
+	char fit[CELL_MAX];
+
+	printable(fit, sizeof(fit), text, strlen(text));
+	return mem_strdup(fit);
+}
+
+/* Its inputs or its timer: "/obstacles, /odometry by-time within 20 ms", "every 100 ms". */
+static char *drive(const struct dag_component *c)
+{
+	static const char *const fusions[] = { "", " hold", " by-time" };
+	char text[CELL_MAX] = "init alone";
+	int len = 0;
+
+	if (c->interval_dur_ns)
+		snprintf(text, sizeof(text), "every %g ms", (double)c->interval_dur_ns / DUR_MS);
+	for (unsigned i = 0; i < c->n_readers && len >= 0 && len < (int)sizeof(text); i++)
+		len += snprintf(text + len, sizeof(text) - (size_t)len, "%s%s", i ? ", " : "", c->reader[i].channel);
+	if (c->n_readers > 1 && len < (int)sizeof(text))
+		len += snprintf(text + len, sizeof(text) - (size_t)len, "%s", fusions[c->fusion]);
+	if (c->tolerance_dur_ns && len < (int)sizeof(text))
+		snprintf(text + len, sizeof(text) - (size_t)len, " within %g ms", (double)c->tolerance_dur_ns / DUR_MS);
+	return cell(text);
+}
+
+static void fill(struct row *row, const struct dag *d, const struct dag_component *c)
+{
+	row->cell[0] = cell(c->name);
+	row->cell[1] = cell(c->class_name);
+	row->cell[2] = cell(d->modules[c->module].path);
+	row->cell[3] = drive(c);
+	row->cell[4] = cell(c->config_file ? c->config_file : c->config_line ? "in the file" : "");
+}
+
+static void print_rows(struct row *rows, unsigned n, FILE *out)
+{
+	int width[COLUMNS] = { 0 };
+
+	for (unsigned i = 0; i < n; i++)
+		for (unsigned k = 0; k < COLUMNS; k++) {
+			int w = rows[i].cell[k] ? (int)strlen(rows[i].cell[k]) : 0;
+
+			width[k] = w > width[k] ? w : width[k];
+		}
+	for (unsigned i = 0; i < n; i++) {
+		int blanks = 0; /* before the next cell that is not empty */
+
+		for (unsigned k = 0; k < COLUMNS; k++) {
+			const char *text = rows[i].cell[k] ? rows[i].cell[k] : "";
+
+			if (*text)
+				fprintf(out, "%*s%s", blanks, "", text);
+			blanks = (*text ? 0 : blanks) + width[k] - (int)strlen(text) + 2;
+			mem_free(rows[i].cell[k]);
+		}
+		fprintf(out, "\n");
+	}
+}
+
+static void print_set(struct dag *const *dags, unsigned n, const struct dag_host *h, FILE *out)
+{
+	unsigned n_rows = 1;
+	struct row *rows;
+
+	for (unsigned i = 0; i < n; i++)
+		n_rows += dags[i]->n_components;
+	rows = mem_calloc(n_rows, sizeof(*rows));
+	if (!rows)
+		return;
+	n_rows = 1;
+	for (unsigned k = 0; k < COLUMNS; k++)
+		rows[0].cell[k] = cell(heads[k]);
+	for (unsigned i = 0; i < n; i++)
+		for (unsigned k = 0; k < dags[i]->n_components; k++)
+			fill(&rows[n_rows++], dags[i], &dags[i]->components[k]);
+	print_rows(rows, n_rows, out);
+	mem_free(rows);
+	fprintf(out, "mode %s", h->mode == SIM_RUN_SIMULATION ? "simulation" : "reality");
+	if (h->rank_line)
+		fprintf(out, ", rank %u", h->rank);
+	fprintf(out, "%s\n", h->scheduler_line ? ", a scheduler of its own" : "");
+}
+
+/* ---- files ---- */
+
+static void print_notes(const struct notes *n, FILE *err)
+{
+	char fit[CELL_MAX];
+
+	for (unsigned i = 0; i < n->n; i++) {
+		printable(fit, sizeof(fit), n->text[i], strlen(n->text[i]));
+		fprintf(err, "note: %s\n", fit);
+	}
+	if (n->unseen)
+		fprintf(err, "note: %u more\n", n->unseen);
+}
+
+static bool fail(FILE *err)
+{
+	fprintf(err, "error: %s\n", err_why());
+	return false;
+}
+
+/* named: by a launch file, in these lines; NULL: on the command line. */
+static bool check_set(const char *const *paths, unsigned n, const struct launch *named, const unsigned *lines,
+		      FILE *out, FILE *err)
+{
+	struct dag **dags = mem_calloc(n + 1, sizeof(*dags));
+	struct dag_host host;
+	unsigned n_read = 0;
+	bool ok = true;
+
+	if (!dags) {
+		(void)err_nomem();
+		return fail(err);
+	}
+	for (unsigned i = 0; i < n; i++) {
+		int r = dag_read(paths[i], &dags[n_read]);
+
+		if (r < 0 && named)
+			(void)err_prefix(r, "%s:%u", named->path, lines[i]);
+		if (r < 0)
+			ok = fail(err);
+		else
+			print_notes(&dags[n_read++]->notes, err);
+	}
+	if (dag_check_set(dags, n_read, &host) < 0)
+		ok = fail(err);
+	if (ok)
+		print_set(dags, n_read, &host, out);
+	while (n_read)
+		dag_destroy(dags[--n_read]);
+	mem_free(dags);
+	return ok;
+}
+
+bool check_dags(const char *const *paths, unsigned n, FILE *out, FILE *err)
+{
+	return check_set(paths, n, NULL, NULL, out, err);
+}
+
+static void print_process(const struct launch_module *m, FILE *out)
+{
+	static const char *const ends[] = { "is started again", "ends all others", "is not started again" };
+	char fit[CELL_MAX];
+
+	printable(fit, sizeof(fit), m->process_name, strlen(m->process_name));
+	fprintf(out, "process %s: %s, when it ends it %s", fit, m->type == LAUNCH_BINARY ? "a program" : "components",
+		ends[m->exception_handler]);
+	if (m->exception_handler == LAUNCH_RESPAWN)
+		fprintf(out, " up to %u times", m->respawn_limit);
+	if (m->nice)
+		fprintf(out, ", nice %d", m->nice);
+	fprintf(out, "\n");
+}
+
+bool check_launch(const char *path, FILE *out, FILE *err)
+{
+	struct launch *l;
+	bool ok = true;
+
+	if (launch_read(path, &l) < 0)
+		return fail(err);
+	print_notes(&l->notes, err);
+	for (unsigned i = 0; i < l->n_modules; i++) {
+		const struct launch_module *m = &l->modules[i];
+
+		print_process(m, out);
+		if (m->type == LAUNCH_LIBRARY)
+			ok &= check_set(m->dag, m->n_dags, l, m->dag_line, out, err);
+	}
+	launch_destroy(l);
+	return ok;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `simhost --check`: what would be loaded, as a table. Thread: main. */
+#ifndef SIMHOST_CHECK_H
+#define SIMHOST_CHECK_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* The n DAG files of one host. Notes and errors, a line each, go to err. True: there was no error. */
+bool check_dags(const char *const *paths, unsigned n, FILE *out, FILE *err);
+
+/* A launch file, with the DAG files of each of its processes. */
+bool check_launch(const char *path, FILE *out, FILE *err);
+
+#endif
