@@ -167,7 +167,60 @@ TEST(one_shot_start_and_stop)
 	finish(c);
 }
 
+/* As Cyber's timers are tested: not before its time, and never while it is started again and again. */
+TEST(start_and_stop_a_hundred_times)
+{
+	struct sim_client *c = begin("simulation");
+	struct ticks t = { 0 };
+	struct sim_timer *once = timer(c, 100 * MS, SIM_TIMER_ONE_SHOT, &t);
+
+	pass(c, 90 * MS);
+	assert_int_equal(t.n, 0);
+	for (int i = 0; i < 100; i++) {
+		sim_timer_stop(once);
+		assert_int_equal(sim_timer_left(once), INT64_MAX);
+		sim_timer_start(once);
+		pass(c, 20 * MS);
+	}
+	assert_int_equal(t.n, 0);
+	pass(c, 70 * MS);
+	assert_int_equal(t.n, 0);
+	pass(c, 20 * MS);
+	assert_int_equal(t.n, 1);
+	pass(c, 500 * MS);
+	assert_int_equal(t.n, 1);
+	sim_timer_destroy(once);
+	finish(c);
+}
+
 /* ---- many ---- */
+
+static void count_periods(void *user, const struct sim_timer_event *e)
+{
+	*(uint64_t *)user += 1 + e->missed;
+}
+
+/* Of 1 to 1000 ms: each as often as its period has passed. */
+TEST(a_thousand_keep_their_periods)
+{
+	struct sim_client *c = begin("simulation");
+	static uint64_t count[1000];
+	struct sim_timer *t[1000];
+	int64_t start_sim_ns;
+
+	control(c, "PauseClock", NULL);
+	start_sim_ns = sim_now(c);
+	for (int i = 0; i < 1000; i++)
+		assert_ok(sim_timer_create(c, (i + 1) * MS, 0, count_periods, &count[i], &t[i]));
+	control(c, "ResumeClock", NULL);
+	pass(c, 1500 * MS);
+	control(c, "PauseClock", NULL);
+	for (int i = 0; i < 1000; i++) {
+		assert_int_equal(count[i], (sim_now(c) - start_sim_ns) / ((i + 1) * MS));
+		sim_timer_destroy(t[i]);
+	}
+	finish(c);
+}
 
 #define MANY 200u
 
