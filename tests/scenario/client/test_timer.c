@@ -329,6 +329,45 @@ TEST(a_jump_back_moves_all_that_are_due)
 	finish(c);
 }
 
+struct doomed {
+	struct sim_timer *t;
+	unsigned n;
+	pthread_t destroyer;
+};
+
+static void *destroy_it(void *arg)
+{
+	sim_timer_destroy(((struct doomed *)arg)->t);
+	return NULL;
+}
+
+/* Its callback: another thread destroys it, and waits for us. */
+static void on_doomed(void *user, const struct sim_timer_event *e)
+{
+	struct doomed *d = user;
+
+	(void)e;
+	if (d->n++)
+		return;
+	assert_int_equal(pthread_create(&d->destroyer, NULL, destroy_it, d), 0);
+	AWAIT(sim_timer_left(d->t) == INT64_MAX);
+	sim_timer_start(d->t);
+}
+
+TEST(a_callback_cannot_start_what_is_being_destroyed)
+{
+	struct sim_client *c = begin("simulation");
+	struct doomed d = { 0 };
+
+	assert_ok(sim_timer_create(c, 5 * MS, 0, on_doomed, &d, &d.t));
+	pass(c, 8 * MS);
+	assert_int_equal(d.n, 1);
+	pthread_join(d.destroyer, NULL);
+	pass(c, 20 * MS);
+	assert_int_equal(d.n, 1);
+	finish(c);
+}
+
 /* ---- jumps ---- */
 
 struct jumps {
