@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (unsigned i = 0; i < l->n_modules; i++) {
 		const struct launch_module *m = &l->modules[i];
 
-		must(*m->name && *m->process_name && m->line && m->n_dags <= LAUNCH_DAGS_MAX);
+		must((!m->name || *m->name) && *m->process_name && m->line && m->n_dags <= LAUNCH_DAGS_MAX);
 		must(m->nice >= -20 && m->nice <= 19 && (m->n_dags || m->type == LAUNCH_BINARY));
 		for (unsigned k = 0; k < m->n_dags; k++)
 			must(*m->dag[k] && m->dag_line[k]);

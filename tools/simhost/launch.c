@@ -108,10 +108,11 @@ static int read_nice(struct reading *x, const struct tree_node *n, void *to)
 static const char *const types[] = { "library", "binary", NULL };
 static const char *const handlers[] = { "respawn", "exit", "none", NULL };
 
-#define NO_PROFILE "simhost writes no profiles; use perf(1)"
+#define DESCRIPTION "a description; nothing depends on it"
+#define NO_PROFILE  "simhost writes no profiles; use perf(1)"
 
 static const struct key module_keys[] = {
-	{ .name = "name", .type = KEY_STRING, .off = offsetof(struct launch_module, name), .required = true },
+	{ .name = "name", .type = KEY_STRING, .off = offsetof(struct launch_module, name) },
 	{ .name = "dag_conf", .type = KEY_EACH, .read = read_dag },
 	{ .name = "type", .type = KEY_CHOICE, .off = offsetof(struct launch_module, type), .choices = types },
 	{ .name = "process_name", .type = KEY_STRING, .off = offsetof(struct launch_module, process_name) },
@@ -125,7 +126,9 @@ static const struct key module_keys[] = {
 	  .off = offsetof(struct launch_module, respawn_limit),
 	  .max = 1000000 },
 	{ .name = "nice", .type = KEY_CALL, .read = read_nice },
-	{ .name = "extra_args", .type = KEY_STRING, .off = offsetof(struct launch_module, extra_args) },
+	{ .name = "extra_args", .note = "options of mainboard; simhost has its own, see simhost(1)" },
+	{ .name = "desc", .note = DESCRIPTION },
+	{ .name = "version", .note = DESCRIPTION },
 	{ .name = "plugin", .note = "plug-ins of Cyber are not loaded; a component opens its own shared objects" },
 	{ .name = "disable_plugin_autoload", .note = "no plug-ins are loaded" },
 	{ .name = "cpuprofile", .note = NO_PROFILE },
@@ -156,6 +159,8 @@ static int check_module(struct reading *x, const struct tree_node *n, struct lau
 		return tree_fail(x->tree, n, "\"process_name\" is missing: of a binary it is the command line");
 	if (!m->process_name)
 		m->process_name = m->name;
+	if (!m->process_name)
+		return tree_fail(x->tree, n, "both \"name\" and \"process_name\" are missing; give one");
 	other = named(of(x)->launch, m->process_name);
 	if (!other)
 		return 0;
@@ -163,18 +168,6 @@ static int check_module(struct reading *x, const struct tree_node *n, struct lau
 		x->tree, n,
 		"a second process of the name \"%.64s\", which the module in line %u has; give each its own process_name",
 		m->process_name, other->line);
-}
-
-/* What is accepted, but does nothing. */
-static int note_module(struct reading *x, const struct tree_node *n, const struct launch_module *m)
-{
-	int r = 0;
-
-	if (m->type == LAUNCH_LIBRARY && m->extra_args)
-		r = key_note(x, n, "extra_args are mainboard's; simhost has options of its own, see simhost(1)");
-	if (r == 0 && m->type == LAUNCH_BINARY && m->n_dags)
-		r = key_note(x, n, "dag_conf of a binary is ignored, by cyber_launch as well");
-	return r;
 }
 
 static int read_module(struct reading *x, const struct tree_node *n, void *to)
@@ -194,10 +187,14 @@ static int read_module(struct reading *x, const struct tree_node *n, void *to)
 	r = keys_read(x, n, module_keys, m);
 	if (r == 0)
 		r = check_module(x, n, m);
-	return r < 0 ? r : note_module(x, n, m);
+	if (r == 0 && m->type == LAUNCH_BINARY && m->n_dags)
+		r = key_note(x, n, "dag_conf of a binary is ignored, by cyber_launch as well");
+	return r;
 }
 
 static const struct key root_keys[] = {
+	{ .name = "desc", .note = DESCRIPTION },
+	{ .name = "version", .note = DESCRIPTION },
 	{ .name = "environment", .type = KEY_EACH, .read = read_environment },
 	{ .name = "module", .type = KEY_EACH, .read = read_module, .required = true },
 	{ 0 },

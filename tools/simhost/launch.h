@@ -25,10 +25,9 @@ struct launch_variable {
 };
 
 struct launch_module {
-	const char *name;
-	const char *process_name; /* if none is given: name; of a binary its command line */
+	const char *name;         /* NULL: none */
+	const char *process_name; /* of a library, if none is given: name; of a binary its command line */
 	const char *sched_name;   /* a scheduler's configuration, SCHED_NAME.conf in Cyber; NULL: none */
-	const char *extra_args;   /* of a binary, behind its command line; NULL: none */
 	int type;                 /* enum launch_type */
 	int exception_handler;    /* enum launch_handler; not given: none */
 	uint32_t respawn_limit;   /* 3 */

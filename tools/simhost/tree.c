@@ -141,9 +141,13 @@ int tree_string(struct tree *t, struct tree_node *n, const char *s, size_t len)
 	if (memchr(s, 0, len))
 		return tree_fail(t, n, "a string with a zero byte");
 	value = json_stringn(s, len);
-	if (!value) /* jansson refuses both: memory is the rare one */
-		return tree_fail(t, n, "a string that is not UTF-8");
-	return tree_value(t, n, value);
+	if (value)
+		return tree_value(t, n, value);
+	value = json_stringn_nocheck(s, len); /* which of its two reasons it was */
+	if (!value)
+		return err_nomem();
+	json_decref(value);
+	return tree_fail(t, n, "a string that is not UTF-8");
 }
 
 static size_t blanks(const char *text, size_t len)

@@ -176,33 +176,31 @@ static int bare(struct parse *p)
 	return p->len < 256 ? 0 : fail(p, "a word of more than 255 characters");
 }
 
-/* NULL: it is not a number that JSON has. */
-static json_t *number(const char *s, size_t len)
+static int number(struct parse *p, struct tree_node *n)
 {
 	char *end;
 	long long i;
 	double d;
 
 	errno = 0;
-	i = strtoll(s, &end, 0);
+	i = strtoll(p->string, &end, 0);
 	if (!*end && !errno)
-		return json_integer(i);
-	d = strtod(s, &end);
-	if ((*end == 'f' || *end == 'F') && end == s + len - 1)
+		return tree_value(p->t, n, json_integer(i));
+	d = strtod(p->string, &end);
+	if ((*end == 'f' || *end == 'F') && !end[1])
 		end++;
-	return *end || !isfinite(d) ? NULL : json_real(d);
+	if (*end || !isfinite(d))
+		return tree_fail(p->t, n, "%s is not a number", p->string);
+	return tree_value(p->t, n, json_real(d));
 }
 
 static int bare_value(struct parse *p, struct tree_node *n)
 {
 	static const char *const words[] = { "false", "true", "False", "True" };
 	const char *digit = p->string + (p->string[0] == '-');
-	json_t *v;
 
-	if (isdigit((unsigned char)*digit) || *digit == '.') {
-		v = number(p->string, p->len);
-		return v ? tree_value(p->t, n, v) : tree_fail(p->t, n, "%s is not a number", p->string);
-	}
+	if (isdigit((unsigned char)*digit) || *digit == '.')
+		return number(p, n);
 	for (unsigned i = 0; i < 4; i++)
 		if (!strcmp(p->string, words[i]))
 			return tree_value(p->t, n, json_boolean(i % 2));

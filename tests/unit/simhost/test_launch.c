@@ -49,7 +49,6 @@ TEST(a_launch_file_becomes_processes)
 	assert_int_equal(m[0].line, 10);
 	assert_string_equal(m[1].dag[0], "planning.dag");
 	assert_int_equal(m[1].exception_handler, LAUNCH_EXIT);
-	assert_string_equal(m[1].extra_args, "--plugin planning_plugins.xml");
 	assert_int_equal(m[2].type, LAUNCH_BINARY);
 	assert_string_equal(m[2].process_name, "cyber_recorder record -a -i 600");
 	assert_int_equal(m[2].n_dags, 0);
@@ -68,6 +67,19 @@ TEST(what_is_not_given_is_as_with_cyber_launch)
 	launch_destroy(l);
 }
 
+TEST(a_binary_loads_no_dag_and_an_unknown_key_does_nothing)
+{
+	static const char text[] = "<cyber><module><type>binary</type><process_name>p -x</process_name>\n"
+				   "<dag_conf>d</dag_conf><shiny>1</shiny></module></cyber>";
+	struct launch *l = NULL;
+
+	assert_ok(launch_parse("x", text, sizeof(text) - 1, &l));
+	assert_int_equal(l->notes.n, 2);
+	assert_string_equal(l->notes.text[0], "x:2: module.shiny: an unknown key, ignored");
+	assert_string_equal(l->notes.text[1], "x:1: module: dag_conf of a binary is ignored, by cyber_launch as well");
+	launch_destroy(l);
+}
+
 TEST(its_environment_is_read)
 {
 	struct launch *l = sample();
@@ -83,11 +95,11 @@ TEST(its_environment_is_read)
 TEST(what_has_no_counterpart_is_noted_with_its_line)
 {
 	static const char *const all[] = {
-		SAMPLE ":4: desc: an unknown key, ignored",
-		SAMPLE ":5: version: an unknown key, ignored",
+		SAMPLE ":4: desc: a description; nothing depends on it",
+		SAMPLE ":5: version: a description; nothing depends on it",
 		SAMPLE ":19: module.cpuprofile: simhost writes no profiles; use perf(1)",
+		SAMPLE ":21: module.extra_args: options of mainboard; simhost has its own, see simhost(1)",
 		SAMPLE ":27: module.plugin: plug-ins of Cyber are not loaded; a component opens its own shared objects",
-		SAMPLE ":21: module: extra_args are mainboard's; simhost has options of its own, see simhost(1)",
 	};
 	struct launch *l = sample();
 
@@ -110,7 +122,7 @@ TEST(what_cannot_be_is_refused_with_its_line)
 		{ "<launch/>", "x.launch:1: <launch> where <cyber> is wanted: not a launch file of Apollo" },
 		{ "<cyber/>", "x.launch:1: \"module\" is missing" },
 		{ "<!DOCTYPE cyber [\n]><cyber/>", "x.launch:1: a document type declaration; take it out" },
-		{ MODULE(DAG), "x.launch:2: module: \"name\" is missing" },
+		{ MODULE(DAG), "x.launch:2: module: both \"name\" and \"process_name\" are missing; give one" },
 		{ MODULE("<name>m</name>"),
 		  "x.launch:2: module: \"dag_conf\" is missing: what shall the process load?" },
 		{ MODULE("<name>m</name><type>binary</type>"),
