@@ -7,6 +7,7 @@
 #include "err.h"
 #include "mem.h"
 #include "tools/simhost/dag_check.h"
+#include "tools/simhost/scheduler_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -31,11 +32,25 @@ static void look_at(const struct dag *d)
 	}
 }
 
+static void look_at_config(int (*fn)(const char *, const char *, size_t, struct notes *, char **), const uint8_t *data,
+			   size_t size)
+{
+	struct notes notes = { 0 };
+	char *config = NULL;
+
+	err_clear();
+	if (fn("f", (const char *)data, size, &notes, &config) == 0)
+		must(config[0] == '{');
+	else
+		must(err_why()[0]);
+	notes_finish(&notes);
+	mem_free(config);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct dag_host host;
 	struct dag *d = NULL;
-	char *config = NULL;
 
 	err_clear();
 	if (dag_parse("f", (const char *)data, size, &d) == 0) {
@@ -45,11 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		must(err_why()[0]);
 	}
 	dag_destroy(d);
-	err_clear();
-	if (dag_config_text("f", (const char *)data, size, NULL, &config) == 0)
-		must(config[0] == '{');
-	else
-		must(err_why()[0]);
-	mem_free(config);
+	look_at_config(dag_config_text, data, size);
+	look_at_config(scheduler_file_text, data, size);
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include "launch.h"
 #include "mem.h"
 #include "printable.h"
+#include "scheduler.h"
 
 #include <string.h>
 
@@ -126,6 +127,21 @@ static bool fail(FILE *err)
 	return false;
 }
 
+/* Whether this machine can have its scheduler. */
+static bool check_scheduler(const struct dag *d, FILE *err)
+{
+	struct sched_conf *conf;
+	int r = d->host.scheduler ? sched_conf_read(d->host.scheduler, &conf) : 0;
+
+	if (r < 0) {
+		(void)err_prefix(r, "%s:%u: scheduler", d->path, d->host.scheduler_line);
+		return fail(err);
+	}
+	if (d->host.scheduler)
+		sched_conf_destroy(conf);
+	return true;
+}
+
 /* named: by a launch file, in these lines; NULL: on the command line. */
 static bool check_set(const char *const *paths, unsigned n, const struct launch *named, const unsigned *lines,
 		      FILE *out, FILE *err)
@@ -149,6 +165,8 @@ static bool check_set(const char *const *paths, unsigned n, const struct launch 
 		else
 			print_notes(&dags[n_read++]->notes, err);
 	}
+	for (unsigned i = 0; i < n_read; i++)
+		ok &= check_scheduler(dags[i], err);
 	if (dag_check_set(dags, n_read, &host) < 0)
 		ok = fail(err);
 	if (ok)

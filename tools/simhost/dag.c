@@ -6,6 +6,7 @@
 #include "file.h"
 #include "jsonx.h"
 #include "mem.h"
+#include "scheduler_file.h"
 
 #include <errno.h>
 #include <string.h>
@@ -154,7 +155,7 @@ int dag_config_text(const char *file, const char *text, size_t len, struct notes
 			"%s:1: protobuf's text format, read as JSON: a repeated field that occurs once is not an array",
 			file);
 	if (r == 0) {
-		j = json ? json_incref(t->json) : tree_to_json(t->root);
+		j = json ? json_incref(t->json) : tree_to_json(t->root, NULL);
 		*ret = j ? jsonx_text(j) : NULL;
 		if (!*ret)
 			r = err_nomem();
@@ -164,8 +165,10 @@ int dag_config_text(const char *file, const char *text, size_t len, struct notes
 	return r;
 }
 
+typedef int (*text_fn)(const char *file, const char *text, size_t len, struct notes *notes, char **ret);
+
 /* What a line of the DAG names as a file of configuration. */
-static int read_config(struct dag *d, unsigned line, const char *name, char **ret)
+static int read_config(struct dag *d, unsigned line, const char *name, text_fn fn, char **ret)
 {
 	char *path = NULL, *text = NULL;
 	size_t len;
@@ -176,7 +179,7 @@ static int read_config(struct dag *d, unsigned line, const char *name, char **re
 	if (r < 0)
 		r = err_prefix(r, "%s:%u", d->path, line);
 	else
-		r = dag_config_text(path, text, len, &d->notes, ret);
+		r = fn(path, text, len, &d->notes, ret);
 	mem_free(text);
 	mem_free(path);
 	return r;
@@ -187,14 +190,15 @@ static int read_configs(struct dag *d)
 	int r = 0;
 
 	if (d->host.scheduler_file)
-		r = read_config(d, d->host.scheduler_line, d->host.scheduler_file, &d->host.scheduler);
+		r = read_config(d, d->host.scheduler_line, d->host.scheduler_file, scheduler_file_text,
+				&d->host.scheduler);
 	for (unsigned i = 0; i < d->n_components && r == 0; i++) {
 		struct dag_component *c = &d->components[i];
 		char *text;
 
 		if (!c->config_file)
 			continue;
-		r = read_config(d, c->config_line, c->config_file, &text);
+		r = read_config(d, c->config_line, c->config_file, dag_config_text, &text);
 		if (r < 0)
 			return r;
 		mem_free(c->config);

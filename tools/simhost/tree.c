@@ -225,7 +225,23 @@ static int put_member(json_t *obj, const char *name, json_t *value)
 	return r;
 }
 
-json_t *tree_to_json(const struct tree_node *n)
+/* An array of its own, if its name asks for one. */
+static json_t *listed(const struct tree_node *n, const char *const *lists, json_t *value)
+{
+	json_t *all;
+
+	for (; lists && *lists && strcmp(*lists, n->name) != 0; lists++)
+		;
+	if (!lists || !*lists || !value || json_is_array(value))
+		return value;
+	all = json_array();
+	if (json_array_append_new(all, value) == 0)
+		return all;
+	json_decref(all);
+	return NULL;
+}
+
+json_t *tree_to_json(const struct tree_node *n, const char *const *lists)
 {
 	json_t *j;
 	int r = 0;
@@ -233,9 +249,11 @@ json_t *tree_to_json(const struct tree_node *n)
 	if (n->kind == TREE_SCALAR)
 		return json_incref(n->value);
 	j = n->kind == TREE_LIST ? json_array() : json_object();
-	for (const struct tree_node *c = n->first; j && c && r == 0; c = c->next)
-		r = n->kind == TREE_LIST ? json_array_append_new(j, tree_to_json(c))
-					 : put_member(j, c->name, tree_to_json(c));
+	for (const struct tree_node *c = n->first; j && c && r == 0; c = c->next) {
+		json_t *v = tree_to_json(c, lists);
+
+		r = n->kind == TREE_LIST ? json_array_append_new(j, v) : put_member(j, c->name, listed(c, lists, v));
+	}
 	if (r == 0)
 		return j;
 	json_decref(j);

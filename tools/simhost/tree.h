@@ -52,8 +52,11 @@ void tree_destroy(struct tree *t); /* NULL is fine */
 /* Whether it begins as JSON does: a bracket, but not that of an extension's name in text format. */
 bool tree_is_json(const char *text, size_t len);
 
-/* A node as JSON: a field that occurs several times, or as [...], becomes an array. A new reference; NULL: no memory. */
-json_t *tree_to_json(const struct tree_node *n);
+/*
+ * A node as JSON: a field that occurs several times, or as [...], or whose name is in lists (NULL ends; NULL: none), becomes an
+ * array. A new reference; NULL: no memory.
+ */
+json_t *tree_to_json(const struct tree_node *n, const char *const *lists);
 
 /* -EINVAL, and err_why() is "file:line: modules[0].components[1].name: <sentence>". */
 int tree_fail(const struct tree *t, const struct tree_node *n, const char *fmt, ...)

@@ -85,6 +85,23 @@ TEST_WITH(what_would_be_loaded_is_a_table, enter, NULL)
 	finish(&p);
 }
 
+TEST_WITH(a_scheduler_that_this_machine_cannot_have_is_named_with_its_line, enter, NULL)
+{
+	static const char *const dags[] = { "s.json" };
+	struct printed p;
+
+	put("s.json", "{ \"modules\": [],\n\"scheduler\": { \"policy\": \"fair\" } }");
+	check(&p, dags, 1, NULL);
+	assert_false(p.ok);
+	assert_string_equal(p.err, "error: s.json:2: scheduler: policy: \"fair\" is none of classic, choreography\n");
+	finish(&p);
+	put("s.json", "{ \"modules\": [], \"scheduler\": {} }");
+	check(&p, dags, 1, NULL);
+	assert_true(p.ok);
+	assert_string_equal(p.err, "");
+	finish(&p);
+}
+
 TEST_WITH(notes_are_no_errors, enter, NULL)
 {
 	static const char *const dags[] = { "b.dag" };

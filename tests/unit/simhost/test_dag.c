@@ -385,6 +385,32 @@ TEST_WITH(a_scheduler_may_be_a_file, make_files, NULL)
 	dag_destroy(d);
 }
 
+TEST_WITH(a_scheduler_may_be_a_conf_file_of_cyber, make_files, NULL)
+{
+	static const char *const all[] = {
+		"cyber.conf:2: run_mode_conf: not for the scheduler, ignored",
+		"cyber.conf:5: scheduler_conf.routine_num: there are no coroutines, and no bound on tasks",
+		"cyber.conf:7: scheduler_conf.threads: simhost has no inner threads of these names",
+	};
+	char path[TEST_PATH_MAX], *text;
+	struct dag *d;
+
+	assert_ok(fd_read_file(SAMPLES "cyber.conf", TREE_BYTES_MAX, &text, NULL));
+	put(path, "cyber.conf", text);
+	put(path, "s.json", "{ \"modules\": [], \"scheduler\": \"cyber.conf\" }");
+	assert_ok(dag_read(path, &d));
+	assert_string_equal(
+		d->host.scheduler,
+		"{\"policy\":\"classic\",\"process_level_cpuset\":\"0\",\"classic_conf\":{\"groups\":[{\"name\":\"group1\","
+		"\"processor_num\":1,\"affinity\":\"range\",\"processor_policy\":\"SCHED_OTHER\",\"processor_prio\":0,"
+		"\"tasks\":[{\"name\":\"tracks\",\"prio\":10}]}]}}");
+	assert_int_equal(d->notes.n, 3);
+	for (unsigned i = 0; i < 3; i++)
+		assert_non_null(strstr(d->notes.text[i], all[i]));
+	dag_destroy(d);
+	mem_free(text);
+}
+
 /* ---- memory ---- */
 
 TEST(memory_that_ends_is_an_error_and_leaks_nothing)

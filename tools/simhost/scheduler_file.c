@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Conf files of Cyber as our configuration of the scheduler, see scheduler_file.h. Thread: the owner's. */
+#include "scheduler_file.h"
+
+#include "dag.h"
+#include "err.h"
+#include "jsonx.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Repeated in Cyber's schema: arrays, however often they occur. */
+static const char *const lists[] = { "groups", "tasks", NULL };
+
+static const struct {
+	const char *name, *note; /* NULL: taken */
+} known[] = {
+	{ "policy", NULL },
+	{ "process_level_cpuset", NULL },
+	{ "classic_conf", NULL },
+	{ "choreography_conf", NULL },
+	{ "default_proc_num", NULL },
+	{ "routine_num", "there are no coroutines, and no bound on tasks" },
+	{ "threads", "simhost has no inner threads of these names" },
+};
+
+/* NULL: it is taken. */
+static const char *note_on(const char *name)
+{
+	for (unsigned i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (!strcmp(known[i].name, name))
+			return known[i].note;
+	return "not for the scheduler, ignored";
+}
+
+/* The object that the scheduler's keys are in; what stands beside it is noted. */
+static int find_conf(struct reading *x, const struct tree_node **ret)
+{
+	const struct tree_node *found = NULL;
+	int r = 0;
+
+	for (const struct tree_node *n = x->tree->root->first; n && !found; n = n->next)
+		found = n->kind == TREE_OBJECT && !strcmp(n->name, "scheduler_conf") ? n : NULL;
+	for (const struct tree_node *n = x->tree->root->first; found && n && r == 0; n = n->next)
+		if (n != found)
+			r = key_note(x, n, "not for the scheduler, ignored");
+	*ret = found ? found : x->tree->root;
+	return r;
+}
+
+static int convert(struct reading *x, char **ret)
+{
+	const struct tree_node *conf;
+	json_t *j = NULL;
+	int r = find_conf(x, &conf);
+
+	if (r == 0 && !(j = tree_to_json(conf, lists)))
+		r = err_nomem();
+	for (const struct tree_node *n = conf->first; n && r == 0; n = n->next)
+		if (note_on(n->name)) {
+			r = key_note(x, n, note_on(n->name));
+			(void)json_object_del(j, n->name);
+		}
+	if (r == 0 && !(*ret = jsonx_text(j)))
+		r = err_nomem();
+	json_decref(j);
+	return r;
+}
+
+int scheduler_file_text(const char *file, const char *text, size_t len, struct notes *notes, char **ret)
+{
+	struct tree *t;
+	int r;
+
+	if (tree_is_json(text, len))
+		return dag_config_text(file, text, len, notes, ret);
+	r = tree_read_text(file, text, len, &t);
+	if (r < 0)
+		return r;
+	r = convert(&(struct reading){ .tree = t, .notes = notes, .foreign = true }, ret);
+	tree_destroy(t);
+	return r;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The scheduler's configuration in a file: JSON, or a conf file of Cyber. Thread: the owner's. */
+#ifndef SIMHOST_SCHEDULER_FILE_H
+#define SIMHOST_SCHEDULER_FILE_H
+
+#include "keys.h"
+
+/*
+ * As JSON text of an object, with the keys that sim_host_options::scheduler has: returns, mem_free. Of a text of Cyber what stands
+ * in scheduler_conf, or all if that is missing; what is not for a scheduler here is noted and left out. Borrows text; whether
+ * the values are right, the scheduler says.
+ * Returns: 0; -EINVAL with file:line; -ENOMEM.
+ */
+int scheduler_file_text(const char *file, const char *text, size_t len, struct notes *notes, char **ret);
+
+#endif
