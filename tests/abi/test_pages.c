@@ -80,7 +80,8 @@ TEST(the_layout_page_is_pinned)
 	AT(struct wire_channel_info, freed, 12);
 	AT(struct wire_channel_info, deferred, 16);
 	AT(struct wire_channel_info, waited, 20);
-	AT(struct wire_channel_info, reserved, 24);
+	AT(struct wire_channel_info, subscribers, 24);
+	AT(struct wire_channel_info, reserved, 28);
 
 	SIZE(struct wire_layout_page, 82240);
 	AT(struct wire_layout_page, abi, 0);
