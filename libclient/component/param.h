@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private: the parameters of a node (param.c), and their services (param_service.c). */
+#ifndef COMPONENT_PARAM_H
+#define COMPONENT_PARAM_H
+
+#include <sim/param.h>
+#include <sim/service.h>
+
+#include <pthread.h>
+
+struct param {
+	char name[SIM_PARAM_NAME_MAX + 1];
+	char *description;
+	struct sim_param_value initial, min, max;
+	struct sim_param_value value; /* guarded by sim_params::lock */
+	bool read_only;
+	sim_param_fn changed;
+	void *user;
+};
+
+struct sim_params {
+	char node[SIM_PARAM_NAME_MAX + 1];
+	pthread_mutex_t lock;
+	pthread_cond_t idle;
+	/* guarded by lock */
+	bool changing; /* a change is under way, by this thread */
+	pthread_t changer;
+	struct param *param[SIM_PARAMS_MAX]; /* by name; one stays until destroy */
+	uint32_t n;
+	struct sim_service *get, *set, *list; /* NULL: nothing is offered */
+};
+
+/* NULL: there is none. Under lock. */
+struct param *param_find(const struct sim_params *p, const char *name);
+/* As sim_params_set(); outside: by somebody else, of whom -EACCES: it is read-only. */
+int param_set(struct sim_params *p, const char *name, const struct sim_param_value *v, bool outside);
+
+int param_service_offer(struct sim_params *p, struct sim_client *c);
+void param_service_withdraw(struct sim_params *p);
+
+#endif
