@@ -7,6 +7,9 @@
 
 #define STRAIGHT   1e-4 /* 1/m: less curvature is none */
 #define APPROACH   0.4  /* m/s: slower towards the corridor is noise */
+#define WALK       3.0  /* m/s: what is faster keeps its lane, */
+#define WALKER_M   1.2  /* m: what is larger is no person: neither walks into the corridor */
+#define KNOWN_S    0.5  /* whoever has been seen for less has no velocity yet */
 #define HOLD_DECEL 1.0  /* m/s^2: at least that, so that a standing vehicle stands */
 #define CORNERS    4
 #define CLIPPED    (CORNERS + 2)
@@ -59,17 +62,22 @@ int braking_init(struct braking *b, const struct braking_params *p, const char *
 
 /* ---- the corridor ---- */
 
+/*
+ * A quarter of a circle, and straight on from there, as behind the vehicle: no place is on the path twice. What is inside the circle belongs
+ * to the nearer piece.
+ */
 static struct along along_of(const struct braking *b, double curvature, double x, double y, double *ret_turn)
 {
-	if (fabs(curvature) < STRAIGHT) {
-		*ret_turn = 0;
-		return (struct along){ x - b->p.front_m, y };
-	}
-	/* round the centre of the circle at (0, r); both mirrored for a curve to the right */
-	double side = curvature > 0 ? 1 : -1, r = fabs(1 / curvature), cx = x, cy = r - side * y;
+	double side = curvature > 0 ? 1 : -1, r = fabs(1 / curvature),
+	       up = r - side * y; /* the centre is at (0, side * r) */
 
-	*ret_turn = side * atan2(cx, cy);
-	return (struct along){ r * atan2(cx, cy) - b->p.front_m, side * (r - hypot(cx, cy)) };
+	*ret_turn = 0;
+	if (fabs(curvature) < STRAIGHT || (x < 0 && (up > 0 || fabs(y) < r - x)))
+		return (struct along){ x - b->p.front_m, y };
+	*ret_turn = side * (up > 0 ? atan2(x, up) : M_PI / 2);
+	if (up <= 0)
+		return (struct along){ r * M_PI / 2 - up - b->p.front_m, side * (r - x) };
+	return (struct along){ r * fabs(*ret_turn) - b->p.front_m, side * (r - hypot(x, up)) };
 }
 
 static struct in_path in_path_of(const struct braking *b, double curvature, const struct braking_object *o)
@@ -126,12 +134,13 @@ static double inside(const struct braking *b, const struct in_path *o)
 }
 
 /* The same for what is outside now and walks in: how far it will be. INFINITY: it does not, not soon, or behind the vehicle. */
-static double walks_in(const struct braking *b, const struct in_path *o, double speed)
+static double walks_in(const struct braking *b, const struct braking_object *who, const struct in_path *o, double speed)
 {
 	double half = b->p.width_m / 2, gap = o->e_lo > half ? o->e_lo - half : -half - o->e_hi;
 	double towards = o->e_lo > half ? -o->ve : o->ve, in_s;
 
-	if (gap < 0 || towards < APPROACH)
+	if (gap < 0 || towards < APPROACH || hypot(who->vx, who->vy) > WALK || who->box.length > WALKER_M ||
+	    who->age_s < KNOWN_S || !who->box.points)
 		return INFINITY;
 	in_s = gap / towards;
 	if (in_s > b->p.predict_s || o->s_hi < 0)
@@ -143,13 +152,12 @@ static double walks_in(const struct braking *b, const struct in_path *o, double 
 
 /* ---- the way to stop ---- */
 
-/* Until both are as fast as each other, or we stand; one that comes towards us comes on meanwhile. */
+/* Until both are as fast as each other, or we stand. What comes towards us is expected to brake, or to keep its lane. */
 static double needed(const struct braking *b, double v, double vs)
 {
 	double way = v * b->p.latency_s + b->p.margin_m;
 
-	if (vs < 0)
-		return way + v * v / (2 * b->p.decel) - vs * (v / b->p.decel + b->p.latency_s);
+	vs = fmax(vs, 0);
 	return v > vs ? way + (v * v - vs * vs) / (2 * b->p.decel) : way - v * b->p.latency_s;
 }
 
@@ -177,7 +185,7 @@ static double danger(const struct braking *b, double curvature, double v, const 
 
 	for (size_t i = 0; i < n; i++) {
 		struct in_path at = in_path_of(b, curvature, &o[i]);
-		double distance = fmin(inside(b, &at), walks_in(b, &at, v));
+		double distance = fmin(inside(b, &at), walks_in(b, &o[i], &at, v));
 
 		if (!(distance < b->p.range_m) || !demands(b, distance, v, at.vs) || distance >= nearest)
 			continue;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whether to brake: for what is in the corridor that the vehicle will drive through, or walks into it, and nearer than the way it needs
- * to stop, or than it needs in time. The corridor is as wide as the vehicle and a bit, and bent as its front wheels are turned.
+ * to stop, or than it needs in time. The corridor is as wide as the vehicle and a bit, and bent as its front wheels are turned, by a
+ * quarter of a circle at most.
  *
  * Once it brakes it goes on until the corridor has been free for a while; the vehicle then stands, mostly.
  *
@@ -38,6 +39,7 @@ struct braking_object {
 	uint32_t id;
 	struct obstacle box;
 	double vx, vy; /* m/s, base_link's axes, over ground */
+	double age_s;  /* since it was first seen */
 };
 
 struct braking {

@@ -48,7 +48,7 @@ struct grid {
 
 struct grid_params grid_params_default(void)
 {
-	return (struct grid_params){ .cell_m = 0.4,
+	return (struct grid_params){ .cell_m = 0.5,
 				     .range_m = 60,
 				     .sensor_x = 1.4,
 				     .sensor_z = 1.9,

@@ -74,9 +74,12 @@ static size_t read_tracks(struct stopper *s, const struct sim_message *m, const 
 	size_t read = 0;
 
 	for (uint32_t i = 0; i < n && read < OBSTACLES_MAX; i++) {
-		struct braking_object one = { .id = o[i].id, .box = objects_get_box(&o[i]) };
+		struct braking_object one = { .id = o[i].id,
+					      .box = objects_get_box(&o[i]),
+					      .age_s = (double)o[i].tracking_time / 1e9 };
 		double cos_yaw = cos(one.box.yaw), sin_yaw = sin(one.box.yaw);
 
+		one.box.points = o[i].score >= 1; /* seen this time */
 		one.vx = cos_yaw * o[i].velocity.linear.x - sin_yaw * o[i].velocity.linear.y;
 		one.vy = sin_yaw * o[i].velocity.linear.x + cos_yaw * o[i].velocity.linear.y;
 		if (isfinite(one.box.x) && isfinite(one.box.y) && isfinite(one.box.length) && isfinite(one.box.width) &&

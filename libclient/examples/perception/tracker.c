@@ -29,10 +29,15 @@ static int init(struct sim_component *c, void *self)
 	struct tracks_params p = tracks_params_default();
 	char output[SETTING_TEXT_MAX] = "tracks", frame[SETTING_TEXT_MAX] = "base_link", why[512];
 	const struct setting settings[] = {
-		{ "output", SETTING_TEXT, output },       { "frame", SETTING_TEXT, frame },
-		{ "gate_m", SETTING_NUMBER, &p.gate_m },  { "alpha", SETTING_NUMBER, &p.alpha },
-		{ "beta", SETTING_NUMBER, &p.beta },      { "still_m", SETTING_NUMBER, &p.still_m },
-		{ "confirm", SETTING_COUNT, &p.confirm }, { "misses", SETTING_COUNT, &p.misses },
+		{ "output", SETTING_TEXT, output },
+		{ "frame", SETTING_TEXT, frame },
+		{ "gate_m", SETTING_NUMBER, &p.gate_m },
+		{ "alpha", SETTING_NUMBER, &p.alpha },
+		{ "beta", SETTING_NUMBER, &p.beta },
+		{ "still_m", SETTING_NUMBER, &p.still_m },
+		{ "max_accel", SETTING_NUMBER, &p.max_accel },
+		{ "confirm", SETTING_COUNT, &p.confirm },
+		{ "misses", SETTING_COUNT, &p.misses },
 	};
 	struct tracker *s = self;
 	const char *fault;

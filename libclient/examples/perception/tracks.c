@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define PAIRS_MAX (OBSTACLES_MAX * OBSTACLES_MAX)
+#define SETTLED   5   /* seen so often, its velocity is known: a jump is another part of it, and unseen it goes on */
 #define GAP_S     1.0 /* longer without obstacles, and nothing is known of what was there */
 
 struct one {
@@ -42,7 +43,7 @@ struct pose {
 struct tracks_params tracks_params_default(void)
 {
 	return (struct tracks_params){
-		.gate_m = 2, .alpha = 0.6, .beta = 0.3, .still_m = 13, .confirm = 2, .misses = 5
+		.gate_m = 2, .alpha = 0.6, .beta = 0.3, .max_accel = 8, .still_m = 10, .confirm = 2, .misses = 5
 	};
 }
 
@@ -55,8 +56,8 @@ int tracks_create(const struct tracks_params *p, struct tracks **ret, const char
 		*ret_why = "gate_m: above 0, at most 50";
 	else if (!(p->alpha > 0 && p->alpha <= 1 && p->beta >= 0 && p->beta <= 1))
 		*ret_why = "alpha: above 0, at most 1; beta: 0 to 1";
-	else if (!(p->still_m > 0))
-		*ret_why = "still_m: above 0";
+	else if (!(p->max_accel > 0 && p->still_m > 0))
+		*ret_why = "max_accel, still_m: above 0";
 	else if (!p->confirm)
 		*ret_why = "confirm: 1 or more";
 	if (*ret_why)
@@ -149,8 +150,11 @@ static void correct(struct tracks *t, struct one *one, size_t k, const struct ob
 	if (fmax(o->length, o->width) > t->p.still_m) {
 		one->vx = one->vy = 0;
 	} else if (dt > 0) {
-		one->vx += t->p.beta * dx / dt;
-		one->vy += t->p.beta * dy / dt;
+		double more_x = t->p.beta * dx / dt, more_y = t->p.beta * dy / dt, more = hypot(more_x, more_y);
+		double most = one->hits < SETTLED ? more : fmin(more, t->p.max_accel * dt);
+
+		one->vx += more > 0 ? more_x * most / more : 0;
+		one->vy += more > 0 ? more_y * most / more : 0;
 	}
 	one->box = *o;
 	one->box.yaw += at->yaw;
@@ -172,7 +176,7 @@ static void match(struct tracks *t, const struct obstacle *o, size_t n, const st
 	}
 }
 
-/* Those that are gone go; one that was never confirmed at once. The order stays. */
+/* Those that are gone go, and at once those of which little is known. The order stays. */
 static void forget(struct tracks *t)
 {
 	size_t n = 0;
@@ -184,7 +188,7 @@ static void forget(struct tracks *t)
 			one->missed++;
 			one->box.points = 0;
 		}
-		if (one->missed > t->p.misses || (one->missed && one->hits < t->p.confirm))
+		if (one->missed > t->p.misses || (one->missed && one->hits < SETTLED))
 			continue;
 		t->all[n++] = *one;
 	}

@@ -19,6 +19,7 @@ struct tracks;
 struct tracks_params {
 	double gate_m;      /* how far an obstacle may be from where its track expects it */
 	double alpha, beta; /* of the filter, 0..1: how much a new position says about position and velocity */
+	double max_accel;   /* m/s^2: no more, once its velocity is known */
 	double still_m;     /* longer than this is a building: it does not move, whatever its visible part does */
 	uint32_t confirm;   /* seen so often, a track is shown */
 	uint32_t misses;    /* unseen so often in a row, it ends */

@@ -25,7 +25,11 @@ static struct braking brakes(void)
 static struct braking_object person(double x, double y, double vx, double vy)
 {
 	return (struct braking_object){
-		.id = 7, .box = { .x = x, .y = y, .length = 0.5, .width = 0.4, .height = 1.8 }, .vx = vx, .vy = vy
+		.id = 7,
+		.box = { .x = x, .y = y, .length = 0.5, .width = 0.4, .height = 1.8, .points = 20 },
+		.vx = vx,
+		.vy = vy,
+		.age_s = 1
 	};
 }
 
@@ -110,6 +114,28 @@ TEST(one_who_walks_into_the_road_is_seen_before_he_is_there)
 	assert_true(r.way > 40); /* it has gone on */
 }
 
+/* A car that comes in a bend of its own lane, a wall whose middle wanders, and somebody who has just been seen do not walk. */
+TEST(only_who_walks_is_followed_ahead_of_time)
+{
+	const struct braking_ego ego = { .speed = 10 };
+	struct braking b = brakes();
+	struct braking_object o = person(12, -2.5, 0, 1.4);
+
+	assert_true(braking_decide(&b, 0, &ego, &o, 1).brake);
+	o.age_s = 0.3;
+	b = brakes();
+	assert_false(braking_decide(&b, 0, &ego, &o, 1).brake);
+	o = person(12, -2.5, 0, 1.4);
+	o.box.points = 0; /* hidden */
+	assert_false(braking_decide(&b, 0, &ego, &o, 1).brake);
+	o = person(12, -6, 0, 6);
+	assert_false(braking_decide(&b, 0, &ego, &o, 1).brake);
+	o = person(12, -4, 0, 1.4);
+	o.box.width = 4;
+	o.box.length = 4.4;
+	assert_false(braking_decide(&b, 0, &ego, &o, 1).brake);
+}
+
 /* He is across before we are there, or we are past before he is. */
 TEST(one_who_is_out_of_the_way_in_time_does_not_stop_it)
 {
@@ -133,9 +159,18 @@ TEST(behind_a_car_as_fast_as_we_are_it_does_not_brake)
 	car.vx = KMH(10); /* slower: it slows down, and does not touch it */
 	r = drive(KMH(50), &car, 40);
 	assert_true(r.braked && r.hit_speed <= 0);
-	car = person(70, 0, -10, 0); /* and one that comes towards us */
-	r = drive(KMH(50), &car, 25);
-	assert_true(r.braked);
+}
+
+/* One that comes towards us, in our lane or in a bend of its own, is nothing yet while we can stop. */
+TEST(what_comes_towards_us_is_braked_for_when_it_is_near)
+{
+	struct braking_object car = person(50, 0, -10, 0);
+	struct braking b = brakes();
+	const struct braking_ego ego = { .speed = KMH(50) };
+
+	assert_false(braking_decide(&b, 0, &ego, &car, 1).brake);
+	car.box.x = 25;
+	assert_true(braking_decide(&b, STEP_NS, &ego, &car, 1).brake);
 }
 
 /* A driver who stops as SUMO's do (3.5 m/s^2, 2.5 m behind) is left alone all the way. */
@@ -196,6 +231,23 @@ TEST(the_corridor_is_bent_as_the_wheels_are)
 		assert_true(
 			fabs(braking_decide(&b, STEP_NS, &(struct braking_ego){ .speed = 3 }, &in_it, 1).wheel_angle -
 			     ego.wheel_angle) < 1e-12);
+	}
+}
+
+/* A wall on the far side of the circle that the wheels would describe is nowhere near, whichever end of it lies where. */
+TEST(what_is_across_the_circle_is_no_danger)
+{
+	const struct braking_ego ego = { .speed = 5, .wheel_angle = 0.14 };
+	struct braking b = brakes();
+
+	for (int i = 0; i < 60; i++) {
+		const struct braking_object wall = {
+			.box = { .x = -6 + 0.2 * i, .y = 38, .length = 12, .width = 0.3, .height = 2, .yaw = -0.2 }
+		};
+		struct braking_order o = braking_decide(&b, i * STEP_NS, &ego, &wall, 1);
+
+		if (o.brake)
+			fail_msg("it brakes for a wall at %.1f, 38: %.1f m", wall.box.x, o.distance_m);
 	}
 }
 

@@ -106,11 +106,11 @@ TEST(what_touches_at_a_corner_is_one_and_a_gap_is_two)
 {
 	n_points = 0;
 	for (int i = 0; i < 20; i++)
-		add(5 + 0.4 * i, 5 + 0.4 * i, -1); /* from cell to cell, by the corners */
+		add(5 + 0.5 * i, 5 + 0.5 * i, -1); /* from cell to cell, by the corners */
 	assert_int_equal(cluster(), 1);
 	n_points = 0;
 	add_box(10, 5, 1, 1, 1, 0);
-	add_box(12.2, 5, 1, 1, 1, 0);
+	add_box(12.6, 5, 1, 1, 1, 0);
 	assert_int_equal(cluster(), 2);
 }
 

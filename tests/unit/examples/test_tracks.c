@@ -146,6 +146,20 @@ TEST_WITH(a_car_ahead_has_its_speed_in_both_frames, setup, teardown)
 	near(fabs(shown[0].heading), M_PI / 2, 0.01);
 }
 
+/* Of two who stand together one is seen, then both: the middle jumps by a metre, and nobody runs. */
+TEST_WITH(a_jump_of_the_middle_is_no_speed, setup, teardown)
+{
+	const struct tracks_motion still = { 0 };
+
+	for (int i = 0; i < 20; i++) {
+		struct obstacle o = person(10, i < 10 ? 0 : 1);
+
+		if (tracks_update(tracks, &still, i * STEP_NS, &o, 1, shown))
+			assert_true(fabs(shown[0].map_vy) < 1.8); /* without the bound on its acceleration: 3 */
+	}
+	near(shown[0].map_y, 1, 0.2);
+}
+
 /* Of a long building another part is seen in each cloud: its middle wanders, it does not. */
 TEST_WITH(buildings_do_not_move, setup, teardown)
 {
@@ -245,6 +259,10 @@ TEST(parameters_that_cannot_be_are_sentences)
 	p.alpha = 0;
 	assert_int_equal(tracks_create(&p, &tracks, &why), -EINVAL);
 	assert_non_null(strstr(why, "alpha"));
+	p = tracks_params_default();
+	p.max_accel = 0;
+	assert_int_equal(tracks_create(&p, &tracks, &why), -EINVAL);
+	assert_non_null(strstr(why, "max_accel"));
 	p = tracks_params_default();
 	p.confirm = 0;
 	assert_int_equal(tracks_create(&p, &tracks, &why), -EINVAL);
