@@ -7,6 +7,8 @@
  * A turn still on its way to a bridge holds the exclusive token of the channel: the next one is then
  * dropped and counted, so that a bridge never gets turns out of order or a growing backlog.
  *
+ * With --rank it takes part in lock-step: time waits for the clouds of each moment, and a run repeats bit for bit.
+ *
  * Threads: main, "stop" (signals), and the library's (completions count).
  */
 #include <errno.h>
@@ -30,7 +32,9 @@ LOG_TOPIC("lidar");
 #define FRAME_MAP     "map"
 #define FRAME_BASE    "base_link"
 #define WAIT_NS       100000000 /* wall: how often a stop is looked for */
-#define TF_DEPTH      16        /* 50 Hz: the pose of 0.3 s ago is still there */
+#define RETRY_MS      20        /* simd is on its way back: look again */
+#define NO_RANK       (-1)
+#define TF_DEPTH      16 /* 50 Hz: the pose of 0.3 s ago is still there */
 #define STOP_GRACE_MS 1000
 #define FRAME_EVERY   10 /* turns: for bridges that come late; subscribers get the latched one */
 #define FRAME_CAP     sim_Transforms_size(1, 2 * sim_string_size(SIM_FRAME_ID_MAX))
@@ -38,7 +42,7 @@ LOG_TOPIC("lidar");
 
 struct args {
 	const char *socket, *name, *channel, *objects, *tf, *frame, *buildings;
-	int64_t beams, columns, seed, scans;
+	int64_t beams, columns, seed, scans, rank;
 	double rate_hz, lowest_deg, highest_deg, range, x, y, z, noise;
 };
 
@@ -66,6 +70,8 @@ static const struct opt OPTS[] = {
 	DOUBLE("noise", noise, "M", 0, 10, "standard deviation of the distance [0]"),
 	OPT("seed", 0, INT, seed, "N", "seed of the noise [1]", .min = 0, .max = INT32_MAX),
 	OPT("scans", 0, INT, scans, "N", "end after so many turns [0: never]", .min = 0, .max = INT64_MAX),
+	OPT("rank", 0, INT, rank, "N", "take part in lock-step, with that place in each step [-1: no]", .min = NO_RANK,
+	    .max = SIM_STEP_RANK_MAX),
 	{ 0 }
 };
 
@@ -85,6 +91,7 @@ struct app {
 	struct sim_subscriber *objects;
 	struct sim_reader *tf;
 	struct sim_token *token;
+	struct sim_step *step; /* NULL: no part in lock-step */
 	struct sim_gate gate;
 	struct scan *scan;
 	struct scene_mount mount;
@@ -200,19 +207,60 @@ static void drain(struct app *a)
 	(void)sim_release(a->objects, newest);
 }
 
+static bool ended(struct app *a)
+{
+	return stop_requested(&a->stop) || (a->args.scans && a->clouds.published >= (uint64_t)a->args.scans);
+}
+
+/* r < 0: on its way back the library tells when it is there; lost for good there is nothing to wait for. */
+static int hold_on(struct app *a, int r)
+{
+	if (sim_client_state(a->client) != SIM_CLIENT_FAILED) {
+		(void)stop_wait(&a->stop, RETRY_MS);
+		return 0;
+	}
+	log_error("simd is lost: %s", sim_client_why(a->client));
+	return r;
+}
+
 static int loop(struct app *a)
 {
-	while (!stop_requested(&a->stop) && (!a->args.scans || a->clouds.published < (uint64_t)a->args.scans)) {
+	while (!ended(a)) {
 		int r = sim_wait(a->objects, WAIT_NS);
 
 		if (r > 0)
 			drain(a);
-		if (r < 0 && sim_client_state(a->client) == SIM_CLIENT_FAILED) {
-			log_error("simd is lost: %s", sim_client_why(a->client));
+		if (r < 0 && (r = hold_on(a, r)) < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int join(struct app *a)
+{
+	return sim_step_join(a->client, (uint32_t)a->args.rank, &a->step);
+}
+
+/* The same in lock-step: what has come by our turn is looked at in it. */
+static int loop_steps(struct app *a)
+{
+	while (!ended(a)) {
+		struct sim_step_turn turn;
+		int r = a->step ? 0 : join(a);
+
+		if (r == 0)
+			r = sim_step_wait(a->step, WAIT_NS, &turn);
+		if (r == 0) {
+			drain(a);
+			r = sim_step_done(a->step);
+		}
+		if (r == -ECONNABORTED) {
+			log_warn("late, and dropped out of the step: joining again");
+			sim_step_leave(a->step);
+			a->step = NULL;
+		} else if (r < 0 && r != -ETIMEDOUT && (r = hold_on(a, r)) < 0) {
 			return r;
 		}
-		if (r < 0) /* on its way back: the library tells when it is there */
-			(void)stop_wait(&a->stop, 20);
 	}
 	return 0;
 }
@@ -285,6 +333,10 @@ static int attach(struct app *a)
 	}
 	if (r == 0)
 		r = sim_gate_init(&a->gate, (uint32_t)lround(a->args.rate_hz * 1000));
+	if (r == 0 && a->args.rank != NO_RANK) {
+		what = "taking part in lock-step";
+		r = join(a);
+	}
 	if (r < 0)
 		log_error("%s: %s", what, source_why(r));
 	return r;
@@ -292,6 +344,7 @@ static int attach(struct app *a)
 
 static void detach(struct app *a)
 {
+	sim_step_leave(a->step);
 	sim_subscriber_destroy(a->objects);
 	sim_reader_destroy(a->tf);
 	sim_publisher_destroy(a->clouds.pub);
@@ -313,6 +366,7 @@ int main(int argc, char *argv[])
 					  .beams = 64,
 					  .columns = 1800,
 					  .seed = 1,
+					  .rank = NO_RANK,
 					  .rate_hz = 10,
 					  .lowest_deg = -24.8,
 					  .highest_deg = 2,
@@ -331,7 +385,7 @@ int main(int argc, char *argv[])
 	if (r == 0)
 		r = attach(&a);
 	if (r == 0)
-		r = loop(&a);
+		r = a.step ? loop_steps(&a) : loop(&a);
 	log_info(
 		"%llu turns published, %llu refused, %llu looks skipped, %llu without a pose, %llu delivered, %llu not delivered",
 		(unsigned long long)a.clouds.published, (unsigned long long)a.clouds.refused,
