@@ -9,6 +9,7 @@
 #?  SAN=address,undefined | thread   builds beside the plain build, in-memory data plane only
 #?  SAN=undefined     the same with iceoryx: what is undefined ends the process with SIGILL
 #?  DEMO_SECONDS=20 BRIDGES=logging,mcap,ros2  switches of make demo; lgsvl, rosbridge, cyber: with a peer, unless port 9090 has one
+#?  RIG=demo          which rig make demo runs: a name (config/rigs/NAME.json), or a path
 #?  WERROR=1          warnings are errors
 
 JOBS ?= $(shell nproc)
@@ -62,10 +63,11 @@ deps:
 
 DEMO_SECONDS ?= 20
 BRIDGES      ?= logging,mcap,ros2
+RIG          ?= demo
 demo:
 	@tools/dev/deps.sh demo
 	@$(MAKE) -s --no-print-directory $(par) all $(if $(findstring lgsvl,$(BRIDGES)),$(B)/test/lgsvl-peer) $(if $(findstring rosbridge,$(BRIDGES)),$(B)/test/rosbridge-peer) $(if $(findstring cyber,$(BRIDGES)),$(B)/test/cyber-peer)
-	@B=$(B) DEMO_SECONDS='$(DEMO_SECONDS)' BRIDGES='$(BRIDGES)' tools/dev/demo.sh
+	@B=$(B) DEMO_SECONDS='$(DEMO_SECONDS)' BRIDGES='$(BRIDGES)' RIG='$(RIG)' tools/dev/demo.sh
 
 BENCH ?=
 bench:

@@ -3,11 +3,12 @@
 # make demo: simd, SUMO as the engine, sensors and bridges for DEMO_SECONDS, a live table meanwhile, then
 # what flowed, and what to look at next. Everything it starts ends with it, on Ctrl-C too; all it writes lies in DEMO_DIR
 # ($B/demo). What the runs before have written stays beside it, three of them: $B/demo.1 is the last one.
+# RIG: a name, of config/rigs/NAME.json, or a path.
 set -u
 B=${B:-build}
 seconds=${DEMO_SECONDS:-20}
 bridges=${BRIDGES:-logging,mcap,ros2}
-rig=${RIG:-config/rigs/demo.json}
+rig=${RIG:-demo}
 out=${DEMO_DIR:-$B/demo}
 ctl() { "$B/bin/simctl" --socket "$out/run/control" "$@"; }
 say() { printf '%s\n' "$*"; }
@@ -15,6 +16,21 @@ say() { printf '%s\n' "$*"; }
 case $seconds in
 '' | *[!0-9]*) say "demo: DEMO_SECONDS must be a whole number of seconds, not \"$seconds\"" >&2; exit 2 ;;
 esac
+
+case $rig in
+*/* | *.json) ;;
+*)
+	if [ ! -f "config/rigs/$rig.json" ]; then
+		say "demo: there is no rig \"$rig\"; RIG is a path, or one of" $(basename -s .json config/rigs/*.json) >&2
+		exit 2
+	fi
+	rig=config/rigs/$rig.json
+	;;
+esac
+# the bridges are added to it by its name
+config=$("$B/bin/simd" --print-config --rig "$rig") || exit 2
+rig_name=$(printf '%s\n' "$config" |
+	awk -F '"' -v from="  ($rig)" '/^rigs\[[0-9]+\]\.name = / && $3 == from { print $2; exit }')
 
 if ctl clock status >/dev/null 2>&1; then
 	say "demo: another one runs in $out: end it first, with Ctrl-C there or $B/bin/simctl --socket $out/run/control shutdown" >&2
@@ -38,14 +54,15 @@ list=
 extra=
 for b in $(printf '%s' "$bridges" | tr ',' ' '); do
 	if [ -f "config/rigs/demo/bridge-$b.json" ]; then
-		extra="$extra --rig config/rigs/demo/bridge-$b.json"
+		sed "s/\"name\": \"demo\"/\"name\": \"$rig_name\"/" "config/rigs/demo/bridge-$b.json" >"$out/bridge-$b.json"
+		extra="$extra --rig $out/bridge-$b.json"
 	else
 		stem=$b
 		[ "$b" != mcap ] || stem=demo # the file is demo.mcap
 		list="$list${list:+,}{\"name\":\"$b\",\"plugin\":\"$b\",\"connection\":\"$out/$stem\"}"
 	fi
 done
-printf '{"rigs":[{"name":"demo","bridges":[%s]}]}\n' "$list" >"$fragment"
+printf '{"rigs":[{"name":"%s","bridges":[%s]}]}\n' "$rig_name" "$list" >"$fragment"
 
 simd=
 peer=

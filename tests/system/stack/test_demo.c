@@ -27,7 +27,7 @@
 #define TOPIC  "rt/control/command/control_cmd"
 #define TYPE   "autoware_control_msgs/msg/Control"
 
-static pid_t demo(const char *seconds, const char *bridges)
+static pid_t demo_of(const char *rig, const char *seconds, const char *bridges)
 {
 	pid_t pid;
 
@@ -41,10 +41,16 @@ static pid_t demo(const char *seconds, const char *bridges)
 		setenv("DEMO_DIR", OUT, 1);
 		setenv("DEMO_SECONDS", seconds, 1);
 		setenv("BRIDGES", bridges, 1);
+		setenv("RIG", rig, 1);
 		execl("tools/dev/demo.sh", "demo.sh", (char *)NULL);
 		_exit(127);
 	}
 	return pid;
+}
+
+static pid_t demo(const char *seconds, const char *bridges)
+{
+	return demo_of("", seconds, bridges);
 }
 
 static const char *said(void)
@@ -128,6 +134,40 @@ TEST_WITH(a_second_run_keeps_the_first, NULL, sweep)
 	assert_int_equal(access(OUT ".4", F_OK), -1); /* bounded */
 	assert_int_equal(access(OUT ".3/logging.txt.gz", F_OK), 0);
 	assert_string_equal(stack_leftovers(), "");
+}
+
+/* ---- another rig ---- */
+
+/* The bridges are added to the rig that is meant, whatever it is called. */
+TEST_WITH(a_rig_is_a_name_or_a_path, NULL, sweep)
+{
+	static const char *const rigs[] = { "sumo-vehicle", "config/rigs/sumo-vehicle.json" };
+
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(stack_wait(demo_of(rigs[i], "2", "logging"), 60000), 0);
+		assert_non_null(strstr(said(), "bridge logging "));
+		assert_true(size_of(OUT "/logging.txt.gz") > 1000);
+	}
+	assert_string_equal(stack_leftovers(), "");
+}
+
+TEST(an_unknown_rig_is_answered_with_those_there_are)
+{
+	static const char *const wrong[] = { "nothing", "config/rigs/nothing.json" };
+	int status;
+
+	for (int i = 0; i < 2; i++) {
+		status = stack_wait(demo_of(wrong[i], "1", "logging"), 10000);
+		assert_int_equal(WEXITSTATUS(status), 2);
+		assert_int_equal(access(OUT, F_OK), -1); /* nothing has begun */
+		if (i == 0) {
+			assert_non_null(strstr(said(), "no rig \"nothing\""));
+			assert_non_null(strstr(said(), " demo "));
+			assert_non_null(strstr(said(), " sumo-vehicle "));
+		} else {
+			assert_non_null(strstr(said(), wrong[i]));
+		}
+	}
 }
 
 /* ---- driven from ROS ---- */
