@@ -48,7 +48,8 @@ all: $(INSTALLED)/simd
 
 install: all
 	$(INSTALL) -d $(D)$(BINDIR) $(D)$(LIBDIR)/pkgconfig $(D)$(PLUGINDIR) $(D)$(INCLUDEDIR)/sim/msg $(D)$(INCLUDEDIR)/sim/srv \
-		$(D)$(DATADIR)/simd/msg/sim $(D)$(DATADIR)/simd/srv/sim $(D)$(DATADIR)/simd/examples/bridge $(D)$(DOCDIR)
+		$(D)$(DATADIR)/simd/msg/sim $(D)$(DATADIR)/simd/srv/sim $(D)$(DATADIR)/simd/examples/bridge \
+		$(D)$(DATADIR)/simd/examples/perception $(D)$(DOCDIR)
 	$(INSTALL) -m 755 $(filter-out %/simd,$(INSTALL_PROGRAMS)) $(INSTALLED)/simd $(D)$(BINDIR)
 	$(if $(INSTALL_LIBS),$(INSTALL) -m 644 $(B)/lib/$(SO_REALNAME) $(D)$(LIBDIR) && \
 		ln -sf $(SO_REALNAME) $(D)$(LIBDIR)/$(SONAME) && ln -sf $(SONAME) $(D)$(LIBDIR)/libsimclient.so)
@@ -60,6 +61,8 @@ install: all
 	$(INSTALL) -m 644 schemas/srv/*.srv $(D)$(DATADIR)/simd/srv/sim
 	$(INSTALL) -m 644 schemas/wire/io.simd.Control.varlink $(D)$(DATADIR)/simd
 	$(INSTALL) -m 644 $(INSTALL_EXAMPLES) $(D)$(DATADIR)/simd/examples
+	$(INSTALL) -m 644 $(wildcard libclient/examples/perception/*.[ch]) libclient/examples/perception/Makefile $(D)$(DATADIR)/simd/examples/perception
+	$(INSTALL) -m 644 $(B)/examples/libperception.so $(D)$(PLUGINDIR)
 	$(INSTALL) -m 644 tools/bridge/null/null.c tools/bridge/null/Makefile $(D)$(DATADIR)/simd/examples/bridge
 	$(INSTALL) -m 644 config/packaging/LICENSE $(D)$(DOCDIR)
 	$(subst_paths) config/packaging/simclient.pc.in >$(D)$(LIBDIR)/pkgconfig/simclient.pc
@@ -84,9 +87,9 @@ install: all
 	$(INSTALL) -m 644 config/systemd/simd.tmpfiles $(D)$(TMPFILESDIR)/simd.conf
 	$(INSTALL) -m 644 config/ros2/cyclonedds.xml $(D)$(DATADIR)/simd
 	@[ ! -d config/rigs ] || { $(INSTALL) -d $(D)$(DATADIR)/simd && cp -r config/rigs $(D)$(DATADIR)/simd/; }
-	@# a rig is read from anywhere: what it names lies beside it
+	@# a rig is read from anywhere: what it names lies beside it, and its components with the plug-ins
 	@for r in config/rigs/*.json; do \
-		sed 's|"config/rigs/|"$(DATADIR)/simd/rigs/|g' $$r >$(D)$(DATADIR)/simd/rigs/$${r##*/} || exit 1; done
+		sed -e 's|"config/rigs/|"$(DATADIR)/simd/rigs/|g' -e 's|"build/examples"|"$(PLUGINDIR)"|' $$r >$(D)$(DATADIR)/simd/rigs/$${r##*/} || exit 1; done
 	@# the loader has to hear of a library that is new on this machine; a package does that itself
 	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ! command -v ldconfig >/dev/null || ldconfig
 	@[ -z "$(USES_SYSTEMD)" ] || { systemd-sysusers $(SYSUSERSDIR)/simd.conf && \

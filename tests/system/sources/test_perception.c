@@ -1,67 +1,74 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The scene of config/rigs/perception.json with real processes: simd, RouDi, sim-sumo, sim-lidar. The chain's arithmetic
- * (libclient/examples/perception) is in this test, as a participant of lock-step behind the lidar: without its orders the ego drives through
- * people; with them it stops for each, and goes on; and a run repeats bit for bit.
+ * The scene of config/rigs/perception.json with real processes: simd, RouDi, sim-sumo, sim-lidar. The host of the components is this
+ * test: without their orders the ego drives through people; with them it stops for each, and goes on; and a run repeats bit for bit.
  */
 #include "tests/support/stack.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 
+#include <sim/component.h>
 #include <sim/msg/Detected3DObjects.h>
 #include <sim/msg/GpsOdometry.h>
 #include <sim/msg/VehicleControl.h>
-#include <sim/point_cloud.h>
 #include <sim/sim.h>
 
-#include "libclient/examples/perception/braking.h"
-#include "libclient/examples/perception/grid.h"
-#include "libclient/examples/perception/tracks.h"
-
 #define RIG      "config/rigs/perception.json"
-#define RANK     200 /* of the chain */
-#define TURN_NS  (30 * NS_PER_S)
+#define CHAIN    "config/rigs/perception/chain.json"
 #define FRONT_M  3.6 /* the ego, from base_link */
 #define REAR_M   1.0
 #define HALF_M   0.92
 #define STANDING 0.05 /* m/s */
 #define DRIVING  5.0
+#define PAUSE_NS (NS_PER_S / 2) /* no order for so long: it was let go */
+#define FAST     100.0          /* as fast as it goes */
+#define SLOW     0.5            /* workers have time to be late */
+#define CLASSES  3
+#define READERS  5
 
-struct chain {
-	struct sim_client *client;
-	struct sim_step *step;
-	struct sim_subscriber *clouds, *odometry, *objects;
-	struct sim_publisher *orders;
-	bool silent; /* it gives no orders */
+extern const struct sim_component_class sim_component_GridClusters, sim_component_Tracker, sim_component_Stopper;
 
-	struct grid *grid;
-	struct tracks *tracks;
-	struct braking braking;
-	struct sim_GpsOdometry ego;
-	int64_t ego_sim_ns;
+static const struct sim_component_class *const classes[CLASSES] = { &sim_component_GridClusters, &sim_component_Tracker,
+								    &sim_component_Stopper };
+
+struct scene {
+	pthread_mutex_t lock; /* over all below: in reality readers have threads of their own */
+	struct sim_host *host;
+	struct sim_component *chain[CLASSES];
+	struct sim_node *node;
+	struct sim_node_reader *reader[READERS];
+	int64_t until_sim_ns;
 
 	/* what came of it */
-	unsigned clouds_seen, brakings, stops, goings_on;
-	bool stood;
-	double nearest_m,
+	unsigned clouds, brakings, stops, goings_on;
+	double speed, nearest_m,
 		hit_speed; /* to somebody ahead in our way; the highest speed at which somebody was under the car */
-	int64_t first_stop_sim_ns;
+	int64_t order_sim_ns, first_stop_sim_ns;
+	bool stood;
 	uint64_t hash;
 };
 
 /* ---- the rig ---- */
 
-/* The rig as it is shipped, without what the test does itself; time stands until everybody is there. */
-static pid_t start(void)
+static json_t *load(const char *path)
 {
 	json_error_t e;
-	json_t *rig = json_load_file(RIG, 0, &e), *kept = json_array(), *p;
+	json_t *j = json_load_file(path, 0, &e);
+
+	if (!j)
+		fail_msg("%s:%d: %s", path, e.line, e.text);
+	return j;
+}
+
+/* The rig as it is shipped, without the host; time stands until everybody is there. */
+static pid_t start(void)
+{
+	json_t *rig = load(RIG), *kept = json_array(), *p;
 	char conf[8192], *text;
 	size_t i;
 
-	if (!rig)
-		fail_msg("%s:%d: %s", RIG, e.line, e.text);
 	json_array_foreach(json_object_get(rig, "processes"), i, p)
 		if (strcmp(json_string_value(json_object_get(p, "name")), "chain") != 0)
 			json_array_append(kept, p);
@@ -83,57 +90,10 @@ static size_t participants(void)
 	return n;
 }
 
-static struct sim_subscriber *listen_to(struct chain *c, const char *channel, unsigned depth,
-					const struct sim_type *type)
-{
-	struct sim_subscriber_options o = { .size = sizeof(o), .depth = depth };
-	struct sim_subscriber *s;
-
-	if (sim_subscribe(c->client, channel, type, &o, &s) < 0)
-		fail_msg("%s: %s", channel, sim_why());
-	return s;
-}
-
-static void chain_open(struct chain *c)
-{
-	struct sim_client_options co = { .size = sizeof(co), .name = "chain", .socket = STACK_SOCKET };
-	struct sim_publisher_options po = { .size = sizeof(po), .max_body = sizeof(struct sim_VehicleControl) };
-	struct grid_params gp = grid_params_default();
-	struct tracks_params tp = tracks_params_default();
-	struct braking_params bp = braking_params_default();
-	const char *why;
-
-	assert_int_equal(grid_create(&gp, &c->grid, &why) + tracks_create(&tp, &c->tracks, &why) +
-				 braking_init(&c->braking, &bp, &why),
-			 0);
-	if (sim_connect(&co, &c->client) < 0)
-		fail_msg("%s", sim_why());
-	c->clouds = listen_to(c, "lidar/top", 2, &sim_PointCloud_type);
-	c->odometry = listen_to(c, "gps_odometry", 8, &sim_GpsOdometry_type);
-	c->objects = listen_to(c, "objects", 8, &sim_Detected3DObjects_type);
-	if (sim_advertise(c->client, "control", &sim_VehicleControl_type, &po, &c->orders) < 0)
-		fail_msg("%s", sim_why());
-	assert_int_equal(sim_step_join(c->client, RANK, &c->step), 0);
-	c->nearest_m = INFINITY;
-	c->hash = 14695981039346656037u;
-}
-
-static void chain_close(struct chain *c)
-{
-	sim_step_leave(c->step);
-	sim_subscriber_destroy(c->clouds);
-	sim_subscriber_destroy(c->odometry);
-	sim_subscriber_destroy(c->objects);
-	sim_publisher_destroy(c->orders);
-	sim_disconnect(c->client);
-	grid_destroy(c->grid);
-	tracks_destroy(c->tracks);
-}
-
 /* ---- what is true ---- */
 
 /* The ego among the people as SUMO has them. */
-static void judge(struct chain *c, const struct sim_message *m)
+static void see_objects(struct scene *s, const struct sim_message *m)
 {
 	const struct sim_Detected3DObjects *all = sim_Detected3DObjects_from(m->body, m->body_size);
 	uint32_t n;
@@ -141,38 +101,33 @@ static void judge(struct chain *c, const struct sim_message *m)
 
 	for (uint32_t i = 0; i < n; i++) {
 		double x = o[i].pose.position.x, y = o[i].pose.position.y;
+		const char *label = sim_Detected3DObject_label_in(all, m->body_size, &o[i]);
 
-		if (strcmp(sim_Detected3DObject_label_in(all, m->body_size, &o[i]), "Pedestrian") != 0 ||
-		    fabs(y) > HALF_M + 0.2)
+		if (strcmp(label, "Pedestrian") != 0 || fabs(y) > HALF_M + 0.2)
 			continue;
 		if (x > FRONT_M)
-			c->nearest_m = fmin(c->nearest_m, x - FRONT_M);
+			s->nearest_m = fmin(s->nearest_m, x - FRONT_M);
 		else if (x > -REAR_M)
-			c->hit_speed = fmax(c->hit_speed, (double)c->ego.forward_speed);
+			s->hit_speed = fmax(s->hit_speed, s->speed);
 	}
 }
 
-static void hear(struct chain *c)
+static void see_odometry(struct scene *s, const struct sim_message *m)
 {
-	const struct sim_message *m;
-
-	for (; sim_take(c->odometry, &m) == 0; (void)sim_release(c->odometry, m)) {
-		c->ego = *sim_GpsOdometry_from(m->body, m->body_size);
-		c->ego_sim_ns = m->header.stamp_sim_ns;
+	s->speed = (double)sim_GpsOdometry_from(m->body, m->body_size)->forward_speed;
+	if (!s->stood && s->speed < STANDING && s->order_sim_ns && sim_host_now(s->host) - s->order_sim_ns < PAUSE_NS) {
+		s->stood = true;
+		s->stops++;
+		s->first_stop_sim_ns = s->first_stop_sim_ns ? s->first_stop_sim_ns : m->header.stamp_sim_ns;
+	} else if (s->stood && s->speed > DRIVING) {
+		s->stood = false;
+		s->goings_on++;
 	}
-	for (; sim_take(c->objects, &m) == 0; (void)sim_release(c->objects, m))
-		judge(c, m);
-	if (!c->stood && (double)c->ego.forward_speed < STANDING && c->braking.braking) {
-		c->stood = true;
-		c->stops++;
-		c->first_stop_sim_ns = c->first_stop_sim_ns ? c->first_stop_sim_ns : c->ego_sim_ns;
-	} else if (c->stood && (double)c->ego.forward_speed > DRIVING) {
-		c->stood = false;
-		c->goings_on++;
-	}
+	if (m->header.stamp_sim_ns >= s->until_sim_ns)
+		sim_host_stop(s->host);
 }
 
-/* ---- the chain ---- */
+/* ---- what the chain says of it ---- */
 
 static uint64_t mix(uint64_t h, const void *data, size_t n)
 {
@@ -183,121 +138,158 @@ static uint64_t mix(uint64_t h, const void *data, size_t n)
 	return h;
 }
 
-static void order(struct chain *c, const struct braking_order *o)
+static void see_any(struct scene *s, const struct sim_message *m)
 {
-	struct sim_VehicleControl *m;
-	struct sim_builder b;
-	struct sim_slot *slot;
-
-	c->brakings += o->began;
-	if (!o->brake || c->silent)
-		return;
-	assert_int_equal(sim_loan(c->orders, sizeof(*m), &slot), 0);
-	m = sim_VehicleControl_init(sim_slot_body_mut(slot), sizeof(*m), &b);
-	m->present = SIM_VEHICLE_CONTROL_HAS_TARGET_ACCELERATION | SIM_VEHICLE_CONTROL_HAS_STEER_ANGLE;
-	m->target_acceleration = (float)-o->decel;
-	m->steer_angle = (float)o->wheel_angle;
-	c->hash = mix(c->hash, m, sizeof(*m));
-	assert_int_equal(sim_publish_local(c->orders, slot), 0);
+	s->hash = mix(s->hash, &m->header.stamp_sim_ns, sizeof(m->header.stamp_sim_ns));
+	s->hash = mix(s->hash, m->body, m->body_size);
 }
 
-static void see(struct chain *c, const struct sim_message *m)
+static void see_obstacles(struct scene *s, const struct sim_message *m)
 {
-	static struct obstacle seen[OBSTACLES_MAX];
-	static struct track shown[OBSTACLES_MAX];
-	static struct braking_object objects[OBSTACLES_MAX];
-	const struct sim_PointCloud *cloud = sim_PointCloud_from(m->body, m->body_size);
-	const struct sim_GpsOdometry *g = &c->ego;
-	struct tracks_motion ego = { .stamp_sim_ns = c->ego_sim_ns,
-				     .x = g->easting,
-				     .y = g->northing,
-				     .yaw = 2 * atan2(g->orientation.z, g->orientation.w),
-				     .vx = g->velocity.x,
-				     .vy = g->velocity.y,
-				     .yaw_rate = g->angular_velocity.z };
-	struct braking_ego driven = { .speed = (double)g->forward_speed, .wheel_angle = (double)g->wheel_angle };
-	struct braking_order o;
-	uint32_t points;
-	const struct sim_Point *p = sim_point_cloud_points(cloud, m->body_size, &points);
-	size_t n;
+	s->clouds++;
+	see_any(s, m);
+}
 
-	assert_non_null(p);
-	c->clouds_seen++;
-	n = grid_cluster(c->grid, p, points, seen);
-	n = tracks_update(c->tracks, &ego, m->header.stamp_sim_ns, seen, n, shown);
-	for (size_t i = 0; i < n; i++) {
-		objects[i] = (struct braking_object){ .id = shown[i].id,
-						      .box = shown[i].box,
-						      .vx = shown[i].vx,
-						      .vy = shown[i].vy,
-						      .age_s = (double)shown[i].age_dur_ns / 1e9 };
-		c->hash = mix(c->hash, &shown[i].id, sizeof(shown[i].id));
-		c->hash = mix(c->hash, &shown[i].map_x, sizeof(shown[i].map_x));
+static void see_orders(struct scene *s, const struct sim_message *m)
+{
+	s->brakings += !s->order_sim_ns || sim_host_now(s->host) - s->order_sim_ns >= PAUSE_NS;
+	s->order_sim_ns = sim_host_now(s->host);
+	see_any(s, m);
+}
+
+#define HEARS(what) \
+	static void on_##what(void *user, const struct sim_message *m) \
+	{ \
+		struct scene *s = user; \
+\
+		pthread_mutex_lock(&s->lock); \
+		see_##what(s, m); \
+		pthread_mutex_unlock(&s->lock); \
 	}
-	o = braking_decide(&c->braking, m->header.stamp_sim_ns, &driven, objects, n);
-	if (o.began)
-		print_message("%.2f s: braking at %.1f m/s for %u, %.1f m ahead\n",
-			      (double)m->header.stamp_sim_ns / 1e9, driven.speed, o.id, o.distance_m);
-	order(c, &o);
+HEARS(objects)
+HEARS(odometry)
+HEARS(obstacles)
+HEARS(any)
+HEARS(orders)
+
+/* ---- a run ---- */
+
+/* As the shipped file has it; silent: its orders go where nobody hears them. */
+static void make_component(struct scene *s, int i, const json_t *spec, const char *orders)
+{
+	const json_t *readers = json_object_get(spec, "readers");
+	struct sim_component_options o = { .size = sizeof(o),
+					   .name = json_string_value(json_object_get(spec, "name")),
+					   .n_inputs = (uint32_t)json_array_size(readers) };
+	json_t *config = json_deep_copy(json_object_get(spec, "config"));
+	char *text;
+
+	assert_string_equal(json_string_value(json_object_get(spec, "class")), classes[i]->name);
+	if (!strcmp(json_string_value(json_object_get(config, "output")), "control"))
+		json_object_set_new(config, "output", json_string(orders));
+	for (uint32_t k = 0; k < o.n_inputs; k++)
+		o.input[k].channel = json_string_value(json_object_get(json_array_get(readers, k), "channel"));
+	o.config = text = json_dumps(config, 0);
+	if (sim_component_create(s->host, classes[i], &o, &s->chain[i]) < 0)
+		fail_msg("%s: %s", o.name, sim_why());
+	free(text);
+	json_decref(config);
 }
 
-/* Turn after turn, until then. */
-static void drive(struct chain *c, int64_t until_sim_ns)
+static void listen_to(struct scene *s, int i, const char *channel, const struct sim_type *type, sim_node_reader_fn fn)
 {
-	struct sim_step_turn turn = { 0 };
-	const struct sim_message *m;
-
-	UNTIL(30000, participants() == 2); /* the lidar, and we */
-	json_decref(stack_call("SetScale", "{s:f}", "scale", 100.0));
-	while (turn.now.sim_ns < until_sim_ns) {
-		if (sim_step_wait(c->step, TURN_NS, &turn) < 0)
-			fail_msg("no turn comes: %s", sim_why());
-		hear(c);
-		for (; sim_take(c->clouds, &m) == 0; (void)sim_release(c->clouds, m))
-			see(c, m);
-		assert_int_equal(sim_step_done(c->step), 0);
-	}
+	if (sim_node_reader_create(s->node, channel, type, NULL, fn, s, &s->reader[i]) < 0)
+		fail_msg("%s: %s", channel, sim_why());
 }
 
-static struct chain run(bool silent, int64_t dur_ns)
+static void scene_open(struct scene *s, enum sim_run_mode mode, const char *orders)
 {
-	struct chain c = { .silent = silent };
+	json_t *dag = load(CHAIN), *module = json_array_get(json_object_get(dag, "modules"), 0), *spec;
+	struct sim_host_options o = { .size = sizeof(o),
+				      .name = "chain",
+				      .socket = STACK_SOCKET,
+				      .mode = mode,
+				      .rank = (uint32_t)json_integer_value(json_object_get(dag, "rank")) };
+	size_t i;
+
+	if (sim_host_create(&o, &s->host) < 0 || sim_node_create(s->host, "judge", &s->node) < 0)
+		fail_msg("%s", sim_why());
+	json_array_foreach(json_object_get(module, "components"), i, spec)
+		make_component(s, (int)i, spec, orders);
+	listen_to(s, 0, "objects", &sim_Detected3DObjects_type, on_objects);
+	listen_to(s, 1, "gps_odometry", &sim_GpsOdometry_type, on_odometry);
+	listen_to(s, 2, "obstacles", &sim_Detected3DObjects_type, on_obstacles);
+	listen_to(s, 3, "tracks", &sim_Detected3DObjects_type, on_any);
+	listen_to(s, 4, orders, &sim_VehicleControl_type, on_orders);
+	json_decref(dag);
+	s->nearest_m = INFINITY;
+	s->hash = 14695981039346656037u;
+}
+
+static void scene_close(struct scene *s)
+{
+	for (int i = CLASSES - 1; i >= 0; i--)
+		sim_component_destroy(s->chain[i]);
+	for (int i = 0; i < READERS; i++)
+		sim_node_reader_destroy(s->reader[i]);
+	sim_node_destroy(s->node);
+	sim_host_destroy(s->host);
+}
+
+static struct scene run(enum sim_run_mode mode, double scale, const char *orders, int64_t dur_ns)
+{
+	struct scene s = { .lock = PTHREAD_MUTEX_INITIALIZER, .until_sim_ns = dur_ns };
 	pid_t simd = start();
 
-	chain_open(&c);
-	drive(&c, dur_ns);
-	chain_close(&c);
+	scene_open(&s, mode, orders);
+	if (sim_host_start(s.host) < 0)
+		fail_msg("%s", sim_why());
+	UNTIL(30000, participants() == (mode == SIM_RUN_SIMULATION ? 2 : 1)); /* the lidar, and we */
+	json_decref(stack_call("SetScale", "{s:f}", "scale", scale));
+	if (sim_host_run(s.host) < 0)
+		fail_msg("%s", sim_why());
+	scene_close(&s);
 	stack_stop(simd);
-	print_message("%u clouds, braked %u times, stood %u times, went on %u times, %.1f m left, %.1f m/s\n",
-		      c.clouds_seen, c.brakings, c.stops, c.goings_on, c.nearest_m, c.hit_speed);
-	return c;
+	print_message("%u clouds, braked %u times, stood %u times, went on %u times, %.1f m left, %.1f m/s\n", s.clouds,
+		      s.brakings, s.stops, s.goings_on, s.nearest_m, s.hit_speed);
+	return s;
 }
 
 TEST_WITH(without_orders_the_ego_drives_through_people, NULL, stack_sweep)
 {
-	struct chain c = run(true, 10 * NS_PER_S);
+	struct scene s = run(SIM_RUN_SIMULATION, FAST, "unheard", 10 * NS_PER_S);
 
-	assert_true(c.clouds_seen > 90 && c.brakings > 0);
-	assert_true(c.hit_speed > 10); /* SUMO's driver does not see them */
+	assert_true(s.clouds > 90 && s.brakings > 0);
+	assert_true(s.hit_speed > 10); /* SUMO's driver does not look at them */
 }
 
 TEST_WITH(it_stops_for_each_of_them_and_goes_on, NULL, stack_sweep)
 {
-	struct chain c = run(false, 60 * NS_PER_S);
+	struct scene s = run(SIM_RUN_SIMULATION, FAST, "control", 60 * NS_PER_S);
 
-	assert_true(c.clouds_seen > 590);
-	assert_true(c.hit_speed < STANDING);
-	assert_true(c.brakings >= 2 && c.stops >= 1 && c.goings_on >= 1);
-	assert_true(c.nearest_m > 0.5);
-	assert_true(c.first_stop_sim_ns < 12 * NS_PER_S); /* within a short demo */
+	assert_true(s.clouds > 590);
+	assert_true(s.hit_speed < STANDING);
+	assert_true(s.brakings >= 2 && s.stops >= 1 && s.goings_on >= 1);
+	assert_true(s.nearest_m > 0.5);
+	assert_true(s.first_stop_sim_ns < 12 * NS_PER_S); /* within a short demo */
 }
 
 TEST_WITH(a_run_repeats_bit_for_bit, NULL, stack_sweep)
 {
-	struct chain first = run(false, 20 * NS_PER_S), second = run(false, 20 * NS_PER_S);
+	struct scene first = run(SIM_RUN_SIMULATION, FAST, "control", 20 * NS_PER_S);
+	struct scene second = run(SIM_RUN_SIMULATION, FAST, "control", 20 * NS_PER_S);
 
-	assert_true(first.brakings > 0 && first.clouds_seen == second.clouds_seen);
+	assert_true(first.brakings > 0 && first.clouds == second.clouds);
 	assert_true(first.hash == second.hash);
+}
+
+/* The same components on a pool of threads, time not waiting for them. */
+TEST_WITH(in_reality_it_stops_as_well, NULL, stack_sweep)
+{
+	struct scene s = run(SIM_RUN_REALITY, SLOW, "control", 12 * NS_PER_S);
+
+	assert_true(s.brakings >= 1 && s.stops >= 1);
+	assert_true(s.hit_speed < STANDING);
 }
 
 TEST_PROCESSES()
