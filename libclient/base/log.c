@@ -164,7 +164,7 @@ int log_setup(const char *program)
 /* ---- handlers ---- */
 
 /* The journal reads "<3>text" when stderr is its stream, which it names in JOURNAL_STREAM as device:inode. */
-static bool stderr_is_journal(void)
+bool log_to_journal(void)
 {
 	const char *s = getenv("JOURNAL_STREAM");
 	unsigned long long dev, ino;
@@ -183,7 +183,7 @@ static void to_stderr(enum log_level level, const char *topic, const char *text)
 	int n;
 
 	if (atomic_load(&journal) < 0)
-		atomic_store(&journal, stderr_is_journal());
+		atomic_store(&journal, log_to_journal());
 	if (atomic_load(&journal) > 0) {
 		n = snprintf(line, sizeof(line), "<%d>%s: %s\n", priority[level], topic, text);
 	} else {

@@ -79,6 +79,9 @@ int log_setup(const char *program);
 
 /* ---- handler ---- */
 
+/* Whether stderr is read by the journal, or by who speaks its language: lines begin with "<3>" there. */
+bool log_to_journal(void);
+
 /*
  * `text` is one line, fit to be shown (printable.h); it and `topic` are borrowed until return. Called from any thread
  * that logs, also at once from several.

@@ -11,6 +11,7 @@
 #include "err.h"
 #include "mem.h"
 #include "timeutil.h"
+#include "writer.h"
 
 /* ---- running ---- */
 
@@ -133,6 +134,18 @@ int sim_component_fail(struct sim_component *c, int r, const char *fmt, ...)
 	return err_set(r, "component %s: %s", c->node->name, text);
 }
 
+static uint64_t node_refused(struct sim_node *n)
+{
+	struct sim_node_writer *w;
+	uint64_t refused = 0;
+
+	pthread_mutex_lock(&n->h->lock);
+	list_for_each(w, &n->writers, link)
+		refused += atomic_load_explicit(&w->refused, memory_order_relaxed);
+	pthread_mutex_unlock(&n->h->lock);
+	return refused;
+}
+
 void sim_component_stats(const struct sim_component *c, struct sim_component_stats *ret)
 {
 	struct fusion_stats f = { 0 };
@@ -142,6 +155,7 @@ void sim_component_stats(const struct sim_component *c, struct sim_component_sta
 		return;
 	if (c->fusion)
 		fusion_stats(c->fusion, &f);
+	ret->refused = node_refused(c->node);
 	ret->proc = atomic_load(&c->n_proc);
 	ret->failed = atomic_load(&c->n_failed);
 	ret->overrun = f.overrun;
@@ -251,7 +265,11 @@ static int reader_make(struct sim_component *c, const struct sim_component_optio
 {
 	const struct sim_component_input *in = &o->input[i];
 	struct sim_node_reader_options ro = { .size = sizeof(ro), .depth = in->depth, .pending = in->pending };
-	struct reader_feed feed = { .fusion = c->fusion, .input = i, .wake = component_wake, .user = c };
+	struct reader_feed feed = { .fusion = c->fusion,
+				    .clock_generation = &c->clock_generation,
+				    .input = i,
+				    .wake = component_wake,
+				    .user = c };
 
 	if (o->fusion != SIM_FUSION_ALL_LATEST && ro.pending < WAIT_MIN)
 		ro.pending = WAIT_MIN;

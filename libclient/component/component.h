@@ -17,7 +17,8 @@ struct sim_component {
 	bool initialised; /* init was called: shutdown is owed */
 	bool said;        /* ... and has given its own sentence */
 	_Atomic bool closing;
-	struct fusion *fusion; /* NULL: no inputs */
+	struct fusion *fusion;             /* NULL: no inputs */
+	_Atomic uint32_t clock_generation; /* of what it holds */
 	struct sim_node_reader *reader[SIM_COMPONENT_INPUTS];
 	struct sim_node_timer *timer;
 	struct sched_task *task; /* reality, with inputs */

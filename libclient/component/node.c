@@ -7,6 +7,8 @@
 
 #include "err.h"
 #include "mem.h"
+#include "reader.h"
+#include "writer.h"
 
 static int check_name(const char *name)
 {
@@ -76,6 +78,20 @@ void sim_node_destroy(struct sim_node *n)
 	list_remove(&n->link);
 	pthread_mutex_unlock(&n->h->lock);
 	mem_free(n);
+}
+
+/* fn may not come back here: the host's lists stand meanwhile. */
+void sim_node_channels(const struct sim_node *n, sim_node_channel_fn fn, void *user)
+{
+	struct sim_node_reader *r;
+	struct sim_node_writer *w;
+
+	pthread_mutex_lock(&n->h->lock);
+	list_for_each(r, &n->readers, link)
+		fn(user, r->ch->name, false);
+	list_for_each(w, &n->writers, link)
+		fn(user, w->ch->name, true);
+	pthread_mutex_unlock(&n->h->lock);
 }
 
 const char *sim_node_name(const struct sim_node *n)

@@ -11,16 +11,15 @@
 /* ---- a message comes ---- */
 
 /* Time has jumped: what is held belongs to the old run. Under lock. */
-static bool follow_jump(struct sim_node_reader *r, const struct msg *m)
+static void follow_jump(struct sim_node_reader *r, const struct msg *m)
 {
 	bool jumped = r->stats.received && m->m.header.clock_generation != r->clock_generation;
 
 	r->clock_generation = m->m.header.clock_generation;
 	if (!jumped)
-		return false;
+		return;
 	cache_clear(&r->history);
 	r->last_sim_ns = r->gap_sim_ns = -1;
-	return true;
 }
 
 static void keep(struct cache *c, struct msg *m)
@@ -28,13 +27,10 @@ static void keep(struct cache *c, struct msg *m)
 	cache_put(c, (struct tuple){ .m = { msg_ref(m) } });
 }
 
-/* True: a jump. */
-static bool take_in(struct sim_node_reader *r, struct msg *m, int64_t now_sim_ns)
+static void take_in(struct sim_node_reader *r, struct msg *m, int64_t now_sim_ns)
 {
-	bool jumped;
-
 	pthread_mutex_lock(&r->lock);
-	jumped = follow_jump(r, m);
+	follow_jump(r, m);
 	r->stats.received++;
 	if (r->last_sim_ns >= 0)
 		r->gap_sim_ns = now_sim_ns - r->last_sim_ns;
@@ -43,7 +39,6 @@ static bool take_in(struct sim_node_reader *r, struct msg *m, int64_t now_sim_ns
 	if (r->task)
 		keep(&r->queue, m);
 	pthread_mutex_unlock(&r->lock);
-	return jumped;
 }
 
 static void run_now(struct sim_node_reader *r, struct msg *m)
@@ -54,15 +49,26 @@ static void run_now(struct sim_node_reader *r, struct msg *m)
 	r->fn(r->user, &m->m);
 }
 
+/* The first input that sees a new run clears what all hold of the old one. What is older still (latched) clears nothing. */
+static void feed_follow_jump(struct reader_feed *f, uint32_t generation)
+{
+	uint32_t newest = atomic_load(f->clock_generation);
+
+	while ((int32_t)(generation - newest) > 0)
+		if (atomic_compare_exchange_weak(f->clock_generation, &newest, generation)) {
+			fusion_clear(f->fusion);
+			return;
+		}
+}
+
 static void reader_put(struct sink *s, struct msg *m)
 {
 	struct sim_node_reader *r = container_of(s, struct sim_node_reader, sink);
 	struct reader_feed *f = &r->feed;
-	bool jumped = take_in(r, m, sim_host_now(r->n->h));
 
+	take_in(r, m, sim_host_now(r->n->h));
 	if (f->fusion) {
-		if (jumped && f->input == 0)
-			fusion_clear(f->fusion);
+		feed_follow_jump(f, m->m.header.clock_generation);
 		if (fusion_put(f->fusion, f->input, m))
 			f->wake(f->user);
 	}

@@ -9,7 +9,8 @@
 
 /* What a component's reader feeds. */
 struct reader_feed {
-	struct fusion *fusion; /* NULL: no component's */
+	struct fusion *fusion;              /* NULL: no component's */
+	_Atomic uint32_t *clock_generation; /* the newest that one of its inputs has seen */
 	unsigned input;
 	void (*wake)(void *user); /* there is something to fetch; not under reader::lock */
 	void *user;

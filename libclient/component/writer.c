@@ -318,12 +318,6 @@ static int check(const char *channel, const struct sim_type *type, const struct 
 	return 0;
 }
 
-/* As libsimclient's default, but stated: a message must fit by either way. */
-static size_t default_body(const struct sim_type *type)
-{
-	return (size_t)type->fixed_size + 3 * 1024;
-}
-
 static int advertise(struct sim_node_writer *w, const struct sim_node_writer_options *o)
 {
 	struct sim_publisher_options po = { .size = sizeof(po), .max_body = w->max_body, .frame_id = o->frame_id };
@@ -379,7 +373,7 @@ int sim_node_writer_create(struct sim_node *n, const char *channel, const struct
 	w->transport = o->transport;
 	w->latched = o->latched;
 	w->local = o->local || o->transport == SIM_TRANSPORT_INTRA;
-	w->max_body = o->max_body ? o->max_body : default_body(type);
+	w->max_body = o->max_body ? o->max_body : sim_publisher_default_body(type);
 	snprintf(w->frame_id, sizeof(w->frame_id), "%s", o->frame_id ? o->frame_id : "");
 	r = writer_init(w, channel, o);
 	if (r < 0) {

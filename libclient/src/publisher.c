@@ -318,7 +318,7 @@ static size_t variable_room(const struct sim_type *type, bool *arrays)
 	return room;
 }
 
-static size_t default_body(const struct sim_type *type)
+size_t sim_publisher_default_body(const struct sim_type *type)
 {
 	bool arrays = false;
 	size_t room = variable_room(type, &arrays);
@@ -341,7 +341,7 @@ static int publisher_new(struct sim_client *c, const char *channel, const struct
 		return err_nomem();
 	}
 	p->type = sim_type_ref(type);
-	p->max_body = o && o->max_body ? o->max_body : default_body(type);
+	p->max_body = o && o->max_body ? o->max_body : sim_publisher_default_body(type);
 	p->flags = o ? o->flags : 0;
 	snprintf(p->channel, sizeof(p->channel), "%s", channel);
 	snprintf(p->frame_id, sizeof(p->frame_id), "%s", o && o->frame_id ? o->frame_id : "");

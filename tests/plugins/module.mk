@@ -44,3 +44,10 @@ GATE := $(B)/test/plugins/bridge_gate.so
 $(GATE): tests/plugins/gate.c tests/plugins/gate.h | $(GENERATED)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(INC_tests/plugins) -Itests -shared -o $@ $<
+
+# Components for simhost; the same with another factor, and with none.
+COMPONENT_SHELF := $(B)/test/plugins/components.so $(B)/test/plugins/components_3.so $(B)/test/plugins/components_0.so
+$(COMPONENT_SHELF): tests/plugins/components.c | $(GENERATED) $(B)/lib/libsimclient.so
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(INC_tests/plugins) $(patsubst components_%,-DFACTOR=%,$(filter components_%,$(basename $(@F)))) \
+		-shared -o $@ $< $(LINK_SIMCLIENT) -Wl,-rpath,'$$ORIGIN/../../lib'

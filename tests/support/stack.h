@@ -44,6 +44,8 @@ int stack_wait(pid_t pid, int64_t timeout_ms);
 const char *stack_leftovers(void);
 /* For teardown: all processes of this namespace end, all files go; prints simd's log. */
 int stack_sweep(void **state);
+/* A process that simd starts is to crash: stack_sweep() takes no offence at it, in this test. */
+void stack_expects_crash(void);
 /* Whether simd has said that. */
 bool stack_said(const char *text);
 /* How often a line of the log holds both. */

@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* simhost: the host of components. Options, and what they ask for. Thread: main. */
 #include <stdio.h>
+#include <string.h>
+
+#include <sim/node.h>
 
 #include "check.h"
+#include "log.h"
 #include "opt.h"
+#include "run.h"
+#include "timeutil.h"
 
 struct args {
 	bool check;
 	struct opt_strings dags, launch;
+	const char *name, *socket, *mode;
+	int64_t rank, stuck_dur_ns;
 };
 
 #define OPT_VALUES struct args
@@ -18,6 +26,11 @@ static const struct opt OPTS[] = {
 	    .complete = "file"),
 	OPT("launch", 'l', STRINGS, launch, "FILE", "processes of an Apollo launch file; with --check",
 	    .complete = "file"),
+	OPT("process", 'p', STRING, name, "NAME", "name of this process for simd and in the log; simhost"),
+	OPT("mode", 'm', STRING, mode, "MODE", "reality or simulation, whatever the files say"),
+	OPT("rank", 'r', INT, rank, "N", "place in each step of lock-step, whatever the files say", .max = 1000000),
+	OPT("stuck", 0, DUR, stuck_dur_ns, NULL, "end when a component is in proc for so long; 30s, 0: never"),
+	OPT("socket", 's', STRING, socket, "PATH", "simd's control socket", .complete = "file"),
 	{ 0 },
 };
 
@@ -44,14 +57,36 @@ static int check(const struct args *a)
 	return ok ? 0 : 1;
 }
 
+static int run(const struct args *a)
+{
+	struct run_options o = { .dags = a->dags.v,
+				 .n = a->dags.n,
+				 .name = a->name,
+				 .socket = a->socket,
+				 .mode = -1,
+				 .rank = a->rank,
+				 .stuck_dur_ns = a->stuck_dur_ns };
+
+	if (a->mode && strcmp(a->mode, "reality") == 0)
+		o.mode = SIM_RUN_REALITY;
+	else if (a->mode && strcmp(a->mode, "simulation") == 0)
+		o.mode = SIM_RUN_SIMULATION;
+	else if (a->mode)
+		return wrong_usage("--mode is reality or simulation");
+	(void)log_setup("simhost");
+	return run_dags(&o);
+}
+
 int main(int argc, char *argv[])
 {
-	static struct args a;
+	static struct args a = { .name = "simhost", .rank = -1, .stuck_dur_ns = 30 * NS_PER_S };
 
 	opt_parse_or_exit(&PROGRAM, argc, argv, &a);
 	if (!a.dags.n && !a.launch.n)
 		return wrong_usage("no file is given");
-	if (!a.check)
-		return wrong_usage("--check is missing, and nothing else can be done yet");
-	return check(&a);
+	if (a.check)
+		return check(&a);
+	if (a.launch.n)
+		return wrong_usage("--launch goes with --check only, so far");
+	return run(&a);
 }

@@ -4,9 +4,11 @@ INC_tools/simhost := -Ilibclient/include -Ilibclient/base -Ilibclient/component 
 
 SIMHOST_OBJS := $(addprefix $(B)/obj/tools/simhost/,tree.o tree_json.o tree_text.o tree_xml.o keys.o file.o dag.o dag_json.o \
 	dag_text.o dag_check.o flow.o launch.o scheduler_file.o check.o)
+SIMHOST_RUN_OBJS := $(addprefix $(B)/obj/tools/simhost/,main.o run.o load.o library.o watch.o crash.o)
 $(B)/lib/libsimhost.a: $(SIMHOST_OBJS)
 LINK_SIMHOST := -lexpat -ljansson
 
 PROGRAMS += $(B)/bin/simhost
-$(B)/bin/simhost: $(B)/obj/tools/simhost/main.o $(B)/lib/libsimhost.a $(B)/lib/libsimcomponent.a $(B)/lib/libbase.a
-LINK_simhost := $(LINK_SIMHOST)
+# of the components' code only what reads a scheduler's configuration: all else is the library's
+$(B)/bin/simhost: $(SIMHOST_RUN_OBJS) $(B)/obj/libclient/component/scheduler_conf.o $(B)/lib/libsimhost.a $(B)/lib/libbase.a $(B)/lib/libsimclient.so
+LINK_simhost = $(LINK_SIMCLIENT) $(LINK_SIMHOST) -ldl

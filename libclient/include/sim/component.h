@@ -108,6 +108,7 @@ struct sim_component_stats {
 	uint64_t proc;    /* calls */
 	uint64_t failed;  /* of those: returned a negative errno */
 	uint64_t overrun; /* tuples that were skipped because proc was too slow */
+	uint64_t refused; /* messages that its writers could not send */
 	uint64_t unmatched
 		[SIM_COMPONENT_INPUTS]; /* messages of input 0 dropped because this input had none (by-time: none near enough) */
 	int64_t busy_dur_ns;            /* wall time in proc, altogether */

@@ -113,6 +113,10 @@ SIM_API void sim_node_destroy(struct sim_node *n); /* NULL is fine */
 SIM_API const char *sim_node_name(const struct sim_node *n);
 SIM_API struct sim_host *sim_node_host(const struct sim_node *n);
 
+/* fn(user, channel, written): the full name of each channel that its readers read, then of each that its writers write. */
+typedef void (*sim_node_channel_fn)(void *user, const char *channel, bool written);
+SIM_API void sim_node_channels(const struct sim_node *n, sim_node_channel_fn fn, void *user);
+
 /* ---- messages ---- */
 
 /*

@@ -54,6 +54,9 @@ struct sim_publisher_options {
 	unsigned flags;       /* enum sim_publisher_flag */
 };
 
+/* What max_body 0 stands for. */
+SIM_API size_t sim_publisher_default_body(const struct sim_type *type);
+
 /*
  * Create a publisher of `type` on `channel` (the rig's prefix is put before a name without a leading
  * slash). Returns: 0; -EINVAL bad name or option; -EMEDIUMTYPE the channel exists with another type;

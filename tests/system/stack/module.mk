@@ -19,6 +19,8 @@ LINK_$(1) = $$(LINK_SIMCLIENT) -ljansson -lz
 endef
 $(foreach s,$(sort $(wildcard tests/system/stack/test_*.c)),$(eval $(call stack_test,system-stack-$(s:tests/system/stack/test_%.c=%),$(s))))
 $(foreach s,$(sort $(wildcard tests/fault/stack/test_*.c)),$(eval $(call stack_test,fault-stack-$(s:tests/fault/stack/test_%.c=%),$(s))))
+FLAGS_tests/system/stack/test_simhost.c := -DSHELF='"$(B)/test/plugins"'
+$(B)/test/system-stack-simhost: | $(B)/bin/simhost $(COMPONENT_SHELF)
 FLAGS_tests/system/stack/test_lost.c := -DDYING='"$(B)/test/dying.so"'
 $(B)/test/system-stack-lost: | $(B)/test/dying.so
 LIMIT_system-stack-lost := 240

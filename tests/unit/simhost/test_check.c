@@ -154,12 +154,13 @@ static int ends_with(const char *arguments)
 	return WEXITSTATUS(status);
 }
 
-TEST_WITH(the_program_ends_with_0_1_or_2, enter, NULL)
+TEST_WITH(the_program_ends_with_what_can_be_done_about_it, enter, NULL)
 {
 	assert_int_equal(ends_with("--check -d a.json"), 0);
 	assert_int_equal(ends_with("-c -d a.json -d b.dag"), 1);
 	assert_int_equal(ends_with("-c -d a.json -l x.launch"), 1);
 	assert_int_equal(ends_with("-c"), 2);
-	assert_int_equal(ends_with("-d a.json"), 2);
+	assert_int_equal(ends_with("-d none.json"), 78);
+	assert_int_equal(ends_with("-m dreaming -d a.json"), 2);
 	assert_int_equal(ends_with("--chck -d a.json"), 2);
 }

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* simhost as a user has it: DAG files, processes of a rig, what is wrong and what goes wrong. */
+#include "stack.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+
+#include <sim/msg/Float32.h>
+#include <sim/msg/Int32.h>
+#include <sim/sim.h>
+
+#define DAG "/tmp/graph.dag.json"
+#define LIB "/tmp/libcomponents.so"
+
+TEST_PROCESSES();
+
+static struct sim_client *client;
+
+static void write_file(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	assert_true(fputs(text, f) >= 0);
+	assert_int_equal(fclose(f), 0);
+}
+
+/* A new file in its place, as an installation does it. */
+static void install(const char *from)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	off_t at = 0;
+	int in, out;
+
+	snprintf(path, sizeof(path), "%s/%s", SHELF, from);
+	in = open(path, O_RDONLY);
+	assert_true(in >= 0 && fstat(in, &st) == 0);
+	out = open(LIB ".new", O_CREAT | O_TRUNC | O_WRONLY, 0755);
+	assert_true(out >= 0);
+	while (at < st.st_size)
+		assert_true(sendfile(out, in, &at, (size_t)(st.st_size - at)) > 0);
+	close(in);
+	close(out);
+	assert_int_equal(rename(LIB ".new", LIB), 0);
+}
+
+static void write_dag(const char *components)
+{
+	char text[4096];
+
+	snprintf(text, sizeof(text), "{\"modules\":[{\"library\":\"" LIB "\",\"components\":[\n%s\n]}]}\n", components);
+	write_file(DAG, text);
+}
+
+#define COUNT "{\"class\":\"Count\",\"name\":\"count\",\"interval_ms\":5}"
+#define TIMES "{\"class\":\"Times\",\"name\":\"times\",\"readers\":[{\"channel\":\"/count\",\"pending\":64}]}"
+#define HOST(more) \
+	"\"TimeSource\":\"system\"," STACK_POOLS ",\"process\":{\"restart_ms\":1,\"restart_max_ms\":1}," \
+	"\"rigs\":[{\"name\":\"car\",\"processes\":[{\"name\":\"host\",\"command\":[\"simhost\",\"-d\",\"" DAG \
+	"\"" more "]," \
+	"\"restart_limit\":2}]}]"
+
+static pid_t start(const char *conf)
+{
+	struct sim_client_options o = { .size = sizeof(o), .name = "test", .socket = STACK_SOCKET };
+	pid_t simd = stack_start(conf);
+
+	if (sim_connect(&o, &client) < 0)
+		fail_msg("%s", sim_why());
+	return simd;
+}
+
+static void end(pid_t simd)
+{
+	sim_disconnect(client);
+	client = NULL;
+	stack_stop(simd);
+}
+
+static struct sim_subscriber *subscribe(const char *channel)
+{
+	struct sim_subscriber_options o = { .size = sizeof(o), .depth = 64 };
+	struct sim_subscriber *s;
+
+	if (sim_subscribe(client, channel, &sim_Int32_type, &o, &s) < 0)
+		fail_msg("%s", sim_why());
+	return s;
+}
+
+static int32_t next(struct sim_subscriber *s)
+{
+	const struct sim_message *m;
+	int32_t v;
+
+	assert_int_equal(sim_wait(s, 20 * NS_PER_S), 1);
+	assert_int_equal(sim_take(s, &m), 0);
+	v = sim_Int32_from(m->body, m->body_size)->data;
+	sim_release(s, m);
+	return v;
+}
+
+TEST_WITH(a_graph_runs, NULL, stack_sweep)
+{
+	struct sim_subscriber *times;
+	pid_t simd;
+	int32_t v;
+
+	install("components.so");
+	write_dag(COUNT ",\n" TIMES);
+	simd = start(HOST(""));
+	times = subscribe("/times");
+	v = next(times);
+	assert_int_equal(v % 2, 0);
+	for (int i = 1; i < 50; i++)
+		assert_int_equal(next(times), v + 2 * i);
+	assert_true(stack_said("2 components run in reality"));
+	sim_subscriber_destroy(times);
+	end(simd);
+}
+
+/* One component is loaded again; the other's numbers go on without a gap. What cannot be loaded leaves the old one at work. */
+TEST_WITH(a_component_is_loaded_again, NULL, stack_sweep)
+{
+	struct sim_subscriber *times, *count;
+	pid_t simd;
+	int32_t v;
+
+	install("components.so");
+	write_dag(COUNT ",\n" TIMES);
+	simd = start(HOST(""));
+	times = subscribe("/times");
+	count = subscribe("/count");
+	v = next(count);
+	assert_int_equal(next(times) % 2, 0);
+
+	install("components_3.so");
+	assert_int_equal(stack_ctl("service", "call", "/times/reload", NULL)->code, 0);
+	sim_subscriber_destroy(times);
+	times = subscribe("/times");
+	for (int i = 0; i < 4; i++) {
+		int32_t t = next(times);
+
+		assert_int_equal(t % 3, 0);
+		assert_int_equal(next(times), t + 3);
+	}
+	install("components_0.so");
+	(void)stack_ctl("service", "call", "/times/reload", NULL);
+	assert_true(stack_said("nothing times nothing"));
+	assert_true(stack_said("the old one runs again"));
+	sim_subscriber_destroy(times);
+	times = subscribe("/times");
+	assert_int_equal(next(times) % 3, 0);
+
+	/* the timer's component never stopped */
+	for (int i = 1; i < 60; i++)
+		assert_int_equal(next(count), v + i);
+	sim_subscriber_destroy(times);
+	sim_subscriber_destroy(count);
+	end(simd);
+}
+
+/* Named, started again, and given up at the limit. */
+TEST_WITH(a_crash_is_named, NULL, stack_sweep)
+{
+	pid_t simd;
+
+	install("components.so");
+	write_dag(COUNT ",\n{\"class\":\"Crash\",\"name\":\"glass\",\"readers\":[{\"channel\":\"/count\"}]}");
+	simd = start(HOST(""));
+	stack_expects_crash();
+	UNTIL(20000, stack_said("component glass crashed: SIGABRT"));
+	UNTIL(20000, stack_said("is not started again after 2 restarts (its restart_limit)"));
+	assert_int_equal(stack_count("host: simhost: component glass crashed", "SIGABRT"), 3);
+	end(simd);
+}
+
+TEST_WITH(who_does_not_come_back_is_named, NULL, stack_sweep)
+{
+	pid_t simd;
+
+	install("components.so");
+	write_dag(COUNT ",\n{\"class\":\"Hang\",\"name\":\"well\",\"readers\":[{\"channel\":\"/count\"}]}");
+	simd = start(HOST(",\"--stuck\",\"1500ms\""));
+	UNTIL(20000, stack_said("component well has been in proc for"));
+	UNTIL(20000, stack_said("(--stuck): ending the process"));
+	UNTIL(20000, stack_said("restarting it"));
+	end(simd);
+}
+
+TEST_WITH(what_fails_and_what_is_dropped_is_named, NULL, stack_sweep)
+{
+	struct sim_publisher_options o = { .size = sizeof(o) };
+	struct sim_publisher *other;
+	struct sim_Int32 m = { .data = 1 };
+	pid_t simd;
+
+	install("components.so");
+	write_dag(
+		COUNT
+		",\n{\"class\":\"Fail\",\"name\":\"sad\",\"readers\":[{\"channel\":\"/count\"},{\"channel\":\"/other\"}]}");
+	simd = start(HOST(""));
+	UNTIL(20000, stack_said("/other"));
+	UNTIL(20000, stack_said("messages of /count were dropped, for want of /other"));
+	assert_int_equal(sim_advertise(client, "/other", &sim_Int32_type, &o, &other), 0);
+	for (int i = 0; i < 100 && !stack_said("component sad: proc failed"); i++) {
+		assert_int_equal(sim_publish_local_copy(other, &m, sizeof(m), 0), 0);
+		(void)HOLDS_WITHIN(100, stack_said("component sad: proc failed"));
+	}
+	assert_true(stack_said("is no good"));
+	sim_publisher_destroy(other);
+	end(simd);
+}
+
+/* ---- what cannot work ---- */
+
+static void refused_with(int code, const char *components, const char *why)
+{
+	const char *argv[] = { "simhost", "-s", STACK_SOCKET, "-d", DAG, NULL };
+	const struct ctl_result *r;
+
+	write_dag(components);
+	r = stack_run(argv);
+	if (r->code != code || !strstr(r->err, why))
+		fail_msg("exit code %d; \"%s\" says nothing of \"%s\"", r->code, r->err, why);
+	assert_non_null(strstr(r->err, DAG ":"));
+}
+
+static void refused(const char *components, const char *why)
+{
+	refused_with(78, components, why);
+}
+
+TEST_WITH(what_cannot_work_says_file_and_line, NULL, stack_sweep)
+{
+	struct sim_publisher_options o = { .size = sizeof(o) };
+	struct sim_publisher *p;
+	pid_t simd = start("\"TimeSource\":\"system\"," STACK_POOLS);
+
+	install("components.so");
+	refused("{\"class\":\"Cuont\",\"name\":\"c\",\"interval_ms\":5}",
+		DAG ":2: library " LIB " has no class \"Cuont\"");
+	refused(COUNT ",\n" COUNT, DAG ":3:");
+	refused(COUNT ",\n{\"class\":\"Times\",\"name\":\"t\",\"readers\":[]}",
+		"has 1 inputs, and readers for 0 are configured");
+	assert_int_equal(sim_advertise(client, "/count", &sim_Float32_type, &o, &p), 0);
+	refused(COUNT, "/count");
+	sim_publisher_destroy(p);
+	install("components_0.so");
+	refused_with(1, TIMES, DAG ":2: component times: nothing times nothing");
+	assert_int_equal(unlink(LIB), 0);
+	refused(COUNT, LIB);
+	end(simd);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "library.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "err.h"
+#include "fd.h"
+#include "mem.h"
+
+#define PREFIX    "sim_component_"
+#define CLASS_MAX 100
+
+struct library {
+	void *handle;
+	char *path;
+	int fd; /* of the copy; -1: none. Open as long as it is loaded: the loader goes by the name, which has the number */
+};
+
+/* ---- open ---- */
+
+static int copy_to_memory(const char *path, int *ret)
+{
+	int r, from = open(path, O_RDONLY | O_CLOEXEC), to = -1;
+	struct stat st;
+	off_t at = 0;
+
+	if (from < 0)
+		return err_sys(-errno, "%s", path);
+	if (fstat(from, &st) < 0 || (to = memfd_create("simhost", MFD_CLOEXEC)) < 0) {
+		r = err_sys(-errno, "%s", path);
+		goto out;
+	}
+	while (at < st.st_size && sendfile(to, from, &at, (size_t)(st.st_size - at)) > 0)
+		;
+	r = at == st.st_size ? 0 : err_sys(-errno, "%s: reading it", path);
+out:
+	fd_close(from);
+	if (r < 0)
+		fd_close(to);
+	else
+		*ret = to;
+	return r;
+}
+
+/* All its symbols now: one that is missing is an error here, and no crash later. */
+static int load(struct library *l, const char *path)
+{
+	l->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (l->handle)
+		return 0;
+	return err_set(access(l->path, R_OK) < 0 ? -ENOENT : -ELIBBAD, "library %s: %s", l->path, dlerror());
+}
+
+static int load_copy(struct library *l)
+{
+	char name[40];
+	int r = copy_to_memory(l->path, &l->fd);
+
+	if (r < 0)
+		return r;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", l->fd);
+	return load(l, name);
+}
+
+int library_open(const char *path, bool fresh, struct library **ret)
+{
+	struct library *l = MEM_NEW(struct library);
+	int r;
+
+	if (!l)
+		return err_nomem();
+	l->fd = -1;
+	l->path = mem_strdup(path);
+	r = !l->path ? err_nomem() : fresh ? load_copy(l) : load(l, path);
+	if (r < 0) {
+		library_close(l);
+		return r;
+	}
+	*ret = l;
+	return 0;
+}
+
+void library_close(struct library *l)
+{
+	if (!l)
+		return;
+	if (l->handle)
+		dlclose(l->handle);
+	fd_close(l->fd);
+	mem_free(l->path);
+	mem_free(l);
+}
+
+/* ---- classes ---- */
+
+int library_class(const struct library *l, const char *name, const struct sim_component_class **ret)
+{
+	char symbol[sizeof(PREFIX) + CLASS_MAX];
+	const void *at;
+
+	snprintf(symbol, sizeof(symbol), PREFIX "%s", name);
+	at = dlsym(l->handle, symbol);
+	if (at) {
+		*ret = at;
+		return 0;
+	}
+	return err_set(
+		-ENOENT,
+		"library %s has no class \"%s\": the symbol %s is missing. SIM_COMPONENT() exports one; `nm -D %s | grep " PREFIX
+		"` lists those there are",
+		l->path, name, symbol, l->path);
+}

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lock: load::lock, over the list. A component that is being replaced is busy: then whoever replaces it has it alone. */
+#include "load.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "dag_check.h"
+#include "err.h"
+#include "library.h"
+#include "mem.h"
+
+struct loaded {
+	const struct dag *dag;
+	const struct dag_component *d;
+	struct library *library;
+	struct sim_component *c; /* NULL: it could not be made again */
+	bool busy;               /* ... or is being: no one else looks at it */
+};
+
+struct load {
+	struct sim_host *h;
+	pthread_mutex_t lock;
+	struct loaded *at; /* guarded by lock */
+	unsigned n;
+};
+
+/* ---- one component ---- */
+
+static struct sim_component_options options_of(const struct dag_component *d)
+{
+	struct sim_component_options o = { .size = sizeof(o),
+					   .name = d->name,
+					   .config = d->config,
+					   .n_inputs = d->n_readers,
+					   .fusion = (enum sim_fusion)d->fusion,
+					   .tolerance_dur_ns = d->tolerance_dur_ns,
+					   .interval_dur_ns = d->interval_dur_ns };
+
+	for (unsigned i = 0; i < d->n_readers; i++)
+		o.input[i] = (struct sim_component_input){ .channel = d->reader[i].channel,
+							   .depth = d->reader[i].depth,
+							   .pending = d->reader[i].pending };
+	return o;
+}
+
+/* From the library there is; its sentence begins with the place in the DAG file. */
+static int make(struct load *l, struct loaded *x)
+{
+	struct sim_component_options o = options_of(x->d);
+	const struct sim_component_class *cls;
+	int r = library_class(x->library, x->d->class_name, &cls);
+
+	if (r < 0)
+		return err_set(r, "%s:%u: %s", x->dag->path, x->d->line, err_why());
+	r = sim_component_create(l->h, cls, &o, &x->c);
+	return r < 0 ? err_set(r, "%s:%u: %s", x->dag->path, x->d->line, sim_why()) : 0;
+}
+
+static int load_one(struct load *l, const struct dag *dag, const struct dag_component *d)
+{
+	const struct dag_module *m = &dag->modules[d->module];
+	struct loaded *x = &l->at[l->n];
+	int r;
+
+	*x = (struct loaded){ .dag = dag, .d = d };
+	r = library_open(m->path, false, &x->library);
+	if (r < 0)
+		return err_set(r, "%s:%u: %s", dag->path, m->line, err_why());
+	r = make(l, x);
+	if (r < 0)
+		library_close(x->library);
+	else
+		l->n++;
+	return r;
+}
+
+static void unload(struct loaded *x)
+{
+	sim_component_destroy(x->c);
+	library_close(x->library);
+}
+
+/* ---- all ---- */
+
+int load_create(struct sim_host *h, struct dag *const *dags, unsigned n, struct load **ret)
+{
+	struct load *l = MEM_NEW(struct load);
+	unsigned total = 0;
+	int r = 0;
+
+	if (!l)
+		return err_nomem();
+	l->h = h;
+	pthread_mutex_init(&l->lock, NULL);
+	for (unsigned i = 0; i < n; i++)
+		total += dags[i]->n_components;
+	l->at = mem_calloc(total + 1, sizeof(*l->at));
+	if (!l->at)
+		r = err_nomem();
+	for (unsigned i = 0; r == 0 && i < n; i++)
+		for (unsigned k = 0; r == 0 && k < dags[i]->n_components; k++)
+			r = load_one(l, dags[i], &dags[i]->components[k]);
+	if (r < 0) {
+		char why[ERR_WHY_MAX];
+
+		snprintf(why, sizeof(why), "%s", err_why());
+		load_destroy(l);
+		return err_set(r, "%s", why);
+	}
+	*ret = l;
+	return 0;
+}
+
+void load_destroy(struct load *l)
+{
+	if (!l)
+		return;
+	while (l->n)
+		unload(&l->at[--l->n]);
+	pthread_mutex_destroy(&l->lock);
+	mem_free(l->at);
+	mem_free(l);
+}
+
+void load_each(struct load *l, load_fn fn, void *user)
+{
+	pthread_mutex_lock(&l->lock);
+	for (unsigned i = 0; i < l->n; i++)
+		if (l->at[i].c && !l->at[i].busy)
+			fn(user, i, l->at[i].d, l->at[i].c);
+	pthread_mutex_unlock(&l->lock);
+}
+
+unsigned load_count(const struct load *l)
+{
+	return l->n;
+}
+
+/* ---- again ---- */
+
+/* The new one failed: r and its sentence stay. */
+static int back_to(struct load *l, struct loaded *x, struct library *old, int r)
+{
+	char why[ERR_WHY_MAX];
+	int again;
+
+	snprintf(why, sizeof(why), "%s", err_why());
+	library_close(x->library);
+	x->library = old;
+	again = make(l, x);
+	if (again < 0)
+		return err_set(-ENOTRECOVERABLE, "%s; and it could not be made of the old library either: %s", why,
+			       err_why());
+	return err_set(r, "%s; the old one runs again", why);
+}
+
+/* x is busy: nobody else looks at it. */
+static int replace(struct load *l, struct loaded *x, struct sim_component *running)
+{
+	struct library *fresh, *old = x->library;
+	int r = library_open(x->dag->modules[x->d->module].path, true, &fresh);
+
+	if (r < 0) {
+		x->c = running;
+		return r;
+	}
+	sim_component_destroy(running);
+	x->library = fresh;
+	r = make(l, x);
+	if (r < 0)
+		return back_to(l, x, old, r);
+	library_close(old);
+	return 0;
+}
+
+static struct loaded *find(struct load *l, const char *name)
+{
+	for (unsigned i = 0; i < l->n; i++)
+		if (strcmp(l->at[i].d->name, name) == 0)
+			return &l->at[i];
+	return NULL;
+}
+
+int load_again(struct load *l, const char *name)
+{
+	struct sim_component *running = NULL;
+	struct loaded *x;
+	bool busy;
+	int r;
+
+	pthread_mutex_lock(&l->lock);
+	x = find(l, name);
+	busy = x && x->busy;
+	if (x && !busy) {
+		x->busy = true;
+		running = x->c;
+	}
+	pthread_mutex_unlock(&l->lock);
+	if (!x)
+		return err_set(-ENOENT, "there is no component \"%s\" in this host", name);
+	if (busy)
+		return err_set(-EBUSY, "component %s is being loaded already", name);
+	r = replace(l, x, running);
+	pthread_mutex_lock(&l->lock);
+	x->busy = false;
+	pthread_mutex_unlock(&l->lock);
+	return r;
+}
+
+/* ---- flow ---- */
+
+struct flow {
+	struct flow_component *all;
+	const char **outside;
+	unsigned n, n_outside;
+	void (*fn)(void *user, bool error, const char *sentence);
+	void *user;
+	int r;
+};
+
+static void add_name(const char *const **list, unsigned *n, const char *name, int *r)
+{
+	char **grown = mem_realloc((void *)(uintptr_t)*list, (*n + 1) * sizeof(*grown));
+	char *copy = grown ? mem_strdup(name) : NULL;
+
+	if (grown)
+		*list = (const char *const *)grown;
+	if (!copy) {
+		*r = err_nomem();
+		return;
+	}
+	grown[(*n)++] = copy;
+}
+
+struct channel_to {
+	struct flow *f;
+	struct flow_component *c;
+};
+
+static void on_channel(void *user, const char *channel, bool written)
+{
+	struct channel_to *to = user;
+
+	if (written)
+		add_name(&to->c->writes, &to->c->n_writes, channel, &to->f->r);
+	else
+		add_name(&to->c->reads, &to->c->n_reads, channel, &to->f->r);
+}
+
+static void on_component(void *user, unsigned index, const struct dag_component *d, struct sim_component *c)
+{
+	struct flow *f = user;
+	struct channel_to to = { f, &f->all[f->n++] };
+
+	(void)index;
+	to.c->name = d->name;
+	sim_node_channels(sim_component_node(c), on_channel, &to);
+}
+
+static bool is_ours(const struct flow *f, const char *channel)
+{
+	for (unsigned i = 0; i < f->n; i++)
+		for (unsigned k = 0; k < f->all[i].n_writes; k++)
+			if (strcmp(f->all[i].writes[k], channel) == 0)
+				return true;
+	return false;
+}
+
+/* Channels that somebody publishes; of those that a component here writes as well, only where there is a second publisher. */
+static void add_outside(struct flow *f, const json_t *channels)
+{
+	size_t i;
+	json_t *ch;
+
+	json_array_foreach((json_t *)(uintptr_t)channels, i, ch) {
+		const char *name = json_string_value(json_object_get(ch, "name"));
+		size_t n = json_array_size(json_object_get(ch, "publishers"));
+
+		if (name && n > (is_ours(f, name) ? 1u : 0u))
+			add_name((const char *const **)&f->outside, &f->n_outside, name, &f->r);
+	}
+}
+
+static void ask_outside(struct flow *f, struct sim_client *c)
+{
+	char *reply = NULL;
+	json_t *o;
+
+	if (!c || sim_call(c, "ListChannels", NULL, &reply) < 0)
+		return;
+	o = json_loads(reply, 0, NULL);
+	add_outside(f, json_object_get(o, "channels"));
+	json_decref(o);
+	free(reply);
+}
+
+static void on_finding(void *user, enum flow_finding kind, const char *sentence)
+{
+	struct flow *f = user;
+
+	f->fn(f->user, kind == FLOW_CYCLE, sentence);
+}
+
+static void names_free(const char *const *list, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		mem_free((void *)(uintptr_t)list[i]);
+	mem_free((void *)(uintptr_t)list);
+}
+
+int load_flow(struct load *l, void (*fn)(void *user, bool error, const char *sentence), void *user)
+{
+	struct flow f = { .fn = fn, .user = user };
+
+	f.all = mem_calloc(l->n + 1, sizeof(*f.all));
+	if (!f.all)
+		return err_nomem();
+	load_each(l, on_component, &f);
+	ask_outside(&f, sim_host_client(l->h));
+	if (f.r == 0)
+		f.r = flow_check(f.all, f.n, f.outside, f.n_outside, on_finding, &f);
+	for (unsigned i = 0; i < f.n; i++) {
+		names_free(f.all[i].reads, f.all[i].n_reads);
+		names_free(f.all[i].writes, f.all[i].n_writes);
+	}
+	names_free((const char *const *)f.outside, f.n_outside);
+	mem_free(f.all);
+	return f.r < 0 ? f.r : 0;
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <sim/srv/Trigger.h>
+
+#include "crash.h"
+#include "dag_check.h"
+#include "err.h"
+#include "load.h"
+#include "log.h"
+#include "mem.h"
+#include "timeutil.h"
+#include "watch.h"
+
+LOG_TOPIC("simhost");
+
+struct run {
+	struct dag **dags;
+	unsigned n;
+	struct sim_host *h;
+	struct load *l;
+	struct watch *w;
+	struct sim_service **reload; /* one for each component */
+	unsigned n_reload;
+};
+
+/* ---- ending ---- */
+
+static struct sim_host *_Atomic signalled; /* what a signal stops */
+
+static void on_signal(int number)
+{
+	(void)number;
+	sim_host_stop(signalled);
+}
+
+static void stop_on_signals(struct sim_host *h)
+{
+	struct sigaction sa = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+
+	signalled = h;
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+}
+
+/* ---- loading again ---- */
+
+static int on_reload(void *user, struct sim_request *req)
+{
+	struct run *x = user;
+	char name[100];
+	const char *node = strrchr(req->service, '/');
+	struct sim_TriggerResponse *answer = req->response;
+	struct sim_builder b;
+	int r;
+
+	snprintf(name, sizeof(name), "%.*s", (int)(node - req->service), req->service);
+	r = load_again(x->l, name[0] == '/' ? name + 1 : name);
+	if (r == 0)
+		log_info("component %s was loaded again", name);
+	else
+		log_error("component %s was not loaded again: %s", name, err_why());
+	answer = sim_TriggerResponse_init(req->response, req->response_capacity, &b);
+	answer->success = r == 0;
+	if (r < 0 && sim_builder_text(&b, &answer->message, err_why(), 0) < 0)
+		return -ENOBUFS;
+	req->response_size = sim_builder_size(&b);
+	return 0;
+}
+
+static void offer_reload(void *user, unsigned index, const struct dag_component *d, struct sim_component *c)
+{
+	struct sim_service_options o = { .size = sizeof(o), .deadline_dur_ns = 60 * NS_PER_S };
+	struct run *x = user;
+	char name[100];
+
+	(void)c;
+	(void)index;
+	snprintf(name, sizeof(name), "/%s/reload", d->name);
+	if (sim_service_offer(sim_host_client(x->h), name, &sim_Trigger_service, &o, on_reload, x,
+			      &x->reload[x->n_reload]) == 0)
+		x->n_reload++;
+	else
+		log_warn("component %s cannot be loaded again while it runs: %s", d->name, sim_why());
+}
+
+/* ---- starting ---- */
+
+static int read_dags(struct run *x, const struct run_options *o)
+{
+	int r = 0;
+
+	x->dags = mem_calloc(o->n, sizeof(*x->dags));
+	if (!x->dags)
+		return err_nomem();
+	for (; r == 0 && x->n < o->n; x->n += r == 0)
+		r = dag_read(o->dags[x->n], &x->dags[x->n]);
+	for (unsigned i = 0; i < x->n; i++)
+		for (unsigned k = 0; k < x->dags[i]->notes.n; k++)
+			log_info("%s", x->dags[i]->notes.text[k]);
+	return r;
+}
+
+static int make_host(struct run *x, const struct run_options *o)
+{
+	struct sim_host_options ho = { .size = sizeof(ho), .name = o->name, .socket = o->socket };
+	struct dag_host said = { 0 };
+	int r = dag_check_set(x->dags, x->n, &said);
+
+	if (r < 0)
+		return r;
+	ho.mode = (enum sim_run_mode)(o->mode < 0 ? said.mode : o->mode);
+	ho.rank = o->rank < 0 ? said.rank : (uint32_t)o->rank;
+	ho.scheduler = said.scheduler;
+	r = sim_host_create(&ho, &x->h);
+	return r < 0 ? err_set(r, "%s", sim_why()) : 0;
+}
+
+static void on_flow(void *user, bool error, const char *sentence)
+{
+	(void)user;
+	if (error)
+		log_error("%s", sentence);
+	else
+		log_warn("%s", sentence);
+}
+
+static int start(struct run *x, const struct run_options *o)
+{
+	int r = read_dags(x, o);
+
+	if (r == 0)
+		r = make_host(x, o);
+	if (r < 0)
+		return r;
+	stop_on_signals(x->h);
+	r = load_create(x->h, x->dags, x->n, &x->l);
+	if (r == 0)
+		r = load_flow(x->l, on_flow, NULL);
+	if (r < 0)
+		return r;
+	x->reload = mem_calloc(load_count(x->l) + 1, sizeof(*x->reload));
+	if (!x->reload)
+		return err_nomem();
+	load_each(x->l, offer_reload, x);
+	r = sim_host_start(x->h);
+	if (r < 0)
+		return err_set(r, "%s", sim_why());
+	return watch_start(x->l, o->stuck_dur_ns, &x->w);
+}
+
+static void finish(struct run *x)
+{
+	signalled = NULL;
+	watch_stop(x->w);
+	for (unsigned i = 0; i < x->n_reload; i++)
+		sim_service_destroy(x->reload[i]);
+	load_destroy(x->l);
+	if (x->h)
+		sim_host_stop(x->h);
+	sim_host_destroy(x->h);
+	for (unsigned i = 0; x->dags && i < x->n; i++)
+		dag_destroy(x->dags[i]);
+	mem_free(x->reload);
+	mem_free(x->dags);
+}
+
+/* What a change of files alone can mend. */
+static int status_of(int r)
+{
+	switch (r) {
+	case 0:
+		return 0;
+	case -EINVAL:
+	case -ENOENT:
+	case -EEXIST:
+	case -E2BIG:
+	case -ELIBBAD:
+	case -EMEDIUMTYPE:
+	case -EOPNOTSUPP:
+		return RUN_NEVER_WORKS;
+	default:
+		return 1;
+	}
+}
+
+int run_dags(const struct run_options *o)
+{
+	struct run x = { 0 };
+	int r;
+
+	crash_watch(o->name);
+	r = start(&x, o);
+	if (r < 0) {
+		log_error("%s", err_why());
+		finish(&x);
+		return status_of(r);
+	}
+	log_info("%u components run in %s", load_count(x.l),
+		 sim_host_mode(x.h) == SIM_RUN_SIMULATION ? "simulation" : "reality");
+	r = sim_host_run(x.h);
+	if (r < 0)
+		log_error("%s", sim_why());
+	finish(&x);
+	return r < 0 ? 1 : 0;
+}

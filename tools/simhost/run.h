@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `simhost -d FILE...`: the components of DAG files in this process, until it is told to end. Thread: main. */
+#ifndef SIMHOST_RUN_H
+#define SIMHOST_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RUN_NEVER_WORKS 78 /* sysexits.h: EX_CONFIG; simd gives a process up that keeps ending with it */
+
+struct run_options {
+	const char *const *dags;
+	unsigned n;
+	const char *name;   /* of its client */
+	const char *socket; /* NULL: as usual */
+	int mode;           /* enum sim_run_mode; -1: as the files say */
+	int64_t rank;       /* -1: as the files say */
+	int64_t stuck_dur_ns;
+};
+
+/* Returns the exit status: 0, 1, or RUN_NEVER_WORKS. What failed was logged. */
+int run_dags(const struct run_options *o);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Looks after the components of a host, once a second, and names the one that fails, drops, lags, or does not come back.
+ *
+ * Thread: "simhost-watch", from start to stop.
+ */
+#ifndef SIMHOST_WATCH_H
+#define SIMHOST_WATCH_H
+
+#include "load.h"
+
+struct watch;
+
+/* stuck_dur_ns: a component that is in proc so long ends the process, so that whoever started it can start it again; 0: never. */
+int watch_start(struct load *l, int64_t stuck_dur_ns, struct watch **ret);
+void watch_stop(struct watch *w); /* NULL is fine */
+
+#endif
