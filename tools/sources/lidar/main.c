@@ -9,7 +9,7 @@
  *
  * With --rank it takes part in lock-step: time waits for the clouds of each moment, and a run repeats bit for bit.
  *
- * Threads: main, "stop" (signals), and the library's (completions count).
+ * Threads: main, "stop" (signals), and the library's (completions count; parameters are set).
  */
 #include <errno.h>
 #include <math.h>
@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <sim/param.h>
 #include <sim/point_cloud.h>
 #include <sim/sim.h>
 
@@ -39,6 +40,8 @@ LOG_TOPIC("lidar");
 #define FRAME_EVERY   10 /* turns: for bridges that come late; subscribers get the latched one */
 #define FRAME_CAP     sim_Transforms_size(1, 2 * sim_string_size(SIM_FRAME_ID_MAX))
 #define SCENE_RANGE   200.0 /* m: buildings further away are not even looked at */
+#define RATE_MIN_HZ   1.0
+#define RATE_MAX_HZ   100.0
 
 struct args {
 	const char *socket, *name, *channel, *objects, *tf, *frame, *buildings;
@@ -58,7 +61,8 @@ static const struct opt OPTS[] = {
 	STRING("tf", tf, "CHANNEL", "pose of the vehicle, for buildings [tf]"),
 	STRING("frame", frame, "NAME", "frame of the sensor [lidar_top]"),
 	OPT("buildings", 'b', STRING, buildings, "FILE", "JSON file of buildings in the map", .complete = "file"),
-	DOUBLE("rate", rate_hz, "HZ", 1, 100, "turns a second of simulated time, at most as many as objects come [10]"),
+	DOUBLE("rate", rate_hz, "HZ", RATE_MIN_HZ, RATE_MAX_HZ,
+	       "turns a second of simulated time, at most as many as objects come [10]"),
 	OPT("beams", 0, INT, beams, "N", "lasers [64]", .min = 1, .max = SCAN_BEAMS_MAX),
 	OPT("columns", 0, INT, columns, "N", "directions of a turn [1800]", .min = 8, .max = SCAN_COLUMNS_MAX),
 	DOUBLE("lowest", lowest_deg, "DEG", -85, 85, "elevation of the lowest laser [-24.8]"),
@@ -91,7 +95,9 @@ struct app {
 	struct sim_subscriber *objects;
 	struct sim_reader *tf;
 	struct sim_token *token;
-	struct sim_step *step; /* NULL: no part in lock-step */
+	struct sim_step *step;         /* NULL: no part in lock-step */
+	struct sim_params *params;     /* NULL: another one has our name */
+	_Atomic uint32_t set_rate_mhz; /* by a parameter; 0: as it is */
 	struct sim_gate gate;
 	struct scan *scan;
 	struct scene_mount mount;
@@ -176,12 +182,27 @@ static int turn(struct app *a, const struct sim_message *objects)
 	return outlet_send(&a->clouds, slot, sim_builder_size(&b), a->token);
 }
 
+static uint32_t mhz(double hz)
+{
+	return (uint32_t)lround(hz * 1000);
+}
+
+/* One that was set since the last look begins with this one. */
+static void take_rate(struct app *a)
+{
+	uint32_t rate_mhz = atomic_exchange(&a->set_rate_mhz, 0);
+
+	if (rate_mhz)
+		(void)sim_gate_init(&a->gate, rate_mhz); /* within its bounds */
+}
+
 static void on_objects(struct app *a, const struct sim_message *msg)
 {
 	/* The instant that counts is the one of the objects, not the one at which we got round to them. */
 	struct sim_clock_sample at = { .sim_ns = msg->header.stamp_sim_ns,
 				       .clock_generation = msg->header.clock_generation };
 
+	take_rate(a);
 	if (!sim_gate_due(&a->gate, &at))
 		return;
 	if (a->looks++ % FRAME_EVERY == 0)
@@ -301,6 +322,52 @@ static int open_buildings(struct app *a)
 	return r;
 }
 
+static int on_frequency(void *user, const char *name, const struct sim_param_value *v, char *why, size_t why_size)
+{
+	struct app *a = user;
+
+	(void)name;
+	(void)why;
+	(void)why_size;
+	atomic_store(&a->set_rate_mhz, mhz(v->as.d));
+	return 0;
+}
+
+static int declare_int(struct app *a, const char *name, int64_t i, const char *description)
+{
+	struct sim_param_options o = { .size = sizeof(o), .description = description, .read_only = true };
+	struct sim_param_value v = sim_param_int(i);
+
+	return sim_params_declare(a->params, name, &v, &o);
+}
+
+static int declare(struct app *a)
+{
+	struct sim_param_options o = { .size = sizeof(o),
+				       .description = "[Hz] turns a second of simulated time",
+				       .min = sim_param_double(RATE_MIN_HZ),
+				       .max = sim_param_double(RATE_MAX_HZ),
+				       .changed = on_frequency,
+				       .user = a };
+	struct sim_param_value v = sim_param_double(a->args.rate_hz);
+	int r = sim_params_declare(a->params, "frequency", &v, &o);
+
+	if (r == 0)
+		r = declare_int(a, "beams", a->args.beams, "[-] lasers");
+	return r == 0 ? declare_int(a, "columns", a->args.columns, "[-] directions of a turn") : r;
+}
+
+/* For `simctl param`. A client's name need not be its alone, a node's must: without them the lidar turns all the same. */
+static void open_params(struct app *a)
+{
+	int r = sim_params_create(a->client, a->args.name, &a->params);
+
+	if (r == 0)
+		r = declare(a);
+	if (r < 0)
+		log_warn("nobody can set parameters: %s; --name gives it a name of its own", source_why(r));
+}
+
 static int attach(struct app *a)
 {
 	struct sim_client_options co = { .size = sizeof(co), .name = a->args.name, .socket = a->args.socket };
@@ -332,7 +399,9 @@ static int attach(struct app *a)
 		r = sim_subscribe(a->client, a->args.objects, &sim_Detected3DObjects_type, &so, &a->objects);
 	}
 	if (r == 0)
-		r = sim_gate_init(&a->gate, (uint32_t)lround(a->args.rate_hz * 1000));
+		r = sim_gate_init(&a->gate, mhz(a->args.rate_hz));
+	if (r == 0)
+		open_params(a);
 	if (r == 0 && a->args.rank != NO_RANK) {
 		what = "taking part in lock-step";
 		r = join(a);
@@ -345,6 +414,7 @@ static int attach(struct app *a)
 static void detach(struct app *a)
 {
 	sim_step_leave(a->step);
+	sim_params_destroy(a->params);
 	sim_subscriber_destroy(a->objects);
 	sim_reader_destroy(a->tf);
 	sim_publisher_destroy(a->clouds.pub);
