@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ask.h"
 #include "simctl.h"
 
 static bool wanted(const struct ctl *c, const json_t *ch)
@@ -114,6 +115,20 @@ static void print_topics(const json_t *list)
 			printf("  %s: %s, %s\n", json_text(t, "bridge"), json_text(t, "name"), json_text(t, "type"));
 }
 
+/* How messages get to and from nodes: inside their process, in slots. */
+static void print_nodes(const json_t *nodes)
+{
+	json_t *n;
+	size_t i;
+
+	json_array_foreach(json_object_get(nodes, "writers"), i, n)
+		printf("written by node %s: %.0f messages, %.0f of them inside its process (transport %s)\n",
+		       json_text(n, "node"), json_num(n, "written"), json_num(n, "intra"), json_text(n, "transport"));
+	json_array_foreach(json_object_get(nodes, "readers"), i, n)
+		printf("read by node %s: %.0f messages, by %s\n", json_text(n, "node"), json_num(n, "received"),
+		       *json_text(n, "delivery") ? json_text(n, "delivery") : "none yet");
+}
+
 static void print_info(const json_t *reply)
 {
 	json_t *ch = json_object_get(reply, "channel"), *b;
@@ -129,6 +144,7 @@ static void print_info(const json_t *reply)
 	       json_num(ch, "slot_size"), json_num(ch, "max_body"));
 	print_endpoints("publishers", json_object_get(ch, "publishers"));
 	print_endpoints("subscribers", json_object_get(ch, "subscribers"));
+	print_nodes(json_object_get(reply, "nodes"));
 	printf("bridges:");
 	json_array_foreach(json_object_get(ch, "bridges"), i, b)
 		printf(" %s", json_string_value(b));
@@ -145,7 +161,12 @@ json_t *ctl_channel(struct ctl *c, const char *name)
 
 int cmd_info(struct ctl *c)
 {
-	return ctl_show(c, ctl_channel(c, c->a.channel), print_info);
+	json_t *reply = ctl_channel(c, c->a.channel), *nodes;
+
+	nodes = reply ? ctl_nodes_at(c, json_text(json_object_get(reply, "channel"), "name")) : NULL;
+	if (nodes)
+		json_object_set_new(reply, "nodes", nodes);
+	return ctl_show(c, reply, print_info);
 }
 
 int cmd_clients(struct ctl *c)

@@ -100,6 +100,33 @@ static const struct opt service_call_opts[] = {
 	{ 0 },
 };
 
+static const struct opt node_opts[] = {
+	OPT_ARG("NODE", REQUIRED, STRING, node, "name of a node", .complete = "simctl node list --names"),
+	WATCH,
+	{ 0 },
+};
+
+#define PARAMS(kind) \
+	OPT_ARG("NODE", kind, STRING, node, "name of a node that has parameters", \
+		.complete = "simctl param list --names")
+static const struct opt params_opts[] = {
+	PARAMS(OPTIONAL),
+	FLAG("names", names, "names alone, a line each"),
+	{ 0 },
+};
+static const struct opt param_opts[] = {
+	PARAMS(REQUIRED),
+	OPT_ARG("NAME", REQUIRED, STRING, param, "name of the parameter"),
+	{ 0 },
+};
+static const struct opt param_set_opts[] = {
+	PARAMS(REQUIRED),
+	OPT_ARG("NAME", REQUIRED, STRING, param, "name of the parameter"),
+	OPT_ARG("VALUE", REQUIRED, STRING, value,
+		"what it shall be: true, false, a number, a text; after -- where it begins with -"),
+	{ 0 },
+};
+
 static const struct opt type_opts[] = {
 	OPT_ARG("TYPE", REQUIRED, STRING, type, "type, such as sim/Imu, or a channel that has it"),
 	FLAG("ros", ros, "as the ROS 2 message that has its fields, with its type hash"),

@@ -34,6 +34,7 @@ struct args { /* every command's values; filled by opt from the table */
 	int64_t delay_dur_ns, preload_dur_ns, preload_mib;
 	const char *start, *end, *rate, *prefix, *name;
 	const char *dir, *channel, *field, *type, *source, *bridge, *process, *service, *request;
+	const char *node, *param, *value;
 };
 
 struct ctl {
@@ -68,6 +69,11 @@ enum need { ALONE, CONTROL, DATA }; /* what a command needs of simd */
 	X("service list", CONTROL, service_list, bridges_opts, "services: type, who offers them, how calls went") \
 	X("service info", CONTROL, service_info, service_opts, "all about one service") \
 	X("service call", CONTROL, service_call, service_call_opts, "call one and print its response") \
+	X("node list", CONTROL, node_list, bridges_opts, "nodes: process, run mode, readers and writers") \
+	X("node info", CONTROL, node_info, node_opts, "all about one node: readers, writers, timers, its component") \
+	X("param list", CONTROL, param_list, params_opts, "parameters of a node; without one: nodes that have some") \
+	X("param get", CONTROL, param_get, param_opts, "print a parameter of a node") \
+	X("param set", CONTROL, param_set, param_set_opts, "set a parameter of a node while it runs") \
 	X("type show", ALONE, type_show, type_opts, "definition of a message type, ours or as ROS 2 sees it") \
 	X("record", ALONE, record, record_opts, "record channels into a log, as they are published") \
 	X("play", ALONE, play, play_opts, "play recorded messages, with their clock") \

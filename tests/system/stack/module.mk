@@ -37,6 +37,7 @@ $(B)/test/system-stack-scenario: $(addprefix $(B)/obj/tests/,system/stack/autowa
 	system/ros2/reader.o support/ros_tree.o support/ss2_peer.o) \
 	$(B)/lib/libvehicle.a $(B)/lib/libros.a | $(B)/lib/simd/bridge_ros2.so $(B)/bin/sim-ss2 $(B)/bin/sim-vehicle
 LINK_system-stack-scenario += -lddsc -lzmq -lm
+$(B)/test/system-stack-param: | $(B)/bin/sim-lidar
 $(B)/test/system-stack-config: | $(addprefix $(B)/lib/simd/bridge_,ros1.so ros2.so rosbridge.so lgsvl.so)
 $(B)/test/system-stack-lgsvl: $(B)/obj/tests/support/lgsvl_server.o | $(B)/lib/simd/bridge_lgsvl.so
 $(B)/test/system-stack-topics_cyber: $(CYBER_SERVER) $(B)/obj/tests/support/cyber_print.o $(B)/obj/tests/support/ros_tree.o $(B)/lib/libros.a $(B)/lib/libapollo10.a | $(B)/lib/simd/bridge_cyber.so
