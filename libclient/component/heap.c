@@ -119,6 +119,7 @@ int heap_loan(struct heap *h, size_t body_size, struct heap_msg **ret)
 	if (r < 0)
 		return r;
 	memset(&m->slot, 0, sizeof(m->slot));
+	m->msg.shm = false;
 	atomic_store_explicit(&m->msg.refs, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&h->refs, 1, memory_order_relaxed);
 	*ret = m;

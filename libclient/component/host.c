@@ -84,6 +84,7 @@ int sim_host_create(const struct sim_host_options *o, struct sim_host **ret)
 		return err_nomem();
 	h->mode = o->mode;
 	h->rank = o->rank;
+	snprintf(h->name, sizeof(h->name), "%s", o->name && !o->client ? o->name : "");
 	list_init(&h->nodes);
 	list_init(&h->channels);
 	list_init(&h->timers);

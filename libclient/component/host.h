@@ -29,6 +29,7 @@
 struct sim_host {
 	struct sim_client *client; /* NULL: offline */
 	bool own_client;           /* connected here */
+	char name[41];             /* of the client; "": it was given */
 	enum sim_run_mode mode;
 	uint32_t rank;
 	struct sched *sched; /* reality */

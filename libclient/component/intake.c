@@ -100,6 +100,7 @@ static int copy(struct intake *in, const struct sim_message *taken, struct msg *
 		m->slot = taken->header;
 		memcpy(&m->slot + 1, taken->body, taken->body_size);
 		heap_seal(m);
+		m->msg.shm = true;
 		*ret = &m->msg;
 	}
 	(void)sim_release(in->sub, taken);
@@ -128,7 +129,7 @@ static int wrap(struct intake *in, const struct sim_message *taken, struct msg *
 		(void)sim_release(in->sub, taken);
 		return err_nomem();
 	}
-	*m = (struct slot_msg){ .msg = { .m = *taken, .release = give_back }, .in = in, .taken = taken };
+	*m = (struct slot_msg){ .msg = { .m = *taken, .shm = true, .release = give_back }, .in = in, .taken = taken };
 	atomic_init(&m->msg.refs, 1);
 	atomic_fetch_add_explicit(&in->refs, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&in->held, 1, memory_order_relaxed);

@@ -7,12 +7,14 @@
 #define COMPONENT_MSG_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #include <sim/slot.h>
 
 struct msg {
 	struct sim_message m; /* first: what users hold is its address */
 	_Atomic uint32_t refs;
+	bool shm; /* it has come through shared memory */
 	void (*release)(struct msg *m);
 };
 

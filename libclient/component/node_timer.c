@@ -77,8 +77,10 @@ void node_timer_fire(struct sim_node_timer *t, int64_t now_sim_ns)
 	else
 		t->due_sim_ns = ns_add(due, (int64_t)(missed + 1) * t->period_dur_ns);
 	t->last_sim_ns = now_sim_ns;
+	pthread_mutex_lock(&t->lock);
 	t->stats.fired++;
 	t->stats.missed += t->one_shot ? 0 : missed;
+	pthread_mutex_unlock(&t->lock);
 	t->fn(t->user, due, t->one_shot ? 0 : missed);
 }
 
@@ -107,6 +109,14 @@ void node_timer_jump(struct sim_host *h, int64_t now_sim_ns)
 		t->due_sim_ns = ns_add(now_sim_ns, t->period_dur_ns);
 	}
 	pthread_mutex_unlock(&h->lock);
+}
+
+void node_timer_stats(struct sim_node_timer *t, uint64_t *ret_fired, uint64_t *ret_missed)
+{
+	pthread_mutex_lock(&t->lock);
+	*ret_fired = t->stats.fired;
+	*ret_missed = t->stats.missed;
+	pthread_mutex_unlock(&t->lock);
 }
 
 /* ---- create and destroy ---- */

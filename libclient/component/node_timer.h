@@ -28,4 +28,6 @@ struct sim_node_timer {
 	char name[TIMER_NAME_MAX + 1];
 };
 
+void node_timer_stats(struct sim_node_timer *t, uint64_t *ret_fired, uint64_t *ret_missed);
+
 #endif

@@ -32,6 +32,7 @@ static void take_in(struct sim_node_reader *r, struct msg *m, int64_t now_sim_ns
 	pthread_mutex_lock(&r->lock);
 	follow_jump(r, m);
 	r->stats.received++;
+	r->by_shm += m->shm;
 	if (r->last_sim_ns >= 0)
 		r->gap_sim_ns = now_sim_ns - r->last_sim_ns;
 	r->last_sim_ns = now_sim_ns;

@@ -35,6 +35,7 @@ struct sim_node_reader {
 	uint32_t clock_generation;
 	int64_t last_sim_ns, gap_sim_ns; /* when the last came, and how long after the one before; -1: none */
 	struct sim_node_reader_stats stats;
+	uint64_t by_shm; /* of those received */
 };
 
 /* As sim_node_reader_create(). feed NULL: none; fn and feed exclude each other. */

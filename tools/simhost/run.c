@@ -19,14 +19,19 @@
 
 LOG_TOPIC("simhost");
 
+struct reload {
+	struct run *run;
+	const char *name;
+	struct sim_service *service; /* NULL: it is not on offer */
+};
+
 struct run {
 	struct dag **dags;
 	unsigned n;
 	struct sim_host *h;
 	struct load *l;
 	struct watch *w;
-	struct sim_service **reload; /* one for each component */
-	unsigned n_reload;
+	struct reload *reload; /* by index of load */
 };
 
 /* ---- ending ---- */
@@ -52,19 +57,15 @@ static void stop_on_signals(struct sim_host *h)
 
 static int on_reload(void *user, struct sim_request *req)
 {
-	struct run *x = user;
-	char name[100];
-	const char *node = strrchr(req->service, '/');
-	struct sim_TriggerResponse *answer = req->response;
+	struct reload *l = user;
+	struct sim_TriggerResponse *answer;
 	struct sim_builder b;
-	int r;
+	int r = load_again(l->run->l, l->name);
 
-	snprintf(name, sizeof(name), "%.*s", (int)(node - req->service), req->service);
-	r = load_again(x->l, name[0] == '/' ? name + 1 : name);
 	if (r == 0)
-		log_info("component %s was loaded again", name);
+		log_info("component %s was loaded again", l->name);
 	else
-		log_error("component %s was not loaded again: %s", name, err_why());
+		log_error("component %s was not loaded again: %s", l->name, err_why());
 	answer = sim_TriggerResponse_init(req->response, req->response_capacity, &b);
 	answer->success = r == 0;
 	if (r < 0 && sim_builder_text(&b, &answer->message, err_why(), 0) < 0)
@@ -77,15 +78,13 @@ static void offer_reload(void *user, unsigned index, const struct dag_component 
 {
 	struct sim_service_options o = { .size = sizeof(o), .deadline_dur_ns = 60 * NS_PER_S };
 	struct run *x = user;
+	struct reload *l = &x->reload[index];
 	char name[100];
 
 	(void)c;
-	(void)index;
-	snprintf(name, sizeof(name), "/%s/reload", d->name);
-	if (sim_service_offer(sim_host_client(x->h), name, &sim_Trigger_service, &o, on_reload, x,
-			      &x->reload[x->n_reload]) == 0)
-		x->n_reload++;
-	else
+	*l = (struct reload){ .run = x, .name = d->name };
+	snprintf(name, sizeof(name), "%s/reload", d->name);
+	if (sim_service_offer(sim_host_client(x->h), name, &sim_Trigger_service, &o, on_reload, l, &l->service) < 0)
 		log_warn("component %s cannot be loaded again while it runs: %s", d->name, sim_why());
 }
 
@@ -158,8 +157,8 @@ static void finish(struct run *x)
 {
 	signalled = NULL;
 	watch_stop(x->w);
-	for (unsigned i = 0; i < x->n_reload; i++)
-		sim_service_destroy(x->reload[i]);
+	for (unsigned i = 0; x->reload && i < load_count(x->l); i++)
+		sim_service_destroy(x->reload[i].service);
 	load_destroy(x->l);
 	if (x->h)
 		sim_host_stop(x->h);

@@ -7,6 +7,7 @@
 
 #include <sim/component.h>
 #include <sim/msg/Int32.h>
+#include <sim/srv/NodeInfo.h>
 
 static struct world w;
 
@@ -215,7 +216,47 @@ TEST_WITH(a_component_runs_on_a_worker, setup, teardown)
 	program_end(&b);
 }
 
-TEST_WITH(a_host_stops_from_a_callback, setup, teardown)
+/* What `simctl node` asks for. */
+TEST_WITH(a_node_says_what_it_has, setup, teardown)
+{
+	struct program a = program_new("a");
+	struct count k = { 0 };
+	struct sim_node_reader *r = reader_new(&a, "x", &k);
+	struct sim_node_writer *wr = writer_new(&a, "x", true);
+	struct sim_client *c = world_client(&w, "asks", 0);
+	static char request[8] __attribute__((aligned(8))), response[SIM_SERVICE_BODY_MAX] __attribute__((aligned(64)));
+	struct sim_node *twin;
+	struct sim_host *h;
+	char *json;
+	size_t size;
+
+	assert_int_equal(sim_host_start(a.h), 0);
+	send(wr, 1);
+	UNTIL(10000, atomic_load(&k.last) == 1);
+	assert_int_equal(sim_service_call(c, "a/node_info", &sim_NodeInfo_service, request, 1, 0, response,
+					  sizeof(response), &size),
+			 0);
+	assert_int_equal(sim_msg_to_json_alloc(&sim_NodeInfoResponse_type, response, size, NULL, &json, NULL), 0);
+	assert_non_null(strstr(json, "\"name\":\"a\""));
+	assert_non_null(strstr(json, "\"mode\":\"reality\""));
+	assert_non_null(strstr(json, "\"channel\":\"/car/x\",\"channel_type\":\"sim/Int32\",\"delivery\":\"intra\""));
+	assert_non_null(strstr(json, "\"written\":1,\"refused\":0,\"intra\":1"));
+	free(json);
+
+	/* another process's node of that name */
+	assert_int_equal(
+		sim_host_create(&(struct sim_host_options){ .size = sizeof(struct sim_host_options), .client = c }, &h),
+		0);
+	assert_int_equal(sim_node_create(h, "a", &twin), -EEXIST);
+	assert_non_null(strstr(sim_why(), "node a"));
+	sim_host_destroy(h);
+	sim_disconnect(c);
+	sim_node_reader_destroy(r);
+	sim_node_writer_destroy(wr);
+	program_end(&a);
+}
+
+TEST_WITH(a_host_that_was_told_to_stop_does_not_run, setup, teardown)
 {
 	struct program a = program_new("a");
 
