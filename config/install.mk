@@ -54,7 +54,7 @@ install: all
 	$(if $(INSTALL_LIBS),$(INSTALL) -m 644 $(B)/lib/$(SO_REALNAME) $(D)$(LIBDIR) && \
 		ln -sf $(SO_REALNAME) $(D)$(LIBDIR)/$(SONAME) && ln -sf $(SONAME) $(D)$(LIBDIR)/libsimclient.so)
 	$(if $(INSTALL_PLUGINS),$(INSTALL) -m 644 $(INSTALL_PLUGINS) $(D)$(PLUGINDIR))
-	$(INSTALL) -m 644 libclient/include/sim/*.h $(D)$(INCLUDEDIR)/sim
+	$(INSTALL) -m 644 libclient/include/sim/*.h libclient/include/sim/*.hpp $(D)$(INCLUDEDIR)/sim
 	$(INSTALL) -m 644 $(B)/gen/sim/msg/*.h $(D)$(INCLUDEDIR)/sim/msg
 	$(INSTALL) -m 644 $(B)/gen/sim/srv/*.h $(D)$(INCLUDEDIR)/sim/srv
 	$(INSTALL) -m 644 schemas/msg/*.msg $(D)$(DATADIR)/simd/msg/sim

@@ -24,23 +24,46 @@ namespace sim
 
 class Component
 {
-public:
+      public:
 	Component() = default;
 	Component(const Component &) = delete;
 	Component &operator=(const Component &) = delete;
 	virtual ~Component() = default;
 
-	virtual int Init() { return 0; }
-	virtual int Proc(const sim_message *const *) { return 0; }
-	virtual void Shutdown() {}
+	virtual int Init()
+	{
+		return 0;
+	}
+	virtual int Proc(const sim_message *const *)
+	{
+		return 0;
+	}
+	virtual void Shutdown()
+	{
+	}
 
-	sim_component *handle() const { return handle_; }
-	sim_node *node() const { return sim_component_node(handle_); }
-	const char *name() const { return sim_component_name(handle_); }
-	const char *config() const { return sim_component_config(handle_); }
-	int64_t now() const { return sim_component_now(handle_); }
+	sim_component *handle() const
+	{
+		return handle_;
+	}
+	sim_node *node() const
+	{
+		return sim_component_node(handle_);
+	}
+	const char *name() const
+	{
+		return sim_component_name(handle_);
+	}
+	const char *config() const
+	{
+		return sim_component_config(handle_);
+	}
+	int64_t now() const
+	{
+		return sim_component_now(handle_);
+	}
 
-private:
+      private:
 	template <class C> friend struct ComponentGlue;
 	sim_component *handle_ = nullptr;
 };
@@ -56,7 +79,10 @@ template <class C> struct ComponentGlue {
 			return sim_component_fail(c, -EIO, "%s threw something that is no std::exception", what);
 		}
 	}
-	static C *&object(void *self) { return *static_cast<C **>(self); }
+	static C *&object(void *self)
+	{
+		return *static_cast<C **>(self);
+	}
 
 	static int init(sim_component *c, void *self)
 	{
@@ -83,8 +109,16 @@ template <class C> struct ComponentGlue {
 	template <class... Types> static constexpr sim_component_class make(const char *name, Types... types)
 	{
 		static_assert(sizeof...(types) <= SIM_COMPONENT_INPUTS, "a component has four inputs at most");
-		return { SIM_COMPONENT_ABI, sizeof(sim_component_class), name, sizeof(C *), sizeof...(types), 0,
-			 { types... }, init, proc, shutdown };
+		return { SIM_COMPONENT_ABI,
+			 sizeof(sim_component_class),
+			 name,
+			 sizeof(C *),
+			 sizeof...(types),
+			 0,
+			 { types... },
+			 init,
+			 proc,
+			 shutdown };
 	}
 };
 
