@@ -85,6 +85,7 @@ static void channel_free(struct channel *ch)
 	struct simd *s = ch->s;
 
 	s->channel_events->freed(s, ch->id);
+	atomic_store(&s->layout_page->info[ch->id].subscribers, 0);
 	if (ch->reserved)
 		pools_release(&s->pools, ch->pool, ch->reserved);
 	list_remove(&ch->link);
@@ -152,6 +153,7 @@ static int channel_make(struct simd *s, const struct rig *rig, const char *full,
 	list_append(&s->channels, &ch->link);
 	s->by_id[id] = ch;
 	s->n_channels++;
+	channel_show_subscribers(ch);
 	find_view(ch);
 	ch->shard = s->channel_events->shard(ch);
 	ch->idle_mono_ns = exec_now(s->x);
@@ -399,7 +401,7 @@ void channel_freed(struct simd *s, uint32_t id)
 
 void channel_show_subscribers(const struct channel *ch)
 {
-	atomic_store(&ch->s->layout_page->info[ch->id].subscribers, ch->n_subscribers);
+	atomic_store(&ch->s->layout_page->info[ch->id].subscribers, 1 + ch->n_subscribers);
 }
 
 int channel_retype(struct channel **ch, const json_t *type)

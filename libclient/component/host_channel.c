@@ -116,7 +116,6 @@ static int host_channel_receive(struct host_channel *ch, const struct sink *s)
 		return r;
 	pthread_mutex_lock(&ch->lock);
 	ch->intake = in;
-	atomic_store(&ch->subscribed, true);
 	pthread_mutex_unlock(&ch->lock);
 	return host_receives(ch->h) ? intake_start(in) : 0;
 }
@@ -141,7 +140,6 @@ static struct intake *sink_remove(struct host_channel *ch, struct sink *s)
 	if (!list_empty(&s->link) && atomic_fetch_sub(&ch->n_sinks, 1) == 1) {
 		idle = ch->intake;
 		ch->intake = NULL;
-		atomic_store(&ch->subscribed, false);
 	}
 	list_remove(&s->link);
 	pthread_mutex_unlock(&ch->lock);

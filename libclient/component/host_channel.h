@@ -33,7 +33,6 @@ struct host_channel {
 	struct intake *intake; /* NULL: no reader, or offline; changed under setup and lock */
 	bool delivering;       /* simulation: its callbacks run; guarded by host::turn */
 	_Atomic uint32_t n_sinks;
-	_Atomic bool subscribed;        /* there is an intake */
 	char name[SIM_CHANNEL_MAX + 1]; /* full */
 };
 

@@ -29,7 +29,7 @@ static bool anybody_elsewhere(const struct sim_node_writer *w)
 		return false;
 	if (w->transport != SIM_TRANSPORT_HYBRID || w->latched || !w->local)
 		return true;
-	return sim_publisher_subscriptions(w->pub) > (atomic_load(&w->ch->subscribed) ? 1 : 0);
+	return sim_publisher_subscribers_elsewhere(w->pub) > 0;
 }
 
 static bool all_came_back(struct sim_node_writer *w)

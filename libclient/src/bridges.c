@@ -5,6 +5,7 @@
 #include "err.h"
 #include "futex.h"
 #include "publisher.h"
+#include "subscriber.h"
 #include "timeutil.h"
 
 #define SLICE_DUR_NS (20 * NS_PER_MS) /* how long the loss of simd may go unnoticed */
@@ -43,15 +44,60 @@ bool sim_publisher_has_subscribers(const struct sim_publisher *p)
 	return any;
 }
 
-uint32_t sim_publisher_subscriptions(const struct sim_publisher *p)
+/* ---- subscribers elsewhere ---- */
+
+/* Subscribers may be on their way back to a new simd. */
+static bool is_unsure(struct pub_reg *reg, const struct sim_client *c)
+{
+	if (__builtin_expect(!reg->unsure_until_mono_ns, 1))
+		return false;
+	if (client_now(c) < reg->unsure_until_mono_ns)
+		return true;
+	reg->unsure_until_mono_ns = 0;
+	return false;
+}
+
+static uint32_t own(struct sim_publisher *p, uint32_t seq)
+{
+	const struct pub_reg *reg = p->reg;
+
+	if (__builtin_expect(p->own.serial != reg->session->serial || p->own.seq != seq, 0)) {
+		p->own.n = subscribers_own(p->c, reg->session, reg->name);
+		p->own.serial = reg->session->serial;
+		p->own.seq = seq;
+	}
+	return p->own.n;
+}
+
+/*
+ * All of them, less our own. Nothing of ours may come or go between the two looks: then one of somebody else would pass for it. simd
+ * counts one of ours before, and takes it out after, subs_seq moves.
+ */
+static uint32_t elsewhere(struct sim_publisher *p)
+{
+	struct pub_reg *reg = p->reg;
+	uint32_t seq, mine, all;
+
+	if (!reg->info || atomic_load_explicit(&reg->state, memory_order_relaxed) != REG_UP || is_unsure(reg, p->c))
+		return UINT32_MAX;
+	do {
+		seq = atomic_load(&p->c->subs_seq);
+		mine = own(p, seq);
+		all = atomic_load(&reg->info->subscribers);
+	} while (atomic_load(&p->c->subs_seq) != seq);
+	if (!all)
+		return UINT32_MAX;
+	return all - 1 > mine ? all - 1 - mine : 0;
+}
+
+uint32_t sim_publisher_subscribers_elsewhere(const struct sim_publisher *p)
 {
 	struct sim_publisher *w = (struct sim_publisher *)(uintptr_t)p;
-	uint32_t n = UINT32_MAX;
+	uint32_t n;
 
 	if (!p || publisher_enter(w) < 0)
-		return n;
-	if (p->reg->info && atomic_load_explicit(&p->reg->state, memory_order_relaxed) == REG_UP)
-		n = atomic_load_explicit(&p->reg->info->subscribers, memory_order_acquire);
+		return UINT32_MAX;
+	n = elsewhere(w);
 	handle_leave(&w->h);
 	return n;
 }

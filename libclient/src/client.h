@@ -108,13 +108,14 @@ struct sim_client {
 	/* guarded by lock */
 	struct session *session; /* NULL: none; kept by references */
 	struct attachment *att;
-	struct list pubs;     /* sim_publisher::link */
-	struct list zombies;  /* sim_publisher::link: destroyed, messages still outstanding */
-	struct list subs;     /* sim_subscriber::link */
-	bool renew_due;       /* of some subscriber; guarded by lock */
-	bool renewing;        /* ... and so there is something to look at */
-	struct list tokens;   /* sim_token::link */
-	struct list regs[64]; /* pub_reg::hash: by publisher_id without its shard */
+	struct list pubs;          /* sim_publisher::link */
+	struct list zombies;       /* sim_publisher::link: destroyed, messages still outstanding */
+	struct list subs;          /* sim_subscriber::link */
+	_Atomic uint32_t subs_seq; /* bumped when one of them is counted by simd, and before it is so no more */
+	bool renew_due;            /* of some subscriber; guarded by lock */
+	bool renewing;             /* ... and so there is something to look at */
+	struct list tokens;        /* sim_token::link */
+	struct list regs[64];      /* pub_reg::hash: by publisher_id without its shard */
 	struct sim_driver *driver;
 	struct sim_step *step;
 	struct timers *timers;     /* made with the first one */

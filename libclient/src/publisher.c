@@ -20,6 +20,9 @@
 #define PROVE_DUR_NS (2 * NS_PER_S)
 #define PROBE_DUR_NS (2 * NS_PER_MS)
 
+/* Clients come back to a new simd within a second or two: see the back-off of recover.c */
+#define UNSURE_DUR_NS (5 * NS_PER_S)
+
 #define STRING_BODY   64
 #define STRING_END    8 /* its NUL, and what aligns the next one */
 #define VARIABLE_BODY 3072
@@ -165,6 +168,10 @@ int pub_reg_create(struct sim_publisher *p, struct session *s, struct attachment
 		r = reg_advertise(reg);
 	if (r < 0)
 		goto err;
+	if (prior && prior->session != s)
+		reg->unsure_until_mono_ns = ns_add(client_now(p->c), UNSURE_DUR_NS);
+	else if (prior)
+		reg->unsure_until_mono_ns = prior->unsure_until_mono_ns;
 	if (prior && prior->counters && prior->counters != reg->counters) /* near to what it sends next is enough */
 		atomic_store(&reg->counters->sequence, atomic_load(&prior->counters->sequence));
 	if (prior && prior->port && prior->port->att == l && strcmp(prior->name, reg->name) == 0)

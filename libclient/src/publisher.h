@@ -39,7 +39,8 @@ struct pub_reg {
 	uint32_t publisher_id, channel_id;
 	_Atomic bool proved;
 	int64_t probe_due_mono_ns, probe_pause_dur_ns; /* under setup */
-	char name[SIM_CHANNEL_MAX + 1];                /* full */
+	int64_t unsure_until_mono_ns;   /* until then subscribers may be on their way back; 0: they are not */
+	char name[SIM_CHANNEL_MAX + 1]; /* full */
 };
 
 struct loan {
@@ -67,7 +68,11 @@ struct sim_publisher {
 	struct list link;                  /* client::pubs or ::zombies */
 	char channel[SIM_CHANNEL_MAX + 1]; /* as asked for */
 	char frame_id[SIM_FRAME_ID_MAX + 1];
-	struct sim_slot header; /* of each loan, but for what differs */
+	struct sim_slot header;  /* of each loan, but for what differs */
+	struct {                 /* this client's subscriptions of the channel */
+		uint32_t seq, n; /* client::subs_seq when they were counted */
+		uint64_t serial; /* in that session; 0: not yet */
+	} own;
 };
 
 /* In, after adopting what recovery posted. As handle_enter(). */

@@ -158,9 +158,48 @@ static int try_register(struct sim_subscriber *s, struct session *ses, struct at
 	return 0;
 }
 
+/* From now on one of those that simd counts is ours. After the list has it, and simd. */
+static void count_in(struct sim_subscriber *s)
+{
+	struct sim_client *c = s->c;
+
+	pthread_mutex_lock(&c->lock);
+	if (s->counted_serial != s->session_serial) {
+		s->counted_serial = s->session_serial;
+		atomic_fetch_add(&c->subs_seq, 1);
+	}
+	pthread_mutex_unlock(&c->lock);
+}
+
+/* Before simd hears of it. */
+static void count_out(struct sim_subscriber *s)
+{
+	struct sim_client *c = s->c;
+
+	pthread_mutex_lock(&c->lock);
+	list_remove(&s->link);
+	atomic_fetch_add(&c->subs_seq, 1);
+	pthread_mutex_unlock(&c->lock);
+}
+
+uint32_t subscribers_own(struct sim_client *c, const struct session *ses, const char *name)
+{
+	const struct sim_subscriber *s;
+	uint32_t n = 0;
+
+	pthread_mutex_lock(&c->lock);
+	list_for_each(s, &c->subs, link)
+		n += s->counted_serial == ses->serial && strcmp(s->name, name) == 0;
+	pthread_mutex_unlock(&c->lock);
+	return n;
+}
+
 int subscriber_register(struct sim_subscriber *s, struct session *ses, struct attachment *l)
 {
 	int r = try_register(s, ses, l);
+
+	if (r == 0 && !list_empty(&s->link)) /* a new one is not in the list yet */
+		count_in(s);
 
 	/* a session or an attachment that ended just now is no verdict: the next one is asked again */
 	atomic_store(&s->error, r == -ENOTCONN || r == -ESTALE ? 0 : r);
@@ -367,6 +406,7 @@ static int subscribe(struct sim_subscriber *s)
 	pthread_mutex_lock(&c->lock);
 	list_append(&c->subs, &s->link);
 	pthread_mutex_unlock(&c->lock);
+	count_in(s);
 	return 0;
 }
 
@@ -422,9 +462,7 @@ void sim_subscriber_destroy(struct sim_subscriber *s)
 		return;
 	c = s->c;
 	client_setup_lock(c);
-	pthread_mutex_lock(&c->lock);
-	list_remove(&s->link);
-	pthread_mutex_unlock(&c->lock);
+	count_out(s);
 	id = atomic_load(&s->id);
 	if (id && client_session(c, &ses) == 0) {
 		session_post(c, ses, "Unsubscribe", json_pack("{sI}", "subscriber_id", (json_int_t)id), 0);

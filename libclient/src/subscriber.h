@@ -45,6 +45,7 @@ struct sim_subscriber {
 	_Atomic uint32_t bell;           /* futex: bumped with it, and when the client has failed */
 	_Atomic bool cancelled;          /* the wait that is under way, or the next one, is to end */
 	uint64_t session_serial;         /* session that knows it; under setup */
+	uint64_t counted_serial;         /* the same, once `name` is of that session too; guarded by client::lock */
 	_Atomic int error;               /* it could not be registered again; 0: fine */
 	struct sub_port *newest;         /* next or port, whichever is newer; under setup */
 	struct sub_port *port;
@@ -98,6 +99,8 @@ void sub_fd_rearm(struct sim_subscriber *s); /* everything has been taken */
 /* Announce it to simd (once a session), and make a port if the attachment or the channel's full name is new; it is posted. */
 int subscriber_register(struct sim_subscriber *s, struct session *ses, struct attachment *l);
 void subscriber_ring(struct sim_subscriber *s);
+/* How many of those that simd counts for that channel, by its full name, are this client's. client::subs_seq moves with it. */
+uint32_t subscribers_own(struct sim_client *c, const struct session *ses, const char *name);
 /*
  * Another port in place of one whose queue may be damaged, where simd has asked for that. l: the present attachment, NULL: none.
  * Returns when to come again, INT64_MAX: not needed.

@@ -74,13 +74,14 @@ struct wire_shard {
 
 /* What simd says of a channel. */
 struct wire_channel_info {
-	_Atomic uint32_t window;      /* 1..WIRE_WINDOW_MAX; 0: channel not in use */
-	_Atomic uint32_t shard;       /* whose doorbell to ring */
-	_Atomic uint32_t bridges;     /* low 16 bits: bridges that carry it; high 16: of those, connected */
-	_Atomic uint32_t freed;       /* futex: bumped when a credit is freed and someone waits */
-	_Atomic uint32_t deferred;    /* nonzero: simd looks at this channel soon without being rung for */
-	_Atomic uint32_t waited;      /* nonzero: producers wait for lossless bridges that answer, without wait_ms */
-	_Atomic uint32_t subscribers; /* subscriptions of clients to it; simd's own are not counted */
+	_Atomic uint32_t window;   /* 1..WIRE_WINDOW_MAX; 0: channel not in use */
+	_Atomic uint32_t shard;    /* whose doorbell to ring */
+	_Atomic uint32_t bridges;  /* low 16 bits: bridges that carry it; high 16: of those, connected */
+	_Atomic uint32_t freed;    /* futex: bumped when a credit is freed and someone waits */
+	_Atomic uint32_t deferred; /* nonzero: simd looks at this channel soon without being rung for */
+	_Atomic uint32_t waited;   /* nonzero: producers wait for lossless bridges that answer, without wait_ms */
+	_Atomic uint32_t
+		subscribers; /* 1 + subscriptions of clients to it, simd's own not counted; 0: it does not say */
 	uint32_t reserved[9];
 };
 

@@ -127,10 +127,12 @@ SIM_API SIM_MUST_CHECK int sim_publisher_bridges_wait(const struct sim_publisher
 /* Anybody on this machine, simd included where the channel is dispatched. */
 SIM_API bool sim_publisher_has_subscribers(const struct sim_publisher *p);
 /*
- * Subscriptions of programs to the channel, this one's included; simd's own, for bridges, are not counted. Read from shared memory. Who
- * has subscribed is counted before it is told so. UINT32_MAX: not known now, as simd is away.
+ * How many subscriptions of the channel are other clients' than the publisher's; simd's own, for bridges, are not counted. Read from shared
+ * memory: no round trip. Whoever has subscribed is counted before it is told so: for 0 nobody else misses the next message,
+ * if that does not go out. UINT32_MAX: unknown, so there may be some: disconnected from simd, in the seconds after that, when not
+ * everybody may have come back, another thread is inside, or simd is of a version that does not say.
  */
-SIM_API uint32_t sim_publisher_subscriptions(const struct sim_publisher *p);
+SIM_API uint32_t sim_publisher_subscribers_elsewhere(const struct sim_publisher *p);
 /*
  * A message that the program hands over inside itself, without a slot, because nobody else subscribes: counts it as sim_publish_local()
  * would, and takes the next sequence number, so that one publisher may change between the two. Only with SIM_PUB_LOCAL.

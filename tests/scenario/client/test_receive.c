@@ -71,36 +71,66 @@ TEST_WITH(a_wait_is_cancelled_before_it_begins, setup, teardown)
 	sim_disconnect(c);
 }
 
-/* Who has subscribed is counted when it is told so; this program's own too; simd's own never. */
-TEST_WITH(a_publisher_knows_how_many_subscribe, setup, teardown)
+/* Who has subscribed is counted when it is told so; this program's own never, simd's own never. */
+TEST_WITH(a_publisher_knows_who_else_subscribes, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "both", 0), *other = world_client(&w, "other", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0), *local = imu_advertise(c, "local", SIM_PUB_LOCAL);
-	struct sim_subscriber *own, *theirs;
+	struct sim_subscriber *own, *theirs, *second;
 
-	assert_int_equal(sim_publisher_subscriptions(p), 0);
+	assert_int_equal(sim_publisher_subscribers_elsewhere(p), 0);
 	own = imu_subscribe(c, "imu", 0);
-	assert_int_equal(sim_publisher_subscriptions(p), 1);
-	assert_int_equal(sim_publisher_subscriptions(local), 0);
+	assert_int_equal(sim_publisher_subscribers_elsewhere(p), 0);
 	theirs = imu_subscribe(other, "imu", 0);
-	assert_int_equal(sim_publisher_subscriptions(p), 2);
+	assert_int_equal(sim_publisher_subscribers_elsewhere(p), 1);
+	second = imu_subscribe(other, "/car/imu", 0);
+	assert_int_equal(sim_publisher_subscribers_elsewhere(p), 2);
+	assert_int_equal(sim_publisher_subscribers_elsewhere(local), 0);
 	sim_subscriber_destroy(own);
+	assert_true(sim_publisher_subscribers_elsewhere(p) >= 2); /* simd may not have heard of it */
 	world_run(&w, MS);
-	assert_int_equal(sim_publisher_subscriptions(p), 1);
+	assert_int_equal(sim_publisher_subscribers_elsewhere(p), 2);
+	sim_subscriber_destroy(second);
 	sim_subscriber_destroy(theirs);
 	theirs = imu_subscribe(other, "local", 0);
-	assert_int_equal(sim_publisher_subscriptions(local), 1);
+	assert_int_equal(sim_publisher_subscribers_elsewhere(local), 1);
 	sim_subscriber_destroy(theirs);
 	sim_disconnect(other);
 	world_run(&w, MS);
-	assert_int_equal(sim_publisher_subscriptions(p), 0);
-	assert_int_equal(sim_publisher_subscriptions(local), 0);
-	assert_int_equal(sim_publisher_subscriptions(NULL), UINT32_MAX);
-	world_kill_simd(&w);
-	world_until(&w, c, SIM_CLIENT_RECONNECTING);
-	assert_int_equal(sim_publisher_subscriptions(p), UINT32_MAX);
+	assert_int_equal(sim_publisher_subscribers_elsewhere(p), 0);
+	assert_int_equal(sim_publisher_subscribers_elsewhere(local), 0);
+	assert_int_equal(sim_publisher_subscribers_elsewhere(NULL), UINT32_MAX);
 	sim_publisher_destroy(p);
 	sim_publisher_destroy(local);
+	sim_disconnect(c);
+}
+
+/* Who subscribed to the simd that died may come back later than we: until all have had time for that there may be some. */
+TEST_WITH(after_a_restart_there_may_be_subscribers, setup, teardown)
+{
+	struct sim_client *c = world_client(&w, "both", 0), *other = world_client(&w, "other", 0);
+	struct sim_publisher *p = imu_advertise(c, "imu", SIM_PUB_LOCAL);
+	struct sim_subscriber *own = imu_subscribe(c, "imu", 0), *theirs = imu_subscribe(other, "imu", 0);
+
+	assert_int_equal(sim_publisher_subscribers_elsewhere(p), 1);
+	world_kill_simd(&w);
+	world_until(&w, c, SIM_CLIENT_RECONNECTING);
+	assert_int_equal(sim_publisher_subscribers_elsewhere(p), UINT32_MAX);
+	world_start_simd(&w);
+	world_until(&w, c, SIM_CLIENT_CONNECTED);
+	assert_int_equal(sim_publisher_subscribers_elsewhere(p), UINT32_MAX); /* other is not back */
+	world_until(&w, other, SIM_CLIENT_RECONNECTING);
+	world_until(&w, other, SIM_CLIENT_CONNECTED);
+	world_run(&w, 6 * S);
+	world_process(&w, c);
+	assert_int_equal(sim_publisher_subscribers_elsewhere(p), 1);
+	sim_subscriber_destroy(theirs);
+	sim_disconnect(other);
+	world_run(&w, MS);
+	assert_int_equal(sim_publisher_subscribers_elsewhere(p),
+			 0); /* our own was registered again, and is known as such */
+	sim_subscriber_destroy(own);
+	sim_publisher_destroy(p);
 	sim_disconnect(c);
 }
 

@@ -634,3 +634,45 @@ TEST(a_wait_is_cancelled_from_another_thread)
 	sim_disconnect(c);
 	world_destroy(&w);
 }
+
+/* ---- who subscribes elsewhere, while our own come and go ---- */
+
+struct comings {
+	struct sim_client *c;
+	_Atomic bool over;
+};
+
+static void *comes_and_goes(void *arg)
+{
+	struct comings *g = arg;
+
+	for (int i = 0; i < 200; i++)
+		sim_subscriber_destroy(imu_subscribe(g->c, "imu", 0));
+	atomic_store(&g->over, true);
+	return NULL;
+}
+
+TEST(one_of_ours_never_hides_one_elsewhere)
+{
+	struct sim_client *other;
+	struct sim_subscriber *theirs;
+	struct sim_publisher *p;
+	struct comings g = { 0 };
+	pthread_t t;
+
+	world_create_threads(&w, "");
+	g.c = world_client(&w, "ours", 0);
+	other = world_client(&w, "other", 0);
+	p = imu_advertise(g.c, "imu", SIM_PUB_LOCAL);
+	theirs = imu_subscribe(other, "imu", 0);
+	assert_int_equal(pthread_create(&t, NULL, comes_and_goes, &g), 0);
+	while (!atomic_load(&g.over))
+		assert_true(sim_publisher_subscribers_elsewhere(p) > 0);
+	pthread_join(t, NULL);
+	UNTIL(10000, sim_publisher_subscribers_elsewhere(p) == 1);
+	sim_subscriber_destroy(theirs);
+	sim_publisher_destroy(p);
+	sim_disconnect(other);
+	sim_disconnect(g.c);
+	world_destroy(&w);
+}
