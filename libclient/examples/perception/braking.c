@@ -62,17 +62,14 @@ int braking_init(struct braking *b, const struct braking_params *p, const char *
 
 /* ---- the corridor ---- */
 
-/*
- * A quarter of a circle, and straight on from there, as behind the vehicle: no place is on the path twice. What is inside the circle belongs
- * to the nearer piece.
- */
+/* A quarter of a circle, and straight on from there, as behind the vehicle: no place is on the path twice. */
 static struct along along_of(const struct braking *b, double curvature, double x, double y, double *ret_turn)
 {
 	double side = curvature > 0 ? 1 : -1, r = fabs(1 / curvature),
 	       up = r - side * y; /* the centre is at (0, side * r) */
 
 	*ret_turn = 0;
-	if (fabs(curvature) < STRAIGHT || (x < 0 && (up > 0 || fabs(y) < r - x)))
+	if (fabs(curvature) < STRAIGHT || x < 0)
 		return (struct along){ x - b->p.front_m, y };
 	*ret_turn = side * (up > 0 ? atan2(x, up) : M_PI / 2);
 	if (up <= 0)
@@ -212,7 +209,7 @@ struct braking_order braking_decide(struct braking *b, int64_t stamp_sim_ns, con
 		b->wheel_angle = wheel;
 		b->danger_sim_ns = stamp_sim_ns;
 		b->decel = decel_for(b, distance, v);
-	} else if (was && (double)(stamp_sim_ns - b->danger_sim_ns) / 1e9 >= b->p.clear_s) {
+	} else if (was && ((double)stamp_sim_ns - (double)b->danger_sim_ns) / 1e9 >= b->p.clear_s) {
 		b->braking = false;
 	}
 	r.brake = b->braking;

@@ -78,10 +78,16 @@ void tracks_destroy(struct tracks *t)
 
 /* ---- where things are ---- */
 
+/* Stamps are foreign: their difference may be no int64_t. */
+static double seconds(int64_t from_sim_ns, int64_t to_sim_ns)
+{
+	return ((double)to_sim_ns - (double)from_sim_ns) / 1e9;
+}
+
 /* The vehicle at another moment: straight on, turning meanwhile. */
 static struct pose pose_at(const struct tracks_motion *m, int64_t stamp_sim_ns)
 {
-	double dt = (double)(stamp_sim_ns - m->stamp_sim_ns) / 1e9;
+	double dt = seconds(m->stamp_sim_ns, stamp_sim_ns);
 	struct pose p;
 
 	dt = dt > GAP_S ? GAP_S : dt < -GAP_S ? -GAP_S : dt;
@@ -239,7 +245,7 @@ size_t tracks_update(struct tracks *t, const struct tracks_motion *ego, int64_t 
 		     size_t n, struct track *ret)
 {
 	struct pose at = pose_at(ego, stamp_sim_ns);
-	double dt = (double)(stamp_sim_ns - t->last_sim_ns) / 1e9;
+	double dt = seconds(t->last_sim_ns, stamp_sim_ns);
 	size_t shown = 0;
 
 	if (n > OBSTACLES_MAX)

@@ -128,22 +128,29 @@ TEST_WITH(what_stands_stands_however_the_vehicle_moves, setup, teardown)
 
 TEST_WITH(a_car_ahead_has_its_speed_in_both_frames, setup, teardown)
 {
+	const double yaw = 1.0, c = cos(yaw), s = sin(yaw);
 	size_t n = 0;
 
 	for (int i = 0; i < 40; i++) {
 		double t = 0.1 * i;
-		struct tracks_motion north = { .stamp_sim_ns = i * STEP_NS, .y = 10 * t, .yaw = M_PI / 2, .vy = 10 };
+		struct tracks_motion m = { .stamp_sim_ns = i * STEP_NS,
+					   .x = 10 * t * c,
+					   .y = 10 * t * s,
+					   .yaw = yaw,
+					   .vx = 10 * c,
+					   .vy = 10 * s };
 		struct obstacle o = {
-			.x = 20 + 2 * t, .y = 0, .z = 0.7, .length = 4, .width = 1.8, .height = 1.4, .points = 99
+			.x = 20 + 2 * t, .z = 0.7, .length = 4, .width = 1.8, .height = 1.4, .points = 99
 		};
 
-		n = tracks_update(tracks, &north, i * STEP_NS, &o, 1, shown);
+		n = tracks_update(tracks, &m, i * STEP_NS, &o, 1, shown);
 	}
 	assert_int_equal(n, 1);
-	near(shown[0].map_vy, 12, 0.1);
+	near(shown[0].map_vx, 12 * c, 0.1);
+	near(shown[0].map_vy, 12 * s, 0.1);
 	near(shown[0].vx, 12, 0.1);
 	near(shown[0].vy, 0, 0.05);
-	near(fabs(shown[0].heading), M_PI / 2, 0.01);
+	near(shown[0].heading, yaw, 0.01);
 }
 
 /* Of two who stand together one is seen, then both: the middle jumps by a metre, and nobody runs. */
@@ -215,6 +222,21 @@ TEST_WITH(a_jump_back_begins_anew_and_a_gap_forgets, setup, teardown)
 	assert_int_equal(tracks_update(tracks, &still, 100 * STEP_NS, &o, 1, shown), 0);
 	assert_int_equal(tracks_update(tracks, &still, 101 * STEP_NS, &o, 1, shown), 1);
 	assert_int_equal(shown[0].id, 2);
+}
+
+/* Whatever stamps say, and wherever things are said to be. */
+TEST_WITH(foreign_stamps_and_places_harm_nothing, setup, teardown)
+{
+	static const int64_t stamps[] = { INT64_MIN, INT64_MAX, 0, -1, INT64_MIN, 1, STEP_NS, INT64_MAX };
+	const struct obstacle o[] = { person(1e300, -1e300), person(-1e300, 1e300), person(1, 1) };
+
+	for (size_t i = 0; i < 64; i++) {
+		struct tracks_motion m = {
+			.stamp_sim_ns = stamps[i * 3 % 8], .x = 1e300, .vx = 1e300, .yaw_rate = 1e300
+		};
+
+		assert_true(tracks_update(tracks, &m, stamps[i % 8], o, 3, shown) <= 3);
+	}
 }
 
 /* The same twice, padding included, with more than there is room for. */
