@@ -210,6 +210,45 @@ TEST(the_ego_comes_back_from_a_road_out_of_town)
 	world_close(w);
 }
 
+/* A loop of many laps: what is given back to sumo is as much of it as a request holds. */
+TEST(the_ego_comes_back_to_a_route_of_thousands_of_edges)
+{
+	char net[TEST_PATH_MAX + 64], rou[TEST_PATH_MAX], conf[TEST_PATH_MAX], why[SUMO_WHY_MAX] = "",
+									       cwd[TEST_PATH_MAX];
+	struct world_options o = options(1);
+	const struct world_ego *e;
+	struct world *w;
+	FILE *f;
+
+	assert_non_null(getcwd(cwd, sizeof(cwd)));
+	snprintf(net, sizeof(net), "%s/config/rigs/perception/street.net.xml", cwd);
+	f = fopen(test_path(rou, "long.rou.xml"), "w");
+	assert_non_null(f);
+	fprintf(f,
+		"<routes><vehicle id=\"ego\" depart=\"0\" departLane=\"best\">"
+		"<route edges=\"sw_south south_se se_ne ne_north north_nw nw_sw\" repeat=\"2000\"/></vehicle></routes>\n");
+	assert_int_equal(fclose(f), 0);
+	f = fopen(test_path(conf, "long.sumocfg"), "w");
+	assert_non_null(f);
+	fprintf(f, "<configuration><net-file value=\"%s\"/><route-files value=\"%s\"/></configuration>\n", net, rou);
+	assert_int_equal(fclose(f), 0);
+	o.sumo.config = conf;
+	if (world_open(&o, &w, why) < 0)
+		fail_msg("%s", why);
+	e = world_ego(w);
+	steps(w, 10);
+	assert_int_equal(world_place_ego(w, e->pos[0] + 1, e->pos[1], 90, 5), 0);
+	steps(w, 2);
+	if (world_release_ego(w) != 0)
+		fail_msg("%s", world_why(w));
+	steps(w, 500);
+	assert_true(e->present && e->speed > 5);
+	world_close(w);
+	no_child_is_left();
+	remove(rou);
+	remove(conf);
+}
+
 TEST(a_killed_sumo_is_an_error)
 {
 	struct world *w = town(1);

@@ -97,7 +97,7 @@ int world_lonlat(struct world *w, double x, double y, double *ret_lon_deg, doubl
 int world_place_ego(struct world *w, double x, double y, double angle_deg, double speed);
 /*
  * Give the ego back to its own driver, on its old route (found again, when it was left). Off the road it is
- * put on the nearest lane at the next step. A warning is logged where there is no way to its route: it
+ * put on the nearest lane at the next step. Of a route that is very long only the next thousand edges are found again. A warning is logged where there is no way to its route: it
  * brakes then, and stands.
  * Returns: 0; 1 no lane is within WORLD_RETURN_M: it stays with the caller, who places it on; errors of world_step().
  */

@@ -15,6 +15,7 @@ LOG_TOPIC("sumo");
 #define FOLLOW_M            100    /* moveToXY: a lane this near is taken along; SUMO's own default */
 #define LOOK_STEPS          10     /* how often a way back to the route is looked for */
 #define OWN_DRIVER          (-1.0) /* a speed that gives control back */
+#define ROUTE_BYTES         (TRACI_REQUEST_MAX - 1024) /* of a route that is given back, beside what else a request holds */
 
 static void out_speed(struct traci_out *o, const char *id, double speed)
 {
@@ -63,14 +64,29 @@ int world_place_ego(struct world *w, double x, double y, double angle_deg, doubl
 	return r < 0 ? world_fail(w, r, "placing the ego") : 0;
 }
 
+/* As much of a route as a request holds: some thousand edges. */
+static size_t route_end(const struct world *w, size_t from)
+{
+	size_t bytes = 0, i = from;
+
+	for (; i < w->route_len; i++) {
+		bytes += 4 + strlen(w->route[i]);
+		if (bytes > ROUTE_BYTES)
+			break;
+	}
+	return i;
+}
+
 static void out_route(struct traci_out *o, const struct world *w, size_t from)
 {
+	size_t to = route_end(w, from);
+
 	traci_out_begin(o, TRACI_SET | TRACI_VEHICLE);
 	traci_out_u8(o, TRACI_VAR_ROUTE);
 	traci_out_str(o, w->o.ego);
 	traci_out_u8(o, TRACI_STRING_LIST);
-	traci_out_i32(o, (int32_t)(w->route_len - from));
-	for (size_t i = from; i < w->route_len; i++)
+	traci_out_i32(o, (int32_t)(to - from));
+	for (size_t i = from; i < to; i++)
 		traci_out_str(o, w->route[i]);
 	traci_out_end(o);
 }
