@@ -617,6 +617,19 @@ static struct sim_GpsOdometry odometry_at(struct sim_subscriber *s, int64_t stam
 	return ret;
 }
 
+/* Time waits for somebody. */
+static bool in_lockstep(struct line *l)
+{
+	char *json;
+	bool yes;
+
+	if (sim_call_within(l->client, "GetClock", "{}", LONG_NS, &json) < 0)
+		fail_msg("GetClock: %s", sim_why());
+	yes = strstr(json, "\"rank\":") != NULL;
+	free(json);
+	return yes;
+}
+
 TEST(the_ego_can_be_a_vehicle_program)
 {
 	struct sim_publisher_options po = { .size = sizeof(po), .max_body = sizeof(struct sim_VehicleControl) };
@@ -632,7 +645,7 @@ TEST(the_ego_can_be_a_vehicle_program)
 	objects = listen_to(&l, "objects", 64, &sim_Detected3DObjects_type);
 	assert_int_equal(sim_advertise(l.client, "control", &sim_VehicleControl_type, &po, &orders), 0);
 	vehicle = start_vehicle(&l);
-	UNTIL(20000, sim_publisher_has_subscribers(orders));
+	UNTIL(20000, sim_publisher_has_subscribers(orders) && in_lockstep(&l));
 	start_sumo_behind(&l);
 	for (int i = 0; i < 100 && !moved; i++) { /* 10 s of simulated time */
 		const struct sim_message *m = next(objects);
