@@ -233,6 +233,28 @@ TEST_WITH(ros_drives_it, NULL, sweep)
 	assert_int_equal(WEXITSTATUS(status), 130);
 }
 
+/* ---- components ---- */
+
+/* Somebody steps in front of the ego: the chain of components stops it, and lets it go on; simctl shows the order. */
+TEST_WITH(components_stop_it_for_people, NULL, sweep)
+{
+	const char *const echo[] = { "simctl", "--socket", SOCKET, "echo", "/control", "--once", NULL };
+	struct sim_client *c = NULL;
+	pid_t pid = demo_of("perception", "600", "logging");
+	struct sim_subscriber *s = can_bus(&c);
+	int status;
+
+	UNTIL(60000, reports(s, -1, 0, 0, 0)); /* SUMO drives */
+	assert_non_null(strstr(stack_run(echo)->out, "target_acceleration"));
+	UNTIL(30000, reports(s, -1, 1, 0, 0)); /* it stands, by order */
+	UNTIL(60000, reports(s, -1, 0, 0, 0)); /* and has gone on */
+	sim_subscriber_destroy(s);
+	sim_disconnect(c);
+	assert_int_equal(kill(pid, SIGINT), 0);
+	status = stack_wait(pid, 30000);
+	assert_int_equal(WEXITSTATUS(status), 130);
+}
+
 /* ---- ROS 1 ---- */
 
 #define COUNTS "/tmp/out-counts.json"
