@@ -24,7 +24,7 @@ struct sched_conf;
 /* ---- configuration: scheduler_conf.c ---- */
 
 /*
- * Read JSON of these keys (Cyber's, one to one; libsimcomponent(3) lists them). NULL: classic, one group "default_grp", a worker per CPU.
+ * Read JSON of these keys (Cyber's, one to one; simhost(1) lists them). NULL: classic, one group "default_grp", a worker per CPU.
  * Returns: 0; -EINVAL, and the sentence has key path, value and what is allowed.
  */
 int sched_conf_read(const char *json, struct sched_conf **ret);
