@@ -7,4 +7,4 @@ PERCEPTION_CLASSES := $(addprefix $(B)/obj/libclient/examples/perception/,grid_c
 EXAMPLES += $(B)/examples/libperception.so
 $(B)/examples/libperception.so: $(PERCEPTION_CLASSES) $(PERCEPTION_CORE) | $(B)/lib/libsimclient.so
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -Wl,-z,defs -o $@ $(filter %.o,$^) $(LINK_examples) -ljansson -lm
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared $(if $(SAN_RUNTIME),,-Wl,-z,defs) -o $@ $(filter %.o,$^) $(LINK_SIMCLIENT) -ljansson -lm
