@@ -185,6 +185,7 @@ static void *receive(void *arg)
 	struct intake *in = arg;
 	int r = 0;
 
+	sched_enter_intake(in->ch->h->sched);
 	while (!atomic_load(&in->stop) && r >= 0) {
 		r = sim_wait(in->sub, -1);
 		drain(in);

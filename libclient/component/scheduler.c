@@ -5,6 +5,9 @@
  * A task is idle, ready (in its group's queue), running, or running with more to do. Who makes it ready puts it into the queue;
  * so it is in no two queues, and no two workers run it.
  *
+ * Of the workers that do not run a step as many look for a task as tasks are ready, unless all do: each task that comes from
+ * outside wakes one; the one that a worker puts back is its own to take, or another's that it finds first.
+ *
  * Lock: group::lock, held for a few instructions; no step runs with it held. Workers that find nothing sleep on group::bell.
  */
 #include "scheduler.h"
@@ -14,7 +17,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "err.h"
 #include "futex.h"
@@ -46,6 +48,7 @@ struct worker {
 	uint32_t number;
 	pthread_t thread;
 	bool started;
+	int placed; /* 0, or what it could not have; behind sched::n_placed */
 };
 
 struct group {
@@ -64,24 +67,30 @@ struct group {
 struct sched {
 	struct group *groups;
 	uint32_t n_groups, others;
-	struct sched_cpus process;
+	struct sched_place intake;
 	struct sched_task_conf *conf; /* names are copies */
 	uint32_t n_conf;
+	_Atomic uint32_t n_placed; /* futex: workers that are where they belong */
 	pthread_mutex_t lock;
-	struct list tasks; /* sched_task::in_host; guarded by lock */
-	bool started;      /* guarded by lock */
-	char notes[512];   /* guarded by lock */
+	/* guarded by lock */
+	struct list tasks; /* sched_task::in_host */
+	bool started;
+	struct sched_said notes;
 };
 
 static _Thread_local struct sched_task *running; /* whose step this thread is in */
 
 /* ---- queues; under group::lock ---- */
 
-/* True: a worker that sleeps is to be woken, after the lock. */
-static bool push(struct group *g, struct sched_task *t)
+static void push(struct group *g, struct sched_task *t)
 {
 	list_append(&g->ready[t->prio], &t->link);
 	g->any |= 1u << t->prio;
+}
+
+/* True: one that sleeps is to be woken, after the lock. */
+static bool want_worker(struct group *g)
+{
 	if (g->idle <= g->waking)
 		return false;
 	g->waking++;
@@ -115,10 +124,13 @@ static void wake_one(struct group *g)
 static void make_ready(struct sched_task *t)
 {
 	struct group *g = t->group;
-	bool wake;
+	bool wake = false;
 
 	pthread_mutex_lock(&g->lock);
-	wake = !t->dead && push(g, t);
+	if (!t->dead) {
+		push(g, t);
+		wake = want_worker(g);
+	}
 	pthread_mutex_unlock(&g->lock);
 	if (wake)
 		wake_one(g);
@@ -150,31 +162,27 @@ static void task_free(struct sched_task *t)
 	mem_free(t);
 }
 
-/* After a step, under lock. True: wake another worker. */
-static bool step_ended(struct group *g, struct sched_task *t, bool more)
+/* After a step, under lock. */
+static void step_ended(struct group *g, struct sched_task *t, bool more)
 {
 	uint32_t state = TASK_RUNNING;
 
 	running = NULL;
 	if (t->own_end) {
 		task_free(t);
-		return false;
-	}
-	if (!t->dead && (more || !atomic_compare_exchange_strong(&t->state, &state, TASK_IDLE))) {
-		atomic_store(&t->state, TASK_READY);
-		return push(g, t);
-	}
-	if (t->dead) {
+	} else if (t->dead) {
 		atomic_store(&t->state, TASK_IDLE);
 		futex_wake_all(&t->state, FUTEX_PRIVATE_FLAG);
+	} else if (more || !atomic_compare_exchange_strong(&t->state, &state, TASK_IDLE)) {
+		atomic_store(&t->state, TASK_READY);
+		push(g, t);
 	}
-	return false;
 }
 
 /* Under lock, which is released meanwhile. */
 static void run(struct group *g, struct sched_task *t)
 {
-	bool more, wake;
+	bool more;
 
 	atomic_store(&t->state, TASK_RUNNING);
 	pthread_mutex_unlock(&g->lock);
@@ -182,12 +190,7 @@ static void run(struct group *g, struct sched_task *t)
 	more = t->step(t->user);
 	atomic_fetch_add_explicit(&t->steps, 1, memory_order_relaxed);
 	pthread_mutex_lock(&g->lock);
-	wake = step_ended(g, t, more);
-	if (wake) { /* there are more ready than this worker, which goes on, can take */
-		pthread_mutex_unlock(&g->lock);
-		wake_one(g);
-		pthread_mutex_lock(&g->lock);
-	}
+	step_ended(g, t, more);
 }
 
 static void rest(struct group *g)
@@ -204,13 +207,29 @@ static void rest(struct group *g)
 		g->waking--;
 }
 
+static struct sched_place place_of(const struct worker *w)
+{
+	struct sched_place p = w->group->conf.place;
+	uint32_t i = 0;
+
+	if (!w->group->conf.one_to_one)
+		return p;
+	for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &p.cpus.set) && i++ != w->number)
+			CPU_CLR(cpu, &p.cpus.set);
+	p.cpus.n = 1;
+	return p;
+}
+
 static void *work(void *arg)
 {
 	struct worker *w = arg;
 	struct group *g = w->group;
+	struct sched_place place = place_of(w);
 
-	if (g->conf.policy == SCHED_OTHER && g->conf.prio)
-		(void)setpriority(PRIO_PROCESS, 0, g->conf.prio);
+	w->placed = sched_place_self(&place);
+	atomic_fetch_add(&g->s->n_placed, 1);
+	futex_wake_all(&g->s->n_placed, FUTEX_PRIVATE_FLAG);
 	pthread_mutex_lock(&g->lock);
 	while (!atomic_load(&g->stop)) {
 		struct sched_task *t = pop(g);
@@ -226,48 +245,37 @@ static void *work(void *arg)
 
 /* ---- start and stop ---- */
 
-static void note(struct sched *s, const struct group *g, const char *what)
+/* Waits until each worker of the n that started is in its place; a note of a group's first that is not. */
+static void await_places(struct sched *s, uint32_t n)
 {
-	size_t n = strlen(s->notes);
+	uint32_t seen;
 
-	snprintf(s->notes + n, sizeof(s->notes) - n, "%sgroup %s: %s", n ? "; " : "", g->conf.name, what);
-}
+	while ((seen = atomic_load(&s->n_placed)) < n)
+		futex_wait(&s->n_placed, seen, INT64_MAX, FUTEX_PRIVATE_FLAG);
+	for (uint32_t i = 0; i < s->n_groups; i++) {
+		const struct group *g = &s->groups[i];
+		char who[SCHED_NAME_MAX + 8];
+		int r = 0;
 
-static void set_policy(struct sched *s, struct worker *w)
-{
-	const struct sched_group_conf *c = &w->group->conf;
-	struct sched_param p = { .sched_priority = c->prio };
-
-	if (c->policy == SCHED_OTHER || pthread_setschedparam(w->thread, c->policy, &p) == 0 || w->number)
-		return;
-	note(s, w->group,
-	     "real-time scheduling is not permitted, so its threads run as others do; give the process CAP_SYS_NICE or a limit "
-	     "RTPRIO");
-}
-
-static void set_cpus(const struct sched *s, const struct worker *w)
-{
-	const struct sched_group_conf *c = &w->group->conf;
-	const struct sched_cpus *cpus = c->cpus.n ? &c->cpus : &s->process;
-	cpu_set_t one;
-	size_t cpu = SIZE_MAX;
-
-	if (!cpus->n)
-		return;
-	if (!c->one_to_one || cpus != &c->cpus || cpus->n == 1) {
-		(void)pthread_setaffinity_np(w->thread, sizeof(cpus->set), &cpus->set);
-		return;
+		for (uint32_t j = 0; r == 0 && j < g->conf.workers; j++)
+			r = g->workers[j].placed;
+		snprintf(who, sizeof(who), "group %s", g->conf.name);
+		sched_place_note(&s->notes, who, &g->conf.place, r);
 	}
-	for (uint32_t i = 0; i <= w->number; i++)
-		do
-			cpu++;
-		while (!CPU_ISSET(cpu, &cpus->set));
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	(void)pthread_setaffinity_np(w->thread, sizeof(one), &one);
 }
 
-static int worker_start(struct sched *s, struct worker *w)
+void sched_enter_intake(struct sched *s)
+{
+	int r = s ? sched_place_self(&s->intake) : 0;
+
+	if (r == 0)
+		return;
+	pthread_mutex_lock(&s->lock);
+	sched_place_note(&s->notes, "thread shm", &s->intake, r);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static int worker_start(struct worker *w)
 {
 	char name[16];
 	int r;
@@ -277,9 +285,21 @@ static int worker_start(struct sched *s, struct worker *w)
 	if (r < 0)
 		return err_sys(r, "worker %u of group %s", w->number, w->group->conf.name);
 	w->started = true;
-	set_cpus(s, w);
-	set_policy(s, w);
 	return 0;
+}
+
+static int workers_start(struct sched *s)
+{
+	uint32_t n = 0;
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < s->n_groups; i++)
+		for (uint32_t j = 0; r == 0 && j < s->groups[i].conf.workers; j++) {
+			r = worker_start(&s->groups[i].workers[j]);
+			n += r == 0;
+		}
+	await_places(s, n);
+	return r;
 }
 
 int sched_start(struct sched *s)
@@ -287,9 +307,8 @@ int sched_start(struct sched *s)
 	int r = 0;
 
 	pthread_mutex_lock(&s->lock);
-	for (uint32_t i = 0; !s->started && r == 0 && i < s->n_groups; i++)
-		for (uint32_t j = 0; r == 0 && j < s->groups[i].conf.workers; j++)
-			r = worker_start(s, &s->groups[i].workers[j]);
+	if (!s->started)
+		r = workers_start(s);
 	s->started = true;
 	pthread_mutex_unlock(&s->lock);
 	if (r < 0)
@@ -414,16 +433,25 @@ uint32_t sched_workers(const struct sched *s)
 void sched_notes(struct sched *s, char *ret, size_t size)
 {
 	pthread_mutex_lock(&s->lock);
-	snprintf(ret, size, "%s", s->notes);
+	snprintf(ret, size, "%s", s->notes.text);
 	pthread_mutex_unlock(&s->lock);
 }
 
 /* ---- create and destroy ---- */
 
-static int group_init(struct sched *s, struct group *g, const struct sched_group_conf *conf)
+static struct sched_place or_process(const struct sched_conf *conf, struct sched_place p)
+{
+	if (!p.cpus.n)
+		p.cpus = conf->process;
+	return p;
+}
+
+static int group_init(struct sched *s, struct group *g, const struct sched_conf *all,
+		      const struct sched_group_conf *conf)
 {
 	g->s = s;
 	g->conf = *conf;
+	g->conf.place = or_process(all, conf->place);
 	pthread_mutex_init(&g->lock, NULL);
 	for (uint32_t i = 0; i < SCHED_PRIOS; i++)
 		list_init(&g->ready[i]);
@@ -440,14 +468,14 @@ static int group_init(struct sched *s, struct group *g, const struct sched_group
 static int copy_conf(struct sched *s, const struct sched_conf *conf)
 {
 	s->others = conf->others;
-	s->process = conf->process;
-	snprintf(s->notes, sizeof(s->notes), "%s", conf->notes);
+	s->intake = or_process(conf, conf->intake);
+	s->notes = conf->notes;
 	s->groups = mem_calloc(conf->n_groups, sizeof(*s->groups));
 	s->conf = mem_calloc(conf->n_tasks + 1, sizeof(*s->conf));
 	if (!s->groups || !s->conf)
 		return err_nomem();
 	for (; s->n_groups < conf->n_groups; s->n_groups++)
-		if (group_init(s, &s->groups[s->n_groups], &conf->groups[s->n_groups]) < 0)
+		if (group_init(s, &s->groups[s->n_groups], conf, &conf->groups[s->n_groups]) < 0)
 			return -ENOMEM;
 	for (; s->n_conf < conf->n_tasks; s->n_conf++) {
 		s->conf[s->n_conf] = conf->tasks[s->n_conf];
@@ -460,9 +488,12 @@ static int copy_conf(struct sched *s, const struct sched_conf *conf)
 
 int sched_create(const struct sched_conf *conf, struct sched **ret)
 {
-	struct sched *s = MEM_NEW(struct sched);
-	int r;
+	struct sched *s;
+	int r = sched_conf_check(conf);
 
+	if (r < 0)
+		return r;
+	s = MEM_NEW(struct sched);
 	if (!s)
 		return err_nomem();
 	list_init(&s->tasks);

@@ -29,22 +29,34 @@ struct sched_conf;
  */
 int sched_conf_read(const char *json, struct sched_conf **ret);
 void sched_conf_destroy(struct sched_conf *c);
-const char *sched_conf_notes(const struct sched_conf *c); /* what was clamped, a sentence each; "": nothing; borrows */
+const char *sched_conf_notes(
+	const struct sched_conf *c); /* what was clamped or ignored, "; " between; "": nothing; borrows */
+/* Whether this machine has the CPUs. 0; -EINVAL names group and CPU. */
+int sched_conf_check(const struct sched_conf *c);
 
 /* ---- tasks ---- */
 
-int sched_create(const struct sched_conf *conf, struct sched **ret); /* borrows conf; -ENOMEM */
-/* Workers start. -EAGAIN no thread. Real-time scheduling that is not permitted is noted, and the group runs without. */
+int sched_create(const struct sched_conf *conf, struct sched **ret); /* borrows conf; as sched_conf_check(), -ENOMEM */
+/*
+ * Workers start, each in its place before its first step; tasks that were notified before run now. Once: later calls do nothing.
+ * -EAGAIN no thread. Real-time scheduling or a nice value that is not permitted is noted, and the group runs without.
+ */
 int sched_start(struct sched *s);
-/* No further step begins; waits for those that run. May be called twice. */
+/* No further step begins; waits for those that run. Not in a step. May be called twice. */
 void sched_stop(struct sched *s);
-void sched_destroy(struct sched *s); /* after stop; NULL is fine */
+void sched_destroy(struct sched *s); /* after stop, and after its tasks are destroyed; NULL is fine */
+
+/* A thread that receives puts itself where "threads" of the configuration has "shm". NULL is fine. */
+void sched_enter_intake(struct sched *s);
 
 /* One step. True: there is more to do, put it at the end of its queue again. */
 typedef bool (*sched_step_fn)(void *user);
 /* -EEXIST there is a task of that name; -ENOMEM. */
 int sched_task_create(struct sched *s, const char *name, sched_step_fn step, void *user, struct sched_task **ret);
-/* No further step; waits for one that runs in another thread, not for itself. NULL is fine. */
+/*
+ * No further step; waits for one that runs in another thread. In its own step it is fine too, and what the step returns is ignored.
+ * Nobody notifies it from the time of this call on. NULL is fine.
+ */
 void sched_task_destroy(struct sched_task *t);
 /* There is something to do: it runs once more after this, though it runs now. Lock-free where it is ready already. */
 void sched_notify(struct sched_task *t);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The scheduler's configuration, in JSON with Cyber's keys. */
 #include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <jansson.h>
@@ -13,70 +14,25 @@
 
 #define CONF_MAX (256u * 1024)
 
-/* ---- CPUs ---- */
+/* ---- notes ---- */
 
-static int cpus_allowed(cpu_set_t *ret)
+void sched_note(struct sched_said *to, const char *fmt, ...)
 {
-	CPU_ZERO(ret);
-	return sched_getaffinity(0, sizeof(*ret), ret) < 0 ? err_sys(-errno, "which CPUs there are") : 0;
-}
+	static const char more[] = "; and more";
+	size_t n = strlen(to->text), room = sizeof(to->text) - sizeof(more) - n;
+	char one[256];
+	va_list ap;
 
-uint32_t sched_cpu_count(void)
-{
-	cpu_set_t set;
-
-	return cpus_allowed(&set) < 0 || CPU_COUNT(&set) < 1 ? 1 : (uint32_t)CPU_COUNT(&set);
-}
-
-static int cpu_number(const char **s, unsigned long *ret)
-{
-	char *end;
-
-	if (**s < '0' || **s > '9')
-		return -EINVAL;
-	*ret = strtoul(*s, &end, 10);
-	*s = end;
-	return *ret < CPU_SETSIZE ? 0 : -EINVAL;
-}
-
-/* One number, or first-last. */
-static int cpus_range(const char **s, cpu_set_t *set)
-{
-	unsigned long first, last;
-
-	if (cpu_number(s, &first) < 0)
-		return -EINVAL;
-	last = first;
-	if (**s == '-') {
-		++*s;
-		if (cpu_number(s, &last) < 0 || last < first)
-			return -EINVAL;
-	}
-	for (; first <= last; first++)
-		CPU_SET(first, set);
-	return 0;
-}
-
-int sched_cpus_parse(const char *s, struct sched_cpus *ret)
-{
-	struct sched_cpus c = { .n = 0 };
-	cpu_set_t allowed, both;
-	const char *at = s;
-
-	CPU_ZERO(&c.set);
-	do {
-		if (cpus_range(&at, &c.set) < 0 || (*at && *at != ','))
-			return err_set(-EINVAL, "\"%s\" is no list of CPUs, such as \"0-3,8\"", s);
-	} while (*at++ == ',');
-	c.n = (uint32_t)CPU_COUNT(&c.set);
-	if (cpus_allowed(&allowed) < 0)
-		return -EINVAL;
-	CPU_AND(&both, &c.set, &allowed);
-	if (!CPU_EQUAL(&both, &c.set))
-		return err_set(-EINVAL, "of the CPUs \"%s\" this process may use %d, of this machine %u altogether", s,
-			       CPU_COUNT(&both), sched_cpu_count());
-	*ret = c;
-	return 0;
+	if (to->full)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(one, sizeof(one), fmt, ap);
+	va_end(ap);
+	to->full = strlen(one) + 2 >= room;
+	if (to->full)
+		memcpy(to->text + n, more, sizeof(more));
+	else
+		snprintf(to->text + n, room, "%s%s", n ? "; " : "", one);
 }
 
 /* ---- reading an object ---- */
@@ -171,7 +127,7 @@ struct group_keys {
 	const char *workers, *affinity, *cpus, *policy, *prio;
 };
 
-static int get_policy(const json_t *o, const struct at *a, const struct group_keys *k, struct sched_group_conf *g)
+static int get_policy(const json_t *o, const struct at *a, const struct group_keys *k, struct sched_place *ret)
 {
 	static const struct {
 		const char *name;
@@ -183,9 +139,9 @@ static int get_policy(const json_t *o, const struct at *a, const struct group_ke
 	for (size_t i = 0; r == 0 && i < sizeof(policies) / sizeof(policies[0]); i++) {
 		if (strcmp(s, policies[i].name) != 0)
 			continue;
-		g->policy = policies[i].policy;
-		return g->policy == SCHED_OTHER ? get_int(o, a, k->prio, -20, 19, 0, &g->prio)
-						: get_int(o, a, k->prio, 1, 99, 1, &g->prio);
+		ret->policy = policies[i].policy;
+		return ret->policy == SCHED_OTHER ? get_int(o, a, k->prio, -20, 19, 0, &ret->prio)
+						  : get_int(o, a, k->prio, 1, 99, 1, &ret->prio);
 	}
 	return r < 0 ? r
 		     : err_set(-EINVAL, "%s: \"%s\" is none of SCHED_OTHER, SCHED_FIFO, SCHED_RR",
@@ -202,10 +158,10 @@ static int get_affinity(const json_t *o, const struct at *a, const struct group_
 	g->one_to_one = strcmp(s, "1to1") == 0;
 	if (!g->one_to_one && strcmp(s, "range") != 0)
 		return err_set(-EINVAL, "%s: \"%s\" is none of range, 1to1", at_key(a, k->affinity).path, s);
-	r = get_cpus(o, a, k->cpus, &g->cpus);
-	if (r == 0 && g->one_to_one && g->cpus.n < g->workers)
+	r = get_cpus(o, a, k->cpus, &g->place.cpus);
+	if (r == 0 && g->one_to_one && g->place.cpus.n < g->workers)
 		return err_set(-EINVAL, "%s: 1to1 needs a CPU for each of %u threads, and %s has %u",
-			       at_key(a, k->affinity).path, g->workers, k->cpus, g->cpus.n);
+			       at_key(a, k->affinity).path, g->workers, k->cpus, g->place.cpus.n);
 	return r;
 }
 
@@ -218,18 +174,10 @@ static int get_group(const json_t *o, const struct at *a, const struct group_key
 		return r;
 	g->workers = (uint32_t)(n ? n : def_workers); /* 0 is "as usual", as in Cyber */
 	r = get_affinity(o, a, k, g);
-	return r < 0 ? r : get_policy(o, a, k, g);
+	return r < 0 ? r : get_policy(o, a, k, &g->place);
 }
 
 /* ---- tasks ---- */
-
-static void note(struct sched_conf *c, const char *path, int prio)
-{
-	size_t n = strlen(c->notes);
-
-	snprintf(c->notes + n, sizeof(c->notes) - n, "%s%s.prio: %d is taken as %u, the highest", n ? "; " : "", path,
-		 prio, SCHED_PRIOS - 1);
-}
 
 static int add_task(struct sched_conf *c, const json_t *o, const struct at *a, uint32_t group)
 {
@@ -248,7 +196,7 @@ static int add_task(struct sched_conf *c, const json_t *o, const struct at *a, u
 	if (c->n_tasks == SCHED_TASKS_MAX)
 		return err_set(-EINVAL, "%s: more than %u tasks", a->path, SCHED_TASKS_MAX);
 	if (prio >= (int)SCHED_PRIOS) {
-		note(c, a->path, prio);
+		sched_note(&c->notes, "%s.prio: %d is taken as %u, the highest", a->path, prio, SCHED_PRIOS - 1);
 		prio = (int)SCHED_PRIOS - 1;
 	}
 	c->tasks[c->n_tasks] = (struct sched_task_conf){ mem_strdup(name), group, (uint32_t)prio };
@@ -356,10 +304,10 @@ static void spread(struct sched_conf *c, const struct sched_group_conf *all)
 			continue;
 		do
 			cpu++;
-		while (!CPU_ISSET(cpu, &all->cpus.set));
-		CPU_ZERO(&g->cpus.set);
-		CPU_SET(cpu, &g->cpus.set);
-		g->cpus.n = 1;
+		while (!CPU_ISSET(cpu, &all->place.cpus.set));
+		CPU_ZERO(&g->place.cpus.set);
+		CPU_SET(cpu, &g->place.cpus.set);
+		g->place.cpus.n = 1;
 	}
 	c->n_groups = all->workers;
 }
@@ -388,7 +336,8 @@ static int read_choreography(struct sched_conf *c, const json_t *o, const struct
 	int r = check_keys(o = o ? o : none, a, keys);
 
 	if (r == 0)
-		r = get_group(o, a, &own, def_workers, &all);
+		r = get_group(o, a, &own, def_workers < (int)SCHED_GROUPS_MAX ? def_workers : (int)SCHED_GROUPS_MAX - 1,
+			      &all);
 	if (r == 0 && all.workers >= SCHED_GROUPS_MAX)
 		r = err_set(-EINVAL, "%s: at most %u processors", at_key(a, own.workers).path, SCHED_GROUPS_MAX - 1);
 	if (r == 0) {
@@ -405,35 +354,106 @@ static int read_choreography(struct sched_conf *c, const json_t *o, const struct
 	return r;
 }
 
+/* ---- inner threads ---- */
+
+static const struct {
+	const char *name;
+	bool have;
+} inner[] = { { "shm", true }, { "shm_disp", true }, { "timer", false }, { "async_log", false } };
+
+#define INNER (sizeof(inner) / sizeof(inner[0]))
+
+static int add_thread(struct sched_conf *c, const json_t *o, const struct at *a)
+{
+	static const char *const keys[] = { "name", "cpuset", "policy", "prio", NULL };
+	static const struct group_keys k = { NULL, NULL, "cpuset", "policy", "prio" };
+	struct sched_place place = { .policy = SCHED_OTHER };
+	const char *name;
+	size_t i = 0;
+	int r = check_keys(o, a, keys);
+
+	if (r == 0)
+		r = get_string(o, a, "name", "", &name);
+	if (r == 0)
+		r = get_cpus(o, a, k.cpus, &place.cpus);
+	if (r == 0)
+		r = get_policy(o, a, &k, &place);
+	if (r < 0)
+		return r;
+	while (i < INNER && strcmp(inner[i].name, name) != 0)
+		i++;
+	if (i == INNER)
+		return err_set(-EINVAL, "%s.name: \"%s\" is none of shm, shm_disp, timer, async_log", a->path, name);
+	if (!inner[i].have)
+		sched_note(&c->notes, "%s: there is no thread %s to put anywhere, ignored", a->path, name);
+	else if (c->has_intake)
+		return err_set(-EINVAL, "%s: thread shm is there already", a->path);
+	else
+		c->intake = place;
+	c->has_intake |= inner[i].have;
+	return 0;
+}
+
+static int read_threads(struct sched_conf *c, const json_t *o, const struct at *a)
+{
+	const json_t *threads;
+	int r = get_array(o, a, "threads", INNER, &threads);
+
+	for (size_t i = 0; r == 0 && i < json_array_size(threads); i++) {
+		struct at t = at_item(a, "threads", i);
+
+		r = add_thread(c, json_array_get(threads, i), &t);
+	}
+	return r;
+}
+
 /* ---- all of it ---- */
+
+/* Those that it may have. */
+static int default_workers(const struct sched_conf *c)
+{
+	uint32_t n = c->process.n ? c->process.n : sched_cpu_count();
+
+	return (int)(n < SCHED_WORKERS_MAX ? n : SCHED_WORKERS_MAX);
+}
+
+static int read_top(struct sched_conf *c, const json_t *o, const struct at *top, const char **ret_policy,
+		    int *ret_workers)
+{
+	static const char *const keys[] = { "policy",  "routine_num",  "default_proc_num",  "process_level_cpuset",
+					    "threads", "classic_conf", "choreography_conf", NULL };
+	int n, r = check_keys(o, top, keys);
+
+	if (r == 0)
+		r = get_string(o, top, "policy", "classic", ret_policy);
+	if (r == 0)
+		r = get_cpus(o, top, "process_level_cpuset", &c->process);
+	if (r == 0)
+		r = get_int(o, top, "default_proc_num", 1, (int)SCHED_WORKERS_MAX, default_workers(c), ret_workers);
+	if (r == 0)
+		r = get_int(o, top, "routine_num", 0, INT_MAX, 0, &n);
+	if (r == 0 && json_object_get(o, "routine_num"))
+		sched_note(&c->notes, "routine_num: there are no coroutines, ignored");
+	return r < 0 ? r : read_threads(c, o, top);
+}
 
 static int read_all(struct sched_conf *c, const json_t *o)
 {
-	static const char *const keys[] = { "policy",           "process_level_cpuset",
-					    "classic_conf",     "choreography_conf",
-					    "default_proc_num", NULL };
 	const struct at top = { "" };
 	const char *policy;
-	int def, r = check_keys(o, &top, keys);
+	int workers, r = read_top(c, o, &top, &policy, &workers);
 
-	if (r == 0)
-		r = get_string(o, &top, "policy", "classic", &policy);
-	if (r == 0)
-		r = get_cpus(o, &top, "process_level_cpuset", &c->process);
-	if (r == 0)
-		r = get_int(o, &top, "default_proc_num", 1, (int)SCHED_WORKERS_MAX,
-			    c->process.n ? (int)c->process.n : (int)sched_cpu_count(), &def);
 	if (r < 0)
 		return r;
 	c->choreography = strcmp(policy, "choreography") == 0;
 	if (c->choreography) {
 		struct at a = { "choreography_conf" };
 
-		return read_choreography(c, json_object_get(o, "choreography_conf"), &a, def);
+		return read_choreography(c, json_object_get(o, "choreography_conf"), &a, workers);
 	}
 	if (strcmp(policy, "classic") != 0)
 		return err_set(-EINVAL, "policy: \"%s\" is none of classic, choreography", policy);
-	return read_classic(c, json_object_get(o, "classic_conf"), &(struct at){ "classic_conf" }, def);
+	return read_classic(c, json_object_get(o, "classic_conf"), &(struct at){ "classic_conf" }, workers);
 }
 
 int sched_conf_read(const char *json, struct sched_conf **ret)
@@ -464,9 +484,24 @@ int sched_conf_read(const char *json, struct sched_conf **ret)
 	return 0;
 }
 
+int sched_conf_check(const struct sched_conf *c)
+{
+	int r = sched_cpus_check(&c->process);
+
+	if (r < 0)
+		return err_prefix(r, "process_level_cpuset");
+	for (uint32_t i = 0; i < c->n_groups; i++) {
+		r = sched_cpus_check(&c->groups[i].place.cpus);
+		if (r < 0)
+			return err_prefix(r, "cpuset of group %s", c->groups[i].name);
+	}
+	r = sched_cpus_check(&c->intake.cpus);
+	return r < 0 ? err_prefix(r, "cpuset of thread shm") : 0;
+}
+
 const char *sched_conf_notes(const struct sched_conf *c)
 {
-	return c->notes;
+	return c->notes.text;
 }
 
 void sched_conf_destroy(struct sched_conf *c)

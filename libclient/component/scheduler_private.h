@@ -18,13 +18,18 @@ struct sched_cpus {
 	uint32_t n; /* 0: any */
 };
 
+/* Where and how a thread runs. */
+struct sched_place {
+	struct sched_cpus cpus;
+	int policy; /* SCHED_OTHER, SCHED_FIFO, SCHED_RR */
+	int prio;   /* of SCHED_OTHER the nice value, else the real-time priority */
+};
+
 struct sched_group_conf {
 	char name[SCHED_NAME_MAX + 1];
 	uint32_t workers;
 	bool one_to_one; /* worker i on the i-th CPU; else each on all of them */
-	struct sched_cpus cpus;
-	int policy; /* SCHED_OTHER, SCHED_FIFO, SCHED_RR */
-	int prio;   /* of SCHED_OTHER the nice value, else the real-time priority */
+	struct sched_place place;
 };
 
 struct sched_task_conf {
@@ -32,18 +37,35 @@ struct sched_task_conf {
 	uint32_t group, prio;
 };
 
+/* Sentences, "; " between them. */
+struct sched_said {
+	char text[1024];
+	bool full; /* it ends in "and more" */
+};
+
 struct sched_conf {
 	bool choreography;
 	struct sched_cpus process;
+	struct sched_place intake; /* of threads that receive */
+	bool has_intake;
 	uint32_t n_groups, n_tasks;
 	uint32_t others; /* the group of tasks that are not named */
 	struct sched_group_conf *groups;
 	struct sched_task_conf *tasks;
-	char notes[512]; /* what was clamped, a sentence each; "": nothing */
+	struct sched_said notes; /* what was clamped or left out */
 };
 
-/* "0-7,16-23", "0"; -EINVAL. A CPU that this machine does not have, or this process may not use: -EINVAL too. */
+void sched_note(struct sched_said *to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* "0-7,16-23", "0"; -EINVAL. Whether the machine has them it does not ask. */
 int sched_cpus_parse(const char *s, struct sched_cpus *ret);
+/* 0; -EINVAL, with a sentence: one that this machine does not have, or that this process may not use. */
+int sched_cpus_check(const struct sched_cpus *c);
 uint32_t sched_cpu_count(void); /* that this process may use */
+
+/* Put the calling thread there. 0, or the negative errno of what it could not have; it has the rest. */
+int sched_place_self(const struct sched_place *p);
+/* What that has returned, where it is negative: what could not be had, and what to do. who: "group g". */
+void sched_place_note(struct sched_said *to, const char *who, const struct sched_place *p, int r);
 
 #endif

@@ -133,12 +133,17 @@ static bool check_scheduler(const struct dag *d, FILE *err)
 	struct sched_conf *conf;
 	int r = d->host.scheduler ? sched_conf_read(d->host.scheduler, &conf) : 0;
 
+	if (r == 0 && d->host.scheduler) {
+		r = sched_conf_check(conf);
+		if (r == 0 && *sched_conf_notes(conf))
+			fprintf(err, "note: %s:%u: scheduler: %s\n", d->path, d->host.scheduler_line,
+				sched_conf_notes(conf));
+		sched_conf_destroy(conf);
+	}
 	if (r < 0) {
 		(void)err_prefix(r, "%s:%u: scheduler", d->path, d->host.scheduler_line);
 		return fail(err);
 	}
-	if (d->host.scheduler)
-		sched_conf_destroy(conf);
 	return true;
 }
 

@@ -10,18 +10,15 @@
 #include <string.h>
 
 /* Repeated in Cyber's schema: arrays, however often they occur. */
-static const char *const lists[] = { "groups", "tasks", NULL };
+static const char *const lists[] = { "groups", "tasks", "threads", NULL };
 
 static const struct {
 	const char *name, *note; /* NULL: taken */
 } known[] = {
-	{ "policy", NULL },
-	{ "process_level_cpuset", NULL },
-	{ "classic_conf", NULL },
-	{ "choreography_conf", NULL },
-	{ "default_proc_num", NULL },
-	{ "routine_num", "there are no coroutines, and no bound on tasks" },
-	{ "threads", "simhost has no inner threads of these names" },
+	{ "policy", NULL },           { "process_level_cpuset", NULL },
+	{ "classic_conf", NULL },     { "choreography_conf", NULL },
+	{ "default_proc_num", NULL }, { "routine_num", "there are no coroutines, and no bound on tasks" },
+	{ "threads", NULL },
 };
 
 /* NULL: it is taken. */

@@ -4,29 +4,9 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 
-#include "libclient/component/scheduler.h"
-
-#include "err.h"
-
-static struct sched *sched_new(const char *json)
-{
-	struct sched_conf *conf;
-	struct sched *s;
-
-	assert_int_equal(sched_conf_read(json, &conf), 0);
-	assert_int_equal(sched_create(conf, &s), 0);
-	sched_conf_destroy(conf);
-	return s;
-}
-
-static void sched_end(struct sched *s)
-{
-	sched_stop(s);
-	sched_destroy(s);
-}
+#include "sched_calls.h"
 
 #define ONE_WORKER(tasks) "{\"classic_conf\":{\"groups\":[{\"name\":\"g\",\"processor_num\":1,\"tasks\":[" tasks "]}]}}"
 
@@ -255,6 +235,114 @@ TEST(destroy_waits_for_the_step_that_runs)
 	sched_end(s);
 }
 
+static void *stop(void *s)
+{
+	sched_stop(s);
+	atomic_fetch_add(&waiting, 100);
+	return NULL;
+}
+
+/* And none begins after it. */
+TEST(stop_waits_for_the_step_that_runs)
+{
+	struct sched *s = sched_new(ONE_WORKER(""));
+	struct letter l[1] = { { 0 } };
+	struct sched_task *t;
+	pthread_t thread;
+
+	atomic_store(&waiting, 0);
+	atomic_store(&open_gate, false);
+	letters_new(s, l, "a");
+	assert_int_equal(sched_task_create(s, "t", wait_at_gate, NULL, &t), 0);
+	assert_int_equal(sched_start(s), 0);
+	sched_notify(t);
+	UNTIL(10000, atomic_load(&waiting) == 1);
+	assert_int_equal(pthread_create(&thread, NULL, stop, s), 0);
+	sched_yield();
+	assert_true(atomic_load(&waiting) < 100);
+	atomic_store(&open_gate, true);
+	pthread_join(thread, NULL);
+	assert_int_equal(waiting, 101);
+	sched_notify(l[0].t);
+	assert_int_equal(order_n, 0);
+	sched_task_destroy(t);
+	letters_end(l, 1);
+	sched_end(s);
+}
+
+struct threads {
+	pthread_t last;
+	unsigned n, changes;
+};
+
+/* Who has always more to do runs on and on in one worker; another that sleeps is not woken for that. */
+static bool count_threads(void *user)
+{
+	struct threads *x = user;
+	pthread_t self = pthread_self();
+
+	if (x->n && !pthread_equal(self, x->last))
+		x->changes++;
+	x->last = self;
+	return ++x->n < ROUNDS;
+}
+
+TEST(a_worker_that_goes_on_wakes_nobody)
+{
+	struct sched *s = sched_new("{\"classic_conf\":{\"groups\":[{\"processor_num\":2}]}}");
+	struct threads x = { .n = 0 };
+	struct sched_task *t;
+	struct sched_task_info info = { .steps = 0 };
+
+	assert_int_equal(sched_task_create(s, "t", count_threads, &x, &t), 0);
+	assert_int_equal(sched_start(s), 0);
+	sched_notify(t);
+	UNTIL(10000, (sched_task_info(t, &info), info.steps == ROUNDS));
+	sched_task_destroy(t);
+	sched_end(s);
+	assert_int_equal(x.changes, 0);
+}
+
+/* Four of two groups hand on to each other: one wake-up that is lost ends it. */
+struct handed {
+	struct handed *next;
+	struct sched_task *t;
+	unsigned left;
+	_Atomic unsigned *done;
+};
+
+static bool hand_on(void *user)
+{
+	struct handed *h = user;
+
+	if (h->left-- > 1)
+		sched_notify(h->next->t);
+	else
+		atomic_fetch_add(h->done, 1);
+	return false;
+}
+
+TEST(no_wake_up_is_lost_between_workers)
+{
+	struct sched *s = sched_new(
+		"{\"classic_conf\":{\"groups\":[{\"name\":\"a\",\"processor_num\":3,\"tasks\":[{\"name\":\"a\"},"
+		"{\"name\":\"b\"}]},{\"name\":\"b\",\"processor_num\":2}]}}");
+	static const char *const names[] = { "a", "b", "c", "d" };
+	_Atomic unsigned done = 0;
+	struct handed h[4];
+
+	assert_int_equal(sched_start(s), 0);
+	for (int i = 0; i < 4; i++) {
+		h[i] = (struct handed){ .next = &h[(i + 1) % 4], .left = ROUNDS, .done = &done };
+		assert_int_equal(sched_task_create(s, names[i], hand_on, &h[i], &h[i].t), 0);
+	}
+	sched_notify(h[0].t);
+	UNTIL(30000, atomic_load(&done) == 1); /* the first that has had its share */
+	for (int i = 0; i < 4; i++)
+		sched_task_destroy(h[i].t);
+	sched_end(s);
+}
+
 static struct sched_task *own;
 
 static bool end_itself(void *user)
@@ -274,133 +362,4 @@ TEST(a_task_ends_itself)
 	sched_notify(own);
 	UNTIL(10000, atomic_load(&done) == 7);
 	sched_end(s);
-}
-
-/* ---- where ---- */
-
-struct place {
-	cpu_set_t set;
-	_Atomic bool done;
-};
-
-static bool look(void *user)
-{
-	struct place *p = user;
-
-	sched_getaffinity(0, sizeof(p->set), &p->set);
-	atomic_store(&p->done, true);
-	return false;
-}
-
-static int first_cpu(void)
-{
-	cpu_set_t set;
-	int cpu = 0;
-
-	sched_getaffinity(0, sizeof(set), &set);
-	while (!CPU_ISSET((size_t)cpu, &set))
-		cpu++;
-	return cpu;
-}
-
-static void expect_cpu(const char *json, const char *group)
-{
-	struct sched *s = sched_new(json);
-	struct sched_task_info info;
-	struct place p = { .done = false };
-	struct sched_task *t;
-
-	assert_int_equal(sched_task_create(s, "t", look, &p, &t), 0);
-	sched_task_info(t, &info);
-	assert_string_equal(info.group, group);
-	assert_int_equal(sched_start(s), 0);
-	sched_notify(t);
-	UNTIL(10000, atomic_load(&p.done));
-	assert_int_equal(CPU_COUNT(&p.set), 1);
-	assert_true(CPU_ISSET((size_t)first_cpu(), &p.set));
-	sched_task_destroy(t);
-	sched_end(s);
-}
-
-TEST(workers_run_where_they_are_put)
-{
-	char json[400];
-
-	snprintf(json, sizeof(json),
-		 "{\"classic_conf\":{\"groups\":[{\"processor_num\":1,\"cpuset\":\"%d\",\"affinity\":\"1to1\"}]}}",
-		 first_cpu());
-	expect_cpu(json, "default_grp");
-	snprintf(json, sizeof(json), "{\"process_level_cpuset\":\"%d\"}", first_cpu());
-	expect_cpu(json, "default_grp");
-	snprintf(json, sizeof(json),
-		 "{\"policy\":\"choreography\",\"choreography_conf\":{\"choreography_processor_num\":1,\"choreography_cpuset\":\"%d\","
-		 "\"tasks\":[{\"name\":\"t\",\"processor\":0}]}}",
-		 first_cpu());
-	expect_cpu(json, "processor 0");
-	snprintf(json, sizeof(json),
-		 "{\"policy\":\"choreography\",\"choreography_conf\":{\"choreography_processor_num\":1,\"pool_processor_num\":1,"
-		 "\"pool_cpuset\":\"%d\",\"tasks\":[{\"name\":\"t\",\"processor\":1}]}}",
-		 first_cpu());
-	expect_cpu(json, "pool"); /* beyond the processors */
-}
-
-/* ---- configuration ---- */
-
-static void refused(const char *json, const char *why)
-{
-	struct sched_conf *conf;
-
-	assert_int_equal(sched_conf_read(json, &conf), -EINVAL);
-	if (!strstr(err_why(), why))
-		fail_msg("\"%s\" says nothing of \"%s\"", err_why(), why);
-}
-
-TEST(what_is_wrong_is_named_with_its_place)
-{
-	refused("{", "line 1");
-	refused("[]", "object");
-	refused("{\"polcy\":1}", "polcy: unknown key");
-	refused("{\"policy\":\"fair\"}", "\"fair\" is none of classic, choreography");
-	refused("{\"policy\":1}", "policy: a string");
-	refused("{\"process_level_cpuset\":\"a\"}", "process_level_cpuset: \"a\" is no list of CPUs");
-	refused("{\"process_level_cpuset\":\"3-1\"}", "no list of CPUs");
-	refused("{\"process_level_cpuset\":\"0,\"}", "no list of CPUs");
-	refused("{\"process_level_cpuset\":\"1023\"}", "this process may use");
-	refused("{\"process_level_cpuset\":\"99999\"}", "no list of CPUs");
-	refused("{\"classic_conf\":{\"groups\":{}}}", "classic_conf.groups: a list");
-	refused("{\"classic_conf\":{\"groups\":[{\"processor_num\":1000}]}}",
-		"classic_conf.groups[0].processor_num: a whole number from 0 to 256");
-	refused("{\"classic_conf\":{\"groups\":[{\"name\":\"a\"},{\"name\":\"a\"}]}}",
-		"groups[1].name: group \"a\" is there already");
-	refused("{\"classic_conf\":{\"groups\":[{\"affinity\":\"some\"}]}}",
-		"affinity: \"some\" is none of range, 1to1");
-	refused("{\"classic_conf\":{\"groups\":[{\"processor_num\":2,\"affinity\":\"1to1\"}]}}",
-		"1to1 needs a CPU for each of 2");
-	refused("{\"classic_conf\":{\"groups\":[{\"processor_policy\":\"FIFO\"}]}}", "is none of SCHED_OTHER");
-	refused("{\"classic_conf\":{\"groups\":[{\"processor_policy\":\"SCHED_FIFO\",\"processor_prio\":0}]}}",
-		"from 1 to 99");
-	refused("{\"classic_conf\":{\"groups\":[{\"tasks\":[{\"prio\":1}]}]}}", "groups[0].tasks[0].name: missing");
-	refused("{\"classic_conf\":{\"groups\":[{\"tasks\":[{\"name\":\"a\",\"prio\":-1}]}]}}", "tasks[0].prio");
-	refused("{\"classic_conf\":{\"groups\":[{\"tasks\":[{\"name\":\"a\"},{\"name\":\"a\"}]}]}}",
-		"task \"a\" is there already");
-	refused("{\"policy\":\"choreography\",\"choreography_conf\":{\"tasks\":[{\"name\":\"a\",\"cpu\":1}]}}",
-		"choreography_conf.tasks[0].cpu: unknown key");
-}
-
-TEST(a_priority_above_the_highest_is_the_highest)
-{
-	struct sched_conf *conf;
-	struct sched *s = sched_new(ONE_WORKER("{\"name\":\"t\",\"prio\":20}"));
-	struct letter l[1] = { { 0 } };
-	struct sched_task_info info;
-
-	letters_new(s, l, "t");
-	sched_task_info(l[0].t, &info);
-	assert_int_equal(info.prio, 19);
-	letters_end(l, 1);
-	sched_end(s);
-	assert_int_equal(sched_conf_read(ONE_WORKER("{\"name\":\"t\",\"prio\":20}"), &conf), 0);
-	assert_string_equal(sched_conf_notes(conf),
-			    "classic_conf.groups[0].tasks[0].prio: 20 is taken as 19, the highest");
-	sched_conf_destroy(conf);
 }

@@ -390,7 +390,6 @@ TEST_WITH(a_scheduler_may_be_a_conf_file_of_cyber, make_files, NULL)
 	static const char *const all[] = {
 		"cyber.conf:2: run_mode_conf: not for the scheduler, ignored",
 		"cyber.conf:5: scheduler_conf.routine_num: there are no coroutines, and no bound on tasks",
-		"cyber.conf:7: scheduler_conf.threads: simhost has no inner threads of these names",
 	};
 	char path[TEST_PATH_MAX], *text;
 	struct dag *d;
@@ -401,11 +400,11 @@ TEST_WITH(a_scheduler_may_be_a_conf_file_of_cyber, make_files, NULL)
 	assert_ok(dag_read(path, &d));
 	assert_string_equal(
 		d->host.scheduler,
-		"{\"policy\":\"classic\",\"process_level_cpuset\":\"0\",\"classic_conf\":{\"groups\":[{\"name\":\"group1\","
+		"{\"policy\":\"classic\",\"process_level_cpuset\":\"0\",\"threads\":[{\"name\":\"async_log\",\"cpuset\":\"0\"}],\"classic_conf\":{\"groups\":[{\"name\":\"group1\","
 		"\"processor_num\":1,\"affinity\":\"range\",\"processor_policy\":\"SCHED_OTHER\",\"processor_prio\":0,"
 		"\"tasks\":[{\"name\":\"tracks\",\"prio\":10}]}]}}");
-	assert_int_equal(d->notes.n, 3);
-	for (unsigned i = 0; i < 3; i++)
+	assert_int_equal(d->notes.n, 2);
+	for (unsigned i = 0; i < 2; i++)
 		assert_non_null(strstr(d->notes.text[i], all[i]));
 	dag_destroy(d);
 	mem_free(text);
