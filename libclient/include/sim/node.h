@@ -61,7 +61,7 @@ struct sim_host_options {
 	const char *socket; /* as sim_client_options::socket; borrows */
 	enum sim_run_mode mode;
 	uint32_t rank; /* simulation: its place in each step, 0 .. SIM_STEP_RANK_MAX; behind those whose output it reads */
-	/* Reality: JSON text of the scheduler's configuration, see simhost(1); NULL: one group, a worker per CPU; borrows */
+	/* Reality: JSON text of the scheduler's configuration, see libsimcomponent(3); NULL: one group, a worker per CPU; borrows */
 	const char *scheduler;
 	unsigned flags; /* enum sim_host_flag */
 	int timeout_ms; /* bound on the connect; 0: 5000 */
