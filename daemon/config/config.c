@@ -144,7 +144,7 @@ static int check_channels(struct conf_view rig, const char *rig_name)
 	for (size_t i = 0; i < conf_count(rig, "channels"); i++) {
 		struct conf_view ch = conf_item(rig, "channels", i);
 
-		if (!names_channel_ok(conf_string(ch, "name")))
+		if (!channel_name_ok(conf_string(ch, "name")))
 			return err_set(-EINVAL,
 				       "rigs[%s].channels: \"%s\" is not a channel name; use A-Z a-z 0-9 _ . / ~ -",
 				       rig_name, conf_string(ch, "name"));
@@ -293,7 +293,7 @@ static int check_prefix(struct conf_view rig)
 	const char *name = conf_string(rig, "name"), *prefix = conf_string(rig, "prefix");
 	int r = check_name("rig", name);
 
-	if (r == 0 && *prefix && !names_channel_ok(prefix))
+	if (r == 0 && *prefix && !channel_name_ok(prefix))
 		return err_set(-EINVAL,
 			       "rigs[%s].prefix: \"%s\" cannot begin a channel name; use A-Z a-z 0-9 _ . / ~ -", name,
 			       prefix);

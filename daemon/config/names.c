@@ -14,38 +14,16 @@
 
 _Static_assert(CHANNEL_NAME_MAX == SIM_CHANNEL_MAX, "one length of a channel's name");
 
-static bool all_of(const char *s, size_t max, const char *others)
-{
-	size_t n = 0;
-
-	for (; s[n]; n++) {
-		unsigned char c = (unsigned char)s[n];
-
-		if (n >= max)
-			return false;
-		if (!(c < 0x80 && isalnum(c)) && !strchr(others, c))
-			return false;
-	}
-	return n > 0;
-}
-
 bool names_plain_ok(const char *s)
 {
-	return all_of(s, NAME_PLAIN_MAX, "_.-");
-}
-
-bool names_channel_ok(const char *s)
-{
-	size_t n = strlen(s);
-
-	return all_of(s, SIM_CHANNEL_MAX, "_./~-") && !strstr(s, "//") && s[n - 1] != '/';
+	return channel_name_made_of(s, NAME_PLAIN_MAX, "_.-");
 }
 
 bool names_type_ok(const char *s)
 {
 	const char *slash = strchr(s, '/');
 
-	return all_of(s, SIM_TYPE_NAME_MAX, "_/") && slash && slash != s && slash[1];
+	return channel_name_made_of(s, SIM_TYPE_NAME_MAX, "_/") && slash && slash != s && slash[1];
 }
 
 bool names_hash_ok(const char *s)
@@ -80,28 +58,6 @@ bool names_token_ok(const char *s)
 			return false;
 	}
 	return n > 0;
-}
-
-int names_channel_full(const char *prefix, const char *name, char ret[CHANNEL_NAME_MAX + 1])
-{
-	char full[2 * SIM_CHANNEL_MAX + 4];
-	const char *slash = prefix[0] == '/' ? "" : "/";
-
-	if (!names_channel_ok(name))
-		return err_set(-EINVAL,
-			       "\"%.120s\" is not a channel name; use 1 to %d characters of A-Z a-z 0-9 _ . / ~ -",
-			       name, SIM_CHANNEL_MAX);
-	if (name[0] == '/')
-		snprintf(full, sizeof(full), "%s", name);
-	else if (prefix[0])
-		snprintf(full, sizeof(full), "%s%s/%s", slash, prefix, name);
-	else
-		snprintf(full, sizeof(full), "/%s", name);
-	if (strlen(full) > SIM_CHANNEL_MAX)
-		return err_set(-ENAMETOOLONG, "%.120s: with its prefix the channel name is longer than %d characters",
-			       full, SIM_CHANNEL_MAX);
-	memcpy(ret, full, strlen(full) + 1);
-	return 0;
 }
 
 /* Iterative with one backtrack point: linear in practice, quadratic at worst, no recursion. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names: what may be one, how a rig's prefix is put before a channel, and globs over channels.
+ * Names: what may be one, and globs over channels; names of channels themselves are base's (channel_name.h).
  * Thread: any; nothing is kept.
  */
 #ifndef CONFIG_NAMES_H
@@ -10,15 +10,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define CHANNEL_NAME_MAX 99 /* SIM_CHANNEL_MAX of sim/slot.h */
-#define NAME_PLAIN_MAX   40
+#include "channel_name.h"
+
+#define NAME_PLAIN_MAX 40
 
 #define CLOCK_CHANNEL "/clock" /* simd publishes it, and bridges subscribe to it: it never goes through dispatch */
 
 /* 1..40 of [A-Za-z0-9_.-]: clients, bridges, processes, rigs. */
 bool names_plain_ok(const char *s);
-/* 1..99 of [A-Za-z0-9_./~-], no empty part between slashes: a channel. */
-bool names_channel_ok(const char *s);
 /* "pkg/Name", 3..63 characters. */
 bool names_type_ok(const char *s);
 /* 16 lower-case hexadecimal digits. */
@@ -28,12 +27,6 @@ bool names_token_ok(const char *s);
 
 /* Name and hash of a type's definition, {"name","hash",...}; borrowed from it. -EINVAL with a sentence. */
 int names_type_def(const json_t *def, const char **ret_name, const char **ret_hash);
-
-/*
- * The full name of a channel: prefix + '/' + name, or the name as it is when it has a leading slash or
- * there is no prefix; always with a leading slash. -EINVAL, -ENAMETOOLONG with a sentence.
- */
-int names_channel_full(const char *prefix, const char *name, char ret[CHANNEL_NAME_MAX + 1]);
 
 /* '*' any characters, '?' one. */
 bool names_glob(const char *pattern, const char *s);

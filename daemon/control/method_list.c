@@ -104,7 +104,7 @@ static int method_get_channel(struct call *call)
 	struct channel *ch;
 	struct parked *p;
 	const struct client *cl = call->conn->cl;
-	int r = names_channel_full(cl && cl->rig ? cl->rig->prefix : "", call->a.name, full);
+	int r = channel_name_full(cl && cl->rig ? cl->rig->prefix : "", call->a.name, full);
 
 	if (r < 0)
 		return r;

@@ -475,7 +475,7 @@ static json_t *inbound(const struct rig *rig)
 	json_t *a = json_array();
 
 	for (size_t i = 0; i < conf_count(rig->view, "inbound"); i++)
-		if (names_channel_full(rig->prefix, conf_string_at(rig->view, "inbound", i), name) == 0)
+		if (channel_name_full(rig->prefix, conf_string_at(rig->view, "inbound", i), name) == 0)
 			json_array_append_new(a, json_string(name));
 	return a;
 }
@@ -493,7 +493,7 @@ static json_t *clock_config(const struct bridge *b)
 	for (size_t i = 0; i < conf_count(rig->view, "channels"); i++) {
 		struct conf_view v = conf_item(rig->view, "channels", i);
 
-		if (names_channel_full(rig->prefix, conf_string(v, "name"), name) == 0 &&
+		if (channel_name_full(rig->prefix, conf_string(v, "name"), name) == 0 &&
 		    strcmp(name, CLOCK_CHANNEL) == 0)
 			return JSONX_MAKE(JX_BOOL("named", named),
 					  JX_NEW("options", json_incref(conf_any(v, "options"))));

@@ -54,7 +54,7 @@ static void find_view(struct channel *ch)
 		for (size_t k = 0; k < conf_count(rig, "channels"); k++) {
 			struct conf_view v = conf_item(rig, "channels", k);
 
-			if (names_channel_full(s->rigs[i].prefix, conf_string(v, "name"), full) == 0 &&
+			if (channel_name_full(s->rigs[i].prefix, conf_string(v, "name"), full) == 0 &&
 			    strcmp(full, ch->name) == 0) {
 				ch->view = v;
 				ch->rig = &s->rigs[i];
@@ -170,7 +170,7 @@ int channel_get(struct simd *s, const struct rig *rig, const char *name, struct 
 {
 	char full[CHANNEL_NAME_MAX + 1];
 	struct channel *ch;
-	int r = names_channel_full(rig ? rig->prefix : "", name, full);
+	int r = channel_name_full(rig ? rig->prefix : "", name, full);
 
 	if (r < 0)
 		return r;

@@ -39,7 +39,7 @@ static bool listed(const struct rig *rig, const char *full)
 	char name[CHANNEL_NAME_MAX + 1];
 
 	for (size_t i = 0; i < conf_count(rig->view, "inbound"); i++) {
-		if (names_channel_full(rig->prefix, conf_string_at(rig->view, "inbound", i), name) == 0 &&
+		if (channel_name_full(rig->prefix, conf_string_at(rig->view, "inbound", i), name) == 0 &&
 		    strcmp(name, full) == 0)
 			return true;
 	}

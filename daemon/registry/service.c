@@ -322,7 +322,7 @@ static uint32_t count_of(const struct services *all, const struct client *cl)
 
 static int full_name(const struct client *cl, const char *name, char ret[CHANNEL_NAME_MAX + 1])
 {
-	return names_channel_full(cl && cl->rig ? cl->rig->prefix : "", name, ret);
+	return channel_name_full(cl && cl->rig ? cl->rig->prefix : "", name, ret);
 }
 
 /* A bridge sees what its rig lets it offer. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "channel_name.h"
 #include "err.h"
 #include "mem.h"
 
@@ -39,14 +40,11 @@ static int host_channel_new(struct sim_host *h, const char *name, struct host_ch
 
 static int full_name(const struct sim_host *h, const char *channel, char ret[SIM_CHANNEL_MAX + 1])
 {
-	size_t len = channel ? strlen(channel) : 0;
-
-	if (!len || len >= SIM_CHANNEL_MAX)
+	if (!channel)
 		return err_set(-EINVAL, "a channel's name has 1 to %d characters", SIM_CHANNEL_MAX);
 	if (h->client)
 		return sim_channel_full_name(h->client, channel, ret, SIM_CHANNEL_MAX + 1);
-	snprintf(ret, SIM_CHANNEL_MAX + 1, "%s%s", channel[0] == '/' ? "" : "/", channel);
-	return 0;
+	return channel_name_full("", channel, ret);
 }
 
 static int check_type(const struct host_channel *ch, const struct sim_type *type)

@@ -18,6 +18,7 @@
 
 #include "clockmap.h"
 #include "completion.h"
+#include "channel_name.h"
 #include "err.h"
 #include "fd.h"
 #include "jump.h"
@@ -324,25 +325,27 @@ int client_session(struct sim_client *c, struct session **ret)
 	return r;
 }
 
+_Static_assert(CHANNEL_NAME_MAX == SIM_CHANNEL_MAX, "one length of a channel's name");
+
 int sim_channel_full_name(struct sim_client *c, const char *channel, char *ret, size_t size)
 {
+	char full[SIM_CHANNEL_MAX + 1];
 	struct session *s;
-	const char *prefix;
-	int n, r;
+	int r;
 
-	if (!c || !channel || !*channel || !ret)
+	if (!c || !channel || !ret)
 		return err_set(-EINVAL, "sim_channel_full_name: no client, no name, or the output pointer is NULL");
 	r = client_session(c, &s);
 	if (r < 0)
 		return r;
-	prefix = *channel == '/' ? "" : s->prefix;
-	n = snprintf(ret, size, "%s%s%s%s", *prefix && *prefix != '/' ? "/" : "", prefix, *channel == '/' ? "" : "/",
-		     channel);
+	r = channel_name_full(s->prefix, channel, full);
 	session_unref(s);
-	if (n > SIM_CHANNEL_MAX)
-		return err_set(-EINVAL, "%.120s: with its prefix the name is longer than %d characters", channel,
-			       SIM_CHANNEL_MAX);
-	return (size_t)n < size ? 0 : err_set(-ENOBUFS, "%s: the name does not fit into %zu bytes", channel, size);
+	if (r < 0)
+		return r;
+	if (strlen(full) >= size)
+		return err_set(-ENOBUFS, "%s: the name does not fit into %zu bytes", full, size);
+	memcpy(ret, full, strlen(full) + 1);
+	return 0;
 }
 
 int client_attachment(struct sim_client *c, struct attachment **ret)

@@ -85,8 +85,9 @@ SIM_API enum sim_client_state sim_client_state(const struct sim_client *c);
 SIM_API const char *sim_client_why(const struct sim_client *c);
 
 /*
- * The full name of a channel or service: the rig's prefix before one without a leading slash. size: room at ret, SIM_CHANNEL_MAX + 1 is enough.
- * Returns: 0; -EINVAL no name, or it is too long; -ENOTCONN disconnected from simd; -ENOBUFS size.
+ * The full name of a channel or service, as simd makes it: the rig's prefix before one without a leading slash. size: room at ret,
+ * SIM_CHANNEL_MAX + 1 is enough.
+ * Returns: 0; -EINVAL no name, or not one that simd takes; -ENAMETOOLONG with its prefix; -ENOTCONN disconnected from simd; -ENOBUFS size.
  */
 SIM_API SIM_MUST_CHECK int sim_channel_full_name(struct sim_client *c, const char *channel, char *ret, size_t size);
 

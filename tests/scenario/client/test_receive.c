@@ -174,7 +174,12 @@ TEST_WITH(names_have_the_rigs_prefix, setup, teardown)
 	assert_int_equal(sim_channel_full_name(c, "", name, sizeof(name)), -EINVAL);
 	memset(longest, 'x', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
-	assert_int_equal(sim_channel_full_name(c, longest, name, sizeof(name)), -EINVAL);
+	assert_int_equal(sim_channel_full_name(c, longest, name, sizeof(name)), -ENAMETOOLONG);
+	assert_int_equal(sim_channel_full_name(c, "a//b", name, sizeof(name)), -EINVAL);
+	assert_int_equal(sim_channel_full_name(c, "a b", name, sizeof(name)), -EINVAL);
+	assert_non_null(strstr(sim_why(), "\"a b\" is not a channel name"));
+	assert_int_equal(sim_channel_full_name(c, "a/", name, sizeof(name)), -EINVAL);
+	assert_int_equal(sim_channel_full_name(c, NULL, name, sizeof(name)), -EINVAL);
 	sim_disconnect(c);
 }
 

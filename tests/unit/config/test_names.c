@@ -23,11 +23,11 @@ TEST(names_are_plain_and_bounded)
 	assert_false(names_plain_ok(""));
 	assert_false(names_plain_ok("a/b"));
 	assert_false(names_plain_ok("\xc3\xa9"));
-	assert_true(names_channel_ok("/lidar/top-1.x~"));
-	assert_false(names_channel_ok("/a,b"));
-	assert_false(names_channel_ok("/a//b"));
-	assert_false(names_channel_ok("/a/"));
-	assert_false(names_channel_ok(""));
+	assert_true(channel_name_ok("/lidar/top-1.x~"));
+	assert_false(channel_name_ok("/a,b"));
+	assert_false(channel_name_ok("/a//b"));
+	assert_false(channel_name_ok("/a/"));
+	assert_false(channel_name_ok(""));
 	assert_true(names_type_ok("sim/Imu"));
 	assert_false(names_type_ok("Imu"));
 	assert_false(names_type_ok("/Imu"));
@@ -66,18 +66,18 @@ TEST(channels_get_their_rigs_prefix)
 {
 	char full[CHANNEL_NAME_MAX + 1], name[CHANNEL_NAME_MAX + 1];
 
-	assert_int_equal(names_channel_full("", "imu", full), 0);
+	assert_int_equal(channel_name_full("", "imu", full), 0);
 	assert_string_equal(full, "/imu");
-	assert_int_equal(names_channel_full("car1", "imu", full), 0);
+	assert_int_equal(channel_name_full("car1", "imu", full), 0);
 	assert_string_equal(full, "/car1/imu");
-	assert_int_equal(names_channel_full("/car1", "imu", full), 0);
+	assert_int_equal(channel_name_full("/car1", "imu", full), 0);
 	assert_string_equal(full, "/car1/imu");
-	assert_int_equal(names_channel_full("/car1", "/imu", full), 0);
+	assert_int_equal(channel_name_full("/car1", "/imu", full), 0);
 	assert_string_equal(full, "/imu");
-	assert_int_equal(names_channel_full("", "a b", full), -EINVAL);
+	assert_int_equal(channel_name_full("", "a b", full), -EINVAL);
 	memset(name, 'x', CHANNEL_NAME_MAX);
 	name[CHANNEL_NAME_MAX] = '\0';
-	assert_int_equal(names_channel_full("", name, full), -ENAMETOOLONG);
+	assert_int_equal(channel_name_full("", name, full), -ENAMETOOLONG);
 	assert_string_equal(full, "/imu"); /* untouched */
 }
 

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of channels and services. Thread: any. */
+#include "channel_name.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "err.h"
+
+bool channel_name_made_of(const char *s, size_t max, const char *others)
+{
+	size_t n = 0;
+
+	for (; s[n]; n++) {
+		unsigned char c = (unsigned char)s[n];
+
+		if (n >= max)
+			return false;
+		if (!(c < 0x80 && isalnum(c)) && !strchr(others, c))
+			return false;
+	}
+	return n > 0;
+}
+
+bool channel_name_ok(const char *s)
+{
+	return channel_name_made_of(s, CHANNEL_NAME_MAX, "_./~-") && !strstr(s, "//") && s[strlen(s) - 1] != '/';
+}
+
+int channel_name_full(const char *prefix, const char *name, char ret[CHANNEL_NAME_MAX + 1])
+{
+	char full[2 * CHANNEL_NAME_MAX + 4];
+	const char *slash = prefix[0] == '/' ? "" : "/";
+
+	if (!channel_name_ok(name))
+		return err_set(-EINVAL,
+			       "\"%.120s\" is not a channel name; use 1 to %d characters of A-Z a-z 0-9 _ . / ~ -",
+			       name, CHANNEL_NAME_MAX);
+	if (name[0] == '/')
+		snprintf(full, sizeof(full), "%s", name);
+	else if (prefix[0])
+		snprintf(full, sizeof(full), "%s%s/%s", slash, prefix, name);
+	else
+		snprintf(full, sizeof(full), "/%s", name);
+	if (strlen(full) > CHANNEL_NAME_MAX)
+		return err_set(-ENAMETOOLONG, "%.120s: with its prefix the channel name is longer than %d characters",
+			       full, CHANNEL_NAME_MAX);
+	memcpy(ret, full, strlen(full) + 1);
+	return 0;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of channels and services: what may be one, and how a rig's prefix is put before it. Thread: any; nothing is kept. */
+#ifndef BASE_CHANNEL_NAME_H
+#define BASE_CHANNEL_NAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define CHANNEL_NAME_MAX 99 /* SIM_CHANNEL_MAX of sim/slot.h */
+
+/* 1..99 of [A-Za-z0-9_./~-], no empty part between slashes. */
+bool channel_name_ok(const char *s);
+
+/*
+ * The full name: prefix + '/' + name, or the name as it is when it has a leading slash or there is no prefix; always with
+ * a leading slash. -EINVAL, -ENAMETOOLONG with a sentence.
+ */
+int channel_name_full(const char *prefix, const char *name, char ret[CHANNEL_NAME_MAX + 1]);
+
+/* 1..max ASCII letters, digits and others. */
+bool channel_name_made_of(const char *s, size_t max, const char *others);
+
+#endif
