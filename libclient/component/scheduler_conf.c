@@ -168,7 +168,7 @@ static int get_affinity(const json_t *o, const struct at *a, const struct group_
 static int get_group(const json_t *o, const struct at *a, const struct group_keys *k, int def_workers,
 		     struct sched_group_conf *g)
 {
-	int n, r = get_int(o, a, k->workers, 0, (int)SCHED_WORKERS_MAX, def_workers, &n);
+	int n = 0, r = get_int(o, a, k->workers, 0, (int)SCHED_WORKERS_MAX, def_workers, &n);
 
 	if (r < 0)
 		return r;
@@ -181,8 +181,8 @@ static int get_group(const json_t *o, const struct at *a, const struct group_key
 
 static int add_task(struct sched_conf *c, const json_t *o, const struct at *a, uint32_t group)
 {
-	const char *name;
-	int prio, r = get_string(o, a, "name", NULL, &name);
+	const char *name = NULL;
+	int prio = 0, r = get_string(o, a, "name", NULL, &name);
 
 	if (r == 0 && (!name || !*name))
 		r = err_set(-EINVAL, "%s.name: missing", a->path);
@@ -229,7 +229,7 @@ static int classic_group(struct sched_conf *c, const json_t *o, const struct at 
 	static const struct group_keys k = { "processor_num", "affinity", "cpuset", "processor_policy",
 					     "processor_prio" };
 	struct sched_group_conf *g = &c->groups[c->n_groups];
-	const char *name;
+	const char *name = "";
 	int r = check_keys(o, a, keys);
 
 	if (r == 0)
@@ -274,7 +274,7 @@ static int choreography_tasks(struct sched_conf *c, const json_t *o, const struc
 {
 	static const char *const keys[] = { "name", "processor", "prio", NULL };
 	const json_t *tasks;
-	int processor, r = get_array(o, a, "tasks", SCHED_TASKS_MAX, &tasks);
+	int processor = 0, r = get_array(o, a, "tasks", SCHED_TASKS_MAX, &tasks);
 
 	for (size_t i = 0; r == 0 && i < json_array_size(tasks); i++) {
 		struct at t = at_item(a, "tasks", i);
@@ -368,7 +368,7 @@ static int add_thread(struct sched_conf *c, const json_t *o, const struct at *a)
 	static const char *const keys[] = { "name", "cpuset", "policy", "prio", NULL };
 	static const struct group_keys k = { NULL, NULL, "cpuset", "policy", "prio" };
 	struct sched_place place = { .policy = SCHED_OTHER };
-	const char *name;
+	const char *name = NULL;
 	size_t i = 0;
 	int r = check_keys(o, a, keys);
 
@@ -440,8 +440,8 @@ static int read_top(struct sched_conf *c, const json_t *o, const struct at *top,
 static int read_all(struct sched_conf *c, const json_t *o)
 {
 	const struct at top = { "" };
-	const char *policy;
-	int workers, r = read_top(c, o, &top, &policy, &workers);
+	const char *policy = "";
+	int workers = 0, r = read_top(c, o, &top, &policy, &workers);
 
 	if (r < 0)
 		return r;

@@ -10,5 +10,5 @@ LINK_SIMHOST := -lexpat -ljansson
 
 PROGRAMS += $(B)/bin/simhost
 # of the components' code only what reads a scheduler's configuration: all else is the library's
-$(B)/bin/simhost: $(SIMHOST_RUN_OBJS) $(B)/obj/libclient/component/scheduler_conf.o $(B)/lib/libsimhost.a $(B)/lib/libbase.a $(B)/lib/libsimclient.so
+$(B)/bin/simhost: $(SIMHOST_RUN_OBJS) $(addprefix $(B)/obj/libclient/component/,scheduler_conf.o scheduler_cpu.o) $(B)/lib/libsimhost.a $(B)/lib/libbase.a $(B)/lib/libsimclient.so
 LINK_simhost = $(LINK_SIMCLIENT) $(LINK_SIMHOST) -ldl

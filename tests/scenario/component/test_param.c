@@ -107,6 +107,7 @@ TEST_WITH(others_set_and_read_them, setup, teardown)
 {
 	struct sim_param_options o = { .size = sizeof(o), .changed = refuse_even };
 	struct sim_param_options fixed = { .size = sizeof(fixed), .read_only = true };
+	const struct sim_Param *frame;
 	char text[16];
 	double d = 0;
 
@@ -120,7 +121,8 @@ TEST_WITH(others_set_and_read_them, setup, teardown)
 	assert_null(set("frame", sim_param_string("fr\"ont")));
 	assert_int_equal(sim_params_get_string(p, "frame", text, sizeof(text)), 0);
 	assert_string_equal(text, "fr\"ont");
-	assert_string_equal(sim_Param_string_value_in(body, size, get("frame")), "fr\"ont");
+	frame = get("frame"); /* which sets body and size */
+	assert_string_equal(sim_Param_string_value_in(body, size, frame), "fr\"ont");
 	assert_null(set("rings", sim_param_int(-1)));
 	assert_string_equal(set("rings", sim_param_int(2)), "parameter rings: rings are odd");
 	assert_string_equal(set("rings", sim_param_string("2")), "parameter rings is of type int, not string");
