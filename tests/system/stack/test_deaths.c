@@ -122,6 +122,28 @@ static void on_done(void *user, bool ok, enum sim_reason reason)
 	atomic_fetch_add(&p->called, 1);
 }
 
+/* iceoryx's header of a slot: its distance stands in the word before the slot, the offset of the payload 36 bytes into it. */
+static char *chunk_of(struct sim_slot *slot)
+{
+	uint32_t back;
+
+	memcpy(&back, (char *)slot - sizeof(back), sizeof(back));
+	return (char *)slot - back;
+}
+
+/* One whose word is not that offset itself, as it is where slot and header touch: the publisher would not find the chunk. */
+static struct sim_slot *loan_apart(struct peer *p, struct sim_publisher *pub)
+{
+	struct sim_slot *slot[2];
+	bool touches;
+
+	PEER(p, sim_loan(pub, 64, &slot[0]) == 0);
+	PEER(p, sim_loan(pub, 64, &slot[1]) == 0);
+	touches = chunk_of(slot[0]) + 40 == (char *)slot[0];
+	PEER(p, sim_unloan(pub, slot[!touches]) == 0);
+	return slot[touches];
+}
+
 /* The second of three messages gets iceoryx's header before it destroyed, as if the slot before had been overrun. */
 static int overrun(struct peer *p)
 {
@@ -131,17 +153,15 @@ static int overrun(struct peer *p)
 	const struct sim_message *m;
 	struct sim_subscriber *s;
 	struct sim_publisher *pub;
-	uint32_t back, far = 0x7ffffff0;
+	uint32_t far = 0x7ffffff0;
 
 	PEER(p, sim_subscribe(c, "/t/o", NULL, &so, &s) == 0);
 	pub = peer_advertise(p, c, "/t/o", 64, 0);
 	for (int i = 0; i < 3; i++) {
-		struct sim_slot *slot;
+		struct sim_slot *slot = loan_apart(p, pub);
 
-		PEER(p, sim_loan(pub, 64, &slot) == 0);
-		memcpy(&back, (char *)slot - sizeof(back), sizeof(back));
 		if (i == 1)
-			memcpy((char *)slot - back + 36, &far, sizeof(far));
+			memcpy(chunk_of(slot) + 36, &far, sizeof(far));
 		PEER(p, sim_try_queue(pub, slot, NULL, on_done, p) == 0);
 	}
 	PEER(p, sim_wait(s, 10 * NS_PER_S) == 1);
