@@ -98,6 +98,38 @@ void sim_lane_destroy(struct sim_lane *l)
 		l->destroyed = true;
 }
 
+/* ---- a publisher, as the host's inbound side sees it ---- */
+
+static struct {
+	pthread_mutex_t *lock; /* that keeps other threads out */
+	unsigned published, unloaned, others;
+} publisher;
+
+static int publisher_enter_alone(unsigned *calls)
+{
+	int r = pthread_mutex_trylock(publisher.lock);
+
+	*calls += 1;
+	if (r == 0)
+		pthread_mutex_unlock(publisher.lock);
+	publisher.others += r != EBUSY;
+	return 0;
+}
+
+int sim_publish_local(struct sim_publisher *p, struct sim_slot *slot)
+{
+	(void)p;
+	(void)slot;
+	return publisher_enter_alone(&publisher.published);
+}
+
+int sim_unloan(struct sim_publisher *p, struct sim_slot *slot)
+{
+	(void)p;
+	(void)slot;
+	return publisher_enter_alone(&publisher.unloaned);
+}
+
 /* ---- script ---- */
 
 static void push(struct sim_lane *l, struct sim_lane_packet p)
@@ -327,6 +359,34 @@ TEST(inbound_needs_the_rigs_word)
 	struct fixture *f = start("{}");
 
 	assert_int_equal(host_inbound_publish(f->host, "/control", &sim_Ultrasonic_type, f->text, 64), -EACCES);
+	stop(f);
+}
+
+/* Who looks for subscribers while another thread publishes would be told that there are none, and the far side be left. */
+TEST(a_loan_is_published_by_one_thread_at_a_time)
+{
+	struct fixture *f = start("{}");
+	struct host *h = f->host;
+	struct {
+		struct sim_slot slot;
+		struct sim_Ultrasonic body;
+	} loan = { 0 };
+
+	h->inbound[0] = (struct host_inbound){ .name = mem_strdup("/control"),
+					       .pub = (struct sim_publisher *)f, /* is not looked into */
+					       .type = &sim_Ultrasonic_type };
+	h->n_inbound = 1;
+	publisher.lock = &h->inbound_lock;
+	loan.slot.magic = SIM_SLOT_MAGIC;
+	loan.slot.body_size = sizeof(loan.body);
+	assert_int_equal(host_inbound_publish_loan(h, "/control", &loan.body, sizeof(loan.body), 0, NULL), 0);
+	assert_int_equal(host_inbound_publish_loan(h, "/control", &loan.body, sizeof(loan.body) + 1, 0, NULL), -EINVAL);
+	host_inbound_unloan(h, "/control", &loan.body);
+	assert_int_equal(host_inbound_publish_loan(h, "/other", &loan.body, sizeof(loan.body), 0, NULL), -EINVAL);
+	assert_int_equal(publisher.published, 1);
+	assert_int_equal(publisher.unloaned, 2);
+	assert_int_equal(publisher.others, 0);
+	h->inbound[0].pub = NULL;
 	stop(f);
 }
 

@@ -173,45 +173,51 @@ int host_inbound_loan(void *ctx, const char *channel, const struct sim_type *typ
 	return r;
 }
 
-/* The channel of a loan. It stays until the plug-in is gone. */
-static struct sim_publisher *publisher_of(struct host *h, const char *channel, const struct sim_type **ret_type)
+static int publish_loan(struct host *h, const char *channel, struct sim_slot *slot, size_t size, int64_t stamp_sim_ns,
+			const char *frame)
 {
-	struct host_inbound *in;
+	struct host_inbound *in = find(h, channel);
 
-	pthread_mutex_lock(&h->inbound_lock);
-	in = channel ? find(h, channel) : NULL;
-	pthread_mutex_unlock(&h->inbound_lock);
-	*ret_type = in ? in->type : NULL;
-	return in ? in->pub : NULL;
-}
-
-int host_inbound_publish_loan(void *ctx, const char *channel, void *body, size_t size, int64_t stamp_sim_ns,
-			      const char *frame)
-{
-	struct sim_slot *slot = (struct sim_slot *)body - 1;
-	const struct sim_type *type;
-	struct sim_publisher *pub = publisher_of(ctx, channel, &type);
-
-	if (!pub || !body)
+	if (!in)
 		return -EINVAL;
 	if ((frame && strlen(frame) > SIM_FRAME_ID_MAX) || sim_slot_set_size(slot, size) < 0 ||
-	    sim_msg_check(type, body, size) < 0) {
-		(void)sim_unloan(pub, slot);
+	    sim_msg_check(in->type, sim_slot_body_mut(slot), size) < 0) {
+		(void)sim_unloan(in->pub, slot);
 		return -EINVAL;
 	}
 	if (stamp_sim_ns)
 		slot->stamp_sim_ns = stamp_sim_ns;
 	snprintf(slot->frame_id, sizeof(slot->frame_id), "%s", frame ? frame : "");
-	return sim_publish_local(pub, slot);
+	return sim_publish_local(in->pub, slot);
+}
+
+/* With the lock: a publisher is of one thread at a time, and whoever looks for its subscribers meanwhile would see none. */
+int host_inbound_publish_loan(void *ctx, const char *channel, void *body, size_t size, int64_t stamp_sim_ns,
+			      const char *frame)
+{
+	struct host *h = ctx;
+	int r;
+
+	if (!channel || !body)
+		return -EINVAL;
+	pthread_mutex_lock(&h->inbound_lock);
+	r = publish_loan(h, channel, (struct sim_slot *)body - 1, size, stamp_sim_ns, frame);
+	pthread_mutex_unlock(&h->inbound_lock);
+	return r;
 }
 
 void host_inbound_unloan(void *ctx, const char *channel, void *body)
 {
-	const struct sim_type *type;
-	struct sim_publisher *pub = publisher_of(ctx, channel, &type);
+	struct host *h = ctx;
+	struct host_inbound *in;
 
-	if (pub && body)
-		(void)sim_unloan(pub, (struct sim_slot *)body - 1);
+	if (!channel || !body)
+		return;
+	pthread_mutex_lock(&h->inbound_lock);
+	in = find(h, channel);
+	if (in)
+		(void)sim_unloan(in->pub, (struct sim_slot *)body - 1);
+	pthread_mutex_unlock(&h->inbound_lock);
 }
 
 int host_inbound_offer(void *ctx, const char *channel, const struct sim_type *type)
