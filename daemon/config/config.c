@@ -176,6 +176,18 @@ static int check_bridges(struct conf_view rig, const char *rig_name)
 	return 0;
 }
 
+static int check_wait_for(struct conf_view rig, const char *rig_name)
+{
+	for (size_t i = 0; i < conf_count(rig, "wait_for"); i++)
+		if (!names_plain_ok(conf_string_at(rig, "wait_for", i)))
+			return err_set(
+				-EINVAL,
+				"rigs[%s].wait_for: \"%s\" is not the name of a bridge, a process or a client; use 1 to "
+				"40 characters of A-Z a-z 0-9 _ . -",
+				rig_name, conf_string_at(rig, "wait_for", i));
+	return 0;
+}
+
 static int check_env(json_t *env, const char *name)
 {
 	const char *key;
@@ -305,7 +317,7 @@ static bool check_rig(struct findings *f, struct conf_view rig)
 	const char *name = conf_string(rig, "name");
 
 	return note(f, check_prefix(rig)) && note(f, check_channels(rig, name)) && note(f, check_bridges(rig, name)) &&
-	       note(f, check_processes(rig));
+	       note(f, check_processes(rig)) && note(f, check_wait_for(rig, name));
 }
 
 static int check_programs(struct conf_view root)

@@ -80,6 +80,12 @@ static int method_attached(struct call *call)
 	return session_attached(call->conn->cl, (uint32_t)call->a.iox_generation, call->a.app);
 }
 
+static int method_ready(struct call *call)
+{
+	timekeeper_ready(call->s->time, call->conn->cl);
+	return 0;
+}
+
 static int method_goodbye(struct call *call)
 {
 	call->conn->cl->leaving = true;
@@ -223,6 +229,7 @@ const struct method session_methods[] = {
 		 OPT_STR("version", version, VERSION_MAX), OPT_STR("bridge", bridge, TEXT_MAX)) },
 	{ "Attached", method_attached, METHOD_SESSION,
 	  PARAMS(ARG_INT("iox_generation", iox_generation, 0, UINT32_MAX), ARG_STR("app", app, CLIENT_APP_MAX + 30)) },
+	{ "Ready", method_ready, METHOD_SESSION, NULL },
 	{ "Goodbye", method_goodbye, METHOD_SESSION, NULL },
 	{ "Advertise", method_advertise, METHOD_SESSION | RIGHT(PUBLISH),
 	  PARAMS(ARG_STR("channel", channel, TEXT_MAX), ARG_OBJ("type", definition),

@@ -533,6 +533,8 @@ static void on_status(void *user, uint32_t id, enum sim_bridge_status status, co
 		if (ch->n_publishers && lists(b, ch))
 			event_bridges(s, ch->name, ch->id);
 	}
+	if (s->bridge_changed)
+		s->bridge_changed(s);
 }
 
 static void on_carries(void *user, uint32_t id, uint32_t channel_id, int result, const char *name, const char *type)

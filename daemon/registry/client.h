@@ -38,6 +38,7 @@ struct client {
 	const struct rig *rig; /* NULL: none */
 	uint32_t iox_generation;
 	bool leaving; /* it has said Goodbye */
+	bool ready;   /* it has said Ready: time need not wait for it (wait_for.h) */
 
 	int completion_fd; /* simd's end of its completion socket; -1: it has none, or the only shard has it */
 	uint64_t shards;   /* that know it: it publishes there, or did */

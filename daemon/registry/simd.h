@@ -65,6 +65,8 @@ struct simd_ops {
 	json_t *(*given_up)(void *user);
 	/* Which rig a process that we started belongs to; NULL: unknown. */
 	const char *(*process_rig)(void *user, pid_t pid);
+	/* The name of that process in its rig. NULL, also of the op: unknown. */
+	const char *(*process_name)(void *user, pid_t pid);
 	/*
 	 * Free the ports and slots of a process that has exited. old: they went with an earlier generation, only its files are left.
 	 * reaper_freed() follows. NULL: the registry does it by itself, and may block on RouDi.
@@ -134,6 +136,7 @@ struct simd {
 
 	struct list bridges; /* bridge::link */
 	uint32_t n_bridges;
+	void (*bridge_changed)(struct simd *s); /* one has another status. NULL: ignored */
 
 	struct services *services;
 

@@ -19,6 +19,7 @@
 #include "shards.h"
 #include "simd.h"
 #include "timeutil.h"
+#include "wait_for.h"
 
 #include "dispatch.h"
 #include "clock_pub.h"
@@ -65,6 +66,7 @@ struct timekeeper {
 	int64_t stand_sim_ns;    /* what time it was at the last look */
 	bool stands;             /* it has been reported */
 	struct seen seen;        /* as it was last in the journal */
+	struct wait_for start;   /* what time waits for before it begins */
 };
 
 const struct sim_clock_page *timekeeper_page(const struct timekeeper *t)
@@ -279,6 +281,19 @@ static void on_changed(void *ctx)
 		t->freewheel = free;
 }
 
+/* ---- the start ---- */
+
+static void on_bridge_changed(struct simd *s)
+{
+	wait_for_look(&s->time->start);
+}
+
+void timekeeper_ready(struct timekeeper *t, struct client *cl)
+{
+	cl->ready = true;
+	wait_for_look(&t->start);
+}
+
 /* ---- lock-step ---- */
 
 static void on_hold(void *ctx, bool held, bool paused)
@@ -392,6 +407,7 @@ static int make_engine(struct timekeeper *t)
 		.page = t->page,
 		.scale_e6 = (int64_t)llround(scale * SIM_RATE_ONE),
 		.paused = scale == 0,
+		.waits = wait_for_any(s),
 		.simd_id = s->id,
 		.step_settle_dur_ns = conf_int(s->root, "step.settle_ms") * NS_PER_MS,
 		.step_deadline_dur_ns = conf_int(s->root, "step.deadline_ms") * NS_PER_MS,
@@ -495,6 +511,8 @@ int timekeeper_create(struct simd *s, struct timekeeper **ret)
 	if (r == 0)
 		r = make_engine(t);
 	if (r == 0)
+		wait_for_init(&t->start, s, t->engine);
+	if (r == 0)
 		r = make_self(t);
 	if (r == 0)
 		r = make_thread(t);
@@ -506,6 +524,7 @@ int timekeeper_create(struct simd *s, struct timekeeper **ret)
 		timekeeper_destroy(t);
 		return r;
 	}
+	s->bridge_changed = on_bridge_changed;
 	*ret = t;
 	return 0;
 }
@@ -523,7 +542,9 @@ void timekeeper_destroy(struct timekeeper *t)
 {
 	if (!t)
 		return;
+	t->s->bridge_changed = NULL;
 	exec_timer_cancel(&t->stand);
+	wait_for_finish(&t->start);
 	clock_thread_destroy(t->thread);
 	clock_pub_destroy(t->pub);
 	time_engine_destroy(t->engine);
@@ -637,6 +658,7 @@ int timekeeper_acquire(struct timekeeper *t, const struct client *cl, bool freew
 	}
 	log_limited(&t->limit, exec_now(t->s->x), LOG_LEVEL_INFO, "client %s (pid %d) drives time%s", cl->name,
 		    (int)cl->pid, freewheel ? ", as fast as it can" : "");
+	wait_for_driver(&t->start);
 	*ret_fd = sv[1];
 	return 0;
 }
@@ -686,6 +708,7 @@ int timekeeper_join(struct timekeeper *t, const struct client *cl, uint32_t rank
 	}
 	log_limited(&t->limit, exec_now(t->s->x), LOG_LEVEL_INFO, "client %s (pid %d) takes part in steps, rank %u",
 		    cl->name, (int)cl->pid, rank);
+	wait_for_look(&t->start);
 	*ret_fd = sv[1];
 	return 0;
 }
@@ -728,6 +751,7 @@ json_t *timekeeper_json(struct timekeeper *t)
 			  JX_BOOL("driver_lost", st.driver_lost),
 			  JX_BOOL("driver_stopped", st.has_driver && is_stopped(t->s, st.driver.pid)),
 			  JX_INT("steps", st.steps), JX_NEW("participants", participants_json(t)),
+			  JX_NEW("waits_for", wait_for_missing(&t->start)),
 			  JX_NEW("other_clocks", other_clocks_json(t)), JX_INT("published", c.published),
 			  JX_INT("missed", c.missed), JX_INT("priority", c.priority),
 			  JX_NEW("lateness_ns",

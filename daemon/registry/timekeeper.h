@@ -40,6 +40,8 @@ const char *timekeeper_source(struct timekeeper *t); /* name of the active one; 
 int timekeeper_acquire(struct timekeeper *t, const struct client *cl, bool freewheel, bool lockstep, int *ret_fd);
 /* A client takes part in steps. ret_fd: its end of the socket, caller closes. */
 int timekeeper_join(struct timekeeper *t, const struct client *cl, uint32_t rank, int *ret_fd);
+/* A client has made what it publishes and subscribes to: time need not wait for it (rigs[].wait_for). */
+void timekeeper_ready(struct timekeeper *t, struct client *cl);
 
 /* The interface's Clock object. New reference. */
 json_t *timekeeper_json(struct timekeeper *t);

@@ -489,6 +489,13 @@ const char *processes_rig_of(const struct processes *f, pid_t pid)
 	return m ? m->rig : NULL;
 }
 
+const char *processes_name_of(const struct processes *f, pid_t pid)
+{
+	const struct member *m = member_of(f, pid);
+
+	return m ? m->p.o.name : NULL;
+}
+
 int processes_bridge_may(const struct processes *f, const char *name, pid_t pid)
 {
 	const struct member *m = find_bridge(f, name);

@@ -60,5 +60,7 @@ int processes_restart(struct processes *f, const char *name);
 json_t *processes_given_up(const struct processes *f);
 /* Rig of the process with that pid (or whose child it is); NULL: none of ours. */
 const char *processes_rig_of(const struct processes *f, pid_t pid);
+/* Likewise its name in the configuration. */
+const char *processes_name_of(const struct processes *f, pid_t pid);
 
 #endif

@@ -154,6 +154,11 @@ static const char *op_process_rig(void *user, pid_t pid)
 	return processes_rig_of(((struct supervisor *)user)->processes, pid);
 }
 
+static const char *op_process_name(void *user, pid_t pid)
+{
+	return processes_name_of(((struct supervisor *)user)->processes, pid);
+}
+
 static bool op_process_stopped(void *user, pid_t pid)
 {
 	(void)user;
@@ -203,6 +208,7 @@ static const struct simd_ops ops = {
 	.process_restart = op_process_restart,
 	.given_up = op_given_up,
 	.process_rig = op_process_rig,
+	.process_name = op_process_name,
 	.free_app = supervisor_free_app,
 	.has_name = op_has_name,
 	.sweep = supervisor_sweep,

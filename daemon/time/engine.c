@@ -301,6 +301,7 @@ int time_engine_create(const struct time_engine_options *o, struct time_engine *
 	e->clock_generation = o->clock_generation ? o->clock_generation : (uint32_t)(o->simd_id ^ o->simd_id >> 32) | 1;
 	e->deadline_dur_ns = o->step_deadline_dur_ns ? o->step_deadline_dur_ns : STEP_DEADLINE_DEFAULT_DUR_NS;
 	e->late = o->step_late;
+	e->not_begun = o->waits;
 	e->grant = o->grant;
 	list_init(&e->waits);
 	driver_init(e);

@@ -117,6 +117,7 @@ struct time_engine_options {
 	const struct sim_source_ops *source; /* NULL: unity */
 	int64_t scale_e6;                    /* 0: SIM_RATE_ONE */
 	bool paused;      /* start paused, as by scale 0: a scale runs on; ignored by sources without control */
+	bool waits;       /* driven time does not begin before time_engine_begin() */
 	uint64_t simd_id; /* random per run of simd */
 	uint32_t clock_generation; /* of the first stretch; 0: derived from simd_id */
 	/*
@@ -202,6 +203,10 @@ void time_engine_poke(struct time_engine *e);
  * Errors: -EBUSY it is held (by whom is named), -EOPNOTSUPP the source is wall-driven.
  */
 int time_engine_attach_driver(struct time_engine *e, int fd, const struct time_driver_info *who);
+/* All that driven time has waited for at its start are there: what the driver has asked for is granted from now on. */
+void time_engine_begin(struct time_engine *e);
+/* It has not been called, and was to be. */
+bool time_engine_waits(const struct time_engine *e);
 /* The client has disconnected: its lease ends at once, and it takes part no more. Nothing happens if it has neither. */
 void time_engine_drop_client(struct time_engine *e, uint32_t client_id);
 

@@ -293,12 +293,23 @@ static void serve_set(struct time_engine *e)
 
 void driver_serve(struct time_engine *e)
 {
-	if (!e->driver.asked || e->driver.draining || e->pause_due || lockstep_busy(e->lock))
+	if (!e->driver.asked || e->driver.draining || e->not_begun || e->pause_due || lockstep_busy(e->lock))
 		return;
 	if (e->driver.asked == DRIVER_ADVANCE)
 		serve_advance(e);
 	else
 		serve_set(e);
+}
+
+void time_engine_begin(struct time_engine *e)
+{
+	e->not_begun = false;
+	driver_serve(e);
+}
+
+bool time_engine_waits(const struct time_engine *e)
+{
+	return e->not_begun;
 }
 
 /* ---- packets ---- */

@@ -33,7 +33,8 @@ struct time_engine {
 	bool driven;          /* a driver moves time: rate 0 */
 	bool started;
 	bool driver_lost;
-	bool set_seen; /* the driver has set the time since it attached */
+	bool not_begun; /* until time_engine_begin() no driver is granted anything */
+	bool set_seen;  /* the driver has set the time since it attached */
 	uint32_t clock_generation;
 	uint32_t steps;
 	int64_t jump_old_sim_ns, jump_new_sim_ns;

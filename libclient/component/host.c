@@ -135,7 +135,9 @@ static int start(struct sim_host *h)
 {
 	int r = sched_start(h->sched);
 
-	return r < 0 ? r : start_receiving(h);
+	if (r == 0)
+		r = start_receiving(h);
+	return r < 0 ? r : sim_client_ready(h->client);
 }
 
 int sim_host_start(struct sim_host *h)

@@ -413,6 +413,23 @@ int sim_call_within(struct sim_client *c, const char *method, const char *params
 	return *ret_json ? 0 : err_nomem();
 }
 
+int sim_client_ready(struct sim_client *c)
+{
+	struct session *s;
+	int r = client_guard(c);
+
+	if (r < 0)
+		return r;
+	client_setup_lock(c);
+	c->ready = true;
+	if (client_session(c, &s) == 0) {
+		r = session_call(c, s, "Ready", NULL, NULL, NULL);
+		session_unref(s);
+	}
+	client_setup_unlock(c);
+	return r == -ENOTCONN ? 0 : r;
+}
+
 /* ---- create and destroy ---- */
 
 static int check_name(const char *name)

@@ -118,6 +118,7 @@ struct sim_client {
 	struct list regs[64];      /* pub_reg::hash: by publisher_id without its shard */
 	struct sim_driver *driver;
 	struct sim_step *step;
+	bool ready;                /* sim_client_ready() was called; under setup */
 	struct timers *timers;     /* made with the first one */
 	struct jumps *jumps;       /* made with the first handler */
 	struct services *services; /* made with the first of either side */

@@ -378,6 +378,8 @@ static void register_all(struct sim_client *c)
 	}
 	driver_register(c, s);
 	step_register(c, s);
+	if (c->ready)
+		session_call(c, s, "Ready", NULL, NULL, NULL);
 	services_register(c, s);
 	c->backoff_dur_ns = BACKOFF_MIN_DUR_NS;
 	c->prove_until_mono_ns = ns_add(client_now(c), PROVE_DUR_NS);

@@ -45,6 +45,17 @@ static void print_participants(const json_t *k)
 	}
 }
 
+static void print_waits(const json_t *k)
+{
+	json_t *a = json_object_get(k, "waits_for"), *v;
+	size_t i;
+
+	json_array_foreach(a, i, v)
+		printf("%s%s", i ? ", " : "waits for:  ", json_string_value(v));
+	if (json_array_size(a))
+		puts(", before time begins");
+}
+
 static void print_other_clocks(const json_t *k)
 {
 	json_t *a = json_object_get(k, "other_clocks"), *v;
@@ -69,6 +80,7 @@ static void print_clock(const json_t *k)
 	printf("scale:      %g (real-time factor %.3f)\n", json_num(k, "scale"), json_num(k, "real_time_factor"));
 	printf("generation: %.0f\n", json_num(k, "clock_generation"));
 	print_driver(k);
+	print_waits(k);
 	print_participants(k);
 	printf("/clock:     %.0f Hz wanted, %.0f published, %.0f missed, ", json_num(k, "rate_hz"),
 	       json_num(k, "published"), json_num(k, "missed"));

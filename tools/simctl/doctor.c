@@ -376,12 +376,29 @@ static void check_realtime(struct doctor *d, const json_t *clock)
 		find(d, "realtime", FINE, "this user may give simd's clock thread a real-time priority");
 }
 
+/* Somebody drives, and time does not move. */
+static void check_start(struct doctor *d, const json_t *clock)
+{
+	json_t *names = json_object_get(clock, "waits_for"), *v;
+	size_t i;
+
+	if (!json_is_object(json_object_get(clock, "driver")))
+		return;
+	json_array_foreach(names, i, v)
+		find(d, "clock", WARN,
+		     "time has not begun: it waits for %s (rigs[].wait_for), until that is connected, takes part in lock-step or "
+		     "says that it is ready",
+		     json_string_value(v));
+}
+
 static void check_clock(struct doctor *d, struct ctl *c)
 {
 	json_t *reply = ctl_call(c, "io.simd.Control.GetClock", NULL);
 
-	if (reply)
+	if (reply) {
 		check_realtime(d, json_object_get(reply, "clock"));
+		check_start(d, json_object_get(reply, "clock"));
+	}
 	json_decref(reply);
 }
 

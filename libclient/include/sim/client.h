@@ -76,6 +76,15 @@ SIM_API SIM_MUST_CHECK int sim_connect(const struct sim_client_options *o, struc
  */
 SIM_API SIM_MUST_CHECK int sim_flush(struct sim_client *c, int64_t timeout_dur_ns);
 
+/*
+ * Say that this client has made its publishers and subscribers: where a rig names it in wait_for (simd.json(5)), time need not wait
+ * for it any longer. sim_step_join() says so too. The library repeats it when simd was away.
+ *
+ * Thread:  any but in a callback.
+ * Returns: 0, also while simd is away; -EPERM after a fork; -EINVAL no client; else simd's error. Since 0.1.
+ */
+SIM_API SIM_MUST_CHECK int sim_client_ready(struct sim_client *c);
+
 /* Close: every outstanding completion runs with false (SIM_REASON_LOST) before it returns, though simd still delivers what
  * it has accepted: sim_flush() first waits for that. NULL is fine. Not from a callback. */
 SIM_API void sim_disconnect(struct sim_client *c);

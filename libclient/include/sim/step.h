@@ -24,7 +24,8 @@
  * The same inputs give the same logs, byte for byte (of the logging bridge: the compressed file), whatever the number of CPUs and
  * lanes. What that asks of you:
  *   - give each client a name of its own, and start no two programs that publish on a channel under one name;
- *   - join, advertise and subscribe before the first advance, and wait until the bridges are connected (`simctl bridge list`);
+ *   - advertise, subscribe and then join, before the first advance, and have the bridges connected by then: a rig that names the
+ *     participants and the bridges in "wait_for" (simd.json(5)) begins when all of them are there;
  *   - publish for dispatch in turns, or as the driver between two advances: what is published before the first advance is
  *     outside lock-step. Outside it use sim_publish_local(), a fixed number of times: sequence numbers count those too;
  *   - compute from turn.now and from what you take, not from wall time, a seed of the moment, or the order in which

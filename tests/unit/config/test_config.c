@@ -56,6 +56,7 @@ TEST(mistakes_are_named)
 		{ "{\"rigs\": [{\"name\": \"a\", \"bridges\": [{\"name\": \"b\", \"plugin\": \"p\", \"options\": 3}]}]}",
 		  "options" },
 		{ "{\"rigs\": [{\"name\": \"a\", \"processes\": [{\"name\": \"p\", \"command\": []}]}]}", "command" },
+		{ "{\"rigs\": [{\"name\": \"a\", \"wait_for\": [\"b\", \"/c\"]}]}", "rigs[a].wait_for: \"/c\"" },
 		{ "{\"rigs\": [{\"name\": \"a\", \"processes\": [{\"name\": \"p\", \"command\": [\"x\"], \"env\": {\"A=B\": \"c\"}}]}]}",
 		  "env" },
 		{ "{\"rigs\": [{\"name\": \"a\", \"bridges\": [{\"name\": \"b\", \"plugin\": \"p\"}]}, "

@@ -398,6 +398,7 @@ static void look_and_end(void)
 	call(&sensor, "Unadvertise", MINIMAL, NULL);
 	call(&sensor, "Unsubscribe", MINIMAL, NULL);
 	call(&sensor, "CloseToken", MINIMAL, NULL);
+	call(&sensor, "Ready", MINIMAL, NULL);
 	call(&sensor, "Goodbye", MINIMAL, NULL);
 	call(&tool, "RestartBridge", MINIMAL, NULL);
 	call(&tool, "RestartProcess", MINIMAL, NULL);
@@ -407,8 +408,8 @@ static void look_and_end(void)
 	call(&sensor, "GetClock", MINIMAL, NULL);
 }
 
-/* Fields of which no value came: nothing here makes a bridge too slow, or a message fail. */
-static const char *const not_met[] = { "Bridge.slow", "DispatchChannel.failed" };
+/* Fields of which no value came: nothing here makes a bridge too slow, or a message fail, and time waits for nobody. */
+static const char *const not_met[] = { "Bridge.slow", "DispatchChannel.failed", "Clock.waits_for" };
 
 static void all_were_met(void)
 {

@@ -28,6 +28,38 @@ TEST(a_driver_moves_time)
 	rig_finish(&r);
 }
 
+/* A pause and a step are no way around it. */
+TEST(time_that_waits_begins_when_it_is_told)
+{
+	struct rig r;
+	int result, fd;
+
+	rig_init(&r, 1, "unity", (struct time_engine_options){ .waits = true });
+	r.watched = false;
+	fd = rig_attach(&r, 9, &result);
+	assert_int_equal(result, 0);
+	assert_true(time_engine_waits(r.e));
+	assert_int_equal(rig_advance(&r, fd, 10 * MS), 0);
+	rig_run(&r, NS_PER_S);
+	assert_int_equal(rig_answer(&r, fd), 0);
+	assert_int_equal(time_engine_pause(r.e), 0);
+	assert_int_equal(rig_step(&r, 3 * MS), 0);
+	rig_run(&r, NS_PER_S);
+	assert_int_equal(rig_answer(&r, fd), 0);
+	assert_int_equal(r.step_result, 1);
+	assert_int_equal(rig_read(&r).flags & SIM_CLOCK_STARTED, 0);
+
+	time_engine_begin(r.e);
+	assert_false(time_engine_waits(r.e));
+	assert_int_equal(rig_answer(&r, fd), 3 * MS);
+	assert_int_equal(rig_advance(&r, fd, 10 * MS), 0); /* paused, after the step */
+	assert_int_equal(r.step_result, 0);
+	assert_int_equal(time_engine_resume(r.e), 0);
+	assert_int_equal(rig_answer(&r, fd), 10 * MS);
+	close(fd);
+	rig_finish(&r);
+}
+
 TEST(the_scale_is_told_for_pacing)
 {
 	struct driver_packet p;

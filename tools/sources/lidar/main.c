@@ -405,6 +405,9 @@ static int attach(struct app *a)
 	if (r == 0 && a->args.rank != NO_RANK) {
 		what = "taking part in lock-step";
 		r = join(a);
+	} else if (r == 0) {
+		what = "telling simd that it is ready";
+		r = sim_client_ready(a->client);
 	}
 	if (r < 0)
 		log_error("%s: %s", what, source_why(r));

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What driven time waits for before it begins: rigs[].wait_for. A bridge is there when it is connected; a process, or a client that
+ * simd has not started, when it takes part in lock-step, drives, or has said that it is ready.
+ *
+ * Thread: simd-main.
+ */
+#ifndef REGISTRY_WAIT_FOR_H
+#define REGISTRY_WAIT_FOR_H
+
+#include "exec.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct simd;
+struct time_engine;
+
+struct wait_for {
+	struct simd *s;
+	struct time_engine *e;
+	struct exec_timer late;
+	int64_t since_mono_ns; /* when a driver came, that waits; 0: none has */
+};
+
+/* Whether a rig names any: an option of the engine. */
+bool wait_for_any(const struct simd *s);
+void wait_for_init(struct wait_for *w, struct simd *s, struct time_engine *e);
+void wait_for_finish(struct wait_for *w); /* also of zeroes */
+/* Somebody has come: time begins if that was the last one. */
+void wait_for_look(struct wait_for *w);
+/* The same, and it drives: from now on those that are missing are late after step.deadline_ms. */
+void wait_for_driver(struct wait_for *w);
+/* The names of those that time waits for: a new JSON array, empty once it has begun; NULL: no memory. */
+json_t *wait_for_missing(const struct wait_for *w);
+
+#endif
