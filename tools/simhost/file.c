@@ -9,6 +9,7 @@
 #include "trust.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,30 @@ static int try_list(const char *list, const char *name, char **ret)
 	return r;
 }
 
+/* Beside our own program: those that are installed with it, or the build's examples. */
+static int try_own(const char *name, char **ret)
+{
+	static const char *const dirs[] = { "lib/simd", "examples" };
+	char root[PATH_MAX], dir[PATH_MAX + 16];
+	ssize_t n = readlink("/proc/self/exe", root, sizeof(root) - 1);
+	int r = 0;
+
+	root[n > 0 ? n : 0] = '\0';
+	for (int up = 0; up < 2; up++) {
+		char *slash = strrchr(root, '/');
+
+		if (!slash)
+			return 0;
+		*slash = '\0';
+	}
+	for (unsigned i = 0; r == 0 && i < sizeof(dirs) / sizeof(*dirs); i++) {
+		int len = snprintf(dir, sizeof(dir), "%s/%s", root, dirs[i]);
+
+		r = try_in(dir, (size_t)len, name, ret);
+	}
+	return r;
+}
+
 int file_find(const char *name, const char *beside, const char *const *variables, char **ret)
 {
 	const char *slash = beside ? strrchr(beside, '/') : NULL;
@@ -56,6 +81,8 @@ int file_find(const char *name, const char *beside, const char *const *variables
 
 	for (unsigned i = 0; r == 0 && *name != '/' && variables[i]; i++)
 		r = try_list(getenv(variables[i]), name, ret);
+	if (r == 0 && *name != '/' && variables == file_library_paths)
+		r = try_own(name, ret);
 	if (r != 0)
 		return r < 0 ? r : 0;
 	if (*name == '/')

@@ -4,4 +4,4 @@ TESTS += $(SIMHOST_TESTS:%=$(B)/test/simhost-%)
 $(SIMHOST_TESTS:%=$(B)/test/simhost-%): $(B)/test/simhost-%: $(B)/obj/tests/unit/simhost/test_%.o $(B)/lib/libsimhost.a \
 	$(B)/lib/libsimcomponent.a $(B)/lib/libbase.a
 $(foreach t,$(SIMHOST_TESTS),$(eval LINK_simhost-$(t) = $(LINK_test) $(LINK_SIMHOST)))
-$(B)/test/simhost-check: | $(B)/bin/simhost
+$(B)/test/simhost-check: | $(B)/bin/simhost $(B)/examples/libperception.so

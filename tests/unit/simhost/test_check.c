@@ -164,3 +164,15 @@ TEST_WITH(the_program_ends_with_what_can_be_done_about_it, enter, NULL)
 	assert_int_equal(ends_with("-m dreaming -d a.json"), 2);
 	assert_int_equal(ends_with("--chck -d a.json"), 2);
 }
+
+/* Nobody has to say where what comes with simd is: that is beside the program. */
+TEST_WITH(the_example_is_found_from_anywhere, enter, NULL)
+{
+	put("own.json",
+	    "{ \"modules\": [ { \"library\": \"libperception.so\", \"components\": [ { \"class\": \"Stopper\", "
+	    "\"name\": \"s\" } ] } ] }");
+	assert_int_equal(ends_with("--check -d own.json"), 0);
+	put("lost.json", "{ \"modules\": [ { \"library\": \"libnone.so\", \"components\": [ { \"class\": \"Stopper\", "
+			 "\"name\": \"s\" } ] } ] }");
+	assert_int_equal(ends_with("--check -d lost.json"), 1);
+}
