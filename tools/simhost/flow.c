@@ -153,9 +153,8 @@ static void report_unwritten(struct flow *f)
 
 			if (f->written[number_of(f, channel)])
 				continue;
-			snprintf(s, sizeof(s),
-				 "%.100s: nobody writes %.256s (input %u); until somebody does, it does not run",
-				 f->all[i].name, channel, k);
+			snprintf(s, sizeof(s), "%.100s: nobody writes %.256s; until somebody does, it does not run",
+				 f->all[i].name, channel);
 			report(f, FLOW_NO_WRITER, s);
 		}
 }

@@ -120,13 +120,12 @@ static int make_host(struct run *x, const struct run_options *o)
 	return r < 0 ? err_set(r, "%s", sim_why()) : 0;
 }
 
+/* What has nobody to read from may have somebody in a moment: the watch looks again. */
 static void on_flow(void *user, bool error, const char *sentence)
 {
 	(void)user;
 	if (error)
 		log_error("%s", sentence);
-	else
-		log_warn("%s", sentence);
 }
 
 static int start(struct run *x, const struct run_options *o)
@@ -150,7 +149,7 @@ static int start(struct run *x, const struct run_options *o)
 	r = sim_host_start(x->h);
 	if (r < 0)
 		return err_set(r, "%s", sim_why());
-	return watch_start(x->l, o->stuck_dur_ns, &x->w);
+	return watch_start(x->h, x->l, o->stuck_dur_ns, &x->w);
 }
 
 static void finish(struct run *x)

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include <sim/sim.h>
+
 #include "err.h"
 #include "futex.h"
 #include "log.h"
@@ -18,6 +20,7 @@ LOG_TOPIC("simhost");
 #define LOOK_DUR_NS NS_PER_S
 #define SLOW_DUR_NS NS_PER_S /* in proc for so long is worth a line */
 #define QUIET_LOOKS 10u      /* between two lines of one kind about one component */
+#define FLOW_LOOKS  5u       /* of time that runs: others that start with us have come by then */
 #define EXIT_STUCK  70       /* sysexits.h: EX_SOFTWARE */
 
 enum kind { KIND_FAILED, KIND_UNMATCHED, KIND_OVERRUN, KIND_REFUSED, KINDS };
@@ -29,7 +32,9 @@ struct seen {
 };
 
 struct watch {
+	struct sim_client *client; /* NULL: of a host without simd */
 	struct load *l;
+	uint32_t flow_looks; /* FLOW_LOOKS: it has been said what nobody writes */
 	int64_t stuck_dur_ns;
 	struct seen *seen; /* by index of load */
 	pthread_t thread;
@@ -115,24 +120,45 @@ static void look_at(void *user, unsigned index, const struct dag_component *d, s
 			d->name, (unsigned long long)n);
 }
 
+static void on_flow(void *user, bool error, const char *sentence)
+{
+	(void)user;
+	if (!error)
+		log_warn("%s", sentence);
+}
+
+/* Before time begins nobody writes, and whoever does may be the one that it waits for. */
+static void look_at_flow(struct watch *w)
+{
+	struct sim_clock_sample now;
+
+	if (!w->client || w->flow_looks == FLOW_LOOKS)
+		return;
+	sim_now_sample(w->client, &now);
+	if ((now.flags & SIM_CLOCK_STARTED) && ++w->flow_looks == FLOW_LOOKS)
+		(void)load_flow(w->l, on_flow, NULL);
+}
+
 static void *watch_main(void *arg)
 {
 	struct watch *w = arg;
 
 	while (!atomic_load(&w->stop)) {
 		load_each(w->l, look_at, w);
+		look_at_flow(w);
 		futex_wait(&w->stop, 0, LOOK_DUR_NS, FUTEX_PRIVATE_FLAG);
 	}
 	return NULL;
 }
 
-int watch_start(struct load *l, int64_t stuck_dur_ns, struct watch **ret)
+int watch_start(struct sim_host *h, struct load *l, int64_t stuck_dur_ns, struct watch **ret)
 {
 	struct watch *w = MEM_NEW(struct watch);
 	int r;
 
 	if (!w)
 		return err_nomem();
+	w->client = sim_host_client(h);
 	w->l = l;
 	w->stuck_dur_ns = stuck_dur_ns;
 	w->seen = mem_calloc(load_count(l) + 1, sizeof(*w->seen));

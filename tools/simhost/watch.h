@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Looks after the components of a host, once a second, and names the one that fails, drops, lags, or does not come back.
+ * Looks after the components of a host, once a second, and names the one that fails, drops, lags, or does not come back; and, once
+ * time has gone on for a while, what still has nobody to read from.
  *
  * Thread: "simhost-watch", from start to stop.
  */
@@ -12,7 +13,7 @@
 struct watch;
 
 /* stuck_dur_ns: a component that is in proc so long ends the process, so that whoever started it can start it again; 0: never. */
-int watch_start(struct load *l, int64_t stuck_dur_ns, struct watch **ret);
+int watch_start(struct sim_host *h, struct load *l, int64_t stuck_dur_ns, struct watch **ret);
 void watch_stop(struct watch *w); /* NULL is fine */
 
 #endif

@@ -255,3 +255,26 @@ TEST_WITH(what_cannot_work_says_file_and_line, NULL, stack_sweep)
 	refused(COUNT, LIB);
 	end(simd);
 }
+
+/* Whoever starts a moment later than the host is no reason for a warning; who never comes is named, once time has run for a while. */
+TEST_WITH(an_input_that_nobody_writes_is_named_and_not_too_early, NULL, stack_sweep)
+{
+	struct sim_publisher *late;
+	struct sim_driver *d;
+	pid_t simd;
+
+	install("components.so");
+	write_dag("{\"class\":\"Fail\",\"name\":\"f\",\"readers\":[{\"channel\":\"/late\"},{\"channel\":\"/never\"}]}");
+	simd = start("\"TimeSource\":\"unity\"," STACK_POOLS
+		     ",\"rigs\":[{\"name\":\"car\",\"processes\":[{\"name\":\"host\","
+		     "\"command\":[\"simhost\",\"-d\",\"" DAG "\"]}]}]");
+	UNTIL(20000, stack_said("1 components run in reality"));
+	assert_int_equal(sim_advertise(client, "/late", &sim_Int32_type, NULL, &late), 0);
+	assert_int_equal(sim_driver_acquire(client, 0, &d), 0);
+	assert_int_equal(sim_driver_advance(d, NS_PER_MS, NULL), 0);
+	UNTIL(30000, stack_said("f: nobody writes /never;"));
+	assert_false(stack_said("nobody writes /late"));
+	sim_driver_release(d);
+	sim_publisher_destroy(late);
+	end(simd);
+}

@@ -152,7 +152,7 @@ TEST(a_reader_without_a_writer_is_named_with_its_input)
 	CHECK(all, &h, NULL);
 	assert_int_equal(h.n, 1);
 	assert_int_equal(h.cycles, 0);
-	assert_string_equal(h.text[0], "tracks: nobody writes /odom (input 1); until somebody does, it does not run");
+	assert_string_equal(h.text[0], "tracks: nobody writes /odom; until somebody does, it does not run");
 }
 
 TEST(a_cycle_that_can_never_start_is_named_channel_by_channel)
