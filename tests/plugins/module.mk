@@ -51,3 +51,9 @@ $(COMPONENT_SHELF): tests/plugins/components.c | $(GENERATED) $(B)/lib/libsimcli
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(INC_tests/plugins) $(patsubst components_%,-DFACTOR=%,$(filter components_%,$(basename $(@F)))) \
 		-shared -o $@ $< $(LINK_SIMCLIENT) -Wl,-rpath,'$$ORIGIN/../../lib'
+
+# Components whose graph is the test's own.
+GRAPH := $(B)/test/plugins/graph.so
+$(GRAPH): tests/plugins/graph.c | $(GENERATED) $(B)/lib/libsimclient.so
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(INC_tests/plugins) -shared -o $@ $< $(LINK_SIMCLIENT) -Wl,-rpath,'$$ORIGIN/../../lib'

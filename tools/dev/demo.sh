@@ -27,10 +27,13 @@ case $rig in
 	rig=config/rigs/$rig.json
 	;;
 esac
-# the bridges are added to it by its name
+# the bridges are added to it by its name, and those that keep data to what it waits for
 config=$("$B/bin/simd" --print-config --rig "$rig") || exit 2
-rig_name=$(printf '%s\n' "$config" |
-	awk -F '"' -v from="  ($rig)" '/^rigs\[[0-9]+\]\.name = / && $3 == from { print $2; exit }')
+of_rig() { printf '%s\n' "$config" | awk -v from="  ($rig)" -v key="^rigs[[][0-9]+[]][.]$1 = " '
+	index($0, from) == length($0) - length(from) + 1 && sub(key, "") { print substr($0, 1, length($0) - length(from)); exit }'; }
+rig_name=$(of_rig name | tr -d '"')
+wait_for=$(of_rig wait_for)
+[ "$wait_for" != "[]" ] || wait_for=
 
 if ctl clock status >/dev/null 2>&1; then
 	say "demo: another one runs in $out: end it first, with Ctrl-C there or $B/bin/simctl --socket $out/run/control shutdown" >&2
@@ -59,10 +62,11 @@ for b in $(printf '%s' "$bridges" | tr ',' ' '); do
 	else
 		stem=$b
 		[ "$b" != mcap ] || stem=demo # the file is demo.mcap
+		[ -z "$wait_for" ] || wait_for="${wait_for%]}, \"$b\"]"
 		list="$list${list:+,}{\"name\":\"$b\",\"plugin\":\"$b\",\"connection\":\"$out/$stem\"}"
 	fi
 done
-printf '{"rigs":[{"name":"%s","bridges":[%s]}]}\n' "$rig_name" "$list" >"$fragment"
+printf '{"rigs":[{"name":"%s","bridges":[%s]%s}]}\n' "$rig_name" "$list" "${wait_for:+,\"wait_for\":$wait_for}" >"$fragment"
 
 simd=
 peer=

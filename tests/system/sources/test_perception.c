@@ -62,8 +62,8 @@ static json_t *load(const char *path)
 	return j;
 }
 
-/* The rig as it is shipped, without the host; time stands until everybody is there. */
-static pid_t start(void)
+/* The rig as it is shipped, but its host is ours: time stands until we are there, and the lidar. */
+static pid_t start(double scale)
 {
 	json_t *rig = load(RIG), *kept = json_array(), *p;
 	char conf[8192], *text;
@@ -74,20 +74,11 @@ static pid_t start(void)
 			json_array_append(kept, p);
 	json_object_set_new(rig, "processes", kept);
 	text = json_dumps(rig, 0);
-	assert_true(snprintf(conf, sizeof(conf), "\"TimeSource\":\"unity\",\"TimeScale\":0,\"rigs\":[%s]", text) <
-		    (int)sizeof(conf));
+	assert_true(snprintf(conf, sizeof(conf), "\"TimeSource\":\"unity\",\"TimeScale\":%g,\"rigs\":[%s]", scale,
+			     text) < (int)sizeof(conf));
 	free(text);
 	json_decref(rig);
 	return stack_start(conf);
-}
-
-static size_t participants(void)
-{
-	json_t *j = stack_call("GetClock", NULL);
-	size_t n = json_array_size(json_object_get(json_object_get(j, "clock"), "participants"));
-
-	json_decref(j);
-	return n;
 }
 
 /* ---- what is true ---- */
@@ -239,13 +230,11 @@ static void scene_close(struct scene *s)
 static struct scene run(enum sim_run_mode mode, double scale, const char *orders, int64_t dur_ns)
 {
 	struct scene s = { .lock = PTHREAD_MUTEX_INITIALIZER, .until_sim_ns = dur_ns };
-	pid_t simd = start();
+	pid_t simd = start(scale);
 
 	scene_open(&s, mode, orders);
 	if (sim_host_start(s.host) < 0)
 		fail_msg("%s", sim_why());
-	UNTIL(30000, participants() == (mode == SIM_RUN_SIMULATION ? 2 : 1)); /* the lidar, and we */
-	json_decref(stack_call("SetScale", "{s:f}", "scale", scale));
 	if (sim_host_run(s.host) < 0)
 		fail_msg("%s", sim_why());
 	scene_close(&s);

@@ -21,6 +21,10 @@ $(foreach s,$(sort $(wildcard tests/system/stack/test_*.c)),$(eval $(call stack_
 $(foreach s,$(sort $(wildcard tests/fault/stack/test_*.c)),$(eval $(call stack_test,fault-stack-$(s:tests/fault/stack/test_%.c=%),$(s))))
 FLAGS_tests/system/stack/test_simhost.c := -DSHELF='"$(B)/test/plugins"'
 $(B)/test/system-stack-simhost: | $(B)/bin/simhost $(COMPONENT_SHELF)
+FLAGS_tests/system/stack/test_lockstep.c := -DSHELF='"$(B)/test/plugins"'
+$(B)/test/system-stack-lockstep: | $(addprefix $(B)/bin/,simhost sim-sumo sim-lidar) $(B)/examples/libperception.so $(B)/lib/simd/bridge_mcap.so $(GRAPH)
+# runs of the whole perception rig, 12 s of simulated time each
+LIMIT_system-stack-lockstep := $(if $(filter 1,$(FULL)),600,240)
 FLAGS_tests/system/stack/test_lost.c := -DDYING='"$(B)/test/dying.so"'
 $(B)/test/system-stack-lost: | $(B)/test/dying.so
 LIMIT_system-stack-lost := 240

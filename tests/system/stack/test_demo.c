@@ -235,12 +235,14 @@ TEST_WITH(ros_drives_it, NULL, sweep)
 
 /* ---- components ---- */
 
+#define PERCEPTION "config/rigs/perception.json"
+
 /* Somebody steps in front of the ego: the chain of components stops it, and lets it go on; simctl shows the order. */
-TEST_WITH(components_stop_it_for_people, NULL, sweep)
+static void stops_for_people(const char *rig)
 {
 	const char *const echo[] = { "simctl", "--socket", SOCKET, "echo", "/control", "--once", NULL };
 	struct sim_client *c = NULL;
-	pid_t pid = demo_of("perception", "600", "logging");
+	pid_t pid = demo_of(rig, "600", "logging");
 	struct sim_subscriber *s = can_bus(&c);
 	int status;
 
@@ -253,6 +255,61 @@ TEST_WITH(components_stop_it_for_people, NULL, sweep)
 	assert_int_equal(kill(pid, SIGINT), 0);
 	status = stack_wait(pid, 30000);
 	assert_int_equal(WEXITSTATUS(status), 130);
+}
+
+static bool demo_said(const char *text)
+{
+	char *log = NULL;
+	bool yes = fd_read_file(OUT "/simd.log", (size_t)16 << 20, &log, NULL) == 0 && strstr(log, text);
+
+	mem_free(log);
+	return yes;
+}
+
+TEST_WITH(components_stop_it_for_people, NULL, sweep)
+{
+	stops_for_people("perception");
+	assert_true(demo_said("3 components run in simulation"));
+	assert_false(demo_said("nobody writes"));
+}
+
+/* One word more, in the rig: and the same on a pool of threads. */
+TEST_WITH(components_in_reality_stop_it_too, NULL, sweep)
+{
+	json_t *rig = json_load_file(PERCEPTION, 0, NULL), *command;
+
+	assert_non_null(rig);
+	command = json_object_get(json_array_get(json_object_get(rig, "processes"), 1), "command");
+	assert_string_equal(json_string_value(json_array_get(command, 0)), "simhost");
+	json_array_append_new(command, json_string("--mode=reality"));
+	assert_int_equal(json_dump_file(rig, "/tmp/reality.json", 0), 0);
+	json_decref(rig);
+	stops_for_people("/tmp/reality.json");
+	assert_true(demo_said("3 components run in reality"));
+}
+
+/* What the shorter one of two runs has logged, the longer one has logged too, to the letter, and stopping for somebody is in it. */
+TEST_WITH(a_demo_of_components_repeats, NULL, sweep)
+{
+	static char line[2][65536];
+	bool stood = false;
+	unsigned n = 0;
+	gzFile f[2];
+
+	assert_int_equal(stack_wait(demo_of("perception", "10", "logging"), 90000), 0);
+	assert_int_equal(stack_wait(demo_of("perception", "12", "logging"), 90000), 0);
+	f[0] = gzopen(OUT ".1/logging.txt.gz", "rb");
+	f[1] = gzopen(OUT "/logging.txt.gz", "rb");
+	assert_true(f[0] && f[1]);
+	while (gzgets(f[0], line[0], sizeof(line[0])) && gzgets(f[1], line[1], sizeof(line[1]))) {
+		n++;
+		if (strcmp(line[0], line[1]) != 0)
+			fail_msg("line %u: %s, and then %s", n, line[0], line[1]);
+		stood = stood || strstr(line[0], "sim/VehicleControl /control");
+	}
+	assert_true(n > 2000 && stood);
+	gzclose(f[0]);
+	gzclose(f[1]);
 }
 
 /* ---- ROS 1 ---- */
