@@ -224,7 +224,7 @@ static void has_keys(const struct ctl_result *r, const char *path, const char *w
 	"publishers rig slot_size subscribers topics type window"
 #define CLOCK_KEYS \
 	"clock_generation driven driver driver_lost driver_stopped freewheel lateness_ns missed mono_ns other_clocks participants paused pausing priority published " \
-	"rate_hz real_time_factor scale sim_ns source started stepping steps"
+	"rate_hz real_time_factor scale sim_ns source started stepping steps waits_for"
 #define SERVICE_KEYS \
 	"answered calls deadline_ms failed ignored late name provider queue refused request_hash response_hash rig running " \
 	"timed_out type waiting"

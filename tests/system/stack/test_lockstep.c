@@ -179,6 +179,27 @@ TEST_WITH(a_graph_over_hosts_repeats_with_any_number_of_workers, NULL, stack_swe
 	free(first.at);
 }
 
+/* Until it comes time stands, and whoever looks is told why. */
+TEST_WITH(who_is_missing_at_the_start_is_named, NULL, stack_sweep)
+{
+	struct sim_client_options co = { .size = sizeof(co), .name = "engine", .socket = STACK_SOCKET };
+	struct sim_client *c;
+	struct sim_driver *d;
+	pid_t simd =
+		stack_start("\"TimeSource\":\"unity\"," STACK_POOLS ",\"step\":{\"deadline_ms\":1},\"rigs\":[{\"name\":"
+			    "\"graph\",\"wait_for\":[\"planner\",\"engine\",\"hero\"]}]");
+
+	assert_int_equal(sim_connect(&co, &c), 0);
+	assert_int_equal(sim_driver_acquire(c, 0, &d), 0);
+	assert_non_null(
+		strstr(stack_ctl("clock", "status", NULL)->out, "\nwaits for:  planner, hero, before time begins\n"));
+	assert_non_null(strstr(stack_ctl("doctor", NULL)->out, "it waits for planner (rigs[].wait_for)"));
+	UNTIL(10000, stack_said("as it waits for planner, hero (rigs[].wait_for); waiting on"));
+	sim_driver_release(d);
+	sim_disconnect(c);
+	stack_stop(simd);
+}
+
 /* ---- the perception rig ---- */
 
 static json_t *load(const char *path)
