@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static void *note_mask(void *arg)
 {
@@ -24,7 +26,13 @@ static bool same_mask(const sigset_t *a, const sigset_t *b)
 	return true;
 }
 
-TEST(thread_blocks_every_signal)
+static bool brought_on_oneself(int sig)
+{
+	return sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL || sig == SIGTRAP || sig == SIGSYS ||
+	       sig == SIGABRT;
+}
+
+TEST(thread_blocks_every_signal_that_others_send)
 {
 	sigset_t before, after, theirs;
 	pthread_t t;
@@ -36,7 +44,49 @@ TEST(thread_blocks_every_signal)
 	pthread_join(t, NULL);
 	for (int sig = 1; sig < 32; sig++)
 		if (sig != SIGKILL && sig != SIGSTOP)
-			assert_int_equal(sigismember(&theirs, sig), 1);
+			assert_int_equal(sigismember(&theirs, sig), !brought_on_oneself(sig));
+}
+
+static void on_crash(int sig)
+{
+	_exit(sig == SIGSEGV ? 42 : 43);
+}
+
+__attribute__((noinline)) static unsigned deeper(unsigned n)
+{
+	volatile char room[4096];
+
+	room[n % sizeof(room)] = (char)n;
+	return (n == UINT32_MAX ? 0 : deeper(n + 1)) + (unsigned)room[n % sizeof(room)];
+}
+
+static void *overflow(void *arg)
+{
+	(void)arg;
+	return (void *)(uintptr_t)deeper(0);
+}
+
+/* A handler that asks for a stack of its own gets one in each thread. */
+TEST(a_thread_that_overflows_its_stack_comes_to_the_handler)
+{
+	static char stack[65536];
+	stack_t main_stack = { .ss_sp = stack, .ss_size = sizeof(stack) };
+	struct sigaction sa = { .sa_handler = on_crash, .sa_flags = SA_ONSTACK };
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		pthread_t t;
+
+		sigaltstack(&main_stack, NULL);
+		sigaction(SIGSEGV, &sa, NULL);
+		if (thread_start(&t, "deep", overflow, NULL) == 0)
+			pthread_join(t, NULL);
+		_exit(1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 42);
 }
 
 static void *wait_on(void *arg)
