@@ -11,15 +11,14 @@
 #include "err.h"
 #include "mem.h"
 #include "timeutil.h"
+#include "whose.h"
 #include "writer.h"
 
 /* ---- running ---- */
 
-static _Thread_local const char *current; /* name of the component whose function this thread is in */
-
 const char *sim_component_current(void)
 {
-	return current;
+	return whose();
 }
 
 static void begin(struct sim_component *c)
@@ -53,12 +52,11 @@ static void run_proc(struct sim_component *c, const struct sim_message *const *m
 
 	if (!c->cls->proc || atomic_load(&c->closing))
 		return;
-	before = current;
-	current = c->node->name;
+	before = whose_enter(c->node->name);
 	err_clear();
 	begin(c);
 	end(c, c->cls->proc(c, c->self, m));
-	current = before;
+	whose_leave(before);
 }
 
 static bool component_next(struct sim_component *c)
@@ -178,13 +176,15 @@ void sim_component_last_failure(const struct sim_component *c, char *ret, size_t
 
 static int check_class(const struct sim_component_class *cls)
 {
-	if (!cls || !cls->name || !*cls->name)
-		return err_set(-EINVAL, "a component's class has no name");
-	if (cls->abi != SIM_COMPONENT_ABI || cls->size != sizeof(*cls))
+	if (!cls)
+		return err_set(-EINVAL, "a component needs a class");
+	if (cls->abi != SIM_COMPONENT_ABI || cls->size != sizeof(*cls)) /* then nothing else is where we look for it */
 		return err_set(
 			-EINVAL,
-			"class %s was compiled for ABI %u of %u bytes, this library has %u of %zu; compile it again",
-			cls->name, cls->abi, cls->size, SIM_COMPONENT_ABI, sizeof(*cls));
+			"the class was compiled for ABI %u of %u bytes, this library has %u of %zu; compile it again",
+			cls->abi, cls->size, SIM_COMPONENT_ABI, sizeof(*cls));
+	if (!cls->name || !*cls->name)
+		return err_set(-EINVAL, "a component's class has no name");
 	if (cls->n_inputs > SIM_COMPONENT_INPUTS)
 		return err_set(-EINVAL, "class %s has %u inputs, at most %u are possible", cls->name, cls->n_inputs,
 			       SIM_COMPONENT_INPUTS);
@@ -233,14 +233,16 @@ static int take_config(struct sim_component *c, const char *config)
 
 static int run_init(struct sim_component *c)
 {
+	const char *before;
 	int r;
 
 	c->initialised = true;
 	if (!c->cls->init)
 		return 0;
-	current = c->node->name;
+	before = whose_enter(c->node->name);
+	err_clear();
 	r = c->cls->init(c, c->self);
-	current = NULL;
+	whose_leave(before);
 	if (r < 0 && !c->said)
 		return err_prefix(r, "component %s: init of class %s failed", c->node->name, c->cls->name);
 	return r < 0 ? r : 0;
@@ -348,9 +350,10 @@ void sim_component_destroy(struct sim_component *c)
 		sim_node_reader_destroy(c->reader[i]);
 	sched_task_destroy(c->task);
 	if (c->initialised && c->cls->shutdown) {
-		current = c->node->name;
+		const char *before = whose_enter(c->node->name);
+
 		c->cls->shutdown(c, c->self);
-		current = NULL;
+		whose_leave(before);
 	}
 	fusion_destroy(c->fusion);
 	sim_node_destroy(c->node);

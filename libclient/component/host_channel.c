@@ -51,6 +51,12 @@ static int check_type(const struct host_channel *ch, const struct sim_type *type
 {
 	if (!type || !ch->type || sim_type_equal(ch->type, type))
 		return 0;
+	if (strcmp(ch->type->name, type->name) == 0)
+		return err_set(
+			-EMEDIUMTYPE,
+			"channel %s carries another version of %s in this host (hash %016llx, not %016llx); rebuild "
+			"both sides from the same definition",
+			ch->name, type->name, (unsigned long long)ch->type->hash, (unsigned long long)type->hash);
 	return err_set(-EMEDIUMTYPE,
 		       "channel %s is of %s in this host, and %s was asked for; use one type on both sides", ch->name,
 		       ch->type->name, type->name);

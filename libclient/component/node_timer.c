@@ -14,6 +14,15 @@
 #include "err.h"
 #include "mem.h"
 #include "timeutil.h"
+#include "whose.h"
+
+static void call(struct sim_node_timer *t, int64_t due_sim_ns, uint64_t missed)
+{
+	const char *before = whose_enter(t->n->name);
+
+	t->fn(t->user, due_sim_ns, missed);
+	whose_leave(before);
+}
 
 /* ---- reality ---- */
 
@@ -47,7 +56,7 @@ static bool timer_step(void *user)
 	t->stats.missed += missed;
 	pthread_mutex_unlock(&t->lock);
 	if (any)
-		t->fn(t->user, due, missed);
+		call(t, due, missed);
 	return false;
 }
 
@@ -81,7 +90,7 @@ void node_timer_fire(struct sim_node_timer *t, int64_t now_sim_ns)
 	t->stats.fired++;
 	t->stats.missed += t->one_shot ? 0 : missed;
 	pthread_mutex_unlock(&t->lock);
-	t->fn(t->user, due, t->one_shot ? 0 : missed);
+	call(t, due, t->one_shot ? 0 : missed);
 }
 
 void node_timer_restart(struct sim_host *h, int64_t now_sim_ns)

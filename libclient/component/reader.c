@@ -7,6 +7,7 @@
 
 #include "err.h"
 #include "mem.h"
+#include "whose.h"
 
 /* ---- a message comes ---- */
 
@@ -42,12 +43,20 @@ static void take_in(struct sim_node_reader *r, struct msg *m, int64_t now_sim_ns
 	pthread_mutex_unlock(&r->lock);
 }
 
+static void call(struct sim_node_reader *r, const struct msg *m)
+{
+	const char *before = whose_enter(r->n->name);
+
+	r->fn(r->user, &m->m);
+	whose_leave(before);
+}
+
 static void run_now(struct sim_node_reader *r, struct msg *m)
 {
 	pthread_mutex_lock(&r->lock);
 	r->stats.processed++;
 	pthread_mutex_unlock(&r->lock);
-	r->fn(r->user, &m->m);
+	call(r, m);
 }
 
 /* The first input that sees a new run clears what all hold of the old one. What is older still (latched) clears nothing. */
@@ -103,7 +112,7 @@ static bool reader_step(void *user)
 
 	if (!queue_next(r, &t))
 		return false;
-	r->fn(r->user, &t.m[0]->m);
+	call(r, t.m[0]);
 	tuple_unref(&t);
 	return true;
 }

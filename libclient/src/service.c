@@ -15,6 +15,7 @@
 #include "thread.h"
 #include "timeutil.h"
 #include "value.h"
+#include "whose.h"
 
 #define ALIGN               64
 #define DEADLINE_MAX_DUR_NS (3600 * NS_PER_S)
@@ -27,6 +28,7 @@ struct sim_service {
 	sim_service_fn fn;
 	void *user;
 	char *asked; /* name as the program wrote it; mem_free */
+	char *whose; /* the component that offers it; NULL: none */
 	uint32_t queue;
 	int64_t deadline_dur_ns;
 	_Atomic int state;
@@ -54,6 +56,7 @@ struct sim_pending {
 
 static void service_free(struct sim_service *sv)
 {
+	mem_free(sv->whose);
 	mem_free(sv->asked);
 	mem_free(sv);
 }
@@ -131,11 +134,13 @@ static int write_response(const struct sim_pending *in, const void *body, size_t
 static int run_handler(struct sim_service *sv, struct sim_pending *in, struct sim_request *req, bool *ret_later)
 {
 	struct services *ss = sv->c->services;
+	const char *before = whose_enter(sv->whose);
 	int r;
 
 	ss->handling = in;
 	ss->handler = pthread_self();
 	r = sv->fn(sv->user, req);
+	whose_leave(before);
 	*ret_later = !ss->handling;
 	ss->handling = NULL;
 	req->why[sizeof(req->why) - 1] = '\0';
@@ -638,7 +643,8 @@ static int service_new(struct sim_client *c, const char *name, const struct sim_
 	if (!sv)
 		return err_nomem();
 	sv->asked = mem_strdup(name);
-	if (!sv->asked) {
+	sv->whose = whose() ? mem_strdup(whose()) : NULL;
+	if (!sv->asked || (whose() && !sv->whose)) {
 		service_free(sv);
 		return err_nomem();
 	}

@@ -119,8 +119,9 @@ SIM_API void sim_component_stats(const struct sim_component *c, struct sim_compo
 /* The sentence of the last proc that failed, "" if none did. Any thread. */
 SIM_API void sim_component_last_failure(const struct sim_component *c, char *ret, size_t size);
 /*
- * The component whose function this thread is in, NULL: none. For handlers of crashes, to name it: may be called in a signal handler.
- * Static storage of the thread; valid until the function returns.
+ * The component or node whose function this thread is in, NULL: none. Functions of a component are also the handlers of services that
+ * it offers and the callbacks of parameters that it declares in one of them. For handlers of crashes, to name it: may be called in a
+ * signal handler. Valid until the function returns.
  */
 SIM_API const char *sim_component_current(void);
 
