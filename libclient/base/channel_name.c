@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of channels and services. Thread: any. */
+/* Names of channels, services and nodes. Thread: any. */
 #include "channel_name.h"
 
 #include <ctype.h>
@@ -26,6 +26,17 @@ bool channel_name_made_of(const char *s, size_t max, const char *others)
 bool channel_name_ok(const char *s)
 {
 	return channel_name_made_of(s, CHANNEL_NAME_MAX, "_./~-") && !strstr(s, "//") && s[strlen(s) - 1] != '/';
+}
+
+int node_name_check(const char *name)
+{
+	if (name && channel_name_made_of(name, NODE_NAME_MAX, "_./~-") && name[0] != '/' &&
+	    name[strlen(name) - 1] != '/' && !strstr(name, "//"))
+		return 0;
+	return err_set(
+		-EINVAL,
+		"\"%.80s\" is not a node's name; use 1 to %d characters of A-Z a-z 0-9 _ . ~ - and single slashes inside",
+		name ? name : "", NODE_NAME_MAX);
 }
 
 int channel_name_full(const char *prefix, const char *name, char ret[CHANNEL_NAME_MAX + 1])

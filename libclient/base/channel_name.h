@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of channels and services: what may be one, and how a rig's prefix is put before it. Thread: any; nothing is kept. */
+/* Names of channels, services and nodes: what may be one, and how a rig's prefix is put before it. Thread: any; nothing is kept. */
 #ifndef BASE_CHANNEL_NAME_H
 #define BASE_CHANNEL_NAME_H
 
@@ -16,6 +16,11 @@ bool channel_name_ok(const char *s);
  * a leading slash. -EINVAL, -ENAMETOOLONG with a sentence.
  */
 int channel_name_full(const char *prefix, const char *name, char ret[CHANNEL_NAME_MAX + 1]);
+
+#define NODE_NAME_MAX 63
+
+/* 1..63 of [A-Za-z0-9_.~-] and single slashes inside. 0; -EINVAL with a sentence. NULL is no name. */
+int node_name_check(const char *name);
 
 /* 1..max ASCII letters, digits and others. */
 bool channel_name_made_of(const char *s, size_t max, const char *others);

@@ -19,10 +19,10 @@
 #include <sim/clock.h>
 #include <sim/step.h>
 
+#include "channel_name.h"
 #include "list.h"
 #include "scheduler.h"
 
-#define NODE_NAME_MAX 63
 #define TASK_NAME_MAX (NODE_NAME_MAX + 1 + SIM_CHANNEL_MAX)
 #define DEPTH_MAX     256u
 

@@ -5,25 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "channel_name.h"
 #include "err.h"
 #include "mem.h"
 #include "reader.h"
 #include "writer.h"
-
-static int check_name(const char *name)
-{
-	size_t len = name ? strlen(name) : 0;
-
-	if (!len || len > NODE_NAME_MAX)
-		return err_set(-EINVAL, "a node's name has 1 to %d characters", NODE_NAME_MAX);
-	if (strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.~-/") != len)
-		return err_set(-EINVAL,
-			       "node \"%s\": letters, digits, \"_\", \".\", \"~\", \"-\" and single slashes make a name",
-			       name);
-	if (name[0] == '/' || name[len - 1] == '/' || strstr(name, "//"))
-		return err_set(-EINVAL, "node \"%s\": slashes stand single, and inside", name);
-	return 0;
-}
 
 /* Into the host's list, if it is the only one of its name. */
 static int enlist(struct sim_node *n)
@@ -45,7 +31,7 @@ static int enlist(struct sim_node *n)
 int sim_node_create(struct sim_host *h, const char *name, struct sim_node **ret)
 {
 	struct sim_node *n;
-	int r = h && ret ? check_name(name)
+	int r = h && ret ? node_name_check(name)
 			 : err_set(-EINVAL, "sim_node_create: no host, or the output pointer is NULL");
 
 	if (r < 0)

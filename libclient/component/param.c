@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "channel_name.h"
 #include "err.h"
 #include "mem.h"
 #include "printable.h"
@@ -517,23 +518,10 @@ uint8_t sim_params_type(const struct sim_params *p, const char *name)
 
 /* ---- create and destroy ---- */
 
-static int check_node(const char *node)
-{
-	size_t len = node ? strlen(node) : 0;
-
-	if (!len || len > SIM_PARAM_NAME_MAX || strspn(node, LETTERS) != len || node[0] == '/' ||
-	    node[len - 1] == '/' || strstr(node, "//"))
-		return err_set(
-			-EINVAL,
-			"\"%.63s\" is not a node's name; use 1 to %u characters of A-Z a-z 0-9 _ . ~ - and single slashes inside",
-			node ? node : "", SIM_PARAM_NAME_MAX);
-	return 0;
-}
-
 int sim_params_create(struct sim_client *c, const char *node, struct sim_params **ret)
 {
 	struct sim_params *p;
-	int r = ret ? check_node(node) : err_set(-EINVAL, "sim_params_create: the output pointer is NULL");
+	int r = ret ? node_name_check(node) : err_set(-EINVAL, "sim_params_create: the output pointer is NULL");
 
 	if (r < 0)
 		return r;
