@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Harnesses: fuzz_<name>.c, corpus/<name>/, an optional <name>.dict. `make fuzz` runs them for a while; their
 # corpus is a test of every run (replay.c).
-FUZZERS += conf varlink printable control msg_parser type_json msg_body traci ss2 map_in generic ros_text rpc graph rtps xmlrpc http tcpros lgsvl cyber json cbor rosbridge pb pb_own bag record_file mcap pack rosbag2_yaml codec dag launch sched_conf
+FUZZERS += conf varlink printable control msg_parser type_json msg_body traci ss2 map_in generic ros_text rpc graph rtps xmlrpc http tcpros lgsvl cyber json cbor rosbridge pb pb_own bag record_file mcap pack rosbag2_yaml codec dag launch sched_conf param
 FUZZ_LIBS_conf    := $(B)/lib/libbase.a
 FUZZ_LIBS_varlink := $(B)/lib/libbase.a
 FUZZ_LIBS_printable := $(B)/lib/libbase.a
@@ -50,6 +50,7 @@ FUZZ_LINK_dag := $(LINK_SIMHOST)
 FUZZ_LIBS_launch := $(FUZZ_LIBS_dag)
 FUZZ_LINK_launch := $(FUZZ_LINK_dag)
 FUZZ_LIBS_sched_conf := $(addprefix $(B)/obj/libclient/component/,scheduler_conf.o scheduler_cpu.o) $(B)/lib/libbase.a
+FUZZ_LIBS_param := $(addprefix $(B)/obj/libclient/component/,param.o param_service.o) $(addprefix $(B)/lib/,libschema.a libintrospect.a libbase.a)
 FUZZ_LINK_pb := -lprotobuf-c
 FUZZ_LINK_ss2 := -lprotobuf-c -ljansson
 
