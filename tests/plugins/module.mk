@@ -57,3 +57,10 @@ GRAPH := $(B)/test/plugins/graph.so
 $(GRAPH): tests/plugins/graph.c | $(GENERATED) $(B)/lib/libsimclient.so
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(INC_tests/plugins) -shared -o $@ $< $(LINK_SIMCLIENT) -Wl,-rpath,'$$ORIGIN/../../lib'
+
+# What a component must not do; and a library that crashes while it is loaded.
+BAD_COMPONENTS := $(B)/test/plugins/bad_component.so $(B)/test/plugins/bad_component_LOAD.so
+$(BAD_COMPONENTS): tests/plugins/bad_component.c | $(GENERATED) $(B)/lib/libsimclient.so
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(INC_tests/plugins) $(patsubst bad_component_%,-DBAD_%,$(filter bad_component_%,$(basename $(@F)))) \
+		-shared -o $@ $< $(LINK_SIMCLIENT) -Wl,-rpath,'$$ORIGIN/../../lib'

@@ -127,23 +127,33 @@ static bool fail(FILE *err)
 	return false;
 }
 
-/* Whether this machine can have its scheduler. */
-static bool check_scheduler(const struct dag *d, FILE *err)
+int check_scheduler(const struct dag *d, char *ret_note, size_t size)
 {
 	struct sched_conf *conf;
-	int r = d->host.scheduler ? sched_conf_read(d->host.scheduler, &conf) : 0;
+	int r;
 
-	if (r == 0 && d->host.scheduler) {
+	ret_note[0] = '\0';
+	if (!d->host.scheduler)
+		return 0;
+	r = sched_conf_read(d->host.scheduler, &conf);
+	if (r == 0) {
 		r = sched_conf_check(conf);
 		if (r == 0 && *sched_conf_notes(conf))
-			fprintf(err, "note: %s:%u: scheduler: %s\n", d->path, d->host.scheduler_line,
-				sched_conf_notes(conf));
+			snprintf(ret_note, size, "%s:%u: scheduler: %s", d->path, d->host.scheduler_line,
+				 sched_conf_notes(conf));
 		sched_conf_destroy(conf);
 	}
-	if (r < 0) {
-		(void)err_prefix(r, "%s:%u: scheduler", d->path, d->host.scheduler_line);
+	return r < 0 ? err_prefix(r, "%s:%u: scheduler", d->path, d->host.scheduler_line) : 0;
+}
+
+static bool scheduler_fits(const struct dag *d, FILE *err)
+{
+	char note[ERR_WHY_MAX];
+
+	if (check_scheduler(d, note, sizeof(note)) < 0)
 		return fail(err);
-	}
+	if (*note)
+		fprintf(err, "note: %s\n", note);
 	return true;
 }
 
@@ -171,7 +181,7 @@ static bool check_set(const char *const *paths, unsigned n, const struct launch 
 			print_notes(&dags[n_read++]->notes, err);
 	}
 	for (unsigned i = 0; i < n_read; i++)
-		ok &= check_scheduler(dags[i], err);
+		ok &= scheduler_fits(dags[i], err);
 	if (dag_check_set(dags, n_read, &host) < 0)
 		ok = fail(err);
 	if (ok)

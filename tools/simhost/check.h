@@ -4,12 +4,21 @@
 #define SIMHOST_CHECK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
+
+#include "dag.h"
 
 /* The n DAG files of one host. Notes and errors, a line each, go to err. True: there was no error. */
 bool check_dags(const char *const *paths, unsigned n, FILE *out, FILE *err);
 
 /* A launch file, with the DAG files of each of its processes. */
 bool check_launch(const char *path, FILE *out, FILE *err);
+
+/*
+ * Whether this machine can have its scheduler; ret_note: what of it is ignored or clamped, "" nothing. -EINVAL, -ENOMEM, with
+ * "file:line: ..." in err_why().
+ */
+int check_scheduler(const struct dag *d, char *ret_note, size_t size);
 
 #endif

@@ -1,20 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Thread: the handler runs in the one that crashed, and calls nothing that may not be called there. */
+/*
+ * Thread: the handler runs in the one that crashed, and calls nothing that may not be called there; but for backtrace(), which
+ * has been called before, and dladdr(): they come behind the line that says what there is to say anyway.
+ */
 #include "crash.h"
 
+#include <dlfcn.h>
+#include <execinfo.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <sim/component.h>
 
+#include "dag.h"
 #include "log.h"
 
 #define STACK_SIZE (64 * 1024)
+#define FRAMES     64
+
+struct code {
+	_Atomic(const char *) name;
+	_Atomic(const void *) library; /* where it is loaded; NULL: nowhere, also while name changes */
+};
 
 static const char *process_name = "simhost", *prefix = "";
+static struct code code[DAG_COMPONENTS_MAX];
+static _Thread_local const char *works_for;
+static _Atomic pid_t owner; /* 0: exit() is allowed */
 
 static const struct {
 	int number;
@@ -22,52 +40,174 @@ static const struct {
 } signals[] = {
 	{ SIGSEGV, "SIGSEGV, it used an invalid address" }, { SIGBUS, "SIGBUS, it used memory that is not there" },
 	{ SIGFPE, "SIGFPE, an arithmetic error" },          { SIGILL, "SIGILL, an invalid instruction" },
-	{ SIGABRT, "SIGABRT, it called abort()" },
+	{ SIGABRT, "SIGABRT, it called abort()" },          { SIGTRAP, "SIGTRAP, a breakpoint" },
+	{ SIGSYS, "SIGSYS, a forbidden system call" },
 };
 
 /* One line, as the log has them: what reads it takes it for an error. */
 struct line {
-	char text[300];
+	char text[400];
 	size_t n;
 };
 
 static void add(struct line *l, const char *s)
 {
-	size_t len = strlen(s), room = sizeof(l->text) - l->n;
+	size_t len = strlen(s), room = sizeof(l->text) - 1 - l->n;
 
 	len = len < room ? len : room;
 	memcpy(l->text + l->n, s, len);
 	l->n += len;
 }
 
-static void crashed(int number)
+static void begin_line(struct line *l)
+{
+	l->n = 0;
+	add(l, prefix);
+	add(l, "simhost: ");
+}
+
+static void put_line(struct line *l)
+{
+	l->text[l->n++] = '\n';
+	(void)!write(STDERR_FILENO, l->text, l->n);
+}
+
+static const char *culprit(void)
 {
 	const char *component = sim_component_current();
-	struct line l = { .n = 0 };
 
-	add(&l, prefix);
-	add(&l, "simhost: ");
-	add(&l, component ? "component " : process_name);
-	add(&l, component ? component : " crashed outside any component: ");
-	add(&l, component ? " crashed: " : "");
+	return component ? component : works_for;
+}
+
+/* ---- a thread of a component's own: by whose code it is in ---- */
+
+static const void *library_of(const void *at)
+{
+	Dl_info info;
+
+	return dladdr(at, &info) ? info.dli_fbase : NULL;
+}
+
+/* "a", "a or b": components of one library share its code. False: none of them. */
+static bool add_owners(struct line *l, const void *at)
+{
+	const void *library = library_of(at);
+	bool any = false;
+
+	for (unsigned i = 0; library && i < DAG_COMPONENTS_MAX; i++) {
+		if (atomic_load(&code[i].library) != library)
+			continue;
+		add(l, any ? " or " : "component ");
+		add(l, atomic_load(&code[i].name));
+		any = true;
+	}
+	return any;
+}
+
+static void name_by_code(const char *what)
+{
+	void *frame[FRAMES];
+	int n = backtrace(frame, FRAMES);
+	struct line l;
+
+	begin_line(&l);
+	for (int i = 0; i < n; i++)
+		if (add_owners(&l, frame[i])) {
+			add(&l, what);
+			put_line(&l);
+			return;
+		}
+}
+
+/* ---- signals ---- */
+
+static const char *text_of(int number)
+{
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		if (signals[i].number == number)
-			add(&l, signals[i].text);
-	add(&l, "\n");
-	(void)!write(STDERR_FILENO, l.text, l.n);
+			return signals[i].text;
+	return "an unexpected signal";
+}
+
+static void crashed(int number)
+{
+	const char *component = culprit();
+	struct line l;
+
+	begin_line(&l);
+	add(&l, component ? "component " : process_name);
+	add(&l, component ? component : " crashed outside any component");
+	add(&l, component ? " crashed: " : ": ");
+	add(&l, text_of(number));
+	put_line(&l);
+	if (!component)
+		name_by_code(" crashed, in a thread that is not simhost's");
 	raise(number); /* its action is the default again */
 }
 
-void crash_watch(const char *process)
+static void catch_signals(void)
 {
 	struct sigaction sa = { .sa_handler = crashed, .sa_flags = (int)SA_RESETHAND | SA_ONSTACK | SA_NODEFER };
 	stack_t stack = { .ss_size = STACK_SIZE };
 
-	process_name = process;
-	prefix = log_to_journal() ? "<3>" : "";
 	stack.ss_sp = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (stack.ss_sp != MAP_FAILED)
 		sigaltstack(&stack, NULL);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		sigaction(signals[i].number, &sa, NULL);
+	(void)signal(SIGPIPE, SIG_IGN); /* who writes to a closed pipe gets EPIPE */
+}
+
+/* ---- exit() ---- */
+
+/* A process that ends with 0 is not started again: what a component does must not look like an end that was asked for. */
+static void exit_called(void)
+{
+	const char *component = culprit();
+	struct line l;
+
+	if (atomic_load(&owner) != getpid()) /* a process of its own that it has forked is its own affair */
+		return;
+	begin_line(&l);
+	add(&l, component ? "component " : process_name);
+	add(&l, component ? component : ": something in it");
+	add(&l, " called exit(); a component returns an error instead");
+	put_line(&l);
+	if (!component)
+		name_by_code(" called exit(), in a thread that is not simhost's");
+	_exit(CRASH_EXIT);
+}
+
+/* ---- what others call ---- */
+
+void crash_begin(const char *process)
+{
+	void *frame[1];
+
+	process_name = process;
+	prefix = log_to_journal() ? "<3>" : "";
+	(void)backtrace(frame, 1); /* loads what it needs now */
+	catch_signals();
+	atomic_store(&owner, getpid());
+	(void)atexit(exit_called);
+	(void)at_quick_exit(exit_called);
+}
+
+void crash_end(void)
+{
+	atomic_store(&owner, 0);
+}
+
+void crash_works_for(const char *component)
+{
+	works_for = component;
+}
+
+void crash_code(unsigned index, const char *component, const void *inside)
+{
+	struct code *c = &code[index];
+
+	atomic_store(&c->library, NULL);
+	atomic_store(&c->name, component);
+	atomic_store(&c->library, component ? library_of(inside) : NULL);
 }

@@ -2,6 +2,7 @@
 /* DAG files, see dag.h: what both syntaxes share, and the files that a DAG names. Thread: the owner's. */
 #include "dag_private.h"
 
+#include "channel_name.h"
 #include "err.h"
 #include "file.h"
 #include "jsonx.h"
@@ -75,6 +76,20 @@ int dag_add_reader(struct dag_reading *x, const struct tree_node *n, struct dag_
 	return 0;
 }
 
+/* They would be refused when the component is made as well; here --check sees it. */
+static int check_names(const struct tree *t, const struct dag_component *c)
+{
+	char full[CHANNEL_NAME_MAX + 1];
+
+	if (node_name_check(c->name) < 0)
+		return err_set(-EINVAL, "%s:%u: component %s", t->file, c->line, err_why());
+	for (unsigned i = 0; i < c->n_readers; i++)
+		if (channel_name_full("", c->reader[i].channel, full) < 0)
+			return err_set(-EINVAL, "%s:%u: component %s: %s", t->file, c->reader[i].line, c->name,
+				       err_why());
+	return 0;
+}
+
 int dag_component_check(struct dag_reading *x, const struct tree_node *n, const struct dag_component *c)
 {
 	const struct tree *t = x->dag->tree;
@@ -93,7 +108,7 @@ int dag_component_check(struct dag_reading *x, const struct tree_node *n, const 
 				return tree_fail(
 					t, n, "two readers of %s, in lines %u and %u; a node has one for each channel",
 					c->reader[i].channel, c->reader[k].line, c->reader[i].line);
-	return 0;
+	return check_names(t, c);
 }
 
 /* ---- a text ---- */

@@ -35,6 +35,16 @@ static int check_names(struct dag *const *dags, unsigned n_components)
 	return 0;
 }
 
+/* Its components would have each name twice, in the same lines. */
+static int check_files(struct dag *const *dags, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		for (unsigned k = 0; k < i; k++)
+			if (!strcmp(dags[i]->path, dags[k]->path))
+				return err_set(-EEXIST, "%s: this file is given twice; give it once", dags[i]->path);
+	return 0;
+}
+
 static int differ(const struct dag *a, unsigned a_line, const struct dag *b, unsigned b_line, const char *what)
 {
 	return err_set(-EINVAL, "%s:%u: another %s than in %s:%u; a host has one", b->path, b_line, what, a->path,
@@ -91,7 +101,9 @@ int dag_check_set(struct dag *const *dags, unsigned n, struct dag_host *ret)
 				"%s: with this file the host has more than %u components; start another one for it",
 				dags[i]->path, DAG_COMPONENTS_MAX);
 	}
-	r = check_names(dags, n_components);
+	r = check_files(dags, n);
+	if (r == 0)
+		r = check_names(dags, n_components);
 	for (unsigned i = 0; i < n && r == 0; i++)
 		r = merge(dags[i], from, &all);
 	if (r == 0)

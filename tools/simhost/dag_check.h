@@ -13,7 +13,7 @@
 /*
  * Whether one host can have all of them. *ret: mode, rank and scheduler of the file that gives them, borrowed from it; each may be in
  * several files, if it is the same.
- * Returns: 0; -EEXIST two components of one name, with both places; -EINVAL two values, with both places; -E2BIG more than
+ * Returns: 0; -EEXIST two components of one name, with both places, or a file that is given twice; -EINVAL two values, with both places; -E2BIG more than
  * DAG_COMPONENTS_MAX components.
  */
 int dag_check_set(struct dag *const *dags, unsigned n, struct dag_host *ret);
@@ -27,6 +27,8 @@ struct flow_component {
 	unsigned n_reads;
 	const char *const *writes;
 	unsigned n_writes;
+	const char *file; /* where it is, for sentences; NULL: nowhere */
+	unsigned line;
 };
 
 enum flow_finding {
@@ -34,7 +36,7 @@ enum flow_finding {
 	FLOW_CYCLE,     /* components that wait for each other for ever */
 };
 
-/* sentence: borrowed until it returns; names components and channels. */
+/* sentence: borrowed until it returns; "file:line: ...", of the (first) component; names components and channels. */
 typedef void (*flow_fn)(void *user, enum flow_finding kind, const char *sentence);
 
 /*

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define SENTENCE_MAX 1024u
+#define ENDING_MAX   200u /* of it, for what stands behind a cycle */
 #define NONE         UINT32_MAX
 
 struct flow {
@@ -143,6 +144,14 @@ static void report(struct flow *f, enum flow_finding kind, const char *sentence)
 	f->fn(f->user, kind, sentence);
 }
 
+/* "file:line: ", cut to half of it. */
+static void begin(const struct flow_component *c, char s[SENTENCE_MAX])
+{
+	s[0] = '\0';
+	if (c->file)
+		snprintf(s, SENTENCE_MAX, "%.*s:%u: ", (int)(SENTENCE_MAX / 2), c->file, c->line);
+}
+
 static void report_unwritten(struct flow *f)
 {
 	char s[SENTENCE_MAX];
@@ -150,10 +159,14 @@ static void report_unwritten(struct flow *f)
 	for (unsigned i = 0; i < f->n; i++)
 		for (unsigned k = 0; k < f->all[i].n_reads; k++) {
 			const char *channel = f->all[i].reads[k];
+			size_t len;
 
 			if (f->written[number_of(f, channel)])
 				continue;
-			snprintf(s, sizeof(s), "%.100s: nobody writes %.256s; until somebody does, it does not run",
+			begin(&f->all[i], s);
+			len = strlen(s);
+			snprintf(s + len, sizeof(s) - len,
+				 "component %.100s: nobody writes %.256s; until somebody does, it does not run",
 				 f->all[i].name, channel);
 			report(f, FLOW_NO_WRITER, s);
 		}
@@ -202,10 +215,15 @@ static void append(char *s, const char *what)
 	snprintf(s + len, SENTENCE_MAX - len, "%.100s", what);
 }
 
+static bool has_room(const char *s)
+{
+	return strlen(s) < SENTENCE_MAX - 2 * 110 - ENDING_MAX;
+}
+
 /* From the search: first who waits for start, and so on; written in the order in which messages would flow. */
 static void report_cycle(struct flow *f, unsigned start)
 {
-	char s[SENTENCE_MAX] = "components wait for each other for ever: ";
+	char s[SENTENCE_MAX], left[40];
 	unsigned n = 0, at = start;
 
 	do { /* backwards into queue, which the search does not need any more */
@@ -213,8 +231,16 @@ static void report_cycle(struct flow *f, unsigned start)
 		f->named[at] = true;
 		at = f->from[at];
 	} while (at != start);
+	begin(&f->all[start], s);
+	append(s, "components wait for each other for ever: ");
 	append(s, f->all[start].name);
 	for (at = start; n-- > 0;) {
+		if (!has_room(s)) {
+			snprintf(left, sizeof(left), " -> ... (%u more) -> ", n);
+			append(s, left);
+			append(s, f->all[start].name);
+			break;
+		}
 		append(s, " -> ");
 		append(s, waits_by(f, f->queue[n], at));
 		append(s, " -> ");

@@ -14,9 +14,11 @@
 #include "err.h"
 #include "fd.h"
 #include "mem.h"
+#include "trust.h"
 
 #define PREFIX    "sim_component_"
 #define CLASS_MAX 100
+#define BYTES_MAX ((off_t)1 << 30) /* of a copy */
 
 struct library {
 	void *handle;
@@ -25,6 +27,19 @@ struct library {
 };
 
 /* ---- open ---- */
+
+/* The loader itself would wait for whoever writes to a pipe. */
+static int check_file(const char *path)
+{
+	struct stat st;
+	int r = trust_check(path);
+
+	if (r < 0)
+		return r;
+	if (stat(path, &st) < 0)
+		return err_sys(-errno, "library %s", path);
+	return S_ISREG(st.st_mode) ? 0 : err_set(-ELIBBAD, "library %s is no regular file", path);
+}
 
 static int copy_to_memory(const char *path, int *ret)
 {
@@ -38,6 +53,11 @@ static int copy_to_memory(const char *path, int *ret)
 		r = err_sys(-errno, "%s", path);
 		goto out;
 	}
+	if (st.st_size > BYTES_MAX) {
+		r = err_set(-EFBIG, "%s: more than %lld bytes are not loaded again", path, (long long)BYTES_MAX);
+		goto out;
+	}
+	errno = EIO; /* of a file that has become shorter */
 	while (at < st.st_size && sendfile(to, from, &at, (size_t)(st.st_size - at)) > 0)
 		;
 	r = at == st.st_size ? 0 : err_sys(-errno, "%s: reading it", path);
@@ -79,7 +99,9 @@ int library_open(const char *path, bool fresh, struct library **ret)
 		return err_nomem();
 	l->fd = -1;
 	l->path = mem_strdup(path);
-	r = !l->path ? err_nomem() : fresh ? load_copy(l) : load(l, path);
+	r = l->path ? check_file(path) : err_nomem();
+	if (r == 0)
+		r = fresh ? load_copy(l) : load(l, path);
 	if (r < 0) {
 		library_close(l);
 		return r;
@@ -104,10 +126,16 @@ void library_close(struct library *l)
 int library_class(const struct library *l, const char *name, const struct sim_component_class **ret)
 {
 	char symbol[sizeof(PREFIX) + CLASS_MAX];
-	const void *at;
+	const struct sim_component_class *at;
 
 	snprintf(symbol, sizeof(symbol), PREFIX "%s", name);
 	at = dlsym(l->handle, symbol);
+	if (at && (at->abi != SIM_COMPONENT_ABI || at->size != sizeof(*at)))
+		return err_set(
+			-ELIBBAD,
+			"library %s: class %s was compiled for another version (ABI %u of %u bytes, wanted are %u of "
+			"%zu), or %s is no class at all; compile it again",
+			l->path, name, at->abi, at->size, SIM_COMPONENT_ABI, sizeof(*at), symbol);
 	if (at) {
 		*ret = at;
 		return 0;

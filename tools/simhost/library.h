@@ -16,11 +16,14 @@
 
 struct library;
 
-/* Errors: -ENOENT no such file, -ELIBBAD the loader refuses it (its own words are in the sentence), -ENOMEM. */
+/*
+ * Errors: -ENOENT no such file, -ELIBBAD the loader refuses it (its own words are in the sentence) or it is no regular file, -EPERM root
+ * runs us and others could change it, -EFBIG, -ENOMEM.
+ */
 int library_open(const char *path, bool fresh, struct library **ret);
 /* No component of it is left. NULL is fine. */
 void library_close(struct library *l);
-/* By the name in its DAG file. -ENOENT. */
+/* By the name in its DAG file. -ENOENT; -ELIBBAD it is of another version. */
 int library_class(const struct library *l, const char *name, const struct sim_component_class **ret);
 
 #endif

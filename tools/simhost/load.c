@@ -1,26 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lock: load::lock, over the list. A component that is being replaced is busy: then whoever replaces it has it alone. */
+/*
+ * Lock: load::lock, over the list. A component that is being made, ended or replaced is busy: then whoever does that has it alone, and
+ * others see what is done to it, and since when.
+ */
 #include "load.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <jansson.h>
 
+#include "crash.h"
 #include "dag_check.h"
 #include "err.h"
 #include "library.h"
 #include "mem.h"
+#include "timeutil.h"
 
 struct loaded {
 	const struct dag *dag;
 	const struct dag_component *d;
 	struct library *library;
 	struct sim_component *c; /* NULL: it could not be made again */
-	bool busy;               /* ... or is being: no one else looks at it */
+	enum load_work work;     /* ... or is being: no one else looks at it; guarded by load::lock */
+	int64_t since_mono_ns;   /* of work, likewise */
 };
 
 struct load {
@@ -28,7 +35,29 @@ struct load {
 	pthread_mutex_t lock;
 	struct loaded *at; /* guarded by lock */
 	unsigned n;
+	_Atomic bool whole;
 };
+
+/* ---- what is done to one ---- */
+
+static void work(struct load *l, struct loaded *x, enum load_work w)
+{
+	pthread_mutex_lock(&l->lock);
+	x->work = w;
+	x->since_mono_ns = mono_now_ns();
+	pthread_mutex_unlock(&l->lock);
+	crash_works_for(w == LOAD_NOTHING ? NULL : x->d->name);
+}
+
+static void know_code(struct load *l, const struct loaded *x, const struct sim_component_class *cls)
+{
+	crash_code((unsigned)(x - l->at), x->d->name, cls);
+}
+
+static void forget_code(struct load *l, const struct loaded *x)
+{
+	crash_code((unsigned)(x - l->at), NULL, NULL);
+}
 
 /* ---- one component ---- */
 
@@ -57,72 +86,93 @@ static int make(struct load *l, struct loaded *x)
 	int r = library_class(x->library, x->d->class_name, &cls);
 
 	if (r < 0)
-		return err_set(r, "%s:%u: %s", x->dag->path, x->d->line, err_why());
+		return err_set(r, "%s:%u: component %s: %s", x->dag->path, x->d->line, x->d->name, err_why());
+	work(l, x, LOAD_STARTS);
+	know_code(l, x, cls);
 	r = sim_component_create(l->h, cls, &o, &x->c);
-	return r < 0 ? err_set(r, "%s:%u: %s", x->dag->path, x->d->line, sim_why()) : 0;
+	if (r == 0)
+		return 0;
+	forget_code(l, x);
+	x->c = NULL;
+	if (strncmp(sim_why(), "component ", strlen("component ")) == 0)
+		return err_set(r, "%s:%u: %s", x->dag->path, x->d->line, sim_why());
+	return err_set(r, "%s:%u: component %s: %s", x->dag->path, x->d->line, x->d->name, sim_why());
 }
 
 static int load_one(struct load *l, const struct dag *dag, const struct dag_component *d)
 {
 	const struct dag_module *m = &dag->modules[d->module];
-	struct loaded *x = &l->at[l->n];
+	struct loaded *x;
 	int r;
 
+	pthread_mutex_lock(&l->lock);
+	x = &l->at[l->n++];
 	*x = (struct loaded){ .dag = dag, .d = d };
+	pthread_mutex_unlock(&l->lock);
+	work(l, x, LOAD_OPENS);
 	r = library_open(m->path, false, &x->library);
 	if (r < 0)
-		return err_set(r, "%s:%u: %s", dag->path, m->line, err_why());
-	r = make(l, x);
-	if (r < 0)
-		library_close(x->library);
+		r = err_set(r, "%s:%u: component %s: %s", dag->path, m->line, d->name, err_why());
 	else
-		l->n++;
+		r = make(l, x);
+	work(l, x, LOAD_NOTHING);
 	return r;
 }
 
-static void unload(struct loaded *x)
+static void unload(struct load *l, struct loaded *x)
 {
+	work(l, x, LOAD_ENDS);
 	sim_component_destroy(x->c);
+	x->c = NULL;
+	forget_code(l, x);
 	library_close(x->library);
+	x->library = NULL;
+	work(l, x, LOAD_NOTHING);
 }
 
 /* ---- all ---- */
 
-int load_create(struct sim_host *h, struct dag *const *dags, unsigned n, struct load **ret)
+int load_create(struct sim_host *h, struct load **ret)
 {
 	struct load *l = MEM_NEW(struct load);
-	unsigned total = 0;
-	int r = 0;
 
 	if (!l)
 		return err_nomem();
 	l->h = h;
 	pthread_mutex_init(&l->lock, NULL);
+	*ret = l;
+	return 0;
+}
+
+int load_all(struct load *l, struct dag *const *dags, unsigned n)
+{
+	unsigned total = 0;
+	int r = 0;
+
 	for (unsigned i = 0; i < n; i++)
 		total += dags[i]->n_components;
 	l->at = mem_calloc(total + 1, sizeof(*l->at));
 	if (!l->at)
-		r = err_nomem();
+		return err_nomem();
 	for (unsigned i = 0; r == 0 && i < n; i++)
 		for (unsigned k = 0; r == 0 && k < dags[i]->n_components; k++)
 			r = load_one(l, dags[i], &dags[i]->components[k]);
-	if (r < 0) {
-		char why[ERR_WHY_MAX];
+	atomic_store(&l->whole, r == 0);
+	return r;
+}
 
-		snprintf(why, sizeof(why), "%s", err_why());
-		load_destroy(l);
-		return err_set(r, "%s", why);
-	}
-	*ret = l;
-	return 0;
+void load_none(struct load *l)
+{
+	if (l)
+		atomic_store(&l->whole, false);
+	for (unsigned i = l ? l->n : 0; i > 0; i--)
+		unload(l, &l->at[i - 1]);
 }
 
 void load_destroy(struct load *l)
 {
 	if (!l)
 		return;
-	while (l->n)
-		unload(&l->at[--l->n]);
 	pthread_mutex_destroy(&l->lock);
 	mem_free(l->at);
 	mem_free(l);
@@ -132,9 +182,28 @@ void load_each(struct load *l, load_fn fn, void *user)
 {
 	pthread_mutex_lock(&l->lock);
 	for (unsigned i = 0; i < l->n; i++)
-		if (l->at[i].c && !l->at[i].busy)
+		if (l->at[i].c && l->at[i].work == LOAD_NOTHING)
 			fn(user, i, l->at[i].d, l->at[i].c);
 	pthread_mutex_unlock(&l->lock);
+}
+
+void load_each_busy(struct load *l, load_busy_fn fn, void *user)
+{
+	pthread_mutex_lock(&l->lock);
+	for (unsigned i = 0; i < l->n; i++)
+		if (l->at[i].work != LOAD_NOTHING)
+			fn(user, i, l->at[i].d, l->at[i].work, l->at[i].since_mono_ns);
+	pthread_mutex_unlock(&l->lock);
+}
+
+struct sim_host *load_host(const struct load *l)
+{
+	return l->h;
+}
+
+bool load_is_whole(const struct load *l)
+{
+	return atomic_load(&l->whole);
 }
 
 unsigned load_count(const struct load *l)
@@ -151,6 +220,7 @@ static int back_to(struct load *l, struct loaded *x, struct library *old, int r)
 	int again;
 
 	snprintf(why, sizeof(why), "%s", err_why());
+	work(l, x, LOAD_ENDS);
 	library_close(x->library);
 	x->library = old;
 	again = make(l, x);
@@ -163,18 +233,25 @@ static int back_to(struct load *l, struct loaded *x, struct library *old, int r)
 /* x is busy: nobody else looks at it. */
 static int replace(struct load *l, struct loaded *x, struct sim_component *running)
 {
+	const struct dag_module *m = &x->dag->modules[x->d->module];
+	const struct sim_component_class *cls;
 	struct library *fresh, *old = x->library;
-	int r = library_open(x->dag->modules[x->d->module].path, true, &fresh);
+	int r = library_open(m->path, true, &fresh);
 
-	if (r < 0) {
-		x->c = running;
-		return r;
+	if (r < 0)
+		return err_set(r, "%s:%u: component %s: %s", x->dag->path, m->line, x->d->name, err_why());
+	r = library_class(fresh, x->d->class_name, &cls);
+	if (r < 0) { /* then the old one need not end */
+		library_close(fresh);
+		return err_set(r, "%s:%u: component %s: %s", x->dag->path, x->d->line, x->d->name, err_why());
 	}
+	work(l, x, LOAD_ENDS);
 	sim_component_destroy(running);
 	x->library = fresh;
 	r = make(l, x);
 	if (r < 0)
 		return back_to(l, x, old, r);
+	work(l, x, LOAD_ENDS);
 	library_close(old);
 	return 0;
 }
@@ -196,9 +273,10 @@ int load_again(struct load *l, const char *name)
 
 	pthread_mutex_lock(&l->lock);
 	x = find(l, name);
-	busy = x && x->busy;
+	busy = x && x->work != LOAD_NOTHING;
 	if (x && !busy) {
-		x->busy = true;
+		x->work = LOAD_OPENS;
+		x->since_mono_ns = mono_now_ns();
 		running = x->c;
 	}
 	pthread_mutex_unlock(&l->lock);
@@ -206,16 +284,16 @@ int load_again(struct load *l, const char *name)
 		return err_set(-ENOENT, "there is no component \"%s\" in this host", name);
 	if (busy)
 		return err_set(-EBUSY, "component %s is being loaded already", name);
+	crash_works_for(name);
 	r = replace(l, x, running);
-	pthread_mutex_lock(&l->lock);
-	x->busy = false;
-	pthread_mutex_unlock(&l->lock);
+	work(l, x, LOAD_NOTHING);
 	return r;
 }
 
 /* ---- flow ---- */
 
 struct flow {
+	const struct load *l;
 	struct flow_component *all;
 	const char **outside;
 	unsigned n, n_outside;
@@ -249,8 +327,16 @@ static void on_channel(void *user, const char *channel, bool written)
 
 	if (written)
 		add_name(&to->c->writes, &to->c->n_writes, channel, &to->f->r);
-	else
-		add_name(&to->c->reads, &to->c->n_reads, channel, &to->f->r);
+}
+
+/* Its inputs: other readers that its node has do not keep it from running. */
+static void add_reads(struct flow *f, struct flow_component *c, const struct dag_component *d)
+{
+	char full[SIM_CHANNEL_MAX + 1];
+
+	for (unsigned i = 0; i < d->n_readers; i++)
+		if (sim_channel_full_name(sim_host_client(f->l->h), d->reader[i].channel, full, sizeof(full)) == 0)
+			add_name(&c->reads, &c->n_reads, full, &f->r);
 }
 
 static void on_component(void *user, unsigned index, const struct dag_component *d, struct sim_component *c)
@@ -258,8 +344,10 @@ static void on_component(void *user, unsigned index, const struct dag_component 
 	struct flow *f = user;
 	struct channel_to to = { f, &f->all[f->n++] };
 
-	(void)index;
 	to.c->name = d->name;
+	to.c->file = f->l->at[index].dag->path;
+	to.c->line = d->line;
+	add_reads(f, to.c, d);
 	sim_node_channels(sim_component_node(c), on_channel, &to);
 }
 
@@ -316,7 +404,7 @@ static void names_free(const char *const *list, unsigned n)
 
 int load_flow(struct load *l, void (*fn)(void *user, bool error, const char *sentence), void *user)
 {
-	struct flow f = { .fn = fn, .user = user };
+	struct flow f = { .l = l, .fn = fn, .user = user };
 
 	f.all = mem_calloc(l->n + 1, sizeof(*f.all));
 	if (!f.all)

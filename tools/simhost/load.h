@@ -3,7 +3,7 @@
  * The components of DAG files, made in a host: each with the library that it comes from, so that one can be loaded anew while
  * the others run.
  *
- * Thread:  load and unload: main; load_again: one at a time, any; load_each: any.
+ * Thread:  load_all and load_none: main; load_again: one at a time, any; load_each and load_each_busy: any.
  * Errors:  negative errno; err_why() has "file:line: ...".
  */
 #ifndef SIMHOST_LOAD_H
@@ -13,9 +13,12 @@
 
 struct load;
 
-/* Borrows dags until load_destroy. Components are made in their order; one that fails undoes those before it. */
-int load_create(struct sim_host *h, struct dag *const *dags, unsigned n, struct load **ret);
-void load_destroy(struct load *l); /* the last one made ends first; NULL is fine */
+int load_create(struct sim_host *h, struct load **ret);
+void load_destroy(struct load *l); /* after load_none(); NULL is fine */
+
+/* Borrows dags until load_none(). Components are made in their order; when one fails those before it stay. Once. */
+int load_all(struct load *l, struct dag *const *dags, unsigned n);
+void load_none(struct load *l); /* the last one made ends first; NULL is fine */
 
 /*
  * Load the library of that component again, as the file is now, and make the component of it. The others run on. One that cannot be
@@ -28,6 +31,21 @@ int load_again(struct load *l, const char *name);
 typedef void (*load_fn)(void *user, unsigned index, const struct dag_component *d, struct sim_component *c);
 void load_each(struct load *l, load_fn fn, void *user);
 unsigned load_count(const struct load *l);
+struct sim_host *load_host(const struct load *l);
+bool load_is_whole(const struct load *l); /* load_all() has made all of them, and load_none() has not begun */
+
+/* What is done to a component that is not whole meanwhile. */
+enum load_work {
+	LOAD_NOTHING,
+	LOAD_OPENS,  /* its library is loaded: constructors */
+	LOAD_STARTS, /* init */
+	LOAD_ENDS,   /* its last proc, shutdown, destructors */
+};
+
+/* fn for each component to which something is done; it must not call load_*. */
+typedef void (*load_busy_fn)(void *user, unsigned index, const struct dag_component *d, enum load_work work,
+			     int64_t since_mono_ns);
+void load_each_busy(struct load *l, load_busy_fn fn, void *user);
 
 /* Sentences on what can never run, or has nobody to read from yet: to fn. -ENOMEM. */
 int load_flow(struct load *l, void (*fn)(void *user, bool error, const char *sentence), void *user);

@@ -8,6 +8,7 @@
 
 #include <sim/srv/Trigger.h>
 
+#include "check.h"
 #include "crash.h"
 #include "dag_check.h"
 #include "err.h"
@@ -105,12 +106,28 @@ static int read_dags(struct run *x, const struct run_options *o)
 	return r;
 }
 
+/* What this machine cannot have of a scheduler is said with its place, before the library says it without. */
+static int check_schedulers(const struct run *x)
+{
+	char note[ERR_WHY_MAX];
+	int r = 0;
+
+	for (unsigned i = 0; r == 0 && i < x->n; i++) {
+		r = check_scheduler(x->dags[i], note, sizeof(note));
+		if (r == 0 && *note)
+			log_warn("%s", note);
+	}
+	return r;
+}
+
 static int make_host(struct run *x, const struct run_options *o)
 {
 	struct sim_host_options ho = { .size = sizeof(ho), .name = o->name, .socket = o->socket };
 	struct dag_host said = { 0 };
 	int r = dag_check_set(x->dags, x->n, &said);
 
+	if (r == 0)
+		r = check_schedulers(x);
 	if (r < 0)
 		return r;
 	ho.mode = (enum sim_run_mode)(o->mode < 0 ? said.mode : o->mode);
@@ -137,7 +154,11 @@ static int start(struct run *x, const struct run_options *o)
 	if (r < 0)
 		return r;
 	stop_on_signals(x->h);
-	r = load_create(x->h, x->dags, x->n, &x->l);
+	r = load_create(x->h, &x->l);
+	if (r == 0)
+		r = watch_start(x->l, o->stuck_dur_ns, &x->w);
+	if (r == 0)
+		r = load_all(x->l, x->dags, x->n);
 	if (r == 0)
 		r = load_flow(x->l, on_flow, NULL);
 	if (r < 0)
@@ -147,17 +168,17 @@ static int start(struct run *x, const struct run_options *o)
 		return err_nomem();
 	load_each(x->l, offer_reload, x);
 	r = sim_host_start(x->h);
-	if (r < 0)
-		return err_set(r, "%s", sim_why());
-	return watch_start(x->h, x->l, o->stuck_dur_ns, &x->w);
+	return r < 0 ? err_set(r, "%s", sim_why()) : 0;
 }
 
+/* The watch is the last to go: it names who does not come back even now. */
 static void finish(struct run *x)
 {
 	signalled = NULL;
-	watch_stop(x->w);
 	for (unsigned i = 0; x->reload && i < load_count(x->l); i++)
 		sim_service_destroy(x->reload[i].service);
+	load_none(x->l);
+	watch_stop(x->w);
 	load_destroy(x->l);
 	if (x->h)
 		sim_host_stop(x->h);
@@ -166,6 +187,7 @@ static void finish(struct run *x)
 		dag_destroy(x->dags[i]);
 	mem_free(x->reload);
 	mem_free(x->dags);
+	crash_end();
 }
 
 /* What a change of files alone can mend. */
@@ -176,6 +198,9 @@ static int status_of(int r)
 		return 0;
 	case -EINVAL:
 	case -ENOENT:
+	case -EPERM:
+	case -EACCES:
+	case -EISDIR:
 	case -EEXIST:
 	case -E2BIG:
 	case -ELIBBAD:
@@ -192,7 +217,7 @@ int run_dags(const struct run_options *o)
 	struct run x = { 0 };
 	int r;
 
-	crash_watch(o->name);
+	crash_begin(o->name);
 	r = start(&x, o);
 	if (r < 0) {
 		log_error("%s", err_why());

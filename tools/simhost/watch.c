@@ -8,6 +8,7 @@
 
 #include <sim/sim.h>
 
+#include "crash.h"
 #include "err.h"
 #include "futex.h"
 #include "log.h"
@@ -20,15 +21,21 @@ LOG_TOPIC("simhost");
 #define LOOK_DUR_NS NS_PER_S
 #define SLOW_DUR_NS NS_PER_S /* in proc for so long is worth a line */
 #define QUIET_LOOKS 10u      /* between two lines of one kind about one component */
+#define INIT_TIMES  10       /* --stuck, for init */
 #define FLOW_LOOKS  5u       /* of time that runs: others that start with us have come by then */
-#define EXIT_STUCK  70       /* sysexits.h: EX_SOFTWARE */
 
 enum kind { KIND_FAILED, KIND_UNMATCHED, KIND_OVERRUN, KIND_REFUSED, KINDS };
 
 struct seen {
 	uint64_t count[KINDS]; /* when it was last said */
 	uint32_t looks[KINDS]; /* since then */
-	int64_t slow_mono_ns;  /* the proc that was named as slow */
+	int64_t slow_mono_ns;  /* the proc, init or end that was named as slow */
+};
+
+/* Who was found in proc. Simulation: one that writes is in proc as long as those that its message goes to; the last to begin it is. */
+struct in_proc {
+	int64_t longest_dur_ns;
+	int64_t inner_mono_ns; /* the latest begin of those that are slow; 0: none */
 };
 
 struct watch {
@@ -36,7 +43,9 @@ struct watch {
 	struct load *l;
 	uint32_t flow_looks; /* FLOW_LOOKS: it has been said what nobody writes */
 	int64_t stuck_dur_ns;
-	struct seen *seen; /* by index of load */
+	struct seen seen[DAG_COMPONENTS_MAX]; /* by index of load */
+	struct in_proc found;
+	int64_t now_mono_ns; /* of this look */
 	pthread_t thread;
 	_Atomic uint32_t stop; /* futex */
 };
@@ -85,20 +94,72 @@ static void look_unmatched(struct seen *s, const struct dag_component *d, const 
 			 (unsigned long long)n, d->reader[0].channel, d->reader[which].channel);
 }
 
+/* ---- who does not come back ---- */
+
+static void end_process(const char *name, const char *what, int64_t dur_ns)
+{
+	log_error("component %s has been %s for %.1f s (--stuck): ending the process", name, what,
+		  (double)dur_ns / NS_PER_S);
+	_exit(CRASH_EXIT);
+}
+
+static int64_t slow_dur_ns(const struct watch *w)
+{
+	return w->stuck_dur_ns && w->stuck_dur_ns < SLOW_DUR_NS ? w->stuck_dur_ns : SLOW_DUR_NS;
+}
+
+static void find_slow(void *user, unsigned index, const struct dag_component *d, struct sim_component *c)
+{
+	struct watch *w = user;
+	struct sim_component_stats st;
+	int64_t dur_ns;
+
+	(void)index;
+	(void)d;
+	sim_component_stats(c, &st);
+	dur_ns = st.since_mono_ns ? w->now_mono_ns - st.since_mono_ns : 0;
+	if (dur_ns > w->found.longest_dur_ns)
+		w->found.longest_dur_ns = dur_ns;
+	if (dur_ns >= slow_dur_ns(w) && st.since_mono_ns > w->found.inner_mono_ns)
+		w->found.inner_mono_ns = st.since_mono_ns;
+}
+
 static void look_slow(struct watch *w, struct seen *s, const char *name, int64_t since_mono_ns)
 {
-	int64_t dur_ns = since_mono_ns ? mono_now_ns() - since_mono_ns : 0;
+	bool nested = sim_host_mode(load_host(w->l)) == SIM_RUN_SIMULATION;
+	int64_t dur_ns = since_mono_ns ? w->now_mono_ns - since_mono_ns : 0;
 
-	if (w->stuck_dur_ns && dur_ns > w->stuck_dur_ns) {
-		log_error("component %s has been in proc for %.1f s (--stuck): ending the process", name,
-			  (double)dur_ns / NS_PER_S);
-		_exit(EXIT_STUCK);
-	}
+	if (dur_ns < slow_dur_ns(w) || (nested && since_mono_ns != w->found.inner_mono_ns))
+		return;
+	if (w->stuck_dur_ns && (nested ? w->found.longest_dur_ns : dur_ns) > w->stuck_dur_ns)
+		end_process(name, "in proc", dur_ns);
+	if (s->slow_mono_ns == since_mono_ns)
+		return;
+	s->slow_mono_ns = since_mono_ns;
+	log_warn("component %s has been in proc for %.1f s: it holds up %s", name, (double)dur_ns / NS_PER_S,
+		 nested ? "all others" : "its worker");
+}
+
+static void look_at_busy(void *user, unsigned index, const struct dag_component *d, enum load_work work,
+			 int64_t since_mono_ns)
+{
+	static const char *const what[] = { [LOAD_NOTHING] = "",
+					    [LOAD_OPENS] = "loading its library",
+					    [LOAD_STARTS] = "in init",
+					    [LOAD_ENDS] = "ending (its last proc, or shutdown)" };
+	struct watch *w = user;
+	struct seen *s = &w->seen[index];
+	int64_t dur_ns = w->now_mono_ns - since_mono_ns;
+
+	if (w->stuck_dur_ns && dur_ns / (work == LOAD_ENDS ? 1 : INIT_TIMES) > w->stuck_dur_ns)
+		end_process(d->name, what[work], dur_ns);
 	if (dur_ns < SLOW_DUR_NS || s->slow_mono_ns == since_mono_ns)
 		return;
 	s->slow_mono_ns = since_mono_ns;
-	log_warn("component %s has been in proc for %.1f s: it holds up its worker", name, (double)dur_ns / NS_PER_S);
+	log_warn("component %s has been %s for %.1f s", d->name, what[work], (double)dur_ns / NS_PER_S);
 }
+
+/* ---- a look ---- */
 
 static void look_at(void *user, unsigned index, const struct dag_component *d, struct sim_component *c)
 {
@@ -132,7 +193,7 @@ static void look_at_flow(struct watch *w)
 {
 	struct sim_clock_sample now;
 
-	if (!w->client || w->flow_looks == FLOW_LOOKS)
+	if (!w->client || !load_is_whole(w->l) || w->flow_looks == FLOW_LOOKS)
 		return;
 	sim_now_sample(w->client, &now);
 	if ((now.flags & SIM_CLOCK_STARTED) && ++w->flow_looks == FLOW_LOOKS)
@@ -144,29 +205,31 @@ static void *watch_main(void *arg)
 	struct watch *w = arg;
 
 	while (!atomic_load(&w->stop)) {
+		w->now_mono_ns = mono_now_ns();
+		w->found = (struct in_proc){ 0 };
+		load_each(w->l, find_slow, w);
 		load_each(w->l, look_at, w);
+		load_each_busy(w->l, look_at_busy, w);
 		look_at_flow(w);
 		futex_wait(&w->stop, 0, LOOK_DUR_NS, FUTEX_PRIVATE_FLAG);
 	}
 	return NULL;
 }
 
-int watch_start(struct sim_host *h, struct load *l, int64_t stuck_dur_ns, struct watch **ret)
+int watch_start(struct load *l, int64_t stuck_dur_ns, struct watch **ret)
 {
 	struct watch *w = MEM_NEW(struct watch);
 	int r;
 
 	if (!w)
 		return err_nomem();
-	w->client = sim_host_client(h);
+	w->client = sim_host_client(load_host(l));
 	w->l = l;
 	w->stuck_dur_ns = stuck_dur_ns;
-	w->seen = mem_calloc(load_count(l) + 1, sizeof(*w->seen));
-	r = w->seen ? thread_start(&w->thread, "simhost-watch", watch_main, w) : err_nomem();
+	r = thread_start(&w->thread, "simhost-watch", watch_main, w);
 	if (r < 0) {
-		mem_free(w->seen);
 		mem_free(w);
-		return r == -ENOMEM ? r : err_sys(r, "the thread that watches components");
+		return err_sys(r, "the thread that watches components");
 	}
 	*ret = w;
 	return 0;
@@ -179,6 +242,5 @@ void watch_stop(struct watch *w)
 	atomic_store(&w->stop, 1);
 	futex_wake_all(&w->stop, FUTEX_PRIVATE_FLAG);
 	pthread_join(w->thread, NULL);
-	mem_free(w->seen);
 	mem_free(w);
 }

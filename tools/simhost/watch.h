@@ -12,8 +12,11 @@
 
 struct watch;
 
-/* stuck_dur_ns: a component that is in proc so long ends the process, so that whoever started it can start it again; 0: never. */
-int watch_start(struct sim_host *h, struct load *l, int64_t stuck_dur_ns, struct watch **ret);
+/*
+ * stuck_dur_ns: a component that is in proc, or does not end, for so long ends the process, so that whoever started it can start it
+ * again; init, which may have much to load, gets ten times as long; 0: never. l may be empty yet.
+ */
+int watch_start(struct load *l, int64_t stuck_dur_ns, struct watch **ret);
 void watch_stop(struct watch *w); /* NULL is fine */
 
 #endif

@@ -163,6 +163,31 @@ TEST_WITH(a_component_is_loaded_again, NULL, stack_sweep)
 	end(simd);
 }
 
+/* What is no library of it any more does not even stop it. */
+TEST_WITH(a_library_without_its_class_leaves_a_component_alone, NULL, stack_sweep)
+{
+	struct sim_subscriber *times;
+	pid_t simd;
+	int32_t v;
+
+	install("components.so");
+	write_dag(COUNT ",\n" TIMES);
+	simd = start(HOST(""));
+	times = subscribe("/times");
+	v = next(times);
+	install("bad_component.so");
+	(void)stack_ctl("service", "call", "/times/reload", NULL);
+	assert_true(stack_said(DAG ":3: component times: library " LIB " has no class \"Times\""));
+	write_file(LIB ".new", "no library at all");
+	assert_int_equal(rename(LIB ".new", LIB), 0);
+	(void)stack_ctl("service", "call", "/times/reload", NULL);
+	assert_true(stack_said(DAG ":1: component times: library " LIB ": "));
+	for (int i = 1; i <= 300; i++)
+		assert_int_equal(next(times), v + 2 * i);
+	sim_subscriber_destroy(times);
+	end(simd);
+}
+
 /* Named, started again, and given up at the limit. */
 TEST_WITH(a_crash_is_named, NULL, stack_sweep)
 {
@@ -242,7 +267,7 @@ TEST_WITH(what_cannot_work_says_file_and_line, NULL, stack_sweep)
 
 	install("components.so");
 	refused("{\"class\":\"Cuont\",\"name\":\"c\",\"interval_ms\":5}",
-		DAG ":2: library " LIB " has no class \"Cuont\"");
+		DAG ":2: component c: library " LIB " has no class \"Cuont\"");
 	refused(COUNT ",\n" COUNT, DAG ":3:");
 	refused(COUNT ",\n{\"class\":\"Times\",\"name\":\"t\",\"readers\":[]}",
 		"has 1 inputs, and readers for 0 are configured");

@@ -56,6 +56,9 @@ static bool noted(const struct notes *n, const char *sentence)
 #define ONE(members)  "{ \"modules\": [ { \"library\": \"l.so\", \"components\": [\n { " members " } ] } ] }"
 #define READERS(list) ONE("\"class\": \"C\", \"name\": \"n\", \"readers\": [ " list " ]")
 
+#define TEXT(config) \
+	"module_config {\n module_library: 'l'\n components {\n class_name: 'C'\n config {\n" config "\n} } }"
+
 /* ---- ours ---- */
 
 TEST(our_file_becomes_components_in_its_order)
@@ -162,6 +165,22 @@ TEST(what_our_file_may_not_have_is_named_with_its_line)
 		assert_string_equal(refused(cases[i].text), cases[i].why);
 }
 
+TEST(names_that_cannot_be_are_refused_with_their_line)
+{
+	assert_string_equal(
+		refused(ONE("\"class\": \"C\",\n\"name\": \"a b\"")),
+		"x.dag:2: component \"a b\" is not a node's name; use 1 to 63 characters of A-Z a-z 0-9 _ . ~ - "
+		"and single slashes inside");
+	assert_non_null(strstr(refused(ONE("\"class\": \"C\", \"name\": \"n\\u00e9\"")), "x.dag:2: component \""));
+	assert_non_null(strstr(refused(ONE("\"class\": \"C\", \"name\": \"/n\"")), "x.dag:2: component \"/n\""));
+	assert_non_null(strstr(refused(ONE("\"class\": \"C\", \"name\": \"a//b\"")), "\"a//b\" is not"));
+	assert_string_equal(
+		refused(READERS("{ \"channel\": \"/a\" },\n{ \"channel\": \"/b//c\" }")),
+		"x.dag:3: component n: \"/b//c\" is not a channel name; use 1 to 99 characters of A-Z a-z 0-9 "
+		"_ . / ~ -");
+	assert_non_null(strstr(refused(TEXT("name: 'a b'")), "x.dag:3: component \"a b\""));
+}
+
 TEST(keys_that_exclude_one_another_are_refused)
 {
 #define NAMED "\"class\": \"C\", \"name\": \"n\", "
@@ -228,9 +247,6 @@ TEST(what_apollo_has_and_we_have_not_is_noted_with_its_line)
 	assert_int_equal(d->notes.n, 4);
 	dag_destroy(d);
 }
-
-#define TEXT(config) \
-	"module_config {\n module_library: 'l'\n components {\n class_name: 'C'\n config {\n" config "\n} } }"
 
 TEST(what_is_beyond_our_bounds_is_cut_with_a_note)
 {

@@ -62,6 +62,19 @@ TEST(a_host_has_one_mode_one_rank_and_one_scheduler)
 			 -EINVAL);
 }
 
+TEST(a_file_that_is_given_twice_is_named_as_such)
+{
+	struct dag *d[2] = { NULL };
+	struct dag_host h;
+
+	for (unsigned i = 0; i < 2; i++)
+		assert_ok(dag_parse("a.json", ONE("x"), strlen(ONE("x")), &d[i]));
+	assert_int_equal(dag_check_set(d, 2, &h), -EEXIST);
+	assert_string_equal(err_why(), "a.json: this file is given twice; give it once");
+	dag_destroy(d[0]);
+	dag_destroy(d[1]);
+}
+
 TEST(a_host_has_so_many_components_and_no_more)
 {
 	char text[32768] = "{ \"modules\": [ { \"library\": \"l\", \"components\": [", *at = text + strlen(text);
@@ -90,7 +103,7 @@ struct row {
 
 struct heard {
 	unsigned n, cycles;
-	char text[8][600];
+	char text[8][1100];
 };
 
 static void hear(void *user, enum flow_finding kind, const char *sentence)
@@ -118,8 +131,13 @@ static void check(const struct row *rows, unsigned n, const char *outside, struc
 
 	assert_true(n <= 8);
 	for (unsigned i = 0; i < n; i++)
-		all[i] = (struct flow_component){ rows[i].name, rows[i].reads, count(rows[i].reads), rows[i].writes,
-						  count(rows[i].writes) };
+		all[i] = (struct flow_component){ rows[i].name,
+						  rows[i].reads,
+						  count(rows[i].reads),
+						  rows[i].writes,
+						  count(rows[i].writes),
+						  NULL,
+						  0 };
 	found = flow_check(all, n, &outside, outside ? 1 : 0, hear, h);
 	assert_int_equal(found, h->n);
 }
@@ -152,7 +170,7 @@ TEST(a_reader_without_a_writer_is_named_with_its_input)
 	CHECK(all, &h, NULL);
 	assert_int_equal(h.n, 1);
 	assert_int_equal(h.cycles, 0);
-	assert_string_equal(h.text[0], "tracks: nobody writes /odom; until somebody does, it does not run");
+	assert_string_equal(h.text[0], "component tracks: nobody writes /odom; until somebody does, it does not run");
 }
 
 TEST(a_cycle_that_can_never_start_is_named_channel_by_channel)
@@ -170,6 +188,51 @@ TEST(a_cycle_that_can_never_start_is_named_channel_by_channel)
 	assert_string_equal(h.text[0],
 			    "components wait for each other for ever: a -> /x -> b -> /y -> a; a timer, or another "
 			    "program, must write one of these channels");
+}
+
+TEST(findings_begin_with_file_and_line)
+{
+	const char *x = "/x", *y = "/y", *z = "/z";
+	const struct flow_component all[] = {
+		{ "late", &z, 1, NULL, 0, "b.json", 3 },
+		{ "a", &y, 1, &x, 1, "a.json", 7 },
+		{ "b", &x, 1, &y, 1, "a.json", 9 },
+	};
+	struct heard h = { 0 };
+
+	assert_int_equal(flow_check(all, 3, NULL, 0, hear, &h), 2);
+	assert_non_null(strstr(h.text[0], "b.json:3: component late: nobody writes /z"));
+	assert_non_null(
+		strstr(h.text[1], "a.json:7: components wait for each other for ever: a -> /x -> b -> /y -> a;"));
+}
+
+/* Each of n reads what the one before it writes. */
+static void check_ring(unsigned n, struct heard *h)
+{
+	static char names[64][100], channels[64][100];
+	static const char *list[64];
+	struct flow_component all[64] = { 0 };
+
+	for (unsigned i = 0; i < n; i++) {
+		snprintf(names[i], sizeof(names[i]), "component_%u_%060u", i, i);
+		snprintf(channels[i], sizeof(channels[i]), "/channel/%u/%080u", i, i);
+		list[i] = channels[i];
+	}
+	for (unsigned i = 0; i < n; i++)
+		all[i] = (struct flow_component){ names[i], &list[(i + n - 1) % n], 1, &list[i], 1, "a.json", 1 };
+	assert_int_equal(flow_check(all, n, NULL, 0, hear, h), 1);
+}
+
+TEST(a_long_cycle_says_how_much_of_it_is_left_out)
+{
+	struct heard h = { 0 };
+	const char *left;
+
+	check_ring(64, &h);
+	left = strstr(h.text[0], " -> ... (");
+	assert_non_null(left);
+	assert_non_null(strstr(left, " more) -> component_0_"));
+	assert_non_null(strstr(left, "; a timer, or another program, must write one of these channels"));
 }
 
 TEST(a_component_that_waits_for_itself_is_a_cycle)
