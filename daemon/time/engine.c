@@ -238,6 +238,7 @@ static int lock_create(struct time_engine *e, const struct time_engine_options *
 		.late = o->step_late,
 		.steppers = o->steppers,
 		.turn = o->turn,
+		.grant = o->grant,
 		.events = &e->events,
 		.events_ctx = e->ctx,
 		.ended = on_ended,

@@ -336,6 +336,7 @@ static void on_set(struct time_engine *e, enum driver_op op, int64_t to_sim_ns)
 static void has_its_answer(struct time_engine *e)
 {
 	e->driver.owed = false;
+	lockstep_answered(e->lock);
 	lockstep_look(e->lock);
 }
 

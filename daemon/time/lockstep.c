@@ -63,6 +63,7 @@ struct lockstep {
 	struct sim_clock_sample now;
 	int64_t dur_ns;
 	int64_t answer_scale_e6; /* 0: simd itself tells the driver of the end of the round */
+	bool may_answer;         /* who is last may tell it of the end of this one */
 	int64_t wait_mono_ns;    /* since when a participant is waited for */
 	struct exec_timer timer;
 	unsigned walking; /* inside move(): members are unlinked only afterwards */
@@ -300,7 +301,8 @@ static void give_turns(struct lockstep *l)
 			mark(m, 0);
 		}
 	wait_from_now(l);
-	write_turn(l, l->answer_scale_e6 && is_all_that_is_left(l) ? WIRE_TURN_ANSWERS : 0);
+	l->may_answer = l->o.grant && l->answer_scale_e6 && is_all_that_is_left(l);
+	write_turn(l, l->may_answer ? WIRE_TURN_ANSWERS : 0);
 	list_for_each(m, &l->members, link) {
 		if (!takes_part(l, m))
 			continue;
@@ -315,6 +317,15 @@ static void give_turns(struct lockstep *l)
 		futex_wake_bits(&l->o.turn->seq, wake, FUTEX_BETWEEN_PROCESSES);
 }
 
+/*
+ * The driver has gone on, and has not asked yet: what lies there is of its next instant, and not all of it. That waits for its request,
+ * so that it goes out in one order.
+ */
+static bool is_answered(const struct lockstep *l)
+{
+	return l->may_answer && !wire_grant_close(l->o.grant, l->number);
+}
+
 /* The next rank, or dispatch; true: the round is over. */
 static bool next(struct lockstep *l, uint32_t from)
 {
@@ -325,7 +336,7 @@ static bool next(struct lockstep *l, uint32_t from)
 	}
 	l->phase = DISPATCH;
 	wait_from_now(l);
-	return !l->o.events->dispatch || l->o.events->dispatch(l->o.events_ctx);
+	return is_answered(l) || !l->o.events->dispatch || l->o.events->dispatch(l->o.events_ctx);
 }
 
 /* One move if one is possible; 1: moved, 0: a participant is waited for, 2: the round is over. */
@@ -393,6 +404,7 @@ bool lockstep_begin(struct lockstep *l, const struct sim_clock_sample *now, int6
 	list_for_each(m, &l->members, link)
 		m->in_round = true;
 	l->phase = GATHER;
+	l->may_answer = false;
 	wait_from_now(l);
 	return !move(l);
 }
@@ -400,6 +412,11 @@ bool lockstep_begin(struct lockstep *l, const struct sim_clock_sample *now, int6
 void lockstep_let_answer(struct lockstep *l, int64_t scale_e6)
 {
 	l->answer_scale_e6 = scale_e6;
+}
+
+void lockstep_answered(struct lockstep *l)
+{
+	l->may_answer = false;
 }
 
 void lockstep_look(struct lockstep *l)

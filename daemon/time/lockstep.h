@@ -23,8 +23,9 @@ struct lockstep_options {
 	const struct time_engine_events *events; /* keeps; dispatch, late and participant_lost are called */
 	void *events_ctx;
 	struct wire_stepper
-		*steppers;      /* TIME_PARTICIPANTS_MAX, shared with participants; NULL: all send packets. keeps */
-	struct wire_turn *turn; /* read-only to participants; NULL: turns go as packets alone. With steppers. keeps */
+		*steppers;        /* TIME_PARTICIPANTS_MAX, shared with participants; NULL: all send packets. keeps */
+	struct wire_turn *turn;   /* read-only to participants; NULL: turns go as packets alone. With steppers. keeps */
+	struct wire_grant *grant; /* where the last participant answers the driver; NULL: it does not. keeps */
 	/* The round is over. Never from inside lockstep_begin(). */
 	void (*ended)(void *ctx);
 	/* The first has joined, or the last has left. */
@@ -52,6 +53,8 @@ bool lockstep_begin(struct lockstep *l, const struct sim_clock_sample *now, int6
  * then. 0: not.
  */
 void lockstep_let_answer(struct lockstep *l, int64_t scale_e6);
+/* It has, and the driver has asked for more: all that it published is there. */
+void lockstep_answered(struct lockstep *l);
 /* Look in shared memory whether the round is over: ended() may be called. */
 void lockstep_look(struct lockstep *l);
 uint64_t lockstep_number(const struct lockstep *l); /* of the round that began last */

@@ -515,7 +515,8 @@ static bool answer_driver(struct sim_step *st)
 	if (!seqlock_read_begin(&t->seq, &seq) || seqlock_load(&t->number) != st->number ||
 	    !(seqlock_load(&t->flags) & WIRE_TURN_ANSWERS) || !seqlock_read_ok(&t->seq, seq))
 		return false;
-	atomic_store(&g->number, st->number);
+	if (!wire_grant_take(g, st->number))
+		return false;
 	atomic_fetch_add(&g->moved, 1);
 	futex_wake_all(&g->moved, FUTEX_BETWEEN_PROCESSES);
 	return true;

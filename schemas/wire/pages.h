@@ -181,9 +181,31 @@ struct wire_stepper {
 struct wire_grant {
 	_Atomic uint32_t moved; /* futex: bumped whenever the driver is to look, here and at its socket */
 	uint32_t reserved0;
-	_Atomic uint64_t number; /* of the round, wire_turn::number */
+	_Atomic uint64_t
+		number; /* of the round, wire_turn::number; with WIRE_GRANT_CLOSED: simd has ended that itself */
 	uint64_t reserved[14];
 };
+
+#define WIRE_GRANT_CLOSED (UINT64_C(1) << 63)
+
+/* By the last participant: the driver goes on. False: simd has ended the round, and is told as always. */
+static inline bool wire_grant_take(struct wire_grant *g, uint64_t number)
+{
+	uint64_t was = atomic_load(&g->number);
+
+	return was != (number | WIRE_GRANT_CLOSED) && atomic_compare_exchange_strong(&g->number, &was, number);
+}
+
+/* By simd: from now on nobody lets the driver go on but itself. False: somebody has. */
+static inline bool wire_grant_close(struct wire_grant *g, uint64_t number)
+{
+	uint64_t was = atomic_load(&g->number);
+
+	for (int i = 0; was != number && i < 8; i++) /* others only write here once a round, unless they mean harm */
+		if (atomic_compare_exchange_strong(&g->number, &was, number | WIRE_GRANT_CLOSED))
+			return true;
+	return false;
+}
 
 struct wire_dispatch_page {
 	uint32_t reserved[16];

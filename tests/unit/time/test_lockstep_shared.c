@@ -466,6 +466,56 @@ TEST_WITH(the_last_answers_the_driver, setup, teardown)
 	assert_int_equal(r.losts, 0);
 }
 
+/* simd looks for a reason of its own, and sees that the round is over. Somebody else takes part, and leaves. */
+static void look(void)
+{
+	struct time_participant who = { .client_id = 20, .pid = 1, .name = "guest" };
+	int fds[2];
+
+	assert_int_equal(fd_packet_pair(fds, 0), 0);
+	assert_int_equal(time_engine_join(r.e, fds[0], &who), 0);
+	close(fds[1]);
+	assert_true(exec_sim_settle(r.x) >= 0);
+}
+
+/* Half of what the driver publishes of its next instant would go out before the other half, in another order than in most runs. */
+TEST_WITH(what_the_driver_publishes_then_waits_for_its_request, setup, teardown)
+{
+	unsigned dispatches;
+
+	ask_for_turns(0);
+	all_done();
+	assert_true(wire_grant_take(&grant, page.number));
+	dispatches = r.dispatches;
+	look();
+	assert_int_equal(r.dispatches, dispatches);
+	assert_int_equal(rig_answer(&r, driver), 10); /* it has had that */
+	assert_int_equal(r.drains, 1);
+	ask(page.number);
+	assert_int_equal(r.drains, 2);
+	assert_int_equal(now_sim_ns(), 20);
+}
+
+/* The other way round: who comes to answer then is told that it is too late, and tells simd, which knows. */
+TEST_WITH(a_round_that_simd_has_ended_is_not_answered, setup, teardown)
+{
+	unsigned dispatches;
+
+	ask_for_turns(0);
+	all_done();
+	dispatches = r.dispatches;
+	look();
+	assert_int_equal(r.dispatches, dispatches + 1);
+	assert_false(wire_grant_take(&grant, page.number));
+	say(&peers[2], STEP_DONE, 0);
+	assert_int_equal(rig_answer(&r, driver), 10);
+	assert_int_equal(r.losts, 0);
+	assert_int_equal(r.left, 1); /* the guest */
+	ask_for_turns(page.number);
+	assert_true(wire_grant_take(&grant, page.number));
+	assert_int_equal(now_sim_ns(), 20);
+}
+
 /* Only behind who is last, where dispatch would find nothing, and where the driver waits for it. */
 TEST_WITH(where_something_is_left_simd_answers, setup, teardown)
 {
