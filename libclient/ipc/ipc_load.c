@@ -282,7 +282,8 @@ static void unlock_attachments(void)
 	pthread_mutex_unlock(&attachments.lock);
 }
 
-static void guard_forks(void)
+/* Before anybody can attach: a fork that has begun does not see handlers that another thread adds, and then finds a module half loaded. */
+__attribute__((constructor)) static void guard_forks(void)
 {
 	(void)pthread_atfork(lock_attachments, unlock_attachments, unlock_attachments);
 }
@@ -290,13 +291,11 @@ static void guard_forks(void)
 int ipc_load_iox(const struct ipc_options *o, struct ipc_text *why, const struct ipc_ops **ret_ops, char *ret_name,
 		 size_t name_size)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct attachment *l;
 	int r = roudi_check(why);
 
 	if (r < 0)
 		return r;
-	pthread_once(&once, guard_forks);
 	roudi_sweep_own();
 	pthread_mutex_lock(&attachments.lock);
 	r = attachment_pick(o, why, &l);
