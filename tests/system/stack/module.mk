@@ -24,9 +24,8 @@ $(B)/test/system-stack-simhost: | $(B)/bin/simhost $(COMPONENT_SHELF) $(BAD_COMP
 FLAGS_tests/system/stack/test_component_bad.c := -DSHELF='"$(B)/test/plugins"'
 $(B)/test/system-stack-component_bad: | $(B)/bin/simhost $(COMPONENT_SHELF) $(BAD_COMPONENTS)
 LIMIT_system-stack-component_bad := 180
-FLAGS_tests/system/stack/test_lockstep.c := -DSHELF='"$(B)/test/plugins"' -Itools -Itools/bridge
-LINK_system-stack-lockstep += $(LINK_RECORD)
-$(B)/test/system-stack-lockstep: $(addprefix $(B)/lib/,librecord.a libconvert.a libros.a libmsggen.a) | $(addprefix $(B)/bin/,simhost sim-sumo sim-lidar) $(B)/examples/libperception.so $(B)/lib/simd/bridge_mcap.so $(GRAPH)
+FLAGS_tests/system/stack/test_lockstep.c := -DSHELF='"$(B)/test/plugins"'
+$(B)/test/system-stack-lockstep: | $(addprefix $(B)/bin/,simhost sim-sumo sim-lidar) $(B)/examples/libperception.so $(B)/lib/simd/bridge_mcap.so $(GRAPH)
 # runs of the whole perception rig, 12 s of simulated time each
 LIMIT_system-stack-lockstep := $(if $(filter 1,$(FULL)),600,240)
 FLAGS_tests/system/stack/test_lost.c := -DDYING='"$(B)/test/dying.so"'
