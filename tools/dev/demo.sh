@@ -62,7 +62,7 @@ for b in $(printf '%s' "$bridges" | tr ',' ' '); do
 	else
 		stem=$b
 		[ "$b" != mcap ] || stem=demo # the file is demo.mcap
-		[ -z "$wait_for" ] || wait_for="${wait_for%]}, \"$b\"]"
+		[ -z "$wait_for" ] || wait_for="${wait_for%]},\"$b\"]"
 		list="$list${list:+,}{\"name\":\"$b\",\"plugin\":\"$b\",\"connection\":\"$out/$stem\"}"
 	fi
 done

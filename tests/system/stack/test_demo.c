@@ -257,20 +257,22 @@ static void stops_for_people(const char *rig)
 	assert_int_equal(WEXITSTATUS(status), 130);
 }
 
-static bool demo_said(const char *text)
+static bool file_has(const char *path, const char *text)
 {
-	char *log = NULL;
-	bool yes = fd_read_file(OUT "/simd.log", (size_t)16 << 20, &log, NULL) == 0 && strstr(log, text);
+	char *all = NULL;
+	bool yes = fd_read_file(path, (size_t)16 << 20, &all, NULL) == 0 && strstr(all, text);
 
-	mem_free(log);
+	mem_free(all);
 	return yes;
 }
 
 TEST_WITH(components_stop_it_for_people, NULL, sweep)
 {
 	stops_for_people("perception");
-	assert_true(demo_said("3 components run in simulation"));
-	assert_false(demo_said("nobody writes"));
+	assert_true(file_has(OUT "/simd.log", "3 components run in simulation"));
+	assert_false(file_has(OUT "/simd.log", "nobody writes"));
+	assert_true(
+		file_has(OUT "/bridges.json", "\"wait_for\":[\"lidar-top\",\"chain\",\"logging\"]")); /* the log, too */
 }
 
 /* One word more, in the rig: and the same on a pool of threads. */
@@ -285,7 +287,7 @@ TEST_WITH(components_in_reality_stop_it_too, NULL, sweep)
 	assert_int_equal(json_dump_file(rig, "/tmp/reality.json", 0), 0);
 	json_decref(rig);
 	stops_for_people("/tmp/reality.json");
-	assert_true(demo_said("3 components run in reality"));
+	assert_true(file_has(OUT "/simd.log", "3 components run in reality"));
 }
 
 /* What the shorter one of two runs has logged, the longer one has logged too, to the letter, and stopping for somebody is in it. */
