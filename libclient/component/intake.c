@@ -221,7 +221,8 @@ int intake_create(struct host_channel *ch, uint32_t depth, bool latched, struct 
 		return err_nomem();
 	in->ch = ch;
 	atomic_init(&in->refs, 1);
-	in->reserve = o.depth;
+	/* a subscriber has no more in hand, and what is copied is for a moment */
+	in->reserve = o.depth < DEPTH_MAX ? o.depth : DEPTH_MAX - 1;
 	in->copies = heap_create();
 	r = in->copies ? sim_subscribe(ch->h->client, ch->name, ch->type, &o, &in->sub) : err_nomem();
 	if (r < 0) {

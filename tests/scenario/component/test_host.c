@@ -100,6 +100,28 @@ static struct sim_node_reader *reader_new(struct program *p, const char *channel
 	return r;
 }
 
+/* Its queue keeps the slots of 256 messages, which is all that a subscriber may have in hand. */
+TEST_WITH(a_reader_with_the_longest_queue_goes_on_receiving, setup, teardown)
+{
+	struct sim_node_reader_options o = { .size = sizeof(o), .pending = 256 };
+	struct program a = program_new("a"), b = program_new("b");
+	struct sim_node_writer *wr = writer_new(&a, "x", false);
+	struct sim_node_reader *r;
+	struct count k = { 0 };
+
+	assert_int_equal(sim_node_reader_create(b.n, "x", &sim_Int32_type, &o, count, &k, &r), 0);
+	assert_int_equal(sim_host_start(b.h), 0);
+	for (int32_t v = 1; v <= 600; v++) {
+		send(wr, v);
+		UNTIL(10000, atomic_load(&k.last) == v);
+	}
+	assert_int_equal(k.odd, 0);
+	sim_node_reader_destroy(r);
+	sim_node_writer_destroy(wr);
+	program_end(&a);
+	program_end(&b);
+}
+
 TEST_WITH(a_reader_elsewhere_gets_what_is_written, setup, teardown)
 {
 	struct program a = program_new("a"), b = program_new("b");
