@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * component_timers: how late the callbacks of 1000 timers of 1 to 1000 ms are (p99), against a bare loop on absolute deadlines that
- * wakes as often, without the default slack of 50 us, as the timers' thread. Each in a process of its own, on the same CPU, in turns;
- * simd, with wall-driven time, on another one. Callbacks that are due together wait for each other: that counts.
+ * component_timers: how late the callbacks of a node's 1000 timers of 1 to 1000 ms are (p99), against a bare loop that sleeps until the very
+ * same deadlines, one after the other, without the default slack of 50 us, as the timers' thread. Each in a process of its own, on the same
+ * CPU, in turns; simd, with wall-driven time, on another one. Callbacks that are due together wait for each other: that counts, in both.
  */
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -10,15 +10,17 @@
 
 #include <sim/sim.h>
 
-#include "bench.h"
+#include "component.h"
 
 #define TIMERS      1000
 #define SAMPLES_MAX 65536u
+#define ROUNDS      5 /* the best of: a CPU that was taken away says nothing about the code, and is most of a p99 */
 
 struct arena {
 	struct bench *b;
 	int64_t dur_ns;
 	unsigned n;
+	int64_t due_ns[SAMPLES_MAX]; /* since the first one */
 	double late_ns[SAMPLES_MAX];
 };
 
@@ -29,36 +31,46 @@ static void pin(void)
 
 /* ---- ours ---- */
 
-struct measured {
+static struct {
 	struct arena *a;
-	struct sim_client *c;
+	struct sim_host *h;
 	_Atomic bool on;
-};
+} measured; /* by the one worker that a process on one CPU has */
 
-static void on_timer(void *user, const struct sim_timer_event *e)
+static void on_timer(void *user, int64_t due_sim_ns, uint64_t missed)
 {
-	struct measured *m = user;
-	struct arena *a = m->a;
+	struct arena *a = measured.a;
 
-	if (atomic_load_explicit(&m->on, memory_order_relaxed) && a->n < SAMPLES_MAX)
-		a->late_ns[a->n++] = (double)(sim_now(m->c) - e->due_sim_ns);
+	(void)user;
+	(void)missed;
+	if (!atomic_load_explicit(&measured.on, memory_order_relaxed) || a->n >= SAMPLES_MAX)
+		return;
+	a->due_ns[a->n] = due_sim_ns;
+	a->late_ns[a->n++] = (double)(sim_host_now(measured.h) - due_sim_ns);
 }
 
 static int timers_main(void *arg)
 {
-	struct arena *a = arg;
-	struct measured m = { .a = a };
-	struct sim_timer *t;
+	struct arena *a = measured.a = arg;
+	struct sim_node_timer *t;
+	struct sim_node *n;
+	char name[32];
 
 	pin();
-	m.c = bench_connect(a->b, "timers");
+	a->n = 0;
+	snprintf(name, sizeof(name), "timers-%d",
+		 (int)getpid()); /* simd may not have noticed yet that the last one is gone */
+	measured.h = bench_host(a->b, "timers", NULL);
+	n = bench_node(measured.h, name);
 	for (int64_t i = 1; i <= TIMERS; i++)
-		if (sim_timer_create(m.c, i * NS_PER_MS, 0, on_timer, &m, &t) < 0)
+		if (sim_node_timer_create(n, NULL, i * NS_PER_MS, false, on_timer, NULL, &t) < 0)
 			return 1;
-	atomic_store(&m.on, true);
+	if (sim_host_start(measured.h) < 0)
+		return 1;
+	mono_sleep_until(mono_now_ns() + a->dur_ns / 10); /* what came before the start is late, and done */
+	atomic_store(&measured.on, true);
 	mono_sleep_until(mono_now_ns() + a->dur_ns);
-	atomic_store(&m.on, false);
-	sim_disconnect(m.c);
+	atomic_store(&measured.on, false);
 	return 0;
 }
 
@@ -67,46 +79,48 @@ static int timers_main(void *arg)
 static int bare_main(void *arg)
 {
 	struct arena *a = arg;
-	double wakes = 0; /* a second */
-	int64_t start_mono_ns = mono_now_ns(), period_dur_ns;
+	int64_t start_mono_ns = mono_now_ns() + 10 * NS_PER_MS;
 
 	pin();
 	prctl(PR_SET_TIMERSLACK, 1UL);
-	for (int i = 1; i <= TIMERS; i++)
-		wakes += 1000.0 / i;
-	period_dur_ns = (int64_t)((double)NS_PER_S / wakes);
-	for (int64_t due = start_mono_ns; due < start_mono_ns + a->dur_ns && a->n < SAMPLES_MAX; due += period_dur_ns) {
-		struct timespec at = timespec_from_ns(due);
+	for (unsigned i = 0; i < a->n; i++) {
+		int64_t due_mono_ns = start_mono_ns + a->due_ns[i] - a->due_ns[0];
+		struct timespec at = timespec_from_ns(due_mono_ns);
 
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
-		a->late_ns[a->n++] = (double)(mono_now_ns() - due);
+		a->late_ns[i] = (double)(mono_now_ns() - due_mono_ns);
 	}
 	return 0;
 }
 
 /* ---- the case ---- */
 
-static double p99(struct arena *a, int (*role)(void *))
+/* Keeps the best. */
+static int p99(struct arena *a, int (*role)(void *), double *best)
 {
-	a->n = 0;
+	double v;
+
 	if (bench_wait(bench_fork(role, a)) || !a->n)
 		return -1;
-	return bench_percentile(a->late_ns, a->n, 0.99);
+	v = bench_percentile(a->late_ns, a->n, 0.99);
+	*best = v < *best ? v : *best;
+	return 0;
 }
 
 static int measure(struct bench *b, struct arena *a)
 {
-	unsigned n = bench_runs(b, 9);
+	unsigned n = bench_runs(b, 9), rounds = b->smoke ? 1 : ROUNDS;
 	struct bench_pair pairs[BENCH_PAIRS_MAX];
 
 	a->b = b;
-	a->dur_ns = b->smoke ? 100 * NS_PER_MS : 4 * NS_PER_S;
+	a->dur_ns = b->smoke ? 100 * NS_PER_MS : NS_PER_S;
 	for (unsigned i = 0; i < n; i++) {
-		pairs[i] = (struct bench_pair){ .reference = p99(a, bare_main), .ours = p99(a, timers_main) };
-		if (pairs[i].ours < 0 || pairs[i].reference < 0)
-			return -1;
+		pairs[i] = (struct bench_pair){ 1e18, 1e18 };
+		for (unsigned k = 0; k < rounds; k++)
+			if (p99(a, timers_main, &pairs[i].ours) < 0 || p99(a, bare_main, &pairs[i].reference) < 0)
+				return -1;
 	}
-	bench_report(b, "component_timers", "ns", "clock_nanosleep, no slack", BENCH_COST, pairs, n, 2);
+	bench_report(b, "component_timers", "ns", "bare sleeps until the same", BENCH_COST, pairs, n, 2);
 	return 0;
 }
 

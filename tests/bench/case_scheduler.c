@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * scheduler_scale: what a step costs where 1000 tasks are ready, against 10; a step does nothing but count. One worker, so that it is the
+ * scheduler's work alone. A round: a task of the lowest priority notifies all others, of priorities 1 to 19; they run, highest first; then
+ * it has its turn again. Its own steps count as steps. scheduler_scale_turns: of one priority, each puts itself back.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench.h"
+#include "libclient/component/scheduler.h"
+
+#define MANY   1000u
+#define FEW    10u
+#define PASSES 10 /* best of: a preempted pass says nothing about the code */
+
+struct load {
+	struct sched *s;
+	struct sched_task *task[MANY], *conductor;
+	unsigned n;
+	bool turns;
+	/* by the worker, until done */
+	uint64_t left, steps;
+	unsigned going; /* tasks that have yet to see that none is left */
+	int64_t start_mono_ns, end_mono_ns;
+	uint32_t done; /* bell */
+};
+
+static void finish(struct load *l)
+{
+	l->end_mono_ns = mono_now_ns();
+	bell_ring(&l->done);
+}
+
+static bool count(void *user)
+{
+	((struct load *)user)->steps++;
+	return false;
+}
+
+static bool take_turns(void *user)
+{
+	struct load *l = user;
+
+	l->steps++;
+	if (l->left) {
+		l->left--;
+		return true;
+	}
+	if (--l->going == 0)
+		finish(l);
+	return false;
+}
+
+static bool conduct(void *user)
+{
+	struct load *l = user;
+
+	if (!l->steps++)
+		l->start_mono_ns = mono_now_ns();
+	if (!l->turns && !l->left--) {
+		finish(l);
+		return false;
+	}
+	l->going = l->n;
+	for (unsigned i = 0; i < l->n; i++)
+		sched_notify(l->task[i]);
+	return !l->turns;
+}
+
+static int sched_make(const struct load *l, struct sched **ret)
+{
+	static char json[64 * 1024];
+	size_t at = (size_t)snprintf(
+		json, sizeof(json),
+		"{\"classic_conf\":{\"groups\":[{\"processor_num\":1,\"tasks\":[{\"name\":\"conductor\",\"prio\":0}");
+	struct sched_conf *conf;
+	int r;
+
+	for (unsigned i = 0; i < l->n; i++)
+		at += (size_t)snprintf(json + at, sizeof(json) - at, ",{\"name\":\"t%u\",\"prio\":%u}", i,
+				       l->turns ? 0 : 1 + i % 19);
+	snprintf(json + at, sizeof(json) - at, "]}]}}");
+	if (sched_conf_read(json, &conf) < 0)
+		return -1;
+	r = sched_create(conf, ret);
+	sched_conf_destroy(conf);
+	return r;
+}
+
+static void load_destroy(struct load *l)
+{
+	if (!l)
+		return;
+	if (l->s)
+		sched_stop(l->s);
+	for (unsigned i = 0; i < l->n; i++)
+		sched_task_destroy(l->task[i]);
+	sched_task_destroy(l->conductor);
+	sched_destroy(l->s);
+	free(l);
+}
+
+static struct load *load_create(unsigned n, bool turns)
+{
+	struct load *l = calloc(1, sizeof(*l));
+	char name[16];
+	int r;
+
+	if (!l)
+		return NULL;
+	l->n = n;
+	l->turns = turns;
+	r = sched_make(l, &l->s);
+	if (r == 0)
+		r = sched_task_create(l->s, "conductor", conduct, l, &l->conductor);
+	for (unsigned i = 0; r == 0 && i < n; i++) {
+		snprintf(name, sizeof(name), "t%u", i);
+		r = sched_task_create(l->s, name, turns ? take_turns : count, l, &l->task[i]);
+	}
+	if (r == 0)
+		r = sched_start(l->s);
+	if (r < 0) {
+		load_destroy(l);
+		return NULL;
+	}
+	return l;
+}
+
+/* ns a step */
+static double pass(struct load *l, unsigned steps)
+{
+	uint32_t seen = __atomic_load_n(&l->done, __ATOMIC_SEQ_CST);
+
+	l->left = l->turns ? steps : steps / (l->n + 1);
+	l->steps = 0;
+	sched_notify(l->conductor);
+	AWAIT_BELL(&l->done, __atomic_load_n(&l->done, __ATOMIC_SEQ_CST) != seen);
+	return (double)(l->end_mono_ns - l->start_mono_ns) / (double)l->steps;
+}
+
+static int measure(struct bench *b, const char *name, bool turns)
+{
+	unsigned n = bench_runs(b, 11), steps = b->smoke ? 5000 : 500000;
+	struct load *many = load_create(MANY, turns), *few = load_create(FEW, turns);
+	struct bench_pair pairs[BENCH_PAIRS_MAX];
+	int r = many && few ? 0 : -1;
+
+	for (unsigned i = 0; r == 0 && i < n; i++) {
+		pairs[i] = (struct bench_pair){ 1e18, 1e18 };
+		for (int k = 0; k < PASSES; k++) {
+			double ours = pass(many, steps), reference = pass(few, steps);
+
+			pairs[i].ours = ours < pairs[i].ours ? ours : pairs[i].ours;
+			pairs[i].reference = reference < pairs[i].reference ? reference : pairs[i].reference;
+		}
+	}
+	if (r == 0)
+		bench_report(b, name, "ns", "10 ready tasks", BENCH_COST, pairs, n, 1.3);
+	load_destroy(many);
+	load_destroy(few);
+	return r;
+}
+
+static int run_scheduler(struct bench *b)
+{
+	int r = measure(b, "scheduler_scale", false);
+
+	return r < 0 ? r : measure(b, "scheduler_scale_turns", true);
+}
+
+const struct bench_case bench_scheduler = { "scheduler", run_scheduler, NULL };

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What cases of nodes and components share. In a role: what cannot be done ends it, with a sentence. */
+#ifndef BENCH_COMPONENT_H
+#define BENCH_COMPONENT_H
+
+#include <sim/component.h>
+
+#include "bench.h"
+
+/* In reality. scheduler: JSON, or NULL. */
+struct sim_host *bench_host(const struct bench *b, const char *name, const char *scheduler);
+struct sim_node *bench_node(struct sim_host *h, const char *name);
+/* Of small messages, for this machine alone. */
+struct sim_node_writer *bench_writer(struct sim_node *n, const char *channel, enum sim_transport transport);
+
+#endif
