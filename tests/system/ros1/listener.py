@@ -14,6 +14,11 @@ def line(m):
         header.seq, header.stamp.secs, header.stamp.nsecs, header.frame_id, text)
 
 
+def say(text):
+    """A line, whole, whichever of rospy's threads says it: print() writes the end of a line by itself."""
+    print(text + "\n", end="", flush=True)
+
+
 left = int(sys.argv[4]) if len(sys.argv) > 4 else 0
 
 
@@ -21,7 +26,7 @@ def on_message(m):
     global left
     if left > 0:
         left -= 1
-        print(line(m), flush=True)
+        say(line(m))
     if left == 0:
         rospy.signal_shutdown("done")
 
@@ -31,5 +36,5 @@ if left:
     package, name = sys.argv[3].split("/")
     rospy.Subscriber(sys.argv[2], getattr(importlib.import_module(package + ".msg"), name), on_message, queue_size=10,
                      buff_size=1 << 24)
-print("ready", flush=True)
+say("ready")
 rospy.spin()
