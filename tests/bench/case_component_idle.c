@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 
 #include "bench.h"
 #include "fd.h"
@@ -75,6 +76,14 @@ static double percent(pid_t pid, int64_t dur_ns)
 	return 100.0 * (double)cpu_ns / (double)(mono_now_ns() - start_mono_ns);
 }
 
+/* It may well have used nothing at all. */
+static bool has_exited(pid_t pid)
+{
+	siginfo_t si = { 0 };
+
+	return waitid(P_PID, (id_t)pid, &si, WEXITED | WNOHANG | WNOWAIT) < 0 || si.si_pid == pid;
+}
+
 static int measure(struct bench *b, pid_t pid)
 {
 	int64_t dur_ns = b->smoke ? 200 * NS_PER_MS : 4 * NS_PER_S;
@@ -84,7 +93,7 @@ static int measure(struct bench *b, pid_t pid)
 	mono_sleep_until(mono_now_ns() + dur_ns / 4); /* what starting has left to do is no idling */
 	for (unsigned i = 0; i < n; i++) {
 		pairs[i] = (struct bench_pair){ .ours = percent(pid, dur_ns) };
-		if (pairs[i].ours <= 0) /* it is gone */
+		if (has_exited(pid))
 			return -1;
 	}
 	bench_report(b, "component_idle", "%", "", BENCH_VALUE, pairs, n, 0.5);
