@@ -11,6 +11,7 @@
 #include "mem.h"
 #include "node.h"
 #include "node_timer.h"
+#include "param.h"
 #include "timeutil.h"
 #include "writer.h"
 
@@ -137,6 +138,7 @@ static int on_info(void *user, struct sim_request *req)
 	struct sim_NodeInfoResponse *x = sim_NodeInfoResponse_init(req->response, req->response_capacity, &b);
 
 	x->pid = (uint32_t)getpid();
+	x->parameters = params_of_node(n->h->client, n->name);
 	sim_component_stats(n->component, &st);
 	put_component(x, &st);
 	(void)sim_NodeInfoResponse_name_set(&b, n->name);

@@ -516,6 +516,38 @@ uint8_t sim_params_type(const struct sim_params *p, const char *name)
 	return type;
 }
 
+/* ---- all of this process ---- */
+
+static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER; /* before sim_params::lock */
+static struct list all = { &all, &all };                     /* sim_params::link; guarded by all_lock */
+
+static void all_add(struct sim_params *p)
+{
+	pthread_mutex_lock(&all_lock);
+	list_append(&all, &p->link);
+	pthread_mutex_unlock(&all_lock);
+}
+
+static void all_remove(struct sim_params *p)
+{
+	pthread_mutex_lock(&all_lock);
+	list_remove(&p->link);
+	pthread_mutex_unlock(&all_lock);
+}
+
+uint32_t params_of_node(const struct sim_client *c, const char *node)
+{
+	struct sim_params *p;
+	uint32_t n = 0;
+
+	pthread_mutex_lock(&all_lock);
+	list_for_each(p, &all, link)
+		if (p->client == c && strcmp(p->node, node) == 0)
+			n += sim_params_count(p);
+	pthread_mutex_unlock(&all_lock);
+	return n;
+}
+
 /* ---- create and destroy ---- */
 
 int sim_params_create(struct sim_client *c, const char *node, struct sim_params **ret)
@@ -528,14 +560,17 @@ int sim_params_create(struct sim_client *c, const char *node, struct sim_params 
 	p = MEM_NEW(struct sim_params);
 	if (!p)
 		return err_nomem();
+	list_init(&p->link);
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->idle, NULL);
 	snprintf(p->node, sizeof(p->node), "%s", node);
+	p->client = c;
 	r = c ? param_service_offer(p, c) : 0;
 	if (r < 0) {
 		sim_params_destroy(p);
 		return r;
 	}
+	all_add(p);
 	*ret = p;
 	return 0;
 }
@@ -544,6 +579,7 @@ void sim_params_destroy(struct sim_params *p)
 {
 	if (!p)
 		return;
+	all_remove(p);
 	param_service_withdraw(p);
 	for (uint32_t i = 0; i < p->n; i++)
 		param_free(p->param[i]);

@@ -8,6 +8,8 @@
 
 #include <pthread.h>
 
+#include "list.h"
+
 struct param {
 	char name[SIM_PARAM_NAME_MAX + 1];
 	char *description;
@@ -19,6 +21,8 @@ struct param {
 };
 
 struct sim_params {
+	struct list link;          /* of all in this process */
+	struct sim_client *client; /* NULL: nothing is offered */
 	char node[SIM_PARAM_NAME_MAX + 1];
 	pthread_mutex_t lock;
 	pthread_cond_t idle;
@@ -34,6 +38,9 @@ struct sim_params {
 struct param *param_find(const struct sim_params *p, const char *name);
 /* As sim_params_set(); outside: by somebody else, of whom -EACCES: it is read-only. */
 int param_set(struct sim_params *p, const char *name, const struct sim_param_value *v, bool outside);
+
+/* How many a node has, of those that this process offers by that client: a node and its parameters know nothing of each other but the name. */
+uint32_t params_of_node(const struct sim_client *c, const char *node);
 
 int param_service_offer(struct sim_params *p, struct sim_client *c);
 void param_service_withdraw(struct sim_params *p);

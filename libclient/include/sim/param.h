@@ -7,7 +7,7 @@
  *
  * Offered as the services NODE/get_parameter, NODE/set_parameter and NODE/list_parameters (sim/srv/GetParam.h, SetParam.h,
  * ListParams.h), so bridges carry them too. A node of sim/node.h has them, and so may any client: sensors give their client's
- * name for a node.
+ * name for a node. `simctl node info` counts those that a node's own client offers under its name.
  *
  * A parameter has the type that it was declared with, one of SIM_PARAM_BOOL, INT, DOUBLE, STRING (sim/msg/Param.h), and keeps it.
  *

@@ -7,6 +7,7 @@
 
 #include <sim/component.h>
 #include <sim/msg/Int32.h>
+#include <sim/param.h>
 #include <sim/srv/NodeInfo.h>
 
 static struct world w;
@@ -263,6 +264,7 @@ TEST_WITH(a_node_says_what_it_has, setup, teardown)
 	assert_non_null(strstr(json, "\"mode\":\"reality\""));
 	assert_non_null(strstr(json, "\"channel\":\"/car/x\",\"channel_type\":\"sim/Int32\",\"delivery\":\"intra\""));
 	assert_non_null(strstr(json, "\"written\":1,\"refused\":0,\"intra\":1"));
+	assert_non_null(strstr(json, "\"parameters\":0,"));
 	free(json);
 
 	/* another process's node of that name */
@@ -276,6 +278,50 @@ TEST_WITH(a_node_says_what_it_has, setup, teardown)
 	sim_node_reader_destroy(r);
 	sim_node_writer_destroy(wr);
 	program_end(&a);
+}
+
+static uint32_t parameters_of(struct sim_client *c, const char *node)
+{
+	static char request[8] __attribute__((aligned(8))), response[SIM_SERVICE_BODY_MAX] __attribute__((aligned(64)));
+	const struct sim_NodeInfoResponse *x;
+	char name[80];
+	size_t size;
+
+	snprintf(name, sizeof(name), "%s/node_info", node);
+	if (sim_service_call(c, name, &sim_NodeInfo_service, request, 1, 0, response, sizeof(response), &size) < 0)
+		fail_msg("%s", sim_why());
+	x = sim_NodeInfoResponse_from(response, size);
+	assert_non_null(x);
+	return x->parameters;
+}
+
+static void declare(struct sim_params *p, const char *name)
+{
+	struct sim_param_value v = sim_param_int(1);
+
+	assert_int_equal(sim_params_declare(p, name, &v, NULL), 0);
+}
+
+/* Offered apart from the node, before or after it: what counts is the client and the name. */
+TEST_WITH(a_node_counts_its_parameters, setup, teardown)
+{
+	struct program a = program_new("a"), b = program_new("b");
+	struct sim_params *own, *alone;
+
+	assert_int_equal(parameters_of(b.c, "a"), 0);
+	assert_int_equal(sim_params_create(a.c, "a", &own), 0);
+	assert_int_equal(sim_params_create(NULL, "b", &alone), 0); /* which nobody can reach */
+	declare(alone, "x");
+	assert_int_equal(parameters_of(b.c, "a"), 0);
+	declare(own, "x");
+	declare(own, "y");
+	assert_int_equal(parameters_of(b.c, "a"), 2);
+	assert_int_equal(parameters_of(a.c, "b"), 0);
+	sim_params_destroy(own);
+	assert_int_equal(parameters_of(b.c, "a"), 0);
+	sim_params_destroy(alone);
+	program_end(&a);
+	program_end(&b);
 }
 
 TEST_WITH(a_host_that_was_told_to_stop_does_not_run, setup, teardown)

@@ -12,6 +12,7 @@
 #include <sim/msg/Detected3DObjects.h>
 #include <sim/msg/PointCloud.h>
 #include <sim/msg/UInt8.h>
+#include <sim/node.h>
 #include <sim/param.h>
 #include <sim/sim.h>
 #include <sim/srv/NodeInfo.h>
@@ -282,6 +283,27 @@ TEST_WITH(nodes_are_listed_and_described, setup, stack_sweep)
 	said(stack_ctl("--json", "node", "info", "/car/tracks", NULL), 0, "\"unmatched\":[0,6,0,0]", "");
 	said(stack_ctl("node", "info", "trackz", NULL), 1, "", "did you mean /car/tracks?");
 	sim_service_destroy(tracks);
+	end();
+}
+
+/* What a real node answers of the parameters under its name. */
+TEST_WITH(a_node_shows_how_many_parameters_it_has, setup, stack_sweep)
+{
+	struct sim_host_options o = { .size = sizeof(o), .client = client };
+	struct sim_params *p;
+	struct sim_host *h;
+	struct sim_node *n;
+
+	assert_int_equal(sim_host_create(&o, &h), 0);
+	assert_int_equal(sim_node_create(h, "motor", &n), 0);
+	said(stack_ctl("node", "info", "motor", NULL), 0, "parameters: 0\n", "");
+	p = motor();
+	said(stack_ctl("node", "info", "motor", NULL), 0, "parameters: 4\n", "");
+	said(stack_ctl("--json", "node", "info", "motor", NULL), 0, "\"parameters\":4,", "");
+	sim_params_destroy(p);
+	sim_node_destroy(n);
+	sim_host_stop(h);
+	sim_host_destroy(h);
 	end();
 }
 
