@@ -298,7 +298,8 @@ void sim_node_writer_stats(const struct sim_node_writer *w, struct sim_node_writ
 
 /* ---- create and destroy ---- */
 
-static int check(const char *channel, const struct sim_type *type, const struct sim_node_writer_options *o)
+static int check(const struct sim_node *n, const char *channel, const struct sim_type *type,
+		 const struct sim_node_writer_options *o)
 {
 	if (!type || type->abi != SIM_TYPE_ABI)
 		return err_set(-EINVAL, "channel %s: a writer needs a type, as simgen makes it",
@@ -310,6 +311,12 @@ static int check(const char *channel, const struct sim_type *type, const struct 
 			channel, o->size, sizeof(*o));
 	if (o && (unsigned)o->transport > SIM_TRANSPORT_NETWORK)
 		return err_set(-EINVAL, "channel %s: unknown transport %d", channel, (int)o->transport);
+	if (o && o->transport == SIM_TRANSPORT_NETWORK)
+		return err_set(
+			-EOPNOTSUPP,
+			"node %s, channel %s: transport network needs a link to another machine, and this one has "
+			"none; use hybrid, which chooses by itself",
+			n->name, channel ? channel : "?");
 	if (o && o->frame_id && strlen(o->frame_id) > SIM_FRAME_ID_MAX)
 		return err_set(-EINVAL, "channel %s: the frame's name has more than %d characters", channel,
 			       SIM_FRAME_ID_MAX);
@@ -356,10 +363,9 @@ int sim_node_writer_create(struct sim_node *n, const char *channel, const struct
 {
 	static const struct sim_node_writer_options defaults = { .size = sizeof(defaults) };
 	struct sim_node_writer *w;
-	int r = check(channel, type, o);
+	int r = n && ret ? check(n, channel, type, o)
+			 : err_set(-EINVAL, "sim_node_writer_create: no node, or the output pointer is NULL");
 
-	if (r == 0 && (!n || !ret))
-		r = err_set(-EINVAL, "sim_node_writer_create: no node, or the output pointer is NULL");
 	if (r < 0)
 		return r;
 	o = o ? o : &defaults;

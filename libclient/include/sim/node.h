@@ -174,7 +174,7 @@ enum sim_transport {
 	SIM_TRANSPORT_INTRA = 1, /* inside the process alone, whoever else subscribes */
 	SIM_TRANSPORT_SHM = 2,   /* always through shared memory, also to readers of this host */
 	SIM_TRANSPORT_NETWORK =
-		3, /* for readers on other machines: needs a link bridge in the rig; else as shared memory */
+		3, /* to other machines: refused (-EOPNOTSUPP) while this one has no link to any, as yet always */
 };
 
 struct sim_node_writer_options {
@@ -190,7 +190,7 @@ struct sim_node_writer_options {
 	bool local;
 };
 
-/* o NULL: defaults. Returns: 0; -EINVAL; as sim_advertise(). */
+/* o NULL: defaults. Returns: 0; -EINVAL; -EOPNOTSUPP transport network, see there; as sim_advertise(). */
 SIM_API SIM_MUST_CHECK int sim_node_writer_create(struct sim_node *n, const char *channel, const struct sim_type *type,
 						  const struct sim_node_writer_options *o,
 						  struct sim_node_writer **ret);

@@ -111,6 +111,25 @@ TEST(a_message_is_delivered_inside_the_call)
 	sim_host_destroy(h);
 }
 
+/* What has no way to its readers is refused by name, not sent another way in silence; hybrid finds one. */
+TEST(a_writer_to_other_machines_needs_a_link)
+{
+	struct sim_node_writer_options o = { .size = sizeof(o), .transport = SIM_TRANSPORT_NETWORK };
+	struct sim_host *h = host_new();
+	struct sim_node *a = node_new(h, "a");
+	struct sim_node_writer *w = NULL;
+
+	assert_int_equal(sim_node_writer_create(a, "x", &sim_Int32_type, &o, &w), -EOPNOTSUPP);
+	assert_string_equal(sim_why(), "node a, channel x: transport network needs a link to another machine, and this "
+				       "one has none; use hybrid, which chooses by itself");
+	assert_null(w);
+	o.transport = SIM_TRANSPORT_HYBRID;
+	assert_int_equal(sim_node_writer_create(a, "x", &sim_Int32_type, &o, &w), 0);
+	sim_node_writer_destroy(w);
+	sim_node_destroy(a);
+	sim_host_destroy(h);
+}
+
 /* Cyber deadlocks there. */
 TEST(a_callback_that_writes_to_its_own_channel_is_refused)
 {
