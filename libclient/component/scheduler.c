@@ -16,14 +16,18 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "err.h"
 #include "futex.h"
 #include "list.h"
 #include "mem.h"
+#include "rnd.h"
 #include "scheduler_private.h"
 #include "thread.h"
+
+#define NAMES 1024u /* lists of tasks, so that a name is found at once */
 
 enum state { TASK_IDLE, TASK_READY, TASK_RUNNING, TASK_AGAIN };
 
@@ -31,7 +35,7 @@ struct group;
 
 struct sched_task {
 	struct list link;    /* group::ready */
-	struct list in_host; /* sched::tasks */
+	struct list by_name; /* sched::tasks */
 	struct group *group;
 	uint32_t prio;
 	sched_step_fn step;
@@ -68,12 +72,12 @@ struct sched {
 	struct group *groups;
 	uint32_t n_groups, others;
 	struct sched_place intake;
-	struct sched_task_conf *conf; /* names are copies */
+	struct sched_task_conf *conf; /* by name; names are copies */
 	uint32_t n_conf;
 	_Atomic uint32_t n_placed; /* futex: workers that are where they belong */
 	pthread_mutex_t lock;
 	/* guarded by lock */
-	struct list tasks; /* sched_task::in_host */
+	struct list tasks[NAMES]; /* sched_task::by_name, by the hash of it */
 	bool started;
 	struct sched_said notes;
 };
@@ -337,29 +341,41 @@ void sched_stop(struct sched *s)
 
 /* ---- tasks ---- */
 
+static int compare_names(const void *a, const void *b)
+{
+	const struct sched_task_conf *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
 static void place(struct sched *s, struct sched_task *t)
 {
-	uint32_t i = 0;
+	const struct sched_task_conf key = { .name = t->name };
+	const struct sched_task_conf *c = bsearch(&key, s->conf, s->n_conf, sizeof(*s->conf), compare_names);
 
-	while (i < s->n_conf && strcmp(s->conf[i].name, t->name) != 0)
-		i++;
-	t->group = &s->groups[i < s->n_conf ? s->conf[i].group : s->others];
-	t->prio = i < s->n_conf ? s->conf[i].prio : 0;
+	t->group = &s->groups[c ? c->group : s->others];
+	t->prio = c ? c->prio : 0;
+}
+
+static struct list *tasks_named(struct sched *s, const char *name)
+{
+	return &s->tasks[hash64(HASH64_INIT, name, strlen(name)) % NAMES];
 }
 
 static int enlist(struct sched *s, struct sched_task *t)
 {
+	struct list *named = tasks_named(s, t->name);
 	struct sched_task *other;
 	int r = 0;
 
 	pthread_mutex_lock(&s->lock);
-	list_for_each(other, &s->tasks, in_host)
+	list_for_each(other, named, by_name)
 		if (strcmp(other->name, t->name) == 0)
 			r = err_set(-EEXIST,
 				    "there is a task \"%s\" already; nodes, timers and readers have names of their own",
 				    t->name);
 	if (r == 0)
-		list_append(&s->tasks, &t->in_host);
+		list_append(named, &t->by_name);
 	pthread_mutex_unlock(&s->lock);
 	return r;
 }
@@ -372,7 +388,7 @@ int sched_task_create(struct sched *s, const char *name, sched_step_fn step, voi
 	if (!t)
 		return err_nomem();
 	list_init(&t->link);
-	list_init(&t->in_host);
+	list_init(&t->by_name);
 	t->step = step;
 	t->user = user;
 	t->name = mem_strdup(name);
@@ -395,7 +411,7 @@ void sched_task_destroy(struct sched_task *t)
 		return;
 	g = t->group;
 	pthread_mutex_lock(&g->s->lock);
-	list_remove(&t->in_host);
+	list_remove(&t->by_name);
 	pthread_mutex_unlock(&g->s->lock);
 
 	pthread_mutex_lock(&g->lock);
@@ -483,6 +499,7 @@ static int copy_conf(struct sched *s, const struct sched_conf *conf)
 		if (!s->conf[s->n_conf].name)
 			return err_nomem();
 	}
+	qsort(s->conf, s->n_conf, sizeof(*s->conf), compare_names);
 	return 0;
 }
 
@@ -496,7 +513,8 @@ int sched_create(const struct sched_conf *conf, struct sched **ret)
 	s = MEM_NEW(struct sched);
 	if (!s)
 		return err_nomem();
-	list_init(&s->tasks);
+	for (uint32_t i = 0; i < NAMES; i++)
+		list_init(&s->tasks[i]);
 	pthread_mutex_init(&s->lock, NULL);
 	r = copy_conf(s, conf);
 	if (r < 0) {

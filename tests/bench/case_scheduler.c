@@ -2,7 +2,8 @@
 /*
  * scheduler_scale: what a step costs where 1000 tasks are ready, against 10; a step does nothing but count. One worker, so that it is the
  * scheduler's work alone. A round: a task of the lowest priority notifies all others, of priorities 1 to 19; they run, highest first; then
- * it has its turn again. Its own steps count as steps. scheduler_scale_turns: of one priority, each puts itself back.
+ * it has its turn again. Its own steps count as steps. scheduler_scale_turns: of one priority, each puts itself back. scheduler_names: making and
+ * ending a task where 1000 are made together, against 10: each name is looked for among all, and among 1000 that the configuration has.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -162,11 +163,57 @@ static int measure(struct bench *b, const char *name, bool turns)
 	return r;
 }
 
+/* ---- names ---- */
+
+/* ns a task: `rounds` times n are made, and ended. */
+static double make_and_end(struct sched *s, unsigned n, unsigned rounds)
+{
+	static struct sched_task *task[MANY];
+	int64_t start = mono_now_ns();
+	char name[16];
+	int r = 0;
+
+	for (unsigned k = 0; k < rounds; k++) {
+		for (unsigned i = 0; i < n; i++) {
+			task[i] = NULL;
+			snprintf(name, sizeof(name), "t%u", i);
+			r |= sched_task_create(s, name, count, NULL, &task[i]);
+		}
+		for (unsigned i = 0; i < n; i++)
+			sched_task_destroy(task[i]);
+	}
+	return r < 0 ? -1 : (double)(mono_now_ns() - start) / (double)(n * rounds);
+}
+
+static int measure_names(struct bench *b)
+{
+	unsigned n = bench_runs(b, 11), rounds = b->smoke ? 1 : 20;
+	struct load conf = { .n = MANY };
+	struct bench_pair pairs[BENCH_PAIRS_MAX];
+	struct sched *s;
+	int r = sched_make(&conf, &s);
+
+	if (r < 0)
+		return r;
+	for (unsigned i = 0; r == 0 && i < n; i++) {
+		pairs[i].ours = make_and_end(s, MANY, rounds);
+		pairs[i].reference = make_and_end(s, FEW, rounds * MANY / FEW);
+		r = pairs[i].ours < 0 || pairs[i].reference < 0 ? -1 : 0;
+	}
+	if (r == 0)
+		bench_report(b, "scheduler_names", "ns", "10 tasks", BENCH_COST, pairs, n, 2);
+	sched_stop(s);
+	sched_destroy(s);
+	return r;
+}
+
 static int run_scheduler(struct bench *b)
 {
 	int r = measure(b, "scheduler_scale", false);
 
-	return r < 0 ? r : measure(b, "scheduler_scale_turns", true);
+	if (r == 0)
+		r = measure(b, "scheduler_scale_turns", true);
+	return r < 0 ? r : measure_names(b);
 }
 
 const struct bench_case bench_scheduler = { "scheduler", run_scheduler, NULL };

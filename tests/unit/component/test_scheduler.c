@@ -118,6 +118,81 @@ TEST(a_name_is_taken_once)
 	sched_end(s);
 }
 
+/* ---- many tasks ---- */
+
+#define TASKS      1000u
+#define TASKS_CONF 500u
+
+struct many {
+	struct sched_task *t;
+	_Atomic unsigned steps;
+};
+
+static bool count_step(void *user)
+{
+	atomic_fetch_add(&((struct many *)user)->steps, 1);
+	return false;
+}
+
+static const char *task_name(unsigned i)
+{
+	static char name[24];
+
+	snprintf(name, sizeof(name), "node_%u", i * 7919 % TASKS); /* not in their order */
+	return name;
+}
+
+/* Half of them are in the configuration, the last one first. */
+static struct sched *sched_of_many(void)
+{
+	static char json[64 * TASKS_CONF];
+	size_t n = (size_t)snprintf(json, sizeof(json),
+				    "{\"classic_conf\":{\"groups\":[{\"name\":\"rest\"},"
+				    "{\"name\":\"named\",\"tasks\":[");
+
+	for (unsigned i = TASKS_CONF; i-- > 0;)
+		n += (size_t)snprintf(json + n, sizeof(json) - n, "{\"name\":\"node_%u\",\"prio\":%u}%s", i, i % 20,
+				      i ? "," : "]}]}}");
+	assert_true(n < sizeof(json));
+	return sched_new(json);
+}
+
+/* Each has the place that its name says, none is made twice, and what is destroyed can be made again. */
+TEST(a_thousand_tasks_keep_their_names_apart)
+{
+	static struct many m[TASKS];
+	struct sched *s = sched_of_many();
+	struct sched_task *twin = NULL;
+	struct sched_task_info info;
+	unsigned number;
+
+	for (unsigned i = 0; i < TASKS; i++)
+		assert_int_equal(sched_task_create(s, task_name(i), count_step, &m[i], &m[i].t), 0);
+	for (unsigned i = 0; i < TASKS; i++) {
+		assert_int_equal(sched_task_create(s, task_name(i), count_step, &m[i], &twin), -EEXIST);
+		sched_task_info(m[i].t, &info);
+		assert_int_equal(sscanf(info.name, "node_%u", &number), 1);
+		assert_string_equal(info.group, number < TASKS_CONF ? "named" : "rest");
+		assert_int_equal(info.prio, number < TASKS_CONF ? number % 20 : 0);
+	}
+	assert_int_equal(sched_start(s), 0);
+	for (unsigned i = 0; i < TASKS; i++)
+		sched_notify(m[i].t);
+	for (unsigned i = 0; i < TASKS; i++)
+		UNTIL(20000, atomic_load(&m[i].steps) == 1);
+	for (unsigned i = 0; i < TASKS; i += 2)
+		sched_task_destroy(m[i].t);
+	for (unsigned i = 0; i < TASKS; i++) {
+		bool gone = i % 2 == 0;
+
+		assert_int_equal(sched_task_create(s, task_name(i), count_step, &m[i], gone ? &m[i].t : &twin),
+				 gone ? 0 : -EEXIST);
+	}
+	for (unsigned i = 0; i < TASKS; i++)
+		sched_task_destroy(m[i].t);
+	sched_end(s);
+}
+
 /* ---- many threads ---- */
 
 struct worked {
