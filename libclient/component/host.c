@@ -44,6 +44,8 @@ static int scheduler_create(struct sim_host *h, const char *json)
 		return err_prefix(r, "scheduler");
 	if (!host_simulates(h))
 		r = sched_create(conf, &h->sched);
+	else if (!(h->notes = mem_strdup(sched_conf_notes(conf))))
+		r = err_nomem();
 	sched_conf_destroy(conf);
 	return r;
 }
@@ -112,6 +114,7 @@ void sim_host_destroy(struct sim_host *h)
 		sim_disconnect(h->client);
 	pthread_mutex_destroy(&h->turn);
 	pthread_mutex_destroy(&h->lock);
+	mem_free(h->notes);
 	mem_free(h);
 }
 
@@ -189,6 +192,14 @@ void sim_host_stop(struct sim_host *h)
 }
 
 /* ---- what it is ---- */
+
+void sim_host_notes(const struct sim_host *h, char *ret, size_t size)
+{
+	if (h->sched)
+		sched_notes(h->sched, ret, size);
+	else
+		snprintf(ret, size, "%s", h->notes);
+}
 
 enum sim_run_mode sim_host_mode(const struct sim_host *h)
 {

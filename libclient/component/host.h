@@ -33,6 +33,7 @@ struct sim_host {
 	enum sim_run_mode mode;
 	uint32_t rank;
 	struct sched *sched; /* reality */
+	char *notes;         /* simulation: of the configuration that is not used there */
 	pthread_mutex_t lock;
 	struct list nodes;    /* sim_node::link */
 	struct list channels; /* host_channel::link, in the order in which they came */

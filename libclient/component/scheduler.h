@@ -29,8 +29,8 @@ struct sched_conf;
  */
 int sched_conf_read(const char *json, struct sched_conf **ret);
 void sched_conf_destroy(struct sched_conf *c);
-const char *sched_conf_notes(
-	const struct sched_conf *c); /* what was clamped or ignored, "; " between; "": nothing; borrows */
+/* What was clamped or ignored, a line each, with its key; "": nothing; borrows. */
+const char *sched_conf_notes(const struct sched_conf *c);
 /* Whether this machine has the CPUs. 0; -EINVAL names group and CPU. */
 int sched_conf_check(const struct sched_conf *c);
 
@@ -68,7 +68,7 @@ struct sched_task_info {
 };
 void sched_task_info(const struct sched_task *t, struct sched_task_info *ret);
 uint32_t sched_workers(const struct sched *s);
-/* What was configured and could not be had, a sentence each; "": nothing. After sched_start(). */
+/* What was configured and is ignored, clamped, or could not be had, a line each; "": nothing. More may come until threads are in their places. */
 void sched_notes(struct sched *s, char *ret, size_t size);
 
 #endif

@@ -16,9 +16,20 @@
 
 /* ---- notes ---- */
 
+/* It is a line of that text. */
+static bool is_said(const char *text, const char *line)
+{
+	size_t len = strlen(line);
+
+	for (const char *at = strstr(text, line); at; at = strstr(at + 1, line))
+		if ((at == text || at[-1] == '\n') && (at[len] == '\n' || !at[len]))
+			return true;
+	return false;
+}
+
 void sched_note(struct sched_said *to, const char *fmt, ...)
 {
-	static const char more[] = "; and more";
+	static const char more[] = "\nand more";
 	size_t n = strlen(to->text), room = sizeof(to->text) - sizeof(more) - n;
 	char one[256];
 	va_list ap;
@@ -28,11 +39,13 @@ void sched_note(struct sched_said *to, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(one, sizeof(one), fmt, ap);
 	va_end(ap);
+	if (is_said(to->text, one))
+		return;
 	to->full = strlen(one) + 2 >= room;
 	if (to->full)
 		memcpy(to->text + n, more, sizeof(more));
 	else
-		snprintf(to->text + n, room, "%s%s", n ? "; " : "", one);
+		snprintf(to->text + n, room, "%s%s", n ? "\n" : "", one);
 }
 
 /* ---- reading an object ---- */

@@ -37,10 +37,10 @@ struct sched_task_conf {
 	uint32_t group, prio;
 };
 
-/* Sentences, "; " between them. */
+/* Sentences, a line each and each once, without an end of line behind the last. */
 struct sched_said {
 	char text[1024];
-	bool full; /* it ends in "and more" */
+	bool full; /* its last line is "and more" */
 };
 
 struct sched_conf {

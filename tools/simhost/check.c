@@ -9,6 +9,7 @@
 #include "printable.h"
 #include "scheduler.h"
 
+#include <limits.h>
 #include <string.h>
 
 #define CELL_MAX 1024u
@@ -127,34 +128,45 @@ static bool fail(FILE *err)
 	return false;
 }
 
-int check_scheduler(const struct dag *d, char *ret_note, size_t size)
+void check_scheduler_place(const struct dag *d, char *ret, size_t size)
+{
+	const char *file = d->host.scheduler_file;
+
+	snprintf(ret, size, "%s:%u: scheduler%s%.200s", d->path, d->host.scheduler_line, file ? " " : "",
+		 file ? file : "");
+}
+
+int check_scheduler(const struct dag *d, struct notes *notes)
 {
 	struct sched_conf *conf;
+	char place[PATH_MAX];
+	const char *at;
 	int r;
 
-	ret_note[0] = '\0';
 	if (!d->host.scheduler)
 		return 0;
+	check_scheduler_place(d, place, sizeof(place));
 	r = sched_conf_read(d->host.scheduler, &conf);
-	if (r == 0) {
-		r = sched_conf_check(conf);
-		if (r == 0 && *sched_conf_notes(conf))
-			snprintf(ret_note, size, "%s:%u: scheduler: %s", d->path, d->host.scheduler_line,
-				 sched_conf_notes(conf));
-		sched_conf_destroy(conf);
-	}
-	return r < 0 ? err_prefix(r, "%s:%u: scheduler", d->path, d->host.scheduler_line) : 0;
+	if (r < 0)
+		return err_prefix(r, "%s", place);
+	r = sched_conf_check(conf);
+	if (r < 0)
+		r = err_prefix(r, "%s", place);
+	for (at = sched_conf_notes(conf); notes && *at && r == 0; at += strcspn(at, "\n"), at += *at == '\n')
+		r = notes_add(notes, "%s: %.*s", place, (int)strcspn(at, "\n"), at);
+	sched_conf_destroy(conf);
+	return r;
 }
 
 static bool scheduler_fits(const struct dag *d, FILE *err)
 {
-	char note[ERR_WHY_MAX];
+	struct notes notes = { 0 };
+	bool ok = check_scheduler(d, &notes) == 0;
 
-	if (check_scheduler(d, note, sizeof(note)) < 0)
-		return fail(err);
-	if (*note)
-		fprintf(err, "note: %s\n", note);
-	return true;
+	if (ok)
+		print_notes(&notes, err);
+	notes_finish(&notes);
+	return ok || fail(err);
 }
 
 /* named: by a launch file, in these lines; NULL: on the command line. */

@@ -16,9 +16,11 @@ bool check_dags(const char *const *paths, unsigned n, FILE *out, FILE *err);
 bool check_launch(const char *path, FILE *out, FILE *err);
 
 /*
- * Whether this machine can have its scheduler; ret_note: what of it is ignored or clamped, "" nothing. -EINVAL, -ENOMEM, with
- * "file:line: ..." in err_why().
+ * Whether this machine can have its scheduler. notes: gets what of it is ignored or clamped; NULL: not asked for. -EINVAL, -ENOMEM, with
+ * the place in err_why().
  */
-int check_scheduler(const struct dag *d, char *ret_note, size_t size);
+int check_scheduler(const struct dag *d, struct notes *notes);
+/* Where it is given: "file:line: scheduler", and the file that this line names. */
+void check_scheduler_place(const struct dag *d, char *ret, size_t size);
 
 #endif

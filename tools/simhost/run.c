@@ -2,6 +2,7 @@
 #include "run.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,7 +33,8 @@ struct run {
 	struct sim_host *h;
 	struct load *l;
 	struct watch *w;
-	struct reload *reload; /* by index of load */
+	struct reload *reload;    /* by index of load */
+	char scheduler[PATH_MAX]; /* where it is given; "": nowhere */
 };
 
 /* ---- ending ---- */
@@ -107,15 +109,14 @@ static int read_dags(struct run *x, const struct run_options *o)
 }
 
 /* What this machine cannot have of a scheduler is said with its place, before the library says it without. */
-static int check_schedulers(const struct run *x)
+static int check_schedulers(struct run *x)
 {
-	char note[ERR_WHY_MAX];
 	int r = 0;
 
 	for (unsigned i = 0; r == 0 && i < x->n; i++) {
-		r = check_scheduler(x->dags[i], note, sizeof(note));
-		if (r == 0 && *note)
-			log_warn("%s", note);
+		r = check_scheduler(x->dags[i], NULL);
+		if (x->dags[i]->host.scheduler && !*x->scheduler) /* if there are several they are the same */
+			check_scheduler_place(x->dags[i], x->scheduler, sizeof(x->scheduler));
 	}
 	return r;
 }
@@ -156,7 +157,7 @@ static int start(struct run *x, const struct run_options *o)
 	stop_on_signals(x->h);
 	r = load_create(x->h, &x->l);
 	if (r == 0)
-		r = watch_start(x->l, o->stuck_dur_ns, &x->w);
+		r = watch_start(x->l, o->stuck_dur_ns, *x->scheduler ? x->scheduler : NULL, &x->w);
 	if (r == 0)
 		r = load_all(x->l, x->dags, x->n);
 	if (r == 0)
@@ -168,7 +169,10 @@ static int start(struct run *x, const struct run_options *o)
 		return err_nomem();
 	load_each(x->l, offer_reload, x);
 	r = sim_host_start(x->h);
-	return r < 0 ? err_set(r, "%s", sim_why()) : 0;
+	if (r < 0)
+		return err_set(r, "%s", sim_why());
+	watch_look(x->w);
+	return 0;
 }
 
 /* The watch is the last to go: it names who does not come back even now. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <sim/sim.h>
@@ -18,11 +19,12 @@
 
 LOG_TOPIC("simhost");
 
-#define LOOK_DUR_NS NS_PER_S
-#define SLOW_DUR_NS NS_PER_S /* in proc for so long is worth a line */
-#define QUIET_LOOKS 10u      /* between two lines of one kind about one component */
-#define INIT_TIMES  10       /* --stuck, for init */
-#define FLOW_LOOKS  5u       /* of time that runs: others that start with us have come by then */
+#define LOOK_DUR_NS    NS_PER_S
+#define SLOW_DUR_NS    NS_PER_S /* in proc for so long is worth a line */
+#define QUIET_LOOKS    10u      /* between two lines of one kind about one component */
+#define INIT_TIMES     10       /* --stuck, for init */
+#define HOST_NOTES_MAX 1024
+#define FLOW_LOOKS     5u /* of time that runs: others that start with us have come by then */
 
 enum kind { KIND_FAILED, KIND_UNMATCHED, KIND_OVERRUN, KIND_REFUSED, KINDS };
 
@@ -41,7 +43,9 @@ struct in_proc {
 struct watch {
 	struct sim_client *client; /* NULL: of a host without simd */
 	struct load *l;
-	uint32_t flow_looks; /* FLOW_LOOKS: it has been said what nobody writes */
+	const char *scheduler; /* where its configuration is given; NULL: nowhere */
+	size_t noted;          /* bytes of the host's notes that have been said */
+	uint32_t flow_looks;   /* FLOW_LOOKS: it has been said what nobody writes */
 	int64_t stuck_dur_ns;
 	struct seen seen[DAG_COMPONENTS_MAX]; /* by index of load */
 	struct in_proc found;
@@ -200,6 +204,20 @@ static void look_at_flow(struct watch *w)
 		(void)load_flow(w->l, on_flow, NULL);
 }
 
+/* What of its scheduler cannot be had shows when threads have started, and again when a component is loaded. */
+static void look_at_notes(struct watch *w)
+{
+	char text[HOST_NOTES_MAX], *save = NULL;
+
+	if (!w->scheduler)
+		return;
+	sim_host_notes(load_host(w->l), text, sizeof(text));
+	for (char *line = strtok_r(text + w->noted, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		log_warn("%s: %s", w->scheduler, line);
+		w->noted = (size_t)(line - text) + strlen(line);
+	}
+}
+
 static void *watch_main(void *arg)
 {
 	struct watch *w = arg;
@@ -211,12 +229,13 @@ static void *watch_main(void *arg)
 		load_each(w->l, look_at, w);
 		load_each_busy(w->l, look_at_busy, w);
 		look_at_flow(w);
+		look_at_notes(w);
 		futex_wait(&w->stop, 0, LOOK_DUR_NS, FUTEX_PRIVATE_FLAG);
 	}
 	return NULL;
 }
 
-int watch_start(struct load *l, int64_t stuck_dur_ns, struct watch **ret)
+int watch_start(struct load *l, int64_t stuck_dur_ns, const char *scheduler, struct watch **ret)
 {
 	struct watch *w = MEM_NEW(struct watch);
 	int r;
@@ -226,6 +245,7 @@ int watch_start(struct load *l, int64_t stuck_dur_ns, struct watch **ret)
 	w->client = sim_host_client(load_host(l));
 	w->l = l;
 	w->stuck_dur_ns = stuck_dur_ns;
+	w->scheduler = scheduler;
 	r = thread_start(&w->thread, "simhost-watch", watch_main, w);
 	if (r < 0) {
 		mem_free(w);
@@ -235,6 +255,11 @@ int watch_start(struct load *l, int64_t stuck_dur_ns, struct watch **ret)
 	return 0;
 }
 
+void watch_look(struct watch *w)
+{
+	futex_wake_all(&w->stop, FUTEX_PRIVATE_FLAG);
+}
+
 void watch_stop(struct watch *w)
 {
 	if (!w)
@@ -242,5 +267,6 @@ void watch_stop(struct watch *w)
 	atomic_store(&w->stop, 1);
 	futex_wake_all(&w->stop, FUTEX_PRIVATE_FLAG);
 	pthread_join(w->thread, NULL);
+	look_at_notes(w);
 	mem_free(w);
 }

@@ -95,6 +95,11 @@ SIM_API void sim_host_stop(struct sim_host *h);
  */
 SIM_API SIM_MUST_CHECK int sim_host_advance(struct sim_host *h, int64_t now_sim_ns);
 
+/*
+ * What of the scheduler's configuration is ignored or clamped, and, once it has been started, what of it this process may not have: sentences, a line
+ * each, that begin with the key or the group; "": nothing. Cut at size - 1 bytes; 1024 are enough.
+ */
+SIM_API void sim_host_notes(const struct sim_host *h, char *ret, size_t size);
 SIM_API enum sim_run_mode sim_host_mode(const struct sim_host *h);
 /* Simulated time: in simulation that of the turn, standing still in a callback; else sim_now(). */
 SIM_API int64_t sim_host_now(const struct sim_host *h);

@@ -303,3 +303,48 @@ TEST_WITH(an_input_that_nobody_writes_is_named_and_not_too_early, NULL, stack_sw
 	sim_publisher_destroy(late);
 	end(simd);
 }
+
+/* ---- a scheduler ---- */
+
+#define FIFO "\"SCHED_FIFO\""
+
+/* A host that may not have real-time scheduling, whoever runs this test. */
+static pid_t start_without_rights(void)
+{
+	static const char conf[] =
+		"\"TimeSource\":\"system\"," STACK_POOLS
+		",\"rigs\":[{\"name\":\"car\",\"processes\":[{\"name\":\"host\","
+		"\"command\":[\"prlimit\",\"--rtprio=0:0\",\"setpriv\",\"--inh-caps=-sys_nice\",\"--bounding-set=-sys_nice\","
+		"\"%s/simhost\",\"-d\",\"" DAG "\"]}]}]";
+	char bin[PATH_MAX], text[sizeof(conf) + PATH_MAX];
+
+	assert_non_null(realpath(SHELF "/../../bin", bin));
+	snprintf(text, sizeof(text), conf, bin);
+	return start(text);
+}
+
+/* With the file and the key, or the group; of many threads that cannot have their place once. */
+TEST_WITH(what_its_scheduler_cannot_have_is_said_once, NULL, stack_sweep)
+{
+	static const char *const notes[] = { "routine_num: there are no coroutines, ignored",
+					     "group fast: real-time scheduling is not permitted",
+					     "thread shm: real-time scheduling is not permitted" };
+	pid_t simd;
+
+	install("components.so");
+	write_file("/tmp/far.json", "{\"routine_num\":7,\"threads\":[{\"name\":\"shm\",\"policy\":" FIFO
+				    "}],\"classic_conf\":{\"groups\":["
+				    "{\"name\":\"fast\",\"processor_num\":2,\"processor_policy\":" FIFO "}]}}");
+	write_file(
+		DAG,
+		"{\"modules\":[{\"library\":\"" LIB "\",\"components\":[" COUNT "," TIMES
+		",{\"class\":\"Fail\",\"name\":\"f\",\"readers\":[{\"channel\":\"/times\"},{\"channel\":\"/other\"}]}]}],"
+		"\n\"scheduler\":\"far.json\"}\n");
+	simd = start_without_rights();
+	for (unsigned i = 0; i < sizeof(notes) / sizeof(notes[0]); i++)
+		UNTIL(20000, stack_count(DAG ":2: scheduler far.json: ", notes[i]) == 1);
+	UNTIL(20000, stack_said("3 components run in reality"));
+	end(simd);
+	for (unsigned i = 0; i < sizeof(notes) / sizeof(notes[0]); i++)
+		assert_int_equal(stack_count("scheduler", notes[i]), 1);
+}

@@ -150,7 +150,7 @@ TEST(what_is_clamped_or_ignored_is_noted)
 		"classic_conf.groups[0].tasks[0].prio: 20 is taken as 19, the highest");
 	expect_notes(
 		"{\"routine_num\":100,\"threads\":[{\"name\":\"async_log\"},{\"name\":\"shm_disp\"}]}",
-		"routine_num: there are no coroutines, ignored; threads[0]: there is no thread async_log to put anywhere, ignored");
+		"routine_num: there are no coroutines, ignored\nthreads[0]: there is no thread async_log to put anywhere, ignored");
 }
 
 /* However many there are: they end in a word that says so. */
@@ -167,7 +167,7 @@ TEST(many_notes_are_cut_between_sentences)
 	c = conf_of(json);
 	notes = sched_conf_notes(c);
 	assert_int_equal(c->tasks[59].prio, 19);
-	assert_string_equal(notes + strlen(notes) - strlen("the highest; and more"), "the highest; and more");
+	assert_string_equal(notes + strlen(notes) - strlen("the highest\nand more"), "the highest\nand more");
 	sched_conf_destroy(c);
 }
 

@@ -102,6 +102,22 @@ TEST_WITH(a_scheduler_that_this_machine_cannot_have_is_named_with_its_line, ente
 	finish(&p);
 }
 
+TEST_WITH(what_of_a_scheduler_is_ignored_is_noted_a_line_each, enter, NULL)
+{
+	static const char *const dags[] = { "s.json" };
+	struct printed p;
+
+	put("far.json", "{ \"routine_num\": 1, \"threads\": [ { \"name\": \"timer\" } ] }");
+	put("s.json", "{ \"modules\": [],\n\"scheduler\": \"far.json\" }");
+	check(&p, dags, 1, NULL);
+	assert_true(p.ok);
+	assert_string_equal(
+		p.err,
+		"note: s.json:2: scheduler far.json: routine_num: there are no coroutines, ignored\n"
+		"note: s.json:2: scheduler far.json: threads[0]: there is no thread timer to put anywhere, ignored\n");
+	finish(&p);
+}
+
 TEST_WITH(notes_are_no_errors, enter, NULL)
 {
 	static const char *const dags[] = { "b.dag" };
