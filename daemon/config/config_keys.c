@@ -72,8 +72,8 @@ static const struct conf_key limit_keys[] = {
 	INT("subscribers", 1000, 1, 1000, "Subscribers of all clients and of simd; iceoryx has room for 1024."),
 	INT("subscribers_per_channel", 250, 1, 250, "Subscribers of one channel; iceoryx serves 256 of a publisher."),
 	INT("tokens", 4096, 1, 4096, "Exclusive tokens that exist at a time."),
-	INT("services", 256, 1, 1024, "Services on offer."),
-	INT("per_client", 256, 1, 512, "Publishers of one client; also its subscribers, its tokens and its services."),
+	INT("services", 1024, 1, 1024, "Services on offer."),
+	INT("per_client", 512, 1, 512, "Publishers of one client; also its subscribers, its tokens and its services."),
 	INT("per_user_percent", 80, 1, 100,
 	    "How much of each of limits.publishers, subscribers, channels, tokens and services the clients of one user may have, "
 	    "and of the slots of each pool; of these never less than what the channels need that the rigs list with max_body. "

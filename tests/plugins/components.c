@@ -94,6 +94,24 @@ SIM_COMPONENT(Times) = {
 	.shutdown = shut,
 };
 
+/* ---- Quiet: reads ---- */
+
+static int quiet(struct sim_component *c, void *self, const struct sim_message *const *m)
+{
+	(void)c;
+	(void)self;
+	return value(m[0]) > 0 ? 0 : -EINVAL;
+}
+
+SIM_COMPONENT(Quiet) = {
+	.abi = SIM_COMPONENT_ABI,
+	.size = sizeof(struct sim_component_class),
+	.name = "Quiet",
+	.n_inputs = 1,
+	.inputs = { &sim_Int32_type },
+	.proc = quiet,
+};
+
 /* ---- the bad ---- */
 
 static int crash(struct sim_component *c, void *self, const struct sim_message *const *m)

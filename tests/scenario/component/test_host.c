@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 
 #include <sim/component.h>
 #include <sim/msg/Int32.h>
@@ -235,6 +236,75 @@ TEST_WITH(a_component_runs_on_a_worker, setup, teardown)
 
 	sim_node_writer_destroy(left);
 	sim_node_writer_destroy(right);
+	program_end(&a);
+	program_end(&b);
+}
+
+/* ---- as many as a DAG file may have ---- */
+
+#define MANY 256u
+
+static _Atomic unsigned runs[MANY];
+
+static int run_one(struct sim_component *c, void *self, const struct sim_message *const *m)
+{
+	(void)self;
+	(void)m;
+	atomic_fetch_add(&runs[atoi(strchr(sim_component_name(c), '_') + 1)], 1);
+	return 0;
+}
+
+static const struct sim_component_class runner_class = {
+	.abi = SIM_COMPONENT_ABI,
+	.size = sizeof(runner_class),
+	.name = "Runner",
+	.n_inputs = 1,
+	.inputs = { &sim_Int32_type },
+	.proc = run_one,
+};
+
+static unsigned have_run(void)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < MANY; i++)
+		n += atomic_load(&runs[i]) > 0;
+	return n;
+}
+
+static void make_many(struct sim_host *h, struct sim_component *c[MANY])
+{
+	struct sim_component_options o = { .size = sizeof(o),
+					   .n_inputs = 1,
+					   .input = { { .channel = "x", .pending = 4 } } };
+	char name[16];
+
+	for (unsigned i = 0; i < MANY; i++) {
+		snprintf(name, sizeof(name), "many_%u", i);
+		o.name = name;
+		if (sim_component_create(h, &runner_class, &o, &c[i]) < 0)
+			fail_msg("component %u: %s", i, sim_why());
+	}
+}
+
+TEST_WITH(a_host_runs_as_many_components_as_a_file_may_have, setup, teardown)
+{
+	static struct sim_component *c[MANY];
+	struct program a = program_new("a"), b = program_new("b");
+	struct sim_node_writer *wr = writer_new(&a, "x", false);
+
+	memset(runs, 0, sizeof(runs));
+	make_many(b.h, c);
+	assert_int_equal(sim_host_start(b.h), 0);
+	UNTIL(30000, (send(wr, 1), have_run()) == MANY);
+	for (unsigned i = 0; i < MANY; i++)
+		sim_component_destroy(c[i]);
+	make_many(b.h, c); /* their names are free, and the host runs */
+	memset(runs, 0, sizeof(runs));
+	UNTIL(30000, (send(wr, 1), have_run()) == MANY);
+	for (unsigned i = MANY; i-- > 0;)
+		sim_component_destroy(c[i]);
+	sim_node_writer_destroy(wr);
 	program_end(&a);
 	program_end(&b);
 }

@@ -348,3 +348,32 @@ TEST_WITH(what_its_scheduler_cannot_have_is_said_once, NULL, stack_sweep)
 	for (unsigned i = 0; i < sizeof(notes) / sizeof(notes[0]); i++)
 		assert_int_equal(stack_count("scheduler", notes[i]), 1);
 }
+
+/* ---- as many as there may be ---- */
+
+/* One counts, 255 read it; each can be reached. */
+TEST_WITH(a_host_has_as_many_components_as_a_file_may_have, NULL, stack_sweep)
+{
+	static char text[256 * 100];
+	const struct ctl_result *r;
+	size_t n =
+		(size_t)snprintf(text, sizeof(text), "{\"modules\":[{\"library\":\"" LIB "\",\"components\":[\n" COUNT);
+	pid_t simd;
+
+	install("components.so");
+	for (unsigned i = 1; i < 256; i++)
+		n += (size_t)snprintf(
+			text + n, sizeof(text) - n,
+			",\n{\"class\":\"Quiet\",\"name\":\"quiet_%u\",\"readers\":[{\"channel\":\"/count\"}]}", i);
+	snprintf(text + n, sizeof(text) - n, "]}]}\n");
+	write_file(DAG, text);
+	simd = start(HOST(""));
+	UNTIL(60000, stack_said("256 components run in reality"));
+	UNTIL(60000,
+	      (r = stack_ctl("node", "info", "quiet_255", NULL))->code == 0 && !strstr(r->out, ": Quiet; 0 proc"));
+	assert_non_null(strstr(r->out, "component: Quiet; "));
+	assert_int_equal(stack_ctl("service", "call", "/quiet_255/reload", NULL)->code, 0);
+	assert_true(stack_said("component quiet_255 was loaded again"));
+	assert_false(stack_said("cannot be loaded again"));
+	end(simd);
+}
