@@ -11,7 +11,7 @@ SOURCES_OBJS := $(addprefix $(B)/obj/tools/sources/,$(addprefix sumo/,traci_wire
 $(B)/lib/libsources.a: $(SOURCES_OBJS) $(B)/obj/tools/bridge/convert/geo.o
 
 PROGRAMS += $(B)/bin/sim-sumo $(B)/bin/sim-lidar
-SOURCES_COMMON := $(addprefix $(B)/obj/tools/sources/,stop.o outlet.o) $(B)/lib/libsources.a $(B)/lib/libbase.a
+SOURCES_COMMON := $(addprefix $(B)/obj/tools/sources/,stop.o outlet.o rate.o) $(B)/lib/libsources.a $(B)/lib/libbase.a
 $(B)/bin/sim-sumo: $(addprefix $(B)/obj/tools/sources/sumo/,main.o feed.o) $(SOURCES_COMMON) | $(B)/lib/libsimclient.so
 $(B)/bin/sim-lidar: $(B)/obj/tools/sources/lidar/main.o $(SOURCES_COMMON) | $(B)/lib/libsimclient.so
 LINK_sim-sumo  = $(LINK_SIMCLIENT) -ljansson -lm

@@ -23,10 +23,12 @@
 #include <sim/msg/Gps.h>
 #include <sim/msg/GpsOdometry.h>
 #include <sim/msg/Imu.h>
+#include <sim/msg/Param.h>
 #include <sim/msg/TrafficSignals.h>
 #include <sim/msg/Transforms.h>
 #include <sim/msg/VehicleControl.h>
 #include <sim/point_cloud.h>
+#include <sim/srv/SetParam.h>
 #include <sim/sim.h>
 
 #include "tools/bridge/convert/geo.h"
@@ -319,6 +321,57 @@ TEST(pauses_lose_nothing)
 	}
 	assert_int_equal(end(l.sumo, SIGTERM), 0);
 	sim_subscriber_destroy(imu);
+	line_close(&l);
+}
+
+/* ---- how often ---- */
+
+/* "": it is set; else the sentence. Static. */
+static const char *set_frequency(struct line *l, const char *name, double hz)
+{
+	static _Alignas(64) unsigned char q[1024], a[1024];
+	const struct sim_SetParamResponse *response = (const struct sim_SetParamResponse *)a;
+	struct sim_SetParamRequest *to;
+	struct sim_builder b;
+	size_t n;
+
+	to = sim_SetParamRequest_init(q, sizeof(q), &b);
+	to->param.type = SIM_PARAM_DOUBLE;
+	to->param.double_value = hz;
+	assert_int_equal(sim_Param_name_set_in(&b, &to->param, name), 0);
+	if (sim_service_call(l->client, "sim-sumo/set_parameter", &sim_SetParam_service, q, sim_builder_size(&b), 0, a,
+			     sizeof(a), &n) < 0)
+		fail_msg("%s", sim_why());
+	return response->success ? "" : sim_SetParamResponse_message(response, n);
+}
+
+/* Set in a pause: the next message is that of the next step, and then they come in the new rhythm. Other channels keep theirs. */
+TEST(a_channels_frequency_is_set_while_it_runs)
+{
+	struct sim_subscriber *imu, *can;
+	int64_t imu_sim_ns = -1, can_sim_ns = -1, paused;
+	struct line l;
+
+	line_open(&l, "frequency", "2");
+	imu = listen_to(&l, "imu", 256, &sim_Imu_type);
+	can = listen_to(&l, "can_bus", 256, &sim_CanBus_type);
+	start_sumo(&l, "0");
+	expect_all(imu, 10000000, &imu_sim_ns, 50000000);
+	paused = control(&l, "PauseClock", "{\"wait\": true}");
+	assert_string_equal(set_frequency(&l, "imu.frequency", 101),
+			    "parameter imu.frequency: 101 is more than 100, the most that it may be");
+	assert_string_equal(set_frequency(&l, "camera.frequency", 1),
+			    "node sim-sumo has no parameter camera.frequency");
+	expect_all(imu, 10000000, &imu_sim_ns, paused);
+	assert_string_equal(set_frequency(&l, "imu.frequency", 20), "");
+	control(&l, "ResumeClock", "{}");
+	expect_all(imu, 10000000, &imu_sim_ns, paused + 10000000);
+	check_rhythm(imu, 50000000, 10);
+	paused = control(&l, "PauseClock", "{\"wait\": true}");
+	expect_all(can, 100000000, &can_sim_ns, paused - (paused - 10000000) % 100000000);
+	assert_int_equal(end(l.sumo, SIGTERM), 0);
+	sim_subscriber_destroy(imu);
+	sim_subscriber_destroy(can);
 	line_close(&l);
 }
 

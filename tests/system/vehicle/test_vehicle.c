@@ -14,10 +14,12 @@
 
 #include <sim/msg/CanBus.h>
 #include <sim/msg/GpsOdometry.h>
+#include <sim/msg/Param.h>
 #include <sim/msg/VehicleControl.h>
 #include <sim/msg/VehiclePlacement.h>
 #include <sim/srv/ControlModeCommand.h>
 #include <sim/srv/PlaceVehicle.h>
+#include <sim/srv/SetParam.h>
 
 #include "rnd.h"
 
@@ -294,6 +296,57 @@ TEST(orders_that_are_none_move_nothing)
 	step(&s);
 	assert_true(heard(&s));
 	assert_true(s.last.forward_speed > 0);
+	close_stage(&s);
+}
+
+/* ---- how often ---- */
+
+/* "": it is set; else the sentence. Static. */
+static const char *set_frequency(struct stage *s, double hz)
+{
+	static _Alignas(64) unsigned char q[1024], a[1024];
+	const struct sim_SetParamResponse *response = (const struct sim_SetParamResponse *)a;
+	struct sim_SetParamRequest *to;
+	struct sim_builder b;
+	size_t n;
+
+	to = sim_SetParamRequest_init(q, sizeof(q), &b);
+	to->param.type = SIM_PARAM_DOUBLE;
+	to->param.double_value = hz;
+	assert_int_equal(sim_Param_name_set_in(&b, &to->param, "frequency"), 0);
+	if (sim_service_call(s->client, "/sim-vehicle/set_parameter", &sim_SetParam_service, q, sim_builder_size(&b), 0,
+			     a, sizeof(a), &n) < 0)
+		fail_msg("%s", sim_why());
+	return response->success ? "" : sim_SetParamResponse_message(response, n);
+}
+
+/* From the next step on a message in each of `every` steps, and in no other. */
+static void expect_every(struct stage *s, int every)
+{
+	for (int i = 0; i < 4 * every; i++) {
+		step(s);
+		assert_int_equal(heard(s), i % every == 0);
+	}
+}
+
+TEST(its_frequency_is_set_while_it_runs)
+{
+	static struct stage s;
+
+	write_params(IDEAL);
+	open_stage(&s, "unity");
+	drive(&s);
+	expect_every(&s, 1);
+	assert_string_equal(set_frequency(&s, 20), "");
+	expect_every(&s, 5);
+	assert_string_equal(set_frequency(&s, 50), "");
+	expect_every(&s, 2);
+	assert_string_equal(set_frequency(&s, 10001),
+			    "parameter frequency: 10001 is more than 10000, the most that it may be");
+	assert_string_equal(set_frequency(&s, -1), "parameter frequency: -1 is less than 0, the least that it may be");
+	expect_every(&s, 2);
+	assert_string_equal(set_frequency(&s, 0), "");
+	expect_every(&s, 1);
 	close_stage(&s);
 }
 

@@ -22,6 +22,7 @@
 #include <sim/sim.h>
 
 #include "../outlet.h"
+#include "../rate.h"
 #include "../stop.h"
 #include "log.h"
 #include "opt.h"
@@ -95,10 +96,9 @@ struct app {
 	struct sim_subscriber *objects;
 	struct sim_reader *tf;
 	struct sim_token *token;
-	struct sim_step *step;         /* NULL: no part in lock-step */
-	struct sim_params *params;     /* NULL: another one has our name */
-	_Atomic uint32_t set_rate_mhz; /* by a parameter; 0: as it is */
-	struct sim_gate gate;
+	struct sim_step *step;     /* NULL: no part in lock-step */
+	struct sim_params *params; /* NULL: another one has our name */
+	struct rate rate;
 	struct scan *scan;
 	struct scene_mount mount;
 	struct scene_buildings buildings;
@@ -182,28 +182,13 @@ static int turn(struct app *a, const struct sim_message *objects)
 	return outlet_send(&a->clouds, slot, sim_builder_size(&b), a->token);
 }
 
-static uint32_t mhz(double hz)
-{
-	return (uint32_t)lround(hz * 1000);
-}
-
-/* One that was set since the last look begins with this one. */
-static void take_rate(struct app *a)
-{
-	uint32_t rate_mhz = atomic_exchange(&a->set_rate_mhz, 0);
-
-	if (rate_mhz)
-		(void)sim_gate_init(&a->gate, rate_mhz); /* within its bounds */
-}
-
 static void on_objects(struct app *a, const struct sim_message *msg)
 {
 	/* The instant that counts is the one of the objects, not the one at which we got round to them. */
 	struct sim_clock_sample at = { .sim_ns = msg->header.stamp_sim_ns,
 				       .clock_generation = msg->header.clock_generation };
 
-	take_rate(a);
-	if (!sim_gate_due(&a->gate, &at))
+	if (!rate_due(&a->rate, &at))
 		return;
 	if (a->looks++ % FRAME_EVERY == 0)
 		(void)send_frame(a); /* it comes again */
@@ -322,17 +307,6 @@ static int open_buildings(struct app *a)
 	return r;
 }
 
-static int on_frequency(void *user, const char *name, const struct sim_param_value *v, char *why, size_t why_size)
-{
-	struct app *a = user;
-
-	(void)name;
-	(void)why;
-	(void)why_size;
-	atomic_store(&a->set_rate_mhz, mhz(v->as.d));
-	return 0;
-}
-
 static int declare_int(struct app *a, const char *name, int64_t i, const char *description)
 {
 	struct sim_param_options o = { .size = sizeof(o), .description = description, .read_only = true };
@@ -341,31 +315,25 @@ static int declare_int(struct app *a, const char *name, int64_t i, const char *d
 	return sim_params_declare(a->params, name, &v, &o);
 }
 
-static int declare(struct app *a)
-{
-	struct sim_param_options o = { .size = sizeof(o),
-				       .description = "[Hz] turns a second of simulated time",
-				       .min = sim_param_double(RATE_MIN_HZ),
-				       .max = sim_param_double(RATE_MAX_HZ),
-				       .changed = on_frequency,
-				       .user = a };
-	struct sim_param_value v = sim_param_double(a->args.rate_hz);
-	int r = sim_params_declare(a->params, "frequency", &v, &o);
-
-	if (r == 0)
-		r = declare_int(a, "beams", a->args.beams, "[-] lasers");
-	return r == 0 ? declare_int(a, "columns", a->args.columns, "[-] directions of a turn") : r;
-}
-
-/* For `simctl param`. A client's name need not be its alone, a node's must: without them the lidar turns all the same. */
 static void open_params(struct app *a)
 {
-	int r = sim_params_create(a->client, a->args.name, &a->params);
+	const struct rate_param rate = { .name = "frequency",
+					 .description = "[Hz] turns a second of simulated time",
+					 .initial = a->args.rate_hz,
+					 .min = RATE_MIN_HZ,
+					 .max = RATE_MAX_HZ };
+	int r;
 
+	a->params = rate_params(a->client, a->args.name);
+	if (!a->params)
+		return;
+	r = rate_declare(&a->rate, a->params, &rate);
 	if (r == 0)
-		r = declare(a);
+		r = declare_int(a, "beams", a->args.beams, "[-] lasers");
+	if (r == 0)
+		r = declare_int(a, "columns", a->args.columns, "[-] directions of a turn");
 	if (r < 0)
-		log_warn("nobody can set parameters: %s; --name gives it a name of its own", source_why(r));
+		log_warn("not all parameters can be set: %s", source_why(r));
 }
 
 static int attach(struct app *a)
@@ -399,7 +367,7 @@ static int attach(struct app *a)
 		r = sim_subscribe(a->client, a->args.objects, &sim_Detected3DObjects_type, &so, &a->objects);
 	}
 	if (r == 0)
-		r = sim_gate_init(&a->gate, mhz(a->args.rate_hz));
+		r = rate_init(&a->rate, a->args.rate_hz);
 	if (r == 0)
 		open_params(a);
 	if (r == 0 && a->args.rank != NO_RANK) {

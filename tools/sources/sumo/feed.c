@@ -2,6 +2,8 @@
 /* The channels of sim-sumo. See feed.h. */
 #include "feed.h"
 
+#include <stdio.h>
+
 #include <sim/msg/CanBus.h>
 #include <sim/msg/Detected3DObjects.h>
 #include <sim/msg/Gps.h>
@@ -15,17 +17,17 @@ static const struct {
 	const char *name;
 	const struct sim_type *type;
 	const char *frame;
-	uint32_t mhz; /* millihertz */
+	double hz;
 	size_t (*fill)(const struct moment *m, void *body, size_t cap);
 } CHANNELS[FEED_COUNT] = {
-	[FEED_TF_STATIC] = { "tf_static", &sim_Transforms_type, FRAME_MAP, 1000, message_tf_static },
-	[FEED_TF] = { "tf", &sim_Transforms_type, FRAME_MAP, 50000, message_tf },
-	[FEED_IMU] = { "imu", &sim_Imu_type, FRAME_BASE, 100000, message_imu },
-	[FEED_GPS] = { "gps", &sim_Gps_type, FRAME_BASE, 12500, message_gps },
-	[FEED_GPS_ODOMETRY] = { "gps_odometry", &sim_GpsOdometry_type, FRAME_MAP, 12500, message_gps_odometry },
-	[FEED_CAN_BUS] = { "can_bus", &sim_CanBus_type, FRAME_BASE, 10000, message_can_bus },
-	[FEED_OBJECTS] = { "objects", &sim_Detected3DObjects_type, FRAME_BASE, 10000, message_objects },
-	[FEED_SIGNALS] = { "signals", &sim_TrafficSignals_type, FRAME_BASE, 10000, message_signals },
+	[FEED_TF_STATIC] = { "tf_static", &sim_Transforms_type, FRAME_MAP, 1, message_tf_static },
+	[FEED_TF] = { "tf", &sim_Transforms_type, FRAME_MAP, 50, message_tf },
+	[FEED_IMU] = { "imu", &sim_Imu_type, FRAME_BASE, 100, message_imu },
+	[FEED_GPS] = { "gps", &sim_Gps_type, FRAME_BASE, 12.5, message_gps },
+	[FEED_GPS_ODOMETRY] = { "gps_odometry", &sim_GpsOdometry_type, FRAME_MAP, 12.5, message_gps_odometry },
+	[FEED_CAN_BUS] = { "can_bus", &sim_CanBus_type, FRAME_BASE, 10, message_can_bus },
+	[FEED_OBJECTS] = { "objects", &sim_Detected3DObjects_type, FRAME_BASE, 10, message_objects },
+	[FEED_SIGNALS] = { "signals", &sim_TrafficSignals_type, FRAME_BASE, 10, message_signals },
 };
 
 /* Room for a message, as small as the moment allows; with NULL: for the largest. */
@@ -60,7 +62,25 @@ static int open_one(struct feed *f, struct sim_client *c, int i)
 	int r = sim_advertise(c, CHANNELS[i].name, CHANNELS[i].type, &o, &f->out[i].pub);
 
 	f->out[i].name = CHANNELS[i].name;
-	return r < 0 ? r : sim_gate_init(&f->gate[i], CHANNELS[i].mhz);
+	return r < 0 ? r : rate_init(&f->rate[i], CHANNELS[i].hz);
+}
+
+int feed_declare(struct feed *f, struct sim_params *p)
+{
+	char name[SIM_PARAM_NAME_MAX + 1];
+	int r = 0;
+
+	for (int i = 0; r == 0 && i < FEED_COUNT; i++) {
+		const struct rate_param rate = { .name = name,
+						 .description = "[Hz] messages a second of simulated time",
+						 .initial = CHANNELS[i].hz,
+						 .min = FEED_MIN_HZ,
+						 .max = FEED_MAX_HZ };
+
+		snprintf(name, sizeof(name), "%s.frequency", CHANNELS[i].name);
+		r = f->out[i].pub ? rate_declare(&f->rate[i], p, &rate) : 0;
+	}
+	return r;
 }
 
 int feed_open(struct feed *f, struct sim_client *c, bool ego)
@@ -88,7 +108,7 @@ unsigned feed_due(struct feed *f, const struct sim_clock_sample *now)
 	unsigned due = 0;
 
 	for (int i = 0; i < FEED_COUNT; i++)
-		due |= f->out[i].pub && sim_gate_due(&f->gate[i], now) ? 1u << i : 0;
+		due |= f->out[i].pub && rate_due(&f->rate[i], now) ? 1u << i : 0;
 	return due;
 }
 

@@ -9,11 +9,8 @@
 #ifndef SOURCES_SUMO_FEED_H
 #define SOURCES_SUMO_FEED_H
 
-#include <stdint.h>
-
-#include <sim/clock.h>
-
 #include "../outlet.h"
+#include "../rate.h"
 #include "messages.h"
 
 enum feed_channel {
@@ -28,14 +25,19 @@ enum feed_channel {
 	FEED_COUNT
 };
 
+#define FEED_MIN_HZ 0.1
+#define FEED_MAX_HZ 100.0 /* a step of SUMO is 10 ms */
+
 struct feed {
 	struct outlet out[FEED_COUNT];
-	struct sim_gate gate[FEED_COUNT];
+	struct rate rate[FEED_COUNT];
 };
 
 /* Advertise all channels, or those of the surroundings alone: the ego's are somebody else's. Errors as sim_advertise(). */
 int feed_open(struct feed *f, struct sim_client *c, bool ego);
 void feed_close(struct feed *f);
+/* CHANNEL.frequency of each: parameters, which are set until p is destroyed. As sim_params_declare(). */
+int feed_declare(struct feed *f, struct sim_params *p);
 
 /* Which channels are due now: a bit for each enum feed_channel. Ask once a step. */
 unsigned feed_due(struct feed *f, const struct sim_clock_sample *now);

@@ -84,6 +84,7 @@ struct app {
 	struct control control;
 	struct tracks tracks;
 	struct feed feed;
+	struct sim_params *params; /* NULL: another one has our name */
 	int64_t steps;
 };
 
@@ -389,6 +390,16 @@ static int attach_vehicle(struct app *a)
 	return r < 0 ? r : sim_advertise(a->client, "place_ego", &sim_VehiclePlacement_type, &po, &a->place);
 }
 
+static void open_params(struct app *a)
+{
+	int r;
+
+	a->params = rate_params(a->client, a->args.name);
+	r = a->params ? feed_declare(&a->feed, a->params) : 0;
+	if (r < 0)
+		log_warn("not all parameters can be set: %s", source_why(r));
+}
+
 static int attach(struct app *a)
 {
 	struct sim_client_options co = { .size = sizeof(co), .name = a->args.name, .socket = a->args.socket };
@@ -400,6 +411,7 @@ static int attach(struct app *a)
 	r = feed_open(&a->feed, a->client, !a->args.vehicle);
 	if (r < 0)
 		return fail_client(r, "advertising");
+	open_params(a);
 	if (a->args.vehicle) {
 		r = attach_vehicle(a);
 		if (r < 0)
@@ -416,6 +428,7 @@ static int attach(struct app *a)
 static void detach(struct app *a)
 {
 	world_close(a->world);
+	sim_params_destroy(a->params);
 	sim_driver_release(a->driver);
 	sim_subscriber_destroy(a->orders);
 	sim_subscriber_destroy(a->vehicle);

@@ -272,7 +272,7 @@ static void publish_all(struct vehicle_link *l, const struct vehicle *v, const s
 		.model = &v->model, .orders = &v->orders, .origin = l->origin, .step_dur_ns = v->step_dur_ns
 	};
 
-	if (!l->every_step && !sim_gate_due(&l->gate, now))
+	if (!rate_due(&l->rate, now))
 		return;
 	for (int i = 0; i < OUT_COUNT; i++)
 		outlet_count(&l->out[i], publish(l, (enum link_out)i, &m, now->sim_ns));
@@ -403,20 +403,18 @@ static int offer(struct vehicle_link *l)
 			     "service control/control_mode_request");
 }
 
-int vehicle_link_open(struct vehicle_link *l, struct sim_client *c, uint32_t rate_mhz, struct vehicle *v,
+int vehicle_link_open(struct vehicle_link *l, struct sim_client *c, double rate_hz, struct vehicle *v,
 		      const struct origin *o)
 {
 	struct sim_subscriber_options so = { .size = sizeof(so), .depth = DEPTH };
-	int r = 0;
+	int r;
 
 	l->client = c;
 	l->vehicle = v;
 	l->origin = o;
-	l->every_step = rate_mhz == 0;
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_mutex_init(&l->stepping, NULL);
-	if (!l->every_step)
-		r = named(sim_gate_init(&l->gate, rate_mhz), "--rate");
+	r = named(rate_init(&l->rate, rate_hz), "--rate");
 	for (int i = 0; r == 0 && i < OUT_COUNT; i++)
 		r = advertise(l, (enum link_out)i);
 	for (int i = 0; r == 0 && i < IN_COUNT; i++)

@@ -11,12 +11,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include <sim/clock.h>
 #include <sim/msg/VehiclePlacement.h>
 #include <sim/service.h>
 #include <sim/subscriber.h>
 
 #include "../outlet.h"
+#include "../rate.h"
 #include "messages.h"
 #include "vehicle.h"
 
@@ -26,8 +26,7 @@ enum link_in { IN_PLACE, IN_STATE, IN_GEAR, IN_TURN, IN_HAZARD, IN_EMERGENCY, IN
 struct vehicle_link {
 	struct sim_client *client;
 	struct outlet out[OUT_COUNT];
-	struct sim_gate gate;
-	bool every_step;
+	struct rate rate; /* of each channel */
 	struct sim_subscriber *in[IN_COUNT];
 	struct sim_service *place, *mode;
 	struct sim_publisher *ahead;
@@ -48,8 +47,8 @@ struct vehicle_link {
 	} asked; /* guarded by lock: what services were asked for */
 };
 
-/* rate_mhz 0: at every step. Keeps v and o. l: zeroed, kept at its place until closed. Errors as sim_advertise(), sim_subscribe(). */
-int vehicle_link_open(struct vehicle_link *l, struct sim_client *c, uint32_t rate_mhz, struct vehicle *v,
+/* rate_hz 0: at every step. Keeps v and o. l: zeroed, kept at its place until closed. Errors as sim_advertise(), sim_subscribe(). */
+int vehicle_link_open(struct vehicle_link *l, struct sim_client *c, double rate_hz, struct vehicle *v,
 		      const struct origin *o);
 void vehicle_link_close(struct vehicle_link *l);
 

@@ -6,7 +6,6 @@
  * Threads: main (all of the model), "ahead" (moves it before time does), "stop" (signals), and the library's (services, completions).
  */
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 
 #include <sim/sim.h>
@@ -25,6 +24,7 @@ LOG_TOPIC("vehicle");
 #define POLL_NS       INT64_C(2000000)   /* wall: of a clock that moves by itself */
 #define RETRY_MS      50
 #define STOP_GRACE_MS 1000
+#define RATE_MAX_HZ   10000.0
 
 struct args {
 	const char *params, *socket, *name, *origin;
@@ -45,7 +45,7 @@ static const struct opt OPTS[] = {
 	OPT("origin", 0, STRING, origin, "LAT,LON",
 	    "the map's origin in degrees; without it there is no satellite fix"),
 	OPT("rank", 0, INT, rank, "N", "its turn in each step [100]", .min = 0, .max = SIM_STEP_RANK_MAX),
-	DOUBLE("rate", rate_hz, "HZ", 0, 10000, "messages a second of each channel [0: at every step]"),
+	DOUBLE("rate", rate_hz, "HZ", 0, RATE_MAX_HZ, "messages a second of each channel [0: at every step]"),
 	OPT("simd-socket", 0, STRING, socket, "PATH", "control socket of simd", .complete = "file"),
 	OPT("name", 0, STRING, name, "NAME", "name shown by simctl [sim-vehicle]"),
 	{ 0 }
@@ -65,6 +65,7 @@ struct app {
 	struct sim_client *client;
 	struct sim_step *step;
 	struct vehicle_link link;
+	struct sim_params *params; /* NULL: another one has our name */
 	struct vehicle vehicle;
 	struct origin origin;
 };
@@ -144,6 +145,18 @@ static int open_vehicle(struct app *a)
 	return 0;
 }
 
+static void open_params(struct app *a)
+{
+	const struct rate_param rate = { .name = "frequency",
+					 .description = "[Hz] messages a second of each channel; 0: at every step",
+					 .initial = a->args.rate_hz,
+					 .max = RATE_MAX_HZ };
+
+	a->params = rate_params(a->client, a->args.name);
+	if (a->params && rate_declare(&a->link.rate, a->params, &rate) < 0)
+		log_warn("the frequency cannot be set: %s", sim_why());
+}
+
 static int attach(struct app *a)
 {
 	struct sim_client_options co = { .size = sizeof(co), .name = a->args.name, .socket = a->args.socket };
@@ -151,11 +164,12 @@ static int attach(struct app *a)
 
 	if (r < 0)
 		return err_set(r, "connecting to simd: %s", source_why(r));
-	r = vehicle_link_open(&a->link, a->client, (uint32_t)lround(a->args.rate_hz * 1000), &a->vehicle, &a->origin);
+	r = vehicle_link_open(&a->link, a->client, a->args.rate_hz, &a->vehicle, &a->origin);
 	if (r == 0)
 		r = vehicle_link_serve_ahead(&a->link);
 	if (r < 0)
 		return r;
+	open_params(a);
 	r = sim_step_join(a->client, (uint32_t)a->args.rank, &a->step);
 	return r < 0 ? err_set(r, "taking part in steps: %s", source_why(r)) : 0;
 }
@@ -166,6 +180,7 @@ static void detach(struct app *a)
 		return;
 	sim_step_leave(a->step);
 	vehicle_link_report(&a->link);
+	sim_params_destroy(a->params);
 	vehicle_link_close(&a->link);
 	sim_disconnect(a->client);
 }

@@ -8,6 +8,6 @@ $(B)/lib/libvehicle.a: $(VEHICLE_OBJS) $(B)/obj/tools/bridge/convert/geo.o
 ONBOARD := $(addprefix $(B)/obj/tools/sources/vehicle/,onboard.o link.o) $(B)/lib/libvehicle.a
 
 PROGRAMS += $(B)/bin/sim-vehicle
-$(B)/bin/sim-vehicle: $(addprefix $(B)/obj/tools/sources/,vehicle/main.o vehicle/link.o stop.o outlet.o) $(B)/lib/libvehicle.a \
+$(B)/bin/sim-vehicle: $(addprefix $(B)/obj/tools/sources/,vehicle/main.o vehicle/link.o stop.o outlet.o rate.o) $(B)/lib/libvehicle.a \
 	$(B)/lib/libbase.a | $(B)/lib/libsimclient.so
 LINK_sim-vehicle = $(LINK_SIMCLIENT) -ljansson -lm
