@@ -146,7 +146,8 @@ static const struct conf_key bridge_defaults_keys[] = {
 };
 
 static const struct conf_key process_defaults_keys[] = {
-	INT("restart_ms", 100, 1, 600000, "First pause before a process is started again; doubles with each failure."),
+	INT("restart_ms", 100, 1, 600000,
+	    "First pause before a process is started again; doubles with each failure, until it has run for 10 s."),
 	INT("restart_max_ms", 10000, 1, 600000, "Longest pause."),
 	INT("give_up", 3, 0, 1000,
 	    "How often in a row a process may fail to execute (exit codes 126 and 127 too), or exit with 78 (its "
@@ -213,7 +214,8 @@ static const struct conf_key process_keys[] = {
 	    .required = true, .max = 256),
 	KEY("env", ANY, "Object of environment variables to set (null: to unset).", .def = "{}"),
 	KEY("dir", STRING, "Working directory; empty: simd's.", .def = "\"\""),
-	KEY("restart", CHOICE, "When it is started again after its end.", .def = "\"on-failure\"", .choices = restarts),
+	KEY("restart", CHOICE, "When it is started again after its end; on-failure: unless that was exit code 0.",
+	    .def = "\"on-failure\"", .choices = restarts),
 	INT("restart_limit", 0, 0, 1000000,
 	    "How often it is started again by that rule, altogether; then it is shown as permanent, with why, until *simctl "
 	    "process restart*. 0: no limit."),
@@ -237,7 +239,7 @@ static const struct conf_key rig_keys[] = {
 	    "Whether what bridges bring in is delivered while time is paused; refused otherwise.", .def = "false"),
 	KEY("wait_for", STRINGS,
 	    "What driven time waits for before it begins: bridges, until they are connected, and processes or clients, until "
-	    "they take part in lock-step or say that they are ready (sim_client_ready(); simhost and sim-lidar do). So a run "
+	    "they drive, take part in lock-step or say that they are ready (sim_client_ready(); simhost and sim-lidar do). So a run "
 	    "begins with all of them, and repeats. When one is not there after step.deadline_ms, step.late says whether time "
 	    "begins without it (drop).",
 	    .def = "[]", .max = 64),
