@@ -87,6 +87,8 @@ static void component_wake(void *user)
 		sched_notify(c->task);
 		return;
 	}
+	if (atomic_load_explicit(&c->since_mono_ns, memory_order_relaxed))
+		return; /* what its own proc wrote has come back to it: the loop below, further out, goes on with it */
 	while (component_next(c))
 		;
 }
@@ -130,6 +132,11 @@ int sim_component_fail(struct sim_component *c, int r, const char *fmt, ...)
 	va_end(ap);
 	c->said = true;
 	return err_set(r, "component %s: %s", c->node->name, text);
+}
+
+struct sim_node_reader *sim_component_reader(const struct sim_component *c, uint32_t input)
+{
+	return c && input < c->cls->n_inputs ? c->reader[input] : NULL;
 }
 
 static uint64_t node_refused(struct sim_node *n)

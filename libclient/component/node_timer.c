@@ -145,6 +145,24 @@ static void name_make(struct sim_node_timer *t, const char *name)
 		snprintf(t->name, sizeof(t->name), "%s_timer", t->n->name);
 }
 
+/* Into the host's list, if it is the only one of its name: in simulation, too, where no task of that name is made. */
+static int enlist(struct sim_node_timer *t)
+{
+	struct sim_host *h = t->n->h;
+	struct sim_node_timer *other;
+	int r = 0;
+
+	pthread_mutex_lock(&h->lock);
+	list_for_each(other, &h->timers, link)
+		if (strcmp(other->name, t->name) == 0)
+			r = err_set(-EEXIST, "there is a timer \"%s\" in this host already; give each its own name",
+				    t->name);
+	if (r == 0)
+		list_append(&h->timers, &t->link);
+	pthread_mutex_unlock(&h->lock);
+	return r;
+}
+
 static int timer_start(struct sim_node_timer *t)
 {
 	struct sim_host *h = t->n->h;
@@ -188,10 +206,10 @@ int sim_node_timer_create(struct sim_node *n, const char *name, int64_t period_d
 	t->fn = fn;
 	t->user = user;
 	name_make(t, name);
-	pthread_mutex_lock(&n->h->lock);
-	list_append(&n->h->timers, &t->link);
-	pthread_mutex_unlock(&n->h->lock);
-	r = timer_start(t);
+	list_init(&t->link);
+	r = enlist(t);
+	if (r == 0)
+		r = timer_start(t);
 	if (r < 0) {
 		sim_node_timer_destroy(t);
 		return r;

@@ -87,6 +87,55 @@ static int collect(struct sim_host *h)
 	return r;
 }
 
+/* ---- a clock that can be stepped ---- */
+
+static int clock_ask(struct sim_client *c, bool *ret_wall_runs, char *ret_source, size_t size)
+{
+	char *reply = NULL;
+	json_t *o, *clock;
+	int r = sim_call(c, "GetClock", NULL, &reply);
+
+	if (r < 0)
+		return r;
+	o = json_loads(reply, 0, NULL);
+	clock = json_object_get(o, "clock");
+	clock = clock ? clock : o;
+	*ret_wall_runs =
+		json_is_false(json_object_get(clock, "driven")) && json_is_false(json_object_get(clock, "paused"));
+	snprintf(ret_source, size, "%s", json_string_value(json_object_get(clock, "source")));
+	json_decref(o);
+	free(reply);
+	return 0;
+}
+
+static int refuse_wall_clock(struct sim_host *h)
+{
+	char source[64];
+	bool runs;
+	int r = clock_ask(h->client, &runs, source, sizeof(source));
+
+	if (r < 0 || !runs)
+		return r;
+	return err_set(
+		-EOPNOTSUPP,
+		"simulation mode: the time source \"%s\" follows the wall clock and runs, so no run would repeat; select one that is "
+		"driven (simctl clock source unity), or pause and step it (simctl clock pause)",
+		source);
+}
+
+/* No turn has come for a while. Where somebody has selected a wall source, none will. */
+static int still_driven(struct sim_host *h)
+{
+	struct sim_clock_sample now;
+	int r;
+
+	sim_now_sample(h->client, &now);
+	if (now.rate_e6 <= 0 || (now.flags & SIM_CLOCK_STALE))
+		return 0;
+	r = refuse_wall_clock(h);
+	return r == -ENOTCONN ? 0 : r;
+}
+
 /* ---- a turn ---- */
 
 static void fire_until(struct sim_host *h, int64_t until_sim_ns, int64_t now_sim_ns)
@@ -140,8 +189,12 @@ int simulate_run(struct sim_host *h)
 		return err_set(-EOPNOTSUPP, "a host without simd has no turns; move its time with sim_host_advance()");
 	while (!atomic_load(&h->stop)) {
 		r = sim_step_wait(h->step, WAIT_DUR_NS, &t);
-		if (r == -ETIMEDOUT)
+		if (r == -ETIMEDOUT) {
+			r = still_driven(h);
+			if (r < 0)
+				return r;
 			continue;
+		}
 		if (r == -ENOTCONN && sim_client_state(h->client) != SIM_CLIENT_FAILED) {
 			nanosleep(&(struct timespec){ .tv_nsec = 10 * NS_PER_MS },
 				  NULL); /* simd is away: it is joined again */
@@ -158,40 +211,6 @@ int simulate_run(struct sim_host *h)
 }
 
 /* ---- start and finish ---- */
-
-static int clock_ask(struct sim_client *c, bool *ret_wall_runs, char *ret_source, size_t size)
-{
-	char *reply = NULL;
-	json_t *o, *clock;
-	int r = sim_call(c, "GetClock", NULL, &reply);
-
-	if (r < 0)
-		return r;
-	o = json_loads(reply, 0, NULL);
-	clock = json_object_get(o, "clock");
-	clock = clock ? clock : o;
-	*ret_wall_runs =
-		json_is_false(json_object_get(clock, "driven")) && json_is_false(json_object_get(clock, "paused"));
-	snprintf(ret_source, size, "%s", json_string_value(json_object_get(clock, "source")));
-	json_decref(o);
-	free(reply);
-	return 0;
-}
-
-static int refuse_wall_clock(struct sim_host *h)
-{
-	char source[64];
-	bool runs;
-	int r = clock_ask(h->client, &runs, source, sizeof(source));
-
-	if (r < 0 || !runs)
-		return r;
-	return err_set(
-		-EOPNOTSUPP,
-		"simulation mode: the time source \"%s\" follows the wall clock and runs, so no run would repeat; select one that is "
-		"driven (simctl clock source unity), or pause and step it (simctl clock pause)",
-		source);
-}
 
 int simulate_start(struct sim_host *h)
 {

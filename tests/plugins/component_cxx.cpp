@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A component as a class, which throws at what it does not like. */
+/* Components as classes, which throw at what they do not like; one has a parameter. */
 #include <stdexcept>
 #include <string>
 
 #include <sim/component.hpp>
 #include <sim/msg/Int32.h>
+#include <sim/param.h>
+
+static const sim_Int32 &int_of(const sim_message *m)
+{
+	return *sim_Int32_from(m->body, m->body_size);
+}
 
 class Picky : public sim::Component
 {
@@ -17,13 +23,13 @@ class Picky : public sim::Component
 	}
 	int Proc(const sim_message *const *m) override
 	{
-		const sim_Int32 *x = sim_Int32_from(m[0]->body, m[0]->body_size);
+		const sim_Int32 &x = int_of(m[0]);
 
-		if (x->data < 0)
+		if (x.data < 0)
 			throw std::out_of_range("less than nothing");
-		if (x->data == 0)
+		if (x.data == 0)
 			throw 0;
-		return sim_node_write_copy(out_, x, sizeof(*x), 0);
+		return sim_node_write_copy(out_, &x, sizeof(x), 0);
 	}
 	void Shutdown() override
 	{
@@ -35,3 +41,101 @@ class Picky : public sim::Component
 };
 
 SIM_CXX_COMPONENT(Picky, &sim_Int32_type)
+
+/* Its constructor asks for what is not there yet. */
+class Early : public sim::Component
+{
+      public:
+	Early()
+	{
+		(void)config();
+	}
+};
+
+SIM_CXX_COMPONENT(Early)
+
+class Late : public sim::Component
+{
+      public:
+	void Shutdown() override
+	{
+		throw std::runtime_error("too late");
+	}
+};
+
+SIM_CXX_COMPONENT(Late)
+
+/*
+ * Writes what comes in times its parameter "gain", which nobody may set to 13, and the sum of the last three on /sums. What comes in
+ * from 100 on sets the gain to that less 100. Its functions are nobody's to call.
+ */
+class Gain : public sim::Component
+{
+	int Init() override
+	{
+		sim_param_options o = {};
+		sim_param_value one = sim_param_int(1);
+		int r = sim_node_writer_create(node(), "/gained", &sim_Int32_type, nullptr, &out_);
+
+		o.size = sizeof(o);
+		o.changed = Changed;
+		o.user = this;
+		if (r == 0)
+			r = sim_node_writer_create(node(), "/sums", &sim_Int32_type, nullptr, &sums_);
+		if (r == 0)
+			r = sim_params_create(sim_host_client(sim_node_host(node())), sim_node_name(node()), &params_);
+		return r == 0 ? sim_params_declare(params_, "gain", &one, &o) : r;
+	}
+
+	static int Changed(void *user, const char *, const sim_param_value *v, char *why, size_t why_size)
+	{
+		Gain *g = static_cast<Gain *>(user);
+
+		return g->Guard(
+			"Changed",
+			[&] {
+				if (v->as.i == 13)
+					throw std::invalid_argument("13 brings bad luck");
+				if (v->as.i == 14)
+					return -EDOM;
+				g->changes_++;
+				return 0;
+			},
+			why, why_size);
+	}
+
+	int Proc(const sim_message *const *m) override
+	{
+		sim_Int32 x = int_of(m[0]), sum = { 0 };
+		int64_t gain;
+		int r;
+
+		if (x.data >= 100) {
+			sim_param_value v = sim_param_int(x.data - 100);
+
+			return sim_params_set(params_, "gain", &v);
+		}
+		r = sim_params_get_int(params_, "gain", &gain);
+		if (r < 0)
+			return r;
+		sim_node_reader_observe(reader(0));
+		for (unsigned i = 0; i < sim_node_reader_count(reader(0)); i++)
+			sum.data += int_of(sim_node_reader_get(reader(0), i)).data;
+		x.data = static_cast<int32_t>(x.data * gain + 1000 * changes_);
+		r = sim_node_write_copy(out_, &x, sizeof(x), 0);
+		return r == 0 ? sim_node_write_copy(sums_, &sum, sizeof(sum), 0) : r;
+	}
+
+	void Shutdown() override
+	{
+		sim_params_destroy(params_);
+		sim_node_writer_destroy(out_);
+		sim_node_writer_destroy(sums_);
+	}
+
+	sim_params *params_ = nullptr;
+	sim_node_writer *out_ = nullptr, *sums_ = nullptr;
+	int changes_ = 0;
+};
+
+SIM_CXX_COMPONENT(Gain, &sim_Int32_type)

@@ -15,7 +15,9 @@
  *   by-time     each other is the one whose stamp is nearest, within a tolerance; a message waits until every input has shown
  *               one at or after its stamp, or is dropped, counted, when the nearest are too far off
  *
- * Tuples wait in a ring of input 0's pending size; when it overflows proc goes on with the newest, and the others are counted.
+ * Tuples wait in a ring of input 0's pending size; when it overflows proc goes on with the newest, and the others are counted. hold
+ * and by-time keep pending messages of input 0 that wait for partners (by-time: of each partner, too), 16 at least; since one partner may
+ * complete all of them at once, their ring has as much room. When more wait the oldest is dropped, counted by each input that was missing.
  *
  * Threads: init and shutdown in the thread that creates and destroys; proc on a worker, never twice at a time, in simulation in the
  *          host's thread. `self` is the component's own memory, zeroed before init.
@@ -46,7 +48,8 @@ struct sim_component_class {
 	/* 0, or a negative errno, whose sentence it may set with sim_component_fail(). May be NULL. */
 	int (*init)(struct sim_component *c, void *self);
 	/*
-	 * m[0..n_inputs): valid until it returns; of a timer component NULL. A negative errno is counted and shown, and nothing else.
+	 * m[0..n_inputs): valid until it returns; of a timer component NULL. A negative errno is counted and shown, and nothing else (Cyber's
+	 * proc and init return a bool: 0 is success here).
 	 * Must return: who waits in it holds up a worker, and in simulation everybody.
 	 */
 	int (*proc)(struct sim_component *c, void *self, const struct sim_message *const *m);
@@ -62,6 +65,11 @@ struct sim_component_class {
 
 SIM_API const char *sim_component_name(const struct sim_component *c); /* of this component: that of its node */
 SIM_API struct sim_node *sim_component_node(const struct sim_component *c);
+/*
+ * The reader of that input, to observe its history (depth); borrows. In proc m[input] is not in doubt: the history may be ahead of it.
+ * NULL: no such input, or in init: readers come after it.
+ */
+SIM_API struct sim_node_reader *sim_component_reader(const struct sim_component *c, uint32_t input);
 /* Its configuration: JSON text, "{}" if there is none; borrows until shutdown has returned. */
 SIM_API const char *sim_component_config(const struct sim_component *c);
 /* Simulated time; in simulation that of the turn. */
@@ -81,7 +89,7 @@ enum sim_fusion {
 struct sim_component_input {
 	const char *channel; /* borrows */
 	uint32_t depth;      /* history, as sim_node_reader_options; 0: 1 */
-	uint32_t pending;    /* unprocessed; of input 0 the ring of tuples; 0: 1 */
+	uint32_t pending;    /* unprocessed; of input 0 the ring of tuples; 0: 1. hold, by-time: also what waits, 16 at least */
 };
 
 struct sim_component_options {

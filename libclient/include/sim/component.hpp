@@ -9,13 +9,20 @@
  *     };
  *     SIM_CXX_COMPONENT(Tracker, &sim_Detected3DObjects_type, &sim_VehicleOdometry_type)
  *
- * Header only. What its functions throw does not leave them: it is the failure of that call (-EIO), with what() as its sentence.
+ * Init and Proc return 0 or a negative errno, not Cyber's bool: `return false` would be success.
+ *
+ * Header only. What its functions throw, the constructor included, does not leave them: it is the failure of that call (-EIO), with
+ * what() as its sentence. Callbacks that a class gives to functions of C (readers, timers, services, parameters) run between frames of C,
+ * which an exception must not cross: they do their work in Guard(). The object, and with it what the constructor made, goes after
+ * Shutdown; parameters, readers, writers and timers of its node must be destroyed by then.
  */
 #ifndef SIM_COMPONENT_HPP
 #define SIM_COMPONENT_HPP
 
 #include <cerrno>
+#include <cstdio>
 #include <exception>
+#include <stdexcept>
 
 #include <sim/component.h>
 
@@ -42,34 +49,58 @@ class Component
 	{
 	}
 
+	/* What follows is there from Init on; in the constructor it throws. */
 	sim_component *handle() const
 	{
+		if (!handle_)
+			throw std::logic_error("a constructor knows nothing of its component yet: ask in Init()");
 		return handle_;
 	}
 	sim_node *node() const
 	{
-		return sim_component_node(handle_);
+		return sim_component_node(handle());
 	}
 	const char *name() const
 	{
-		return sim_component_name(handle_);
+		return sim_component_name(handle());
 	}
 	const char *config() const
 	{
-		return sim_component_config(handle_);
+		return sim_component_config(handle());
 	}
 	int64_t now() const
 	{
-		return sim_component_now(handle_);
+		return sim_component_now(handle());
+	}
+	/* Of input i, to observe its history; not in Init, readers come after it. */
+	sim_node_reader *reader(uint32_t i) const
+	{
+		return sim_component_reader(handle(), i);
+	}
+
+	/*
+	 * For callbacks: what f returns (0, or a negative errno). What it throws is -EIO, and the sentence, "component NAME: WHAT threw: ...",
+	 * is in sim_why(), and in why if that is given: it is for the one who sets a parameter.
+	 */
+	template <class F> int Guard(const char *what, F f, char *why = nullptr, size_t why_size = 0) const noexcept
+	{
+		bool threw = true;
+		int r = Catch(handle_, what, [&] {
+			int res = f();
+
+			threw = false;
+			return res;
+		});
+
+		if (threw && why && why_size)
+			std::snprintf(why, why_size, "%s", sim_why());
+		return r;
 	}
 
       private:
 	template <class C> friend struct ComponentGlue;
-	sim_component *handle_ = nullptr;
-};
 
-template <class C> struct ComponentGlue {
-	template <class F> static int guard(sim_component *c, const char *what, F f) noexcept
+	template <class F> static int Catch(sim_component *c, const char *what, F f) noexcept
 	{
 		try {
 			return f();
@@ -79,28 +110,42 @@ template <class C> struct ComponentGlue {
 			return sim_component_fail(c, -EIO, "%s threw something that is no std::exception", what);
 		}
 	}
+
+	sim_component *handle_ = nullptr;
+};
+
+template <class C> struct ComponentGlue {
 	static C *&object(void *self)
 	{
 		return *static_cast<C **>(self);
 	}
+	static Component *base(void *self) /* whatever access C gives to its functions */
+	{
+		return object(self);
+	}
 
 	static int init(sim_component *c, void *self)
 	{
-		return guard(c, "Init", [&] {
+		int r = Component::Catch(c, "the constructor", [&] {
 			object(self) = new C;
-			object(self)->handle_ = c;
-			return object(self)->Init();
+			return 0;
 		});
+
+		if (r < 0)
+			return r;
+		base(self)->handle_ = c;
+		return Component::Catch(c, "Init", [&] { return base(self)->Init(); });
 	}
 	static int proc(sim_component *c, void *self, const sim_message *const *m)
 	{
-		return guard(c, "Proc", [&] { return object(self)->Proc(m); });
+		return Component::Catch(c, "Proc", [&] { return base(self)->Proc(m); });
 	}
 	static void shutdown(sim_component *c, void *self)
 	{
-		guard(c, "Shutdown", [&] {
-			if (object(self))
-				object(self)->Shutdown();
+		if (!object(self))
+			return;
+		Component::Catch(c, "Shutdown", [&] {
+			base(self)->Shutdown();
 			return 0;
 		});
 		delete object(self);

@@ -75,7 +75,8 @@ SIM_API SIM_MUST_CHECK int sim_host_create(const struct sim_host_options *o, str
 SIM_API void sim_host_destroy(struct sim_host *h);
 
 /*
- * From now on callbacks run: workers start; in simulation the host joins lock-step. What has arrived before is kept, as the readers' depths allow.
+ * From now on callbacks run: workers start; in simulation the host joins lock-step. What has arrived before is kept, as the readers' depths
+ * allow. In simulation what this host's own writers write, in an init for instance, is delivered inside the call before that, too.
  * Returns: 0; -EOPNOTSUPP simulation, and the time source is wall-driven and runs; -EBUSY it has been started;
  * as sim_step_join(); -EAGAIN no thread could be started.
  */
@@ -83,7 +84,7 @@ SIM_API SIM_MUST_CHECK int sim_host_start(struct sim_host *h);
 /*
  * Reality: sleep until sim_host_stop(). Simulation: have the turns of lock-step, until then. Starts the host if that has not been done.
  * Returns: 0 stopped; as sim_host_start(); -ENOTCONN simd refuses us for good; -ECONNABORTED simulation: we were late and dropped out
- * (step.late), the run is not worth anything any more.
+ * (step.late), the run is not worth anything any more; -EOPNOTSUPP simulation: somebody has selected a wall source meanwhile, and it runs.
  */
 SIM_API SIM_MUST_CHECK int sim_host_run(struct sim_host *h);
 /* sim_host_run() returns soon; a callback that runs is finished. Any thread, also in a signal handler and in callbacks. */
@@ -138,9 +139,13 @@ typedef void (*sim_node_reader_fn)(void *user, const struct sim_message *m);
 
 struct sim_node_reader_options {
 	size_t size;    /* sizeof(struct sim_node_reader_options) of the caller */
-	uint32_t depth; /* history: messages that observe shows, 1..256; 0: 1 */
+	uint32_t depth; /* history: messages that observe shows, 1..256; 0: 1 (of Cyber's blocker 0 keeps none) */
 	uint32_t pending; /* unprocessed messages that wait for the callback, 1..256; 0: 1. When full the callback goes on with the newest */
-	bool latched; /* ask for the last message of latching writers */
+	/*
+	 * Ask for the last message of latching writers. A host receives a channel once, and the channel's first reader there decides for
+	 * all of them. One that comes when the host has started, and receives that channel, begins with what comes next.
+	 */
+	bool latched;
 };
 
 /*
@@ -228,7 +233,8 @@ SIM_API void sim_node_writer_stats(const struct sim_node_writer *w, struct sim_n
 
 /*
  * fn runs every period_dur_ns (> 0) of simulated time, the first time one period from now, with its phase kept (as sim/timer.h): on a
- * worker, or in simulation between the messages, in the order of time. name: unique in the host; NULL: made of the node's.
+ * worker, or in simulation between the messages, in the order of time. name: unique in the host, in both modes; NULL: made of the node's.
+ * To stop it is to destroy it: Start and Stop of Cyber are create and destroy.
  * Returns: 0; -EINVAL; -EEXIST; -ENOMEM; as sim_timer_create().
  */
 typedef void (*sim_node_timer_fn)(void *user, int64_t due_sim_ns, uint64_t missed);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A component that is a class of C++: what it throws stays inside. */
+/* Components that are classes of C++: what they throw stays inside, and has their name; their parameters and histories. Thread: one. */
 #include "tests/support/test.h"
 
 #include <dlfcn.h>
@@ -15,53 +15,144 @@ static void send(struct sim_node_writer *w, int32_t v)
 	assert_int_equal(sim_node_write_copy(w, &m, sizeof(m), 0), 0);
 }
 
-TEST(what_a_class_throws_is_its_failure)
-{
-	struct sim_host_options ho = {
-		.size = sizeof(ho), .name = "t", .mode = SIM_RUN_SIMULATION, .flags = SIM_HOST_OFFLINE
-	};
-	struct sim_component_options o = {
-		.size = sizeof(o), .name = "picky", .n_inputs = 1, .input = { { .channel = "in" } }
-	};
-	struct sim_component_stats st;
-	struct sim_node_reader *r;
-	struct sim_node_writer *w;
-	struct sim_component *c;
-	struct sim_host *h;
-	struct sim_node *n;
-	char why[256];
-	void *lib = dlopen(CXX_COMPONENT, RTLD_NOW);
-	const struct sim_component_class *cls;
+static void *lib;
+static struct sim_host *h;
+static struct sim_node *n;
+static struct sim_node_writer *w;
 
+static int setup(void **state)
+{
+	struct sim_host_options o = {
+		.size = sizeof(o), .name = "t", .mode = SIM_RUN_SIMULATION, .flags = SIM_HOST_OFFLINE
+	};
+
+	(void)state;
+	lib = dlopen(CXX_COMPONENT, RTLD_NOW);
 	if (!lib)
 		fail_msg("%s", dlerror());
-	cls = dlsym(lib, "sim_component_Picky");
-	assert_non_null(cls);
-	assert_int_equal(sim_host_create(&ho, &h), 0);
+	assert_int_equal(sim_host_create(&o, &h), 0);
 	assert_int_equal(sim_node_create(h, "n", &n), 0);
-	o.config = "{\"a\": \"bad\"}";
-	assert_int_equal(sim_component_create(h, cls, &o, &c), -EIO);
-	assert_string_equal(sim_why(), "component picky: Init threw: a bad configuration");
-	o.config = NULL;
-	assert_int_equal(sim_component_create(h, cls, &o, &c), 0);
-	assert_int_equal(sim_node_reader_create(n, "picked", &sim_Int32_type, NULL, NULL, NULL, &r), 0);
 	assert_int_equal(sim_node_writer_create(n, "in", &sim_Int32_type, NULL, &w), 0);
-	send(w, -1);
-	sim_component_last_failure(c, why, sizeof(why));
-	assert_string_equal(why, "component picky: Proc threw: less than nothing");
-	send(w, 0);
-	sim_component_last_failure(c, why, sizeof(why));
-	assert_string_equal(why, "component picky: Proc threw something that is no std::exception");
-	send(w, 5);
-	sim_component_stats(c, &st);
-	assert_int_equal(st.proc, 3);
-	assert_int_equal(st.failed, 2);
-	sim_node_reader_observe(r);
-	assert_int_equal(sim_node_reader_count(r), 1);
-	sim_component_destroy(c);
-	sim_node_reader_destroy(r);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
 	sim_node_writer_destroy(w);
 	sim_node_destroy(n);
 	sim_host_destroy(h);
 	dlclose(lib);
+	return 0;
+}
+
+/* Of one input, or of none. */
+static int make(const char *symbol, const char *config, uint32_t n_inputs, struct sim_component **ret)
+{
+	struct sim_component_options o = { .size = sizeof(o),
+					   .name = "picky",
+					   .config = config,
+					   .n_inputs = n_inputs,
+					   .input = { { .channel = "in", .depth = 3 } } };
+	const struct sim_component_class *cls = dlsym(lib, symbol);
+
+	assert_non_null(cls);
+	return sim_component_create(h, cls, &o, ret);
+}
+
+static const char *failure(const struct sim_component *c)
+{
+	static char why[256];
+
+	sim_component_last_failure(c, why, sizeof(why));
+	return why;
+}
+
+static int32_t newest(struct sim_node_reader *r)
+{
+	const struct sim_message *m;
+
+	sim_node_reader_observe(r);
+	m = sim_node_reader_get(r, 0);
+	return m ? sim_Int32_from(m->body, m->body_size)->data : -1;
+}
+
+TEST_WITH(what_a_class_throws_is_its_failure, setup, teardown)
+{
+	struct sim_component_stats st;
+	struct sim_node_reader *r;
+	struct sim_component *c;
+
+	assert_int_equal(make("sim_component_Picky", "{\"a\": \"bad\"}", 1, &c), -EIO);
+	assert_string_equal(sim_why(), "component picky: Init threw: a bad configuration");
+	assert_int_equal(make("sim_component_Picky", NULL, 1, &c), 0);
+	assert_int_equal(sim_node_reader_create(n, "picked", &sim_Int32_type, NULL, NULL, NULL, &r), 0);
+	send(w, -1);
+	assert_string_equal(failure(c), "component picky: Proc threw: less than nothing");
+	send(w, 0);
+	assert_string_equal(failure(c), "component picky: Proc threw something that is no std::exception");
+	send(w, 5);
+	sim_component_stats(c, &st);
+	assert_int_equal(st.proc, 3);
+	assert_int_equal(st.failed, 2);
+	assert_int_equal(newest(r), 5);
+	sim_component_destroy(c);
+	sim_node_reader_destroy(r);
+}
+
+/* A constructor runs before the class knows whose it is: that is a sentence, not a crash. */
+TEST_WITH(a_constructor_that_asks_too_early_is_told, setup, teardown)
+{
+	struct sim_component *c;
+
+	assert_int_equal(make("sim_component_Early", NULL, 0, &c), -EIO);
+	assert_string_equal(sim_why(), "component picky: the constructor threw: a constructor knows nothing of its "
+				       "component yet: ask in Init()");
+}
+
+TEST_WITH(what_is_thrown_at_the_end_ends_nothing_else, setup, teardown)
+{
+	struct sim_component *c;
+
+	assert_int_equal(make("sim_component_Late", NULL, 0, &c), 0);
+	sim_component_destroy(c);
+	assert_int_equal(make("sim_component_Late", NULL, 0, &c), 0); /* its name is free again */
+	sim_component_destroy(c);
+}
+
+/* A callback that throws refuses the value, and says whose it is. */
+TEST_WITH(a_class_has_parameters, setup, teardown)
+{
+	struct sim_node_reader *r;
+	struct sim_component *c;
+
+	assert_int_equal(make("sim_component_Gain", NULL, 1, &c), 0);
+	assert_int_equal(sim_node_reader_create(n, "gained", &sim_Int32_type, NULL, NULL, NULL, &r), 0);
+	send(w, 7);
+	assert_int_equal(newest(r), 7);
+	send(w, 103);
+	send(w, 7);
+	assert_int_equal(newest(r), 1021);
+	send(w, 113);
+	assert_string_equal(failure(c), "parameter gain: component picky: Changed threw: 13 brings bad luck");
+	send(w, 114);
+	assert_string_equal(failure(c), "parameter gain: Numerical argument out of domain");
+	send(w, 5);
+	assert_int_equal(newest(r), 1015);
+	sim_component_destroy(c);
+	sim_node_reader_destroy(r);
+}
+
+TEST_WITH(a_class_looks_at_the_history_of_its_inputs, setup, teardown)
+{
+	struct sim_node_reader *r;
+	struct sim_component *c;
+
+	assert_int_equal(make("sim_component_Gain", NULL, 1, &c), 0);
+	assert_int_equal(sim_node_reader_create(n, "sums", &sim_Int32_type, NULL, NULL, NULL, &r), 0);
+	for (int i = 1; i <= 5; i++)
+		send(w, i);
+	assert_int_equal(newest(r), 3 + 4 + 5);
+	sim_component_destroy(c);
+	sim_node_reader_destroy(r);
 }
