@@ -130,7 +130,10 @@ int sim_component_fail(struct sim_component *c, int r, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	c->said = true;
+	if (!c) /* a class of C++ in its constructor */
+		return err_set(r, "a component: %s", text);
+	if (whose() && strcmp(whose(), c->node->name) == 0) /* a thread of its own says nothing for init */
+		c->said = true;
 	return err_set(r, "component %s: %s", c->node->name, text);
 }
 
@@ -347,8 +350,26 @@ int sim_component_create(struct sim_host *h, const struct sim_component_class *c
 	return 0;
 }
 
+/* "": shutdown said nothing of having failed. */
+static void run_shutdown(struct sim_component *c, char *ret_why, size_t size)
+{
+	const char *before;
+
+	ret_why[0] = '\0';
+	if (!c->initialised || !c->cls->shutdown)
+		return;
+	before = whose_enter(c->node->name);
+	c->said = false;
+	c->cls->shutdown(c, c->self);
+	whose_leave(before);
+	if (c->said)
+		snprintf(ret_why, size, "%s", err_why());
+}
+
 void sim_component_destroy(struct sim_component *c)
 {
+	char why[ERR_WHY_MAX];
+
 	if (!c)
 		return;
 	atomic_store(&c->closing, true);
@@ -356,16 +377,15 @@ void sim_component_destroy(struct sim_component *c)
 	for (uint32_t i = 0; i < SIM_COMPONENT_INPUTS; i++)
 		sim_node_reader_destroy(c->reader[i]);
 	sched_task_destroy(c->task);
-	if (c->initialised && c->cls->shutdown) {
-		const char *before = whose_enter(c->node->name);
-
-		c->cls->shutdown(c, c->self);
-		whose_leave(before);
-	}
+	run_shutdown(c, why, sizeof(why));
 	fusion_destroy(c->fusion);
 	sim_node_destroy(c->node);
 	mem_free(c->config);
 	pthread_mutex_destroy(&c->lock);
 	mem_free(c->self);
 	mem_free(c);
+	if (why[0])
+		err_tell("%s", why);
+	else
+		err_clear();
 }

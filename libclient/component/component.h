@@ -14,8 +14,8 @@ struct sim_component {
 	struct sim_node *node;
 	void *self;
 	char *config;
-	bool initialised; /* init was called: shutdown is owed */
-	bool said;        /* ... and has given its own sentence */
+	bool initialised;  /* init was called: shutdown is owed */
+	_Atomic bool said; /* ... and has given its own sentence */
 	_Atomic bool closing;
 	struct fusion *fusion;             /* NULL: no inputs */
 	_Atomic uint32_t clock_generation; /* of what it holds */

@@ -2,6 +2,7 @@
 /* Components as classes, which throw at what they do not like; one has a parameter. */
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include <sim/component.hpp>
 #include <sim/msg/Int32.h>
@@ -64,6 +65,61 @@ class Late : public sim::Component
 };
 
 SIM_CXX_COMPONENT(Late)
+
+class Last : public sim::Component
+{
+      public:
+	~Last()
+	{
+		throw std::runtime_error("not without me");
+	}
+};
+
+SIM_CXX_COMPONENT(Last)
+
+/* Has a thread of its own, which throws: in Guard(), or, "raw", past it. What became of it is told, or, "silent", not. */
+class Own : public sim::Component
+{
+      public:
+	int Init() override
+	{
+		std::string conf = config();
+
+		std::thread([&] { Run(conf.find("raw") != conf.npos); }).join();
+		if (conf.find("silent") != conf.npos)
+			return r_;
+		return r_ == 0 ? 0 : sim_component_fail(handle(), r_, "the thread's end: %s", why_);
+	}
+
+      private:
+	void Run(bool raw)
+	{
+		auto f = []() -> int { throw std::runtime_error("nobody hears me"); };
+
+		r_ = raw ? f() : Guard("its thread", f, why_, sizeof(why_));
+	}
+
+	int r_ = 0;
+	char why_[256] = "";
+};
+
+SIM_CXX_COMPONENT(Own)
+
+/* Guards itself before it has a name. */
+class Early2 : public sim::Component
+{
+      public:
+	Early2()
+	{
+		char why[256];
+
+		if (Guard(
+			    "it", []() -> int { throw std::runtime_error("so soon"); }, why, sizeof(why)) < 0)
+			throw std::runtime_error(why);
+	}
+};
+
+SIM_CXX_COMPONENT(Early2)
 
 /*
  * Writes what comes in times its parameter "gain", which nobody may set to 13, and the sum of the last three on /sums. What comes in

@@ -64,3 +64,12 @@ $(BAD_COMPONENTS): tests/plugins/bad_component.c | $(GENERATED) $(B)/lib/libsimc
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(INC_tests/plugins) $(patsubst bad_component_%,-DBAD_%,$(filter bad_component_%,$(basename $(@F)))) \
 		-shared -o $@ $< $(LINK_SIMCLIENT) -Wl,-rpath,'$$ORIGIN/../../lib'
+
+# Components as classes of C++, where there is a compiler for it.
+ifneq ($(and $(if $(SAN_RUNTIME),,plain),$(shell command -v g++)),)
+CXX_COMPONENT := $(B)/test/plugins/component_cxx.so
+$(CXX_COMPONENT): tests/plugins/component_cxx.cpp libclient/include/sim/component.hpp | $(GENERATED) $(B)/lib/libsimclient.so
+	@mkdir -p $(@D)
+	g++ -std=c++17 -O2 -Wall -Wextra $(if $(WERROR),-Werror) -fPIC -pthread -shared -Ilibclient/include -I$(B)/gen -o $@ $< $(LINK_SIMCLIENT) \
+		-Wl,-rpath,'$$ORIGIN/../../lib'
+endif

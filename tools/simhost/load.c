@@ -18,8 +18,11 @@
 #include "dag_check.h"
 #include "err.h"
 #include "library.h"
+#include "log.h"
 #include "mem.h"
 #include "timeutil.h"
+
+LOG_TOPIC("simhost");
 
 struct loaded {
 	const struct dag *dag;
@@ -119,10 +122,17 @@ static int load_one(struct load *l, const struct dag *dag, const struct dag_comp
 	return r;
 }
 
+static void end(struct sim_component *c)
+{
+	sim_component_destroy(c);
+	if (c && *sim_why())
+		log_warn("%s", sim_why());
+}
+
 static void unload(struct load *l, struct loaded *x)
 {
 	work(l, x, LOAD_ENDS);
-	sim_component_destroy(x->c);
+	end(x->c);
 	x->c = NULL;
 	forget_code(l, x);
 	library_close(x->library);
@@ -246,7 +256,7 @@ static int replace(struct load *l, struct loaded *x, struct sim_component *runni
 		return err_set(r, "%s:%u: component %s: %s", x->dag->path, x->d->line, x->d->name, err_why());
 	}
 	work(l, x, LOAD_ENDS);
-	sim_component_destroy(running);
+	end(running);
 	x->library = fresh;
 	r = make(l, x);
 	if (r < 0)

@@ -15,9 +15,10 @@
  *   by-time     each other is the one whose stamp is nearest, within a tolerance; a message waits until every input has shown
  *               one at or after its stamp, or is dropped, counted, when the nearest are too far off
  *
- * Tuples wait in a ring of input 0's pending size; when it overflows proc goes on with the newest, and the others are counted. hold
- * and by-time keep pending messages of input 0 that wait for partners (by-time: of each partner, too), 16 at least; since one partner may
- * complete all of them at once, their ring has as much room. When more wait the oldest is dropped, counted by each input that was missing.
+ * Complete tuples wait in a ring of input 0's pending size; when it overflows proc goes on with the newest, and the others are counted.
+ * hold and by-time keep max(pending, 16) messages of input 0 that wait for partners (by-time: as many of each partner); since one partner
+ * may complete all of them at once, their ring is of that size, too. When more wait, the oldest is dropped, counted by each input that was
+ * missing.
  *
  * Threads: init and shutdown in the thread that creates and destroys; proc on a worker, never twice at a time, in simulation in the
  *          host's thread. `self` is the component's own memory, zeroed before init.
@@ -89,7 +90,7 @@ enum sim_fusion {
 struct sim_component_input {
 	const char *channel; /* borrows */
 	uint32_t depth;      /* history, as sim_node_reader_options; 0: 1 */
-	uint32_t pending;    /* unprocessed; of input 0 the ring of tuples; 0: 1. hold, by-time: also what waits, 16 at least */
+	uint32_t pending; /* unprocessed; of input 0 the ring of tuples; 0: 1. hold, by-time: also what waits, and 16 at least */
 };
 
 struct sim_component_options {
@@ -109,7 +110,10 @@ struct sim_component_options {
  */
 SIM_API SIM_MUST_CHECK int sim_component_create(struct sim_host *h, const struct sim_component_class *cls,
 						const struct sim_component_options *o, struct sim_component **ret);
-/* No further proc; waits for one that runs; shutdown, then its readers and its node go. Not from its own functions. NULL is fine. */
+/*
+ * No further proc; waits for one that runs; shutdown, then its readers and its node go. Not from its own functions. NULL is fine.
+ * sim_why() then has what shutdown said with sim_component_fail(), or "".
+ */
 SIM_API void sim_component_destroy(struct sim_component *c);
 
 struct sim_component_stats {

@@ -11,10 +11,14 @@
  *
  * Init and Proc return 0 or a negative errno, not Cyber's bool: `return false` would be success.
  *
- * Header only. What its functions throw, the constructor included, does not leave them: it is the failure of that call (-EIO), with
- * what() as its sentence. Callbacks that a class gives to functions of C (readers, timers, services, parameters) run between frames of C,
- * which an exception must not cross: they do their work in Guard(). The object, and with it what the constructor made, goes after
- * Shutdown; parameters, readers, writers and timers of its node must be destroyed by then.
+ * Header only. What its functions throw, the constructor and the destructor included, does not leave them: it is the failure of that call
+ * (-EIO), with what() as its sentence. Callbacks that a class gives to functions of C (readers, timers, services, parameters) run between
+ * frames of C, which an exception must not cross: they do their work in Guard(), and so do threads that a class starts. What leaves one
+ * of those ends the process (std::terminate), and simhost(1) names the component. The object, and with it what the constructor made, goes
+ * after Shutdown; parameters, readers, writers, timers and threads of its own must be gone by then.
+ *
+ * A class that publishes with sim/publisher.h: sim_publisher_has_subscribers() is false, too, while another thread is in a call of that
+ * publisher; ask in the thread that publishes.
  */
 #ifndef SIM_COMPONENT_HPP
 #define SIM_COMPONENT_HPP
@@ -35,7 +39,9 @@ class Component
 	Component() = default;
 	Component(const Component &) = delete;
 	Component &operator=(const Component &) = delete;
-	virtual ~Component() = default;
+	virtual ~Component() noexcept(false) /* so that what one of a class throws can be caught */
+	{
+	}
 
 	virtual int Init()
 	{
@@ -79,8 +85,8 @@ class Component
 	}
 
 	/*
-	 * For callbacks: what f returns (0, or a negative errno). What it throws is -EIO, and the sentence, "component NAME: WHAT threw: ...",
-	 * is in sim_why(), and in why if that is given: it is for the one who sets a parameter.
+	 * For callbacks and threads: what f returns (0, or a negative errno). What it throws is -EIO, and the sentence, "component NAME: WHAT
+	 * threw: ...", is in this thread's sim_why(), and in why if that is given: it is for the one who sets a parameter. From Init on.
 	 */
 	template <class F> int Guard(const char *what, F f, char *why = nullptr, size_t why_size = 0) const noexcept
 	{
@@ -148,7 +154,10 @@ template <class C> struct ComponentGlue {
 			base(self)->Shutdown();
 			return 0;
 		});
-		delete object(self);
+		Component::Catch(c, "the destructor", [&] {
+			delete object(self);
+			return 0;
+		});
 	}
 
 	template <class... Types> static constexpr sim_component_class make(const char *name, Types... types)

@@ -208,7 +208,8 @@ SIM_API void sim_node_writer_destroy(struct sim_node_writer *w); /* NULL is fine
 
 /*
  * Room for a message of body_size bytes, to be filled in place (sim_slot_body_mut()); stamped now. In the process or in shared
- * memory, as it will be delivered. Returns: as sim_loan().
+ * memory, as it will be delivered. A writer cannot be asked who reads: writing where nobody does is no error, and costs a call
+ * (sim_publisher_has_subscribers(), for publishers, may be false while another thread publishes). Returns: as sim_loan().
  */
 SIM_API SIM_MUST_CHECK int sim_node_loan(struct sim_node_writer *w, size_t body_size, struct sim_slot **ret);
 SIM_API void sim_node_unloan(struct sim_node_writer *w, struct sim_slot *slot); /* not written after all */

@@ -124,7 +124,10 @@ SIM_API struct sim_bridges sim_publisher_bridges(const struct sim_publisher *p);
  */
 SIM_API SIM_MUST_CHECK int sim_publisher_bridges_wait(const struct sim_publisher *p, struct sim_bridges *known,
 						      int64_t timeout_dur_ns);
-/* Anybody on this machine, simd included where the channel is dispatched. */
+/*
+ * Anybody on this machine, simd included where the channel is dispatched. Also false while another thread is in a call of this publisher:
+ * who waits for a subscriber asks in the thread that publishes.
+ */
 SIM_API bool sim_publisher_has_subscribers(const struct sim_publisher *p);
 /*
  * How many subscriptions of the channel are other clients' than the publisher's; simd's own, for bridges, are not counted. Read from shared

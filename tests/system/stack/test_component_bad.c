@@ -108,6 +108,29 @@ TEST_WITH(a_crash_in_a_thread_of_its_own_is_named_by_its_code, NULL, clean)
 	end();
 }
 
+#ifdef HAS_CXX
+#define CXX(class, how) \
+	"{\"library\":\"component_cxx.so\",\"components\":[{\"class\":\"" class \
+		"\",\"name\":\"rogue\",\"interval_ms\":5,\"config\":{\"how\":\"" how "\"}}]}"
+
+/* std::terminate ends the process; whose it was is seen by its code. */
+TEST_WITH(an_exception_that_leaves_a_thread_is_named, NULL, clean)
+{
+	start("\"TimeSource\":\"system\"," STACK_POOLS);
+	ends(CHAIN "," CXX("Own", "raw"), BY(SIGABRT), "component rogue crashed, in a thread that is not simhost's");
+	end();
+}
+
+TEST_WITH(what_a_destructor_throws_is_said, NULL, stack_sweep)
+{
+	write_dag("", CHAIN "," CXX("Last", ""));
+	start(RIG);
+	UNTIL(20000, stack_said("3 components run in reality"));
+	end();
+	UNTIL(1000, stack_said("component rogue: the destructor threw: not without me"));
+}
+#endif
+
 /* It would look like an end that was asked for, after which nobody starts it again. */
 TEST_WITH(who_calls_exit_is_named_and_has_failed, NULL, clean)
 {

@@ -4,12 +4,8 @@ TESTS += $(COMPONENT_TESTS:%=$(B)/test/component-%)
 $(COMPONENT_TESTS:%=$(B)/test/component-%): $(B)/test/component-%: $(B)/obj/tests/unit/component/test_%.o \
 	$(B)/lib/libsimcomponent.a $(SIMCLIENT_ARCHIVES)
 
-# A class of C++, loaded by a program that links the shared library, as users' do.
-ifneq ($(and $(if $(SAN_RUNTIME),,plain),$(shell command -v g++)),)
-CXX_COMPONENT := $(B)/test/plugins/component_cxx.so
-$(CXX_COMPONENT): tests/plugins/component_cxx.cpp libclient/include/sim/component.hpp | $(GENERATED) $(B)/lib/libsimclient.so
-	@mkdir -p $(@D)
-	g++ -std=c++17 -O2 -Wall -Wextra $(if $(WERROR),-Werror) -fPIC -shared -Ilibclient/include -I$(B)/gen -o $@ $< $(LINK_SIMCLIENT)
+# Classes of C++, loaded by a program that links the shared library, as users' do.
+ifneq ($(CXX_COMPONENT),)
 FLAGS_tests/unit/component/test_cxx.c := -DCXX_COMPONENT='"$(CXX_COMPONENT)"'
 $(B)/test/component-cxx: $(B)/obj/tests/unit/component/test_cxx.o $(B)/lib/libsimclient.so | $(CXX_COMPONENT)
 LINK_component-cxx = $(LINK_SIMCLIENT) $(LINK_test) -ldl

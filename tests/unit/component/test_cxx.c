@@ -108,6 +108,8 @@ TEST_WITH(a_constructor_that_asks_too_early_is_told, setup, teardown)
 	assert_int_equal(make("sim_component_Early", NULL, 0, &c), -EIO);
 	assert_string_equal(sim_why(), "component picky: the constructor threw: a constructor knows nothing of its "
 				       "component yet: ask in Init()");
+	assert_int_equal(make("sim_component_Early2", NULL, 0, &c), -EIO);
+	assert_string_equal(sim_why(), "component picky: the constructor threw: a component: it threw: so soon");
 }
 
 TEST_WITH(what_is_thrown_at_the_end_ends_nothing_else, setup, teardown)
@@ -116,8 +118,25 @@ TEST_WITH(what_is_thrown_at_the_end_ends_nothing_else, setup, teardown)
 
 	assert_int_equal(make("sim_component_Late", NULL, 0, &c), 0);
 	sim_component_destroy(c);
-	assert_int_equal(make("sim_component_Late", NULL, 0, &c), 0); /* its name is free again */
+	assert_string_equal(sim_why(), "component picky: Shutdown threw: too late");
+	assert_int_equal(make("sim_component_Last", NULL, 0, &c), 0); /* its name is free again */
 	sim_component_destroy(c);
+	assert_string_equal(sim_why(), "component picky: the destructor threw: not without me");
+	assert_int_equal(make("sim_component_Picky", NULL, 1, &c), 0);
+	sim_component_destroy(c);
+	assert_string_equal(sim_why(), "");
+}
+
+/* What its thread says of itself is the thread's: an init that says nothing does not get it. */
+TEST_WITH(a_thread_of_a_class_throws_into_guard, setup, teardown)
+{
+	struct sim_component *c;
+
+	assert_int_equal(make("sim_component_Own", NULL, 0, &c), -EIO);
+	assert_string_equal(sim_why(),
+			    "component picky: the thread's end: component picky: its thread threw: nobody hears me");
+	assert_int_equal(make("sim_component_Own", "{\"how\": \"silent\"}", 0, &c), -EIO);
+	assert_string_equal(sim_why(), "component picky: init of class Own failed: Input/output error");
 }
 
 /* A callback that throws refuses the value, and says whose it is. */
