@@ -118,6 +118,7 @@ TEST_WITH(a_graph_runs, NULL, stack_sweep)
 	for (int i = 1; i < 50; i++)
 		assert_int_equal(next(times), v + 2 * i);
 	assert_true(stack_said("2 components run in reality"));
+	assert_string_equal(stack_ctl("node", "list", "--names", NULL)->out, "/count\n/times\n");
 	sim_subscriber_destroy(times);
 	end(simd);
 }
@@ -200,6 +201,7 @@ TEST_WITH(a_crash_is_named, NULL, stack_sweep)
 	UNTIL(20000, stack_said("component glass crashed: SIGABRT"));
 	UNTIL(20000, stack_said("is not started again after 2 restarts (its restart_limit)"));
 	assert_int_equal(stack_count("host: simhost: component glass crashed", "SIGABRT"), 3);
+	assert_string_equal(stack_ctl("node", "list", "--names", NULL)->out, ""); /* they went with it */
 	end(simd);
 }
 

@@ -286,6 +286,8 @@ TEST(an_apollo_file_is_refused_with_its_line)
 		  "x.dag:6: module_config.components.config.readers: \"channel\" is missing" },
 		{ TEXT("name: 'n' readers { channel: '/a'\n pending_queue_size: 'x' }"),
 		  "x.dag:7: module_config.components.config.readers.pending_queue_size: a value of type string where an integer is wanted" },
+		{ "module_config {\n module_library: 'l'\n timer_components {\n class_name: 'C' config {\n name: 'n' } } }",
+		  "x.dag:4: module_config.timer_components.config: \"interval\" is missing" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
