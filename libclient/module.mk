@@ -4,4 +4,5 @@ include libclient/ipc/module.mk
 include libclient/introspect/module.mk
 include libclient/src/module.mk
 include libclient/component/module.mk
+include libclient/world/module.mk
 include libclient/examples/module.mk

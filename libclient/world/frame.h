@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Frames of the world's protocol in a stream of bytes: a length, a code, a body ("Frames" in schemas/wire/world.md). Bytes are put in as they come, whole frames
+ * come out, in place. Thread: the owner's.
+ */
+#ifndef WORLD_FRAME_H
+#define WORLD_FRAME_H
+
+#include "wire.h"
+
+#define FRAME_HEAD         5u
+#define FRAME_MAX_STRANGER 4096u     /* from a client before its Welcome; as all below: code and body */
+#define FRAME_MAX_CLIENT   65536u    /* from a client after it */
+#define FRAME_MAX_SERVER   16777216u /* from the server */
+
+struct frame_reader {
+	uint8_t *data; /* owned */
+	size_t begin, end, size;
+	uint32_t max; /* may grow between frames */
+};
+
+struct frame {
+	uint8_t code;
+	const uint8_t *body; /* valid until the next call with its reader */
+	size_t len;
+};
+
+void frame_reader_init(struct frame_reader *r, uint32_t max);
+void frame_reader_finish(struct frame_reader *r);
+/* At least one byte of room for what comes next, of which frame_reader_add() says how many came. -ENOMEM. */
+int frame_reader_room(struct frame_reader *r, uint8_t **ret, size_t *ret_size) __attribute__((warn_unused_result));
+void frame_reader_add(struct frame_reader *r, size_t n);
+/* 1: a frame; 0: not yet; -EMSGSIZE longer than max, -EBADMSG of no length: the stream is of no use any more. */
+int frame_next(struct frame_reader *r, struct frame *ret) __attribute__((warn_unused_result));
+/* A frame has begun and is not whole. */
+bool frame_reader_is_amid(const struct frame_reader *r);
+
+/* A frame at the end of b: its body is appended between the two. frame_end: 0; -ENOMEM; -EMSGSIZE longer than max, b is as it was before. */
+size_t frame_begin(struct wire_buf *b, uint8_t code);
+int frame_end(struct wire_buf *b, size_t begin, uint32_t max) __attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* barrier.h, in virtual time: whom a tick waits for, the ladder, the pace, what is measured. Thread: the test's. */
+#include "support/test.h"
+
+#include <errno.h>
+
+#include "mem.h"
+#include "rnd.h"
+#include "tools/world/barrier.h"
+
+#define MS INT64_C(1000000)
+
+static struct barrier *b;
+static int64_t now;
+static uint64_t tick;
+
+static void start(uint32_t pace_permille, bool dilate)
+{
+	const struct barrier_options o = { .step_dur_ns = 10 * MS, .pace_permille = pace_permille, .dilate = dilate };
+
+	now = 1000 * MS;
+	tick = 0;
+	assert_int_equal(barrier_create(&o, now, &b), 0);
+}
+
+static int end(void **state)
+{
+	(void)state;
+	barrier_destroy(b);
+	b = NULL;
+	return 0;
+}
+
+static void join(uint32_t connection, enum barrier_role role, int64_t lookahead)
+{
+	assert_int_equal(barrier_join(b, connection, role, lookahead), 0);
+}
+
+static void done(uint32_t connection, uint64_t of)
+{
+	const struct barrier_done d = { .tick = of };
+
+	assert_int_equal(barrier_done(b, connection, &d, now), 0);
+}
+
+static struct barrier_next next(void)
+{
+	struct barrier_next n;
+
+	barrier_next(b, now, &n);
+	return n;
+}
+
+/* Nobody changes rungs, and the tick does or does not come. */
+static bool ticks(void)
+{
+	struct barrier_next n = next();
+
+	assert_int_equal(n.connection, 0);
+	if (n.tick)
+		barrier_ticked(b, ++tick, now);
+	return n.tick;
+}
+
+static void rung_is(uint32_t connection, enum barrier_rung rung)
+{
+	struct barrier_next n = next();
+
+	assert_int_equal(n.connection, connection);
+	assert_int_equal(n.rung, rung);
+	assert_false(n.tick);
+}
+
+TEST_WITH(a_tick_waits_for_all_who_regulate, NULL, end)
+{
+	start(0, false);
+	join(1, BARRIER_REGULATING, 0);
+	join(2, BARRIER_REGULATING, 0);
+	join(3, BARRIER_CONSTRAINED, 0);
+	join(4, BARRIER_OBSERVER, 0);
+	assert_true(ticks());
+	assert_false(ticks());
+	done(1, 1);
+	done(3, 1);
+	assert_false(ticks());
+	done(2, 1);
+	assert_true(ticks());
+	assert_false(ticks());
+	done(1, 2);
+	barrier_leave(b, 2);
+	assert_true(ticks());
+	barrier_leave(b, 1);
+	for (int i = 0; i < 10; i++)
+		assert_true(ticks());
+}
+
+TEST_WITH(who_joins_is_waited_for_at_once, NULL, end)
+{
+	start(0, false);
+	for (int i = 0; i < 5; i++)
+		assert_true(ticks());
+	join(7, BARRIER_REGULATING, 0);
+	assert_false(ticks());
+	done(7, 5);
+	assert_true(ticks());
+}
+
+TEST_WITH(a_lookahead_lets_time_go_further, NULL, end)
+{
+	start(0, false);
+	join(1, BARRIER_REGULATING, 29 * MS); /* two whole steps */
+	for (int i = 0; i < 3; i++)
+		assert_true(ticks());
+	assert_false(ticks());
+	done(1, 1);
+	assert_true(ticks());
+	assert_false(ticks());
+	done(1, 4);
+	for (int i = 0; i < 3; i++)
+		assert_true(ticks());
+	assert_false(ticks());
+}
+
+TEST_WITH(with_a_pace_ticks_come_in_their_moment, NULL, end)
+{
+	struct barrier_next n;
+
+	start(2000, false); /* twice as fast as real time */
+	assert_true(ticks());
+	n = next();
+	assert_false(n.tick);
+	assert_int_equal(n.wake_mono_ns, now + 5 * MS);
+	now += 5 * MS - 1;
+	assert_false(ticks());
+	now += 1;
+	assert_true(ticks());
+	now += 12 * MS; /* late: what was lost is not caught up, but for the one that is due */
+	assert_true(ticks());
+	assert_true(ticks());
+	assert_false(ticks());
+	assert_int_equal(next().wake_mono_ns, now + 5 * MS);
+}
+
+TEST_WITH(who_keeps_time_waiting_climbs_the_ladder, NULL, end)
+{
+	struct barrier_client c;
+	int64_t begin;
+
+	start(0, false);
+	join(1, BARRIER_REGULATING, 0);
+	join(2, BARRIER_REGULATING, 0);
+	assert_true(ticks());
+	begin = now;
+	done(1, 1);
+	assert_int_equal(next().wake_mono_ns, begin + 50 * MS);
+	now = begin + 50 * MS - 1;
+	assert_false(ticks());
+	now++;
+	rung_is(2, BARRIER_WARNED);
+	assert_false(ticks());
+	assert_int_equal(next().wake_mono_ns, begin + 150 * MS);
+	now = begin + 150 * MS;
+	rung_is(2, BARRIER_RESENT);
+	now = begin + 300 * MS;
+	rung_is(2, BARRIER_DEMOTED);
+	assert_true(barrier_client(b, 2, &c) && c.role == BARRIER_OBSERVER && c.rung == BARRIER_DEMOTED);
+	assert_true(ticks()); /* time goes on without it */
+	assert_int_equal(barrier_waited_for(b), 1);
+	done(1, 2);
+	assert_true(ticks());
+	done(2, 1); /* not the newest */
+	done(1, 3);
+	now = begin + 499 * MS;
+	assert_true(ticks());
+	now = begin + 500 * MS;
+	rung_is(2, BARRIER_OUT);
+	assert_true(next().connection == 0);
+	barrier_leave(b, 2);
+	done(1, 4);
+	assert_true(ticks());
+	assert_int_equal(barrier_waited_for(b), 0);
+}
+
+TEST_WITH(a_long_sleep_skips_no_rung, NULL, end)
+{
+	start(0, false);
+	join(1, BARRIER_REGULATING, 0);
+	assert_true(ticks());
+	assert_false(ticks());
+	now += 10000 * MS;
+	rung_is(1, BARRIER_WARNED);
+	rung_is(1, BARRIER_RESENT);
+	rung_is(1, BARRIER_DEMOTED);
+	rung_is(1, BARRIER_OUT);
+}
+
+TEST_WITH(who_catches_up_has_its_role_again, NULL, end)
+{
+	struct barrier_client c;
+
+	start(0, false);
+	join(1, BARRIER_REGULATING, 0);
+	assert_true(ticks());
+	assert_false(ticks());
+	now += 100 * MS;
+	rung_is(1, BARRIER_WARNED);
+	done(1, 1);
+	assert_true(ticks()); /* without a word: it was only warned */
+	assert_true(barrier_client(b, 1, &c) && c.rung == BARRIER_IN_TIME);
+	assert_false(ticks());
+	now += 300 * MS;
+	rung_is(1, BARRIER_WARNED);
+	rung_is(1, BARRIER_RESENT);
+	rung_is(1, BARRIER_DEMOTED);
+	assert_true(ticks());
+	assert_true(ticks());
+	done(1, tick);
+	rung_is(1, BARRIER_IN_TIME);
+	assert_true(barrier_client(b, 1, &c) && c.role == BARRIER_REGULATING);
+	assert_true(ticks());
+	assert_false(ticks());
+}
+
+TEST_WITH(nobody_else_is_on_the_ladder, NULL, end)
+{
+	start(0, false);
+	join(1, BARRIER_CONSTRAINED, 0);
+	join(2, BARRIER_OBSERVER, 0);
+	for (int i = 0; i < 100; i++, now += 100 * MS)
+		assert_true(ticks());
+}
+
+/* One client that needs work_ns for each step, driven for n ticks. */
+static void drive(int64_t work_ns, unsigned n)
+{
+	while (n--) {
+		uint64_t before = tick;
+
+		now += work_ns;
+		done(1, tick);
+		while (tick == before) {
+			struct barrier_next x = next();
+
+			assert_int_equal(x.connection, 0);
+			if (x.tick)
+				barrier_ticked(b, ++tick, now);
+			else
+				now = x.wake_mono_ns;
+		}
+	}
+}
+
+TEST_WITH(the_world_slows_down_for_the_slow_where_asked, NULL, end)
+{
+	start(1000, true);
+	join(1, BARRIER_REGULATING, 0);
+	assert_true(ticks());
+	drive(4 * MS, 50);
+	assert_int_equal(barrier_pace(b), 1000);
+	drive(20 * MS, 100); /* twice what real time has for it */
+	assert_in_range(barrier_pace(b), 440, 470);
+	drive(4 * MS, 100);
+	assert_int_equal(barrier_pace(b), 1000);
+	drive(49 * MS, 200); /* below the first rung; a fifth, less a tenth to spare */
+	assert_in_range(barrier_pace(b), 180, 190);
+}
+
+TEST_WITH(it_slows_to_a_tenth_and_no_further, NULL, end)
+{
+	const struct barrier_options o = {
+		.step_dur_ns = 10 * MS, .pace_permille = 1000, .dilate = true, .rung_dur_ns = 10000 * MS
+	};
+
+	now = 1000 * MS;
+	tick = 0;
+	assert_int_equal(barrier_create(&o, now, &b), 0);
+	join(1, BARRIER_REGULATING, 0);
+	assert_true(ticks());
+	drive(500 * MS, 100);
+	assert_int_equal(barrier_pace(b), 100);
+	barrier_destroy(b);
+	start(1000, false); /* not asked for */
+	join(1, BARRIER_REGULATING, 0);
+	assert_true(ticks());
+	drive(20 * MS, 100);
+	assert_int_equal(barrier_pace(b), 1000);
+}
+
+TEST_WITH(advice_is_longer_steps_for_the_late, NULL, end)
+{
+	struct barrier_client c;
+
+	start(1000, false);
+	join(1, BARRIER_REGULATING, 0);
+	assert_true(ticks());
+	drive(8 * MS, 100);
+	assert_true(barrier_client(b, 1, &c) && c.step_advice_e6 == 0);
+	drive(15 * MS, 100);
+	assert_true(barrier_client(b, 1, &c));
+	assert_in_range(c.step_advice_e6, 650, 700);
+	drive(2 * MS, 100);
+	assert_true(barrier_client(b, 1, &c) && c.step_advice_e6 < -550 && c.step_advice_e6 >= -600);
+	drive(40 * MS, 100);
+	assert_true(barrier_client(b, 1, &c) && c.step_advice_e6 == 1000);
+}
+
+TEST_WITH(round_trip_and_offset_are_the_best_of_eight, NULL, end)
+{
+	const int64_t ahead = 123456789012;
+	struct barrier_client c;
+	struct rnd r;
+
+	rnd_seed(&r, 1);
+	start(0, false);
+	join(1, BARRIER_OBSERVER, 0);
+	assert_true(barrier_client(b, 1, &c) && c.rtt_dur_ns == -1);
+	for (int i = 0; i < 50; i++) {
+		int64_t out = MS + rnd_below(&r, 5000000), back = MS + rnd_below(&r, 5000000),
+			held = rnd_below(&r, 3000000), sent = now;
+		struct barrier_done d;
+
+		if (i % 8 == 0)
+			out = back = MS;
+		assert_true(ticks());
+		now += out;
+		d = (struct barrier_done){
+			.tick = tick, .echo_mono_ns = sent, .held_dur_ns = held, .sent_mono_ns = now + held + ahead
+		};
+		now += held + back;
+		assert_int_equal(barrier_done(b, 1, &d, now), 0);
+		assert_true(barrier_client(b, 1, &c));
+		assert_int_equal(c.rtt_dur_ns, 2 * MS);
+		assert_int_equal(c.ahead_dur_ns, ahead);
+	}
+}
+
+TEST_WITH(what_cannot_be_is_refused, NULL, end)
+{
+	static const struct barrier_done bad[] = { { .tick = 2 },         { .tick = UINT64_MAX },
+						   { 1, 0, -1, 0 },       { 1, INT64_MAX, 0, 1 },
+						   { 1, -1, 0, 1 },       { 1, 1, INT64_MAX, 1 },
+						   { 1, 1, 1, INT64_MAX } };
+	const struct barrier_options o[] = { { .step_dur_ns = 0 }, { .step_dur_ns = 1, .rung_dur_ns = -1 } };
+	struct barrier *none = NULL;
+	struct barrier_client c;
+
+	start(0, false);
+	join(1, BARRIER_REGULATING, 0);
+	assert_int_equal(barrier_join(b, 1, BARRIER_OBSERVER, 0), -EEXIST);
+	assert_int_equal(barrier_join(b, 0, BARRIER_OBSERVER, 0), -EINVAL);
+	assert_int_equal(barrier_join(b, 2, 0, 0), -EINVAL);
+	assert_int_equal(barrier_join(b, 2, BARRIER_REGULATING, -1), -EINVAL);
+	assert_true(ticks());
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(barrier_done(b, 1, &bad[i], now), -EINVAL);
+	assert_int_equal(barrier_done(b, 2, &(struct barrier_done){ .tick = 1 }, now), -ENOENT);
+	assert_false(ticks());
+	assert_false(barrier_client(b, 2, &c));
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(barrier_create(&o[i], 0, &none), -EINVAL);
+	assert_null(none);
+}
+
+/* Whatever comes in whatever order: time never goes on without the promise of one who regulates and is not on a rung for it. */
+TEST(time_waits_for_promises_always)
+{
+	for (uint64_t seed = 1; seed <= 200; seed++) {
+		uint64_t promised[20] = { 0 };
+		bool there[20] = { false };
+		struct rnd r;
+
+		rnd_seed(&r, seed);
+		start(seed % 2 ? 1000 : 0, seed % 3 == 0);
+		for (unsigned i = 0; i < 3000; i++) {
+			uint32_t who = 1 + rnd_below(&r, 19);
+			struct barrier_next n;
+
+			now += rnd_below(&r, 8) * MS;
+			if (!rnd_below(&r, 60)) {
+				if (there[who])
+					barrier_leave(b, who);
+				else
+					join(who, BARRIER_REGULATING, 0);
+				promised[who] = tick ? tick - 1 : 0;
+				there[who] = !there[who];
+			} else if (there[who]) {
+				done(who, tick);
+				promised[who] = tick;
+			}
+			for (n = next(); n.connection; n = next())
+				if (n.rung == BARRIER_OUT) {
+					barrier_leave(b, n.connection);
+					there[n.connection] = false;
+				}
+			for (uint32_t k = 1; n.tick && k < 20; k++) {
+				struct barrier_client c;
+
+				assert_int_equal(barrier_client(b, k, &c), there[k]);
+				assert_true(!there[k] || promised[k] >= tick || c.rung == BARRIER_DEMOTED);
+			}
+			if (n.tick)
+				barrier_ticked(b, ++tick, now);
+		}
+		assert_true(tick > 20);
+		end(NULL);
+	}
+}

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* barrier.h */
+#include "barrier.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "mem.h"
+
+#define NS_PER_MS     INT64_C(1000000)
+#define RUNG_LEAST_NS (50 * NS_PER_MS)
+#define RUNG_STEPS    5
+#define PACE_LEAST    100u /* a tenth of real time */
+#define RTT_KEPT      8u
+#define HELD_MAX_NS   (INT64_C(3600) * 1000000000)
+
+/* In multiples of the rung's duration. */
+static const int64_t rung_at[] = {
+	[BARRIER_IN_TIME] = 0, [BARRIER_WARNED] = 1, [BARRIER_RESENT] = 3, [BARRIER_DEMOTED] = 6, [BARRIER_OUT] = 10
+};
+
+struct trip {
+	int64_t rtt_dur_ns, ahead_dur_ns;
+};
+
+struct participant {
+	uint32_t connection;
+	enum barrier_role role; /* the one it came with */
+	bool demoted;
+	uint64_t promised;
+	uint64_t lookahead; /* in ticks */
+	enum barrier_rung rung;
+	int64_t since_mono_ns; /* that it keeps time waiting; INT64_MAX: it does not */
+	int64_t work_dur_ns;   /* -1: none yet */
+	struct trip trips[RTT_KEPT];
+	uint32_t n_trips; /* in all */
+};
+
+struct barrier {
+	struct barrier_options o;
+	struct participant *all; /* ascending by connection */
+	uint32_t n, size;
+	uint64_t tick; /* last one */
+	int64_t ticked_mono_ns;
+	int64_t due_mono_ns; /* of the next one, with a pace */
+	uint32_t pace, waited_for;
+};
+
+int barrier_create(const struct barrier_options *o, int64_t now_mono_ns, struct barrier **ret)
+{
+	struct barrier *b;
+
+	if (o->step_dur_ns < 1 || o->pace_permille > 1000000 || o->rung_dur_ns < 0)
+		return -EINVAL;
+	b = MEM_NEW(struct barrier);
+	if (!b)
+		return -ENOMEM;
+	b->o = *o;
+	b->pace = o->pace_permille;
+	b->ticked_mono_ns = b->due_mono_ns = now_mono_ns;
+	if (!b->o.rung_dur_ns)
+		b->o.rung_dur_ns =
+			RUNG_STEPS * o->step_dur_ns > RUNG_LEAST_NS ? RUNG_STEPS * o->step_dur_ns : RUNG_LEAST_NS;
+	*ret = b;
+	return 0;
+}
+
+void barrier_destroy(struct barrier *b)
+{
+	if (!b)
+		return;
+	mem_free(b->all);
+	mem_free(b);
+}
+
+/* ---- who takes part ---- */
+
+/* Its place, or where it would be. */
+static uint32_t place_of(const struct barrier *b, uint32_t connection)
+{
+	uint32_t low = 0, high = b->n;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (b->all[mid].connection < connection)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static struct participant *find(const struct barrier *b, uint32_t connection)
+{
+	uint32_t i = place_of(b, connection);
+
+	return i < b->n && b->all[i].connection == connection ? &b->all[i] : NULL;
+}
+
+static int room(struct barrier *b)
+{
+	uint32_t size = b->size < 8 ? 16 : b->size * 2;
+	struct participant *all;
+
+	if (b->n < b->size)
+		return 0;
+	all = mem_realloc(b->all, size * sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	b->all = all;
+	b->size = size;
+	return 0;
+}
+
+int barrier_join(struct barrier *b, uint32_t connection, enum barrier_role role, int64_t lookahead_dur_ns)
+{
+	uint32_t i = place_of(b, connection);
+	int r;
+
+	if (!connection || role < BARRIER_REGULATING || role > BARRIER_OBSERVER || lookahead_dur_ns < 0)
+		return -EINVAL;
+	if (find(b, connection))
+		return -EEXIST;
+	r = room(b);
+	if (r < 0)
+		return r;
+	memmove(b->all + i + 1, b->all + i, (b->n - i) * sizeof(*b->all));
+	b->n++;
+	b->all[i] = (struct participant){ .connection = connection,
+					  .role = role,
+					  .promised = b->tick ? b->tick - 1 : 0,
+					  .lookahead = (uint64_t)(lookahead_dur_ns / b->o.step_dur_ns),
+					  .since_mono_ns = INT64_MAX,
+					  .work_dur_ns = -1 };
+	return 0;
+}
+
+void barrier_leave(struct barrier *b, uint32_t connection)
+{
+	struct participant *p = find(b, connection);
+
+	if (!p)
+		return;
+	b->n--;
+	memmove(p, p + 1, (size_t)(b->all + b->n - p) * sizeof(*p));
+}
+
+/* ---- promises ---- */
+
+static void note_trip(struct participant *p, const struct barrier_done *d, int64_t now_mono_ns)
+{
+	int64_t rtt = now_mono_ns - d->echo_mono_ns - d->held_dur_ns;
+
+	if (!d->echo_mono_ns || !d->sent_mono_ns || rtt < 0)
+		return;
+	p->trips[p->n_trips++ % RTT_KEPT] = (struct trip){ rtt, d->sent_mono_ns + rtt / 2 - now_mono_ns };
+}
+
+static void note_work(struct barrier *b, struct participant *p, int64_t now_mono_ns)
+{
+	int64_t work = now_mono_ns - b->ticked_mono_ns;
+
+	p->work_dur_ns = p->work_dur_ns < 0 ? work : p->work_dur_ns + (work - p->work_dur_ns) / 8;
+}
+
+static bool plausible(const struct barrier *b, const struct barrier_done *d, int64_t now_mono_ns)
+{
+	return d->tick <= b->tick && d->held_dur_ns >= 0 && d->held_dur_ns <= HELD_MAX_NS && d->echo_mono_ns >= 0 &&
+	       d->echo_mono_ns <= now_mono_ns && d->sent_mono_ns >= 0 && d->sent_mono_ns <= INT64_MAX / 2;
+}
+
+int barrier_done(struct barrier *b, uint32_t connection, const struct barrier_done *d, int64_t now_mono_ns)
+{
+	struct participant *p = find(b, connection);
+
+	if (!p)
+		return -ENOENT;
+	if (!plausible(b, d, now_mono_ns))
+		return -EINVAL;
+	note_trip(p, d, now_mono_ns);
+	if (d->tick <= p->promised)
+		return 0;
+	p->promised = d->tick;
+	if (d->tick == b->tick)
+		note_work(b, p, now_mono_ns);
+	return 0;
+}
+
+/* ---- the next tick ---- */
+
+static bool regulates(const struct participant *p)
+{
+	return p->role == BARRIER_REGULATING && !p->demoted;
+}
+
+/* Its promise suffices for the tick after the last one. */
+static bool has_promised(const struct barrier *b, const struct participant *p)
+{
+	return p->promised + p->lookahead >= b->tick;
+}
+
+/* Rungs take longer in a world that goes slower. */
+static int64_t rung_dur_ns(const struct barrier *b)
+{
+	return b->o.dilate && b->pace && b->pace < b->o.pace_permille ? b->o.rung_dur_ns * b->o.pace_permille / b->pace
+								      : b->o.rung_dur_ns;
+}
+
+/* From when on somebody who has not promised is late: the tick could have come. */
+static int64_t waited_since(const struct barrier *b)
+{
+	return b->pace && b->due_mono_ns > b->ticked_mono_ns ? b->due_mono_ns : b->ticked_mono_ns;
+}
+
+static bool moves(struct barrier *b, struct participant *p, int64_t now_mono_ns, struct barrier_next *ret)
+{
+	int64_t since = p->since_mono_ns, late = now_mono_ns - since;
+
+	if (since == INT64_MAX || p->rung == BARRIER_OUT || late < rung_at[p->rung + 1] * rung_dur_ns(b))
+		return false;
+	p->rung++;
+	p->demoted |= p->rung == BARRIER_DEMOTED;
+	*ret = (struct barrier_next){
+		.connection = p->connection, .rung = p->rung, .late_dur_ns = late, .wake_mono_ns = now_mono_ns
+	};
+	return true;
+}
+
+/* It has promised after all: back to the bottom, and into its role when it has caught up. */
+static bool returns(struct barrier *b, struct participant *p, struct barrier_next *ret)
+{
+	bool was_demoted = p->demoted;
+
+	if (p->promised < b->tick && (was_demoted || !has_promised(b, p)))
+		return false;
+	p->since_mono_ns = INT64_MAX;
+	p->rung = BARRIER_IN_TIME;
+	p->demoted = false;
+	if (was_demoted)
+		*ret = (struct barrier_next){ .connection = p->connection, .rung = BARRIER_IN_TIME };
+	return was_demoted;
+}
+
+static int64_t wake_for(const struct barrier *b, const struct participant *p)
+{
+	if (p->since_mono_ns == INT64_MAX || p->rung == BARRIER_OUT)
+		return INT64_MAX;
+	return p->since_mono_ns + rung_at[p->rung + 1] * rung_dur_ns(b);
+}
+
+void barrier_next(struct barrier *b, int64_t now_mono_ns, struct barrier_next *ret)
+{
+	struct barrier_next next = { .tick = true, .wake_mono_ns = INT64_MAX };
+
+	for (uint32_t i = 0; i < b->n; i++) {
+		struct participant *p = &b->all[i];
+
+		if (p->role != BARRIER_REGULATING)
+			continue;
+		if (p->since_mono_ns != INT64_MAX && returns(b, p, ret))
+			return;
+		if (p->since_mono_ns == INT64_MAX && !has_promised(b, p))
+			p->since_mono_ns = waited_since(b);
+		if (moves(b, p, now_mono_ns, ret))
+			return;
+		next.tick &= !regulates(p) || has_promised(b, p);
+		if (wake_for(b, p) < next.wake_mono_ns)
+			next.wake_mono_ns = wake_for(b, p);
+	}
+	if (next.tick && b->pace && now_mono_ns < b->due_mono_ns) {
+		next.tick = false;
+		if (b->due_mono_ns < next.wake_mono_ns)
+			next.wake_mono_ns = b->due_mono_ns;
+	}
+	*ret = next;
+}
+
+/* ---- pace ---- */
+
+static int64_t wall_of_step(const struct barrier *b, uint32_t pace)
+{
+	return pace ? b->o.step_dur_ns * 1000 / pace : b->o.step_dur_ns;
+}
+
+/* As slow as the slowest needs, with a tenth to spare, but no slower than the least. */
+static uint32_t dilated(const struct barrier *b)
+{
+	int64_t longest = 0, pace;
+
+	for (uint32_t i = 0; i < b->n; i++)
+		if (regulates(&b->all[i]) && b->all[i].work_dur_ns > longest)
+			longest = b->all[i].work_dur_ns;
+	if (!longest)
+		return b->o.pace_permille;
+	pace = b->o.step_dur_ns * 1000 / (longest + longest / 10 + 1);
+	if (pace >= b->o.pace_permille)
+		return b->o.pace_permille;
+	return pace < PACE_LEAST ? (b->o.pace_permille < PACE_LEAST ? b->o.pace_permille : PACE_LEAST) : (uint32_t)pace;
+}
+
+void barrier_ticked(struct barrier *b, uint64_t tick, int64_t now_mono_ns)
+{
+	b->waited_for = 0;
+	for (uint32_t i = 0; i < b->n; i++)
+		b->waited_for += b->all[i].rung >= BARRIER_WARNED;
+	b->tick = tick;
+	b->ticked_mono_ns = now_mono_ns;
+	if (b->o.dilate && b->o.pace_permille)
+		b->pace = dilated(b);
+	if (!b->pace)
+		return;
+	b->due_mono_ns += wall_of_step(b, b->pace);
+	if (b->due_mono_ns < now_mono_ns) /* what was lost is not caught up */
+		b->due_mono_ns = now_mono_ns;
+}
+
+/* ---- what is known ---- */
+
+uint32_t barrier_pace(const struct barrier *b)
+{
+	return b->pace;
+}
+
+uint32_t barrier_waited_for(const struct barrier *b)
+{
+	return b->waited_for;
+}
+
+static struct trip best_trip(const struct participant *p)
+{
+	struct trip best = { -1, 0 };
+
+	for (uint32_t i = 0; i < p->n_trips && i < RTT_KEPT; i++)
+		if (best.rtt_dur_ns < 0 || p->trips[i].rtt_dur_ns < best.rtt_dur_ns)
+			best = p->trips[i];
+	return best;
+}
+
+static int32_t advice(const struct barrier *b, const struct participant *p)
+{
+	int64_t e3;
+
+	if (p->work_dur_ns < 0 || !b->pace)
+		return 0;
+	e3 = p->work_dur_ns > wall_of_step(b, b->pace) * 10 ? 10000 : p->work_dur_ns * 1000 / wall_of_step(b, b->pace);
+	e3 -= 800;
+	if (e3 >= -100 && e3 <= 100)
+		return 0;
+	return e3 > 1000 ? 1000 : (int32_t)e3;
+}
+
+bool barrier_client(const struct barrier *b, uint32_t connection, struct barrier_client *ret)
+{
+	const struct participant *p = find(b, connection);
+	struct trip trip;
+
+	if (!p)
+		return false;
+	trip = best_trip(p);
+	*ret = (struct barrier_client){ .role = p->demoted ? BARRIER_OBSERVER : p->role,
+					.rung = p->rung,
+					.promised = p->promised,
+					.rtt_dur_ns = trip.rtt_dur_ns,
+					.ahead_dur_ns = trip.ahead_dur_ns,
+					.work_dur_ns = p->work_dur_ns,
+					.step_advice_e6 = advice(b, p) };
+	return true;
+}

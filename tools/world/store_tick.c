@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The next tick: statements happen, what is silent moves on as predicted, and the result is cut into sections.
+ * Order is that of ids throughout, so nothing depends on who spoke first.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mem.h"
+#include "store_private.h"
+
+/* ---- statements that change who is there, and whose it is ---- */
+
+static int by_id(const void *a, const void *b)
+{
+	uint64_t x = (*(struct object *const *)a)->now.id, y = (*(struct object *const *)b)->now.id;
+
+	return x < y ? -1 : x > y;
+}
+
+static void give(struct store *st, struct object *o)
+{
+	struct maker *from = store_maker(st, o->now.owner), *to = store_maker(st, o->said.give);
+
+	if (to != from && to->owned == st->o.objects_each_max) {
+		st->counters.full++;
+	} else {
+		from->owned--;
+		to->owned++;
+		o->now.owner = o->said.give;
+	}
+	o->said.give = 0;
+}
+
+static int gone_room(struct store *st, uint32_t more)
+{
+	uint64_t *gone = mem_realloc(st->gone, ((size_t)st->n_gone + more + 1) * sizeof(*gone));
+
+	if (!gone)
+		return -ENOMEM;
+	st->gone = gone;
+	return 0;
+}
+
+/* Objects that are removed leave `all`, which stays in order. */
+static void remove_said(struct store *st)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < st->all.n; i++) {
+		struct object *o = st->all.at[i];
+
+		if (!o->said.remove) {
+			st->all.at[kept++] = o;
+			continue;
+		}
+		st->gone[st->n_gone++] = o->now.id;
+		store_forget(st, o);
+		object_destroy(o);
+	}
+	st->all.n = kept;
+}
+
+/* Of the new ones, in the order of their ids, as many as there is room for; the rest is gone before it was there. */
+static void admit(struct store *st)
+{
+	struct objects *fresh = &st->fresh;
+	uint32_t kept = 0;
+
+	if (fresh->n > 1)
+		qsort(fresh->at, fresh->n, sizeof(struct object *), by_id);
+	for (uint32_t i = 0; i < fresh->n; i++) {
+		struct object *o = fresh->at[i];
+
+		if (o->said.give)
+			give(st, o);
+		if (!o->said.remove && st->all.n + kept < st->o.objects_max) {
+			fresh->at[kept++] = o;
+			continue;
+		}
+		st->counters.full += !o->said.remove;
+		store_forget(st, o);
+		object_destroy(o);
+	}
+	fresh->n = kept;
+}
+
+/* Both in order, from behind: `all` has room for both. */
+static void merge_fresh(struct store *st)
+{
+	struct objects *all = &st->all, *fresh = &st->fresh;
+	uint32_t to = all->n + fresh->n, i = all->n, j = fresh->n;
+
+	all->n = to;
+	while (j) {
+		struct object *o = fresh->at[j - 1];
+
+		if (i && all->at[i - 1]->now.id > o->now.id) {
+			all->at[--to] = all->at[--i];
+			continue;
+		}
+		all->at[--to] = o;
+		st->said.at[st->said.n++] = o; /* it is `listed` already */
+		j--;
+	}
+	fresh->n = 0;
+}
+
+/* Memory first: after this nothing fails until objects are where they belong. */
+static int change_members(struct store *st)
+{
+	uint32_t n = st->all.n + st->fresh.n, removed = 0;
+	int r = objects_room(&st->all, n);
+
+	for (uint32_t i = 0; i < st->said.n; i++)
+		removed += st->said.at[i]->said.remove;
+	if (!r)
+		r = objects_room(&st->said, n);
+	if (!r)
+		r = gone_room(st, removed);
+	if (r < 0)
+		return r;
+	if (st->said.n > 1)
+		qsort(st->said.at, st->said.n, sizeof(struct object *), by_id);
+	for (uint32_t i = 0, kept = 0, said = st->said.n; i < said; i++) {
+		struct object *o = st->said.at[i];
+
+		if (o->said.give)
+			give(st, o);
+		if (!o->said.remove)
+			st->said.at[kept++] = o;
+		st->said.n = kept;
+	}
+	if (removed)
+		remove_said(st);
+	admit(st);
+	merge_fresh(st);
+	return 0;
+}
+
+/* ---- where everything is ---- */
+
+static int64_t floor_div(int64_t a, int64_t b)
+{
+	return a / b - (a % b < 0);
+}
+
+/* One axis of the cell: the one it was in, until it is a tenth of the size beyond its border. */
+static int32_t cell_of(int64_t mm, int64_t size, int32_t was, bool had)
+{
+	int64_t begin = (int64_t)was * size, margin = size / 10;
+
+	if (had && mm >= begin - margin && mm < begin + size + margin)
+		return was;
+	return (int32_t)floor_div(mm, size);
+}
+
+static void next_motion(struct store *st, struct object *o, int64_t now_sim_ns)
+{
+	if (!o->said.update || motion_from_real(&o->said.motion, now_sim_ns, &o->next) < 0) {
+		motion_predict(&o->now.motion, st->o.step_dur_ns, &o->next);
+		if (!motion_valid(&o->next))
+			o->next = o->now.motion; /* at the world's end it stays where it is */
+	}
+	for (int i = 0; i < 2; i++) {
+		int32_t *was = i ? &o->cell.y : &o->cell.x, *is = i ? &o->next_cell.y : &o->next_cell.x;
+
+		*is = cell_of(o->next.v[MOTION_POSITION + i], st->o.section_mm, *was, o->now.code != 0);
+	}
+}
+
+/* What an object will be, without a reference to its body. */
+static struct object_state next_state(const struct object *o)
+{
+	struct object_state s = o->now;
+
+	s.motion = o->next;
+	if (o->said.update)
+		s.code = o->said.code;
+	if (o->said.has_body)
+		s.body = o->said.body;
+	return s;
+}
+
+static void commit(struct store *st)
+{
+	for (uint32_t i = 0; i < st->all.n; i++) {
+		st->all.at[i]->now.motion = st->all.at[i]->next;
+		st->all.at[i]->cell = st->all.at[i]->next_cell;
+	}
+	for (uint32_t i = 0; i < st->said.n; i++) {
+		struct object *o = st->said.at[i];
+		struct body *before = o->now.body;
+
+		o->now = next_state(o);
+		if (o->said.has_body)
+			body_unref(before);
+		o->said = (struct statement){ 0 };
+		o->listed = false;
+	}
+	st->said.n = 0;
+	st->gone = NULL;
+	st->n_gone = 0;
+	st->tick++;
+}
+
+/* ---- sections ---- */
+
+/* Cells by key, while they are filled: open addressing, never full. */
+struct cells {
+	struct cell {
+		struct section_key key;
+		uint32_t count, first; /* objects in it; place of the first one in `states` */
+	} * at;
+	uint32_t *slots; /* places in at, plus 1 */
+	uint32_t n, size, mask;
+	struct object_state *states;
+	uint32_t *of; /* cell of each object */
+};
+
+static uint32_t hash_of(struct section_key k)
+{
+	uint64_t h = ((uint64_t)(uint32_t)k.x << 32 | (uint32_t)k.y) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return (uint32_t)(h >> 32);
+}
+
+static int cells_init(struct cells *c, uint32_t objects)
+{
+	uint32_t slots = 16;
+
+	while (slots < 2 * objects)
+		slots *= 2;
+	*c = (struct cells){ .mask = slots - 1 };
+	c->at = mem_calloc(objects + 1, sizeof(*c->at));
+	c->slots = mem_calloc(slots, sizeof(*c->slots));
+	c->states = mem_calloc(objects + 1, sizeof(*c->states));
+	c->of = mem_calloc(objects + 1, sizeof(*c->of));
+	return c->at && c->slots && c->states && c->of ? 0 : -ENOMEM;
+}
+
+static void cells_finish(struct cells *c)
+{
+	mem_free(c->at);
+	mem_free(c->slots);
+	mem_free(c->states);
+	mem_free(c->of);
+}
+
+static uint32_t cell_for(struct cells *c, struct section_key key)
+{
+	uint32_t slot = hash_of(key) & c->mask;
+
+	while (c->slots[slot] && !section_key_equal(c->at[c->slots[slot] - 1].key, key))
+		slot = (slot + 1) & c->mask;
+	if (!c->slots[slot]) {
+		c->at[c->n].key = key;
+		c->slots[slot] = ++c->n;
+	}
+	return c->slots[slot] - 1;
+}
+
+/* Objects by cell, in each in the order of their ids. */
+static void fill(struct store *st, struct cells *c, uint32_t level)
+{
+	uint32_t first = 0;
+
+	for (uint32_t i = 0; i < st->all.n; i++) {
+		struct section_key cell = st->all.at[i]->next_cell;
+
+		c->of[i] = cell_for(c, (struct section_key){ cell.x >> level, cell.y >> level, level });
+		c->at[c->of[i]].count++;
+	}
+	for (uint32_t i = 0; i < c->n; i++) {
+		c->at[i].first = first;
+		first += c->at[i].count;
+		c->at[i].count = 0;
+	}
+	for (uint32_t i = 0; i < st->all.n; i++) {
+		struct cell *cell = &c->at[c->of[i]];
+
+		c->states[cell->first + cell->count++] = next_state(st->all.at[i]);
+	}
+}
+
+static int add_section(struct snapshot *s, const struct cell *cell, struct object_state *states)
+{
+	struct section *made = NULL;
+	int r;
+
+	for (uint32_t i = 0; i < cell->count; i++)
+		body_ref(states[i].body);
+	r = section_create(cell->key, s->tick, s->time_sim_ns, states, cell->count, &made);
+	if (r < 0)
+		return r;
+	if (!cell->key.level)
+		s->hash += made->hash;
+	s->sections[s->n_sections++] = made;
+	return 0;
+}
+
+static int add_level(struct store *st, struct snapshot *s, uint32_t level)
+{
+	struct cells c;
+	struct section **sections;
+	int r = cells_init(&c, st->all.n);
+
+	if (!r)
+		fill(st, &c, level);
+	sections = r ? NULL : mem_realloc(s->sections, (s->n_sections + c.n + 1) * sizeof(struct section *));
+	if (!sections)
+		r = -ENOMEM;
+	else
+		s->sections = sections;
+	for (uint32_t i = 0; !r && i < c.n; i++)
+		r = add_section(s, &c.at[i], c.states + c.at[i].first);
+	cells_finish(&c);
+	return r;
+}
+
+static int by_key(const void *a, const void *b)
+{
+	return section_key_compare((*(struct section *const *)a)->key, (*(struct section *const *)b)->key);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+int store_tick(struct store *st, uint32_t levels, struct snapshot **ret)
+{
+	struct snapshot *s = MEM_NEW(struct snapshot);
+	int r;
+
+	if (!s)
+		return -ENOMEM;
+	*s = (struct snapshot){ .refs = 1, .tick = store_next_tick(st), .time_sim_ns = store_next_sim_ns(st) };
+	r = change_members(st);
+	for (uint32_t i = 0; !r && i < st->all.n; i++)
+		next_motion(st, st->all.at[i], s->time_sim_ns);
+	for (uint32_t level = 0; !r && level < SECTION_LEVELS; level++)
+		if (!level || levels & 1u << level)
+			r = add_level(st, s, level);
+	if (r < 0) {
+		snapshot_unref(s);
+		return r;
+	}
+	if (s->n_sections > 1)
+		qsort(s->sections, s->n_sections, sizeof(struct section *), by_key);
+	s->gone = st->gone;
+	s->n_gone = st->n_gone;
+	if (s->n_gone > 1)
+		qsort(s->gone, s->n_gone, sizeof(*s->gone), by_number);
+	commit(st);
+	*ret = s;
+	return 0;
+}
