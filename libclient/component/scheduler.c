@@ -6,7 +6,8 @@
  * so it is in no two queues, and no two workers run it.
  *
  * Of the workers that do not run a step as many look for a task as tasks are ready, unless all do: each task that comes from
- * outside wakes one; the one that a worker puts back is its own to take, or another's that it finds first.
+ * outside wakes one; the one that a worker puts back is its own to take, or another's that it finds first. While no other is ready
+ * it is not put back: its next step begins at once, without the lock.
  *
  * Lock: group::lock, held for a few instructions; no step runs with it held. Workers that find nothing sleep on group::bell.
  */
@@ -41,9 +42,9 @@ struct sched_task {
 	sched_step_fn step;
 	void *user;
 	_Atomic uint32_t state; /* enum state; futex: whoever destroys it waits on it */
-	bool dead;              /* guarded by group::lock: no further step */
-	bool own_end;           /* likewise: it was destroyed in its own step, the worker frees it */
-	_Atomic uint64_t steps;
+	_Atomic bool dead;      /* no further step; set under group::lock */
+	bool own_end;           /* guarded by it: it was destroyed in its own step, the worker frees it */
+	_Atomic uint64_t steps; /* by the worker whose step it is */
 	char *name;
 };
 
@@ -61,7 +62,7 @@ struct group {
 	pthread_mutex_t lock;
 	/* guarded by lock */
 	struct list ready[SCHED_PRIOS];
-	uint32_t any;          /* bit p: ready[p] is not empty */
+	_Atomic uint32_t any;  /* bit p: ready[p] is not empty; read without it, too */
 	uint32_t idle, waking; /* workers that sleep; of those, that have been woken */
 	_Atomic uint32_t bell; /* futex */
 	_Atomic bool stop;
@@ -86,10 +87,20 @@ static _Thread_local struct sched_task *running; /* whose step this thread is in
 
 /* ---- queues; under group::lock ---- */
 
+static uint32_t any(const struct group *g)
+{
+	return atomic_load_explicit(&g->any, memory_order_relaxed);
+}
+
+static void any_set(struct group *g, uint32_t bits)
+{
+	atomic_store_explicit(&g->any, bits, memory_order_relaxed);
+}
+
 static void push(struct group *g, struct sched_task *t)
 {
 	list_append(&g->ready[t->prio], &t->link);
-	g->any |= 1u << t->prio;
+	any_set(g, any(g) | 1u << t->prio);
 }
 
 /* True: one that sleeps is to be woken, after the lock. */
@@ -106,16 +117,16 @@ static void unqueue(struct group *g, struct sched_task *t)
 {
 	list_remove(&t->link);
 	if (list_empty(&g->ready[t->prio]))
-		g->any &= ~(1u << t->prio);
+		any_set(g, any(g) & ~(1u << t->prio));
 }
 
 static struct sched_task *pop(struct group *g)
 {
 	struct sched_task *t;
 
-	if (!g->any)
+	if (!any(g))
 		return NULL;
-	t = list_first(&g->ready[31 - __builtin_clz(g->any)], struct sched_task, link);
+	t = list_first(&g->ready[31 - __builtin_clz(any(g))], struct sched_task, link);
 	unqueue(g, t);
 	return t;
 }
@@ -183,6 +194,28 @@ static void step_ended(struct group *g, struct sched_task *t, bool more)
 	}
 }
 
+static bool run_step(struct sched_task *t)
+{
+	bool more = t->step(t->user);
+
+	atomic_store_explicit(&t->steps, atomic_load_explicit(&t->steps, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
+	return more;
+}
+
+/* It has more to do, and would be the next of its group anyway. Without the lock: what comes just now is seen after one step more. */
+static bool goes_on(const struct group *g, struct sched_task *t, bool more)
+{
+	bool again = atomic_load_explicit(&t->state, memory_order_relaxed) == TASK_AGAIN;
+
+	if (!(more || again) || any(g) || atomic_load_explicit(&t->dead, memory_order_relaxed) ||
+	    atomic_load_explicit(&g->stop, memory_order_relaxed))
+		return false;
+	if (again) /* what was notified is seen by the step that follows */
+		atomic_exchange(&t->state, TASK_RUNNING);
+	return true;
+}
+
 /* Under lock, which is released meanwhile. */
 static void run(struct group *g, struct sched_task *t)
 {
@@ -191,8 +224,9 @@ static void run(struct group *g, struct sched_task *t)
 	atomic_store(&t->state, TASK_RUNNING);
 	pthread_mutex_unlock(&g->lock);
 	running = t;
-	more = t->step(t->user);
-	atomic_fetch_add_explicit(&t->steps, 1, memory_order_relaxed);
+	do
+		more = run_step(t);
+	while (goes_on(g, t, more));
 	pthread_mutex_lock(&g->lock);
 	step_ended(g, t, more);
 }

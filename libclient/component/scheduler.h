@@ -49,7 +49,7 @@ void sched_destroy(struct sched *s); /* after stop, and after its tasks are dest
 /* A thread that receives puts itself where "threads" of the configuration has "shm". NULL is fine. */
 void sched_enter_intake(struct sched *s);
 
-/* One step. True: there is more to do, put it at the end of its queue again. */
+/* One step. True: there is more to do: it goes to the end of its queue again, or on at once while no other task of the group is ready. */
 typedef bool (*sched_step_fn)(void *user);
 /* -EEXIST there is a task of that name; -ENOMEM. */
 int sched_task_create(struct sched *s, const char *name, sched_step_fn step, void *user, struct sched_task **ret);

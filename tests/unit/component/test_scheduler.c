@@ -378,6 +378,103 @@ TEST(a_worker_that_goes_on_wakes_nobody)
 	assert_int_equal(x.changes, 0);
 }
 
+/* ---- who always has more to do ---- */
+
+static _Atomic uint64_t rounds;
+
+static bool go_on(void *user)
+{
+	(void)user;
+	atomic_fetch_add(&rounds, 1);
+	return true;
+}
+
+static struct sched_task *endless(struct sched *s)
+{
+	struct sched_task *t;
+
+	atomic_store(&rounds, 0);
+	assert_int_equal(sched_task_create(s, "endless", go_on, NULL, &t), 0);
+	sched_notify(t);
+	UNTIL(10000, atomic_load(&rounds) > 100);
+	return t;
+}
+
+/* To one of its own priority, and to a higher one. */
+TEST(who_goes_on_gives_way)
+{
+	struct sched *s = sched_new(ONE_WORKER("{\"name\":\"b\",\"prio\":9}"));
+	struct letter l[2] = { { 0 } };
+	struct sched_task *t;
+
+	letters_new(s, l, "ab");
+	assert_int_equal(sched_start(s), 0);
+	t = endless(s);
+	for (unsigned i = 1; i <= 50; i++) {
+		sched_notify(l[i % 2].t);
+		UNTIL(10000, atomic_load(&order_n) == i);
+	}
+	sched_task_destroy(t);
+	letters_end(l, 2);
+	sched_end(s);
+}
+
+TEST(who_goes_on_ends_when_it_is_destroyed)
+{
+	struct sched *s = sched_new(ONE_WORKER(""));
+	struct sched_task *t;
+	uint64_t n;
+
+	assert_int_equal(sched_start(s), 0);
+	t = endless(s);
+	sched_task_destroy(t);
+	n = atomic_load(&rounds);
+	t = endless(s); /* the worker is free again */
+	assert_true(n > 100);
+	sched_task_destroy(t);
+	sched_end(s);
+}
+
+TEST(who_goes_on_ends_when_all_stops)
+{
+	struct sched *s = sched_new(ONE_WORKER(""));
+	struct sched_task_info info;
+	struct sched_task *t;
+
+	assert_int_equal(sched_start(s), 0);
+	t = endless(s);
+	sched_stop(s);
+	sched_task_info(t, &info);
+	assert_int_equal(info.steps, atomic_load(&rounds)); /* all of them are counted */
+	sched_task_destroy(t);
+	sched_destroy(s);
+}
+
+/* Notified in its own step it runs once more, without the end of the queue where there is none. */
+static bool notify_itself(void *user)
+{
+	struct worked *k = user;
+
+	if (atomic_fetch_add(&k->done, 1) < 1000)
+		sched_notify(k->t);
+	return false;
+}
+
+TEST(notified_while_it_runs_it_runs_again)
+{
+	struct sched *s = sched_new(ONE_WORKER(""));
+	struct worked k = { 0 };
+
+	assert_int_equal(sched_task_create(s, "t", notify_itself, &k, &k.t), 0);
+	assert_int_equal(sched_start(s), 0);
+	sched_notify(k.t);
+	UNTIL(10000, atomic_load(&k.done) == 1001);
+	sched_notify(k.t);
+	UNTIL(10000, atomic_load(&k.done) == 1002);
+	sched_task_destroy(k.t);
+	sched_end(s);
+}
+
 /* Four of two groups hand on to each other: one wake-up that is lost ends it. */
 struct handed {
 	struct handed *next;
