@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tuples by number, the newest of them: a ring. Thread: the owner's. */
+/* The newest tuples: a ring. Thread: the owner's. */
 #include "cache.h"
 
 #include <errno.h>
@@ -8,13 +8,6 @@
 #include "mem.h"
 
 /* ---- tuples ---- */
-
-struct tuple tuple_ref(const struct tuple *t)
-{
-	for (uint32_t i = 0; i < TUPLE_MAX && t->m[i]; i++)
-		msg_ref(t->m[i]);
-	return *t;
-}
 
 void tuple_unref(struct tuple *t)
 {
@@ -34,7 +27,7 @@ int cache_init(struct cache *c, uint32_t size)
 	if (!c->at)
 		return err_nomem();
 	c->size = size;
-	c->head = c->first = 1;
+	c->head = 1;
 	return 0;
 }
 
@@ -51,7 +44,6 @@ void cache_clear(struct cache *c)
 
 	while (cache_pop(c, &t))
 		tuple_unref(&t);
-	c->first = c->head;
 }
 
 uint32_t cache_count(const struct cache *c)
@@ -87,23 +79,6 @@ void cache_put(struct cache *c, struct tuple t)
 	struct tuple old = cache_push(c, t);
 
 	tuple_unref(&old);
-}
-
-bool cache_read(struct cache *c, uint64_t *next, struct tuple *ret, uint64_t *ret_skipped)
-{
-	uint64_t want = *next && *next < c->first ? c->first : *next, skipped = 0;
-
-	if (!cache_count(c) || want > c->tail)
-		return false;
-	if (want < c->head) {
-		skipped = want ? c->tail - want : 0;
-		want = c->tail;
-	}
-	*ret = tuple_ref(at(c, want));
-	*next = want + 1;
-	if (ret_skipped)
-		*ret_skipped = skipped;
-	return true;
 }
 
 const struct tuple *cache_newest(const struct cache *c, uint32_t i)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Private: the newest `size` tuples of one to four messages, by number, as Cyber's CacheBuffer: who reads keeps the number of
- * what it wants next, and goes on with the newest when that has been overwritten. Or, for a single owner who wants each once, a
- * queue: cache_push() and cache_pop().
+ * Private: the newest `size` tuples of one to four messages: a reader's history; and, by cache_push() and cache_pop(), a queue for a
+ * single owner who wants each once.
  *
  * Thread: none of its own; the owner locks. The calls that drop references do so under that lock: where release() may not run
  * there, push and pop hand out what falls.
@@ -26,27 +25,14 @@ struct cache {
 	struct tuple *at;    /* size of them: number i lies at i % size */
 	uint32_t size;       /* 1..CACHE_MAX */
 	uint64_t head, tail; /* numbers of the oldest and of the newest, from 1; head is tail + 1 when there is none */
-	uint64_t first;      /* number of the first since it was cleared */
 };
 
 int cache_init(struct cache *c, uint32_t size); /* -EINVAL, -ENOMEM, with a sentence; *c is then all zero */
 void cache_finish(struct cache *c);             /* all zero is fine */
-/*
- * Empty, as if never one had come. Numbers go on: who wanted one that is gone so gets the first that comes after it, and has
- * missed nothing.
- */
-void cache_clear(struct cache *c);
+void cache_clear(struct cache *c);              /* empty, as if never one had come */
 
 /* Takes the references. The oldest is dropped when it is full. */
 void cache_put(struct cache *c, struct tuple t);
-
-/*
- * Read number *next (0: the newest there is) and step on. Returns a tuple whose references the caller gives back.
- * True: *ret, and *next is the number behind it; *ret_skipped (may be NULL) how many it has passed over: those that were overwritten
- * before they were read, and those between them and the newest.
- * False: there is none yet; *next stays.
- */
-bool cache_read(struct cache *c, uint64_t *next, struct tuple *ret, uint64_t *ret_skipped);
 
 /* The i-th newest (0: the newest), borrowed; NULL: there are fewer. */
 const struct tuple *cache_newest(const struct cache *c, uint32_t i);
@@ -57,8 +43,6 @@ struct tuple cache_push(struct cache *c, struct tuple t);
 /* Takes the oldest out, with its references. False: there is none. */
 bool cache_pop(struct cache *c, struct tuple *ret);
 
-/* A copy of t with references of its own. */
-struct tuple tuple_ref(const struct tuple *t);
 void tuple_unref(struct tuple *t); /* it is all NULL then */
 
 #endif

@@ -10,62 +10,75 @@
 #include "mem.h"
 
 struct heap {
-	_Atomic uint32_t refs;
-	struct inbox returned;
+	_Atomic(struct heap_msg *) returned; /* a stack: any thread puts one on it, the writer takes all */
+	_Atomic int64_t
+		left; /* after destroy: how many are out; those that came back before it was known count below 0 */
 	/* by the writer */
 	struct heap_msg *free;
 	uint32_t n;
 };
 
+static struct heap_msg closed; /* heap::returned of one that is destroyed; its address alone */
+
 struct heap *heap_create(void)
 {
-	struct heap *h = MEM_NEW(struct heap);
-
-	if (h)
-		atomic_init(&h->refs, 1);
-	return h;
+	return MEM_NEW(struct heap);
 }
 
-static void collect(struct heap *h)
+static uint32_t free_all(struct heap_msg *m)
 {
-	struct inbox_item *next, *i = inbox_take(&h->returned);
+	struct heap_msg *next;
+	uint32_t n = 0;
 
-	for (; i; i = next) {
-		struct heap_msg *m = container_of(i, struct heap_msg, back);
-
-		next = i->next;
-		m->next = h->free;
-		h->free = m;
+	for (; m; m = next, n++) {
+		next = m->next;
+		free(m);
 	}
+	return n;
 }
 
-static void message_free(struct heap *h, struct heap_msg *m)
+/* True: none is out any more, and nobody but the caller knows the heap. */
+static bool count_out(struct heap *h, int64_t change)
 {
-	h->n--;
-	free(m);
+	return atomic_fetch_add_explicit(&h->left, change, memory_order_acq_rel) + change == 0;
 }
 
-void heap_unref(struct heap *h)
+void heap_destroy(struct heap *h)
 {
-	struct heap_msg *m;
-
-	if (!h || atomic_fetch_sub_explicit(&h->refs, 1, memory_order_acq_rel) != 1)
+	if (!h)
 		return;
-	collect(h);
-	while ((m = h->free)) {
-		h->free = m->next;
-		message_free(h, m);
-	}
-	mem_free(h);
+	h->n -= free_all(h->free);
+	h->n -= free_all(atomic_exchange_explicit(&h->returned, &closed, memory_order_acq_rel));
+	if (count_out(h, h->n))
+		mem_free(h);
 }
 
 static void give_back(struct msg *msg)
 {
 	struct heap_msg *m = container_of(msg, struct heap_msg, msg);
 	struct heap *h = m->heap;
+	struct heap_msg *newest = atomic_load_explicit(&h->returned, memory_order_relaxed);
 
-	inbox_put(&h->returned, &m->back);
-	heap_unref(h);
+	do {
+		if (newest == &closed) {
+			free(m);
+			if (count_out(h, -1))
+				mem_free(h);
+			return;
+		}
+		m->next = newest;
+	} while (!atomic_compare_exchange_weak_explicit(&h->returned, &newest, m, memory_order_release,
+							memory_order_relaxed));
+}
+
+/* Behind those that are free, of which there are seldom any. */
+static void collect(struct heap *h)
+{
+	struct heap_msg **end = &h->free;
+
+	while (*end)
+		end = &(*end)->next;
+	*end = atomic_exchange_explicit(&h->returned, NULL, memory_order_acquire);
 }
 
 /* The first free one that is large enough. */
@@ -90,7 +103,8 @@ static int message_new(struct heap *h, size_t body_size, struct heap_msg **ret)
 	if (h->free) { /* too small: one goes, so that their number and their size follow the messages */
 		m = h->free;
 		h->free = m->next;
-		message_free(h, m);
+		h->n--;
+		free(m);
 	}
 	if (h->n >= HEAP_MESSAGES_MAX)
 		return err_set(-ENOBUFS, "%u messages of this writer are held; give some back", HEAP_MESSAGES_MAX);
@@ -108,12 +122,13 @@ static int message_new(struct heap *h, size_t body_size, struct heap_msg **ret)
 
 int heap_loan(struct heap *h, size_t body_size, struct heap_msg **ret)
 {
-	struct heap_msg *m;
+	struct heap_msg *m = take_free(h, body_size);
 	int r = 0;
 
-	if (!inbox_empty(&h->returned))
+	if (!m) {
 		collect(h);
-	m = take_free(h, body_size);
+		m = take_free(h, body_size);
+	}
 	if (!m)
 		r = message_new(h, body_size, &m);
 	if (r < 0)
@@ -121,7 +136,6 @@ int heap_loan(struct heap *h, size_t body_size, struct heap_msg **ret)
 	memset(&m->slot, 0, sizeof(m->slot));
 	m->msg.shm = false;
 	atomic_store_explicit(&m->msg.refs, 1, memory_order_relaxed);
-	atomic_fetch_add_explicit(&h->refs, 1, memory_order_relaxed);
 	*ret = m;
 	return 0;
 }

@@ -8,24 +8,25 @@
 #ifndef COMPONENT_HEAP_H
 #define COMPONENT_HEAP_H
 
-#include "inbox.h"
+#include <stddef.h>
+
 #include "msg.h"
 
 #define HEAP_MESSAGES_MAX 1024u /* of one writer at a time */
 
-struct heap; /* counted: the writer, and every message that is out */
+struct heap; /* lives on until its last message is back */
 
 struct heap_msg {
 	struct msg msg;
-	struct inbox_item back; /* heap::returned */
-	struct heap_msg *next;  /* heap::free */
+	struct heap_msg *next; /* heap::returned, then heap::free */
 	struct heap *heap;
 	size_t capacity;                                   /* bytes of a body */
 	struct sim_slot slot __attribute__((aligned(64))); /* the body follows */
 };
 
-struct heap *heap_create(void);  /* NULL: no memory */
-void heap_unref(struct heap *h); /* NULL is fine */
+struct heap *heap_create(void); /* NULL: no memory */
+/* Messages that are out are freed when they come back, in whatever thread that is. NULL is fine. */
+void heap_destroy(struct heap *h);
 
 /* One with room for body_size bytes and one reference; its header is all zero. -ENOBUFS HEAP_MESSAGES_MAX are out; -ENOMEM. */
 int heap_loan(struct heap *h, size_t body_size, struct heap_msg **ret);

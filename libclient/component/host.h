@@ -5,8 +5,8 @@
  * Locks, in the order in which they may be taken together:
  *   host::turn      recursive; simulation alone: who delivers, runs callbacks or moves time holds it
  *   host::lock      the lists of nodes, channels and timers
- *   host_channel::lock   who gets what comes on a channel, and the order in which it comes
- *   those of a reader's history, of a fusion, of a group of the scheduler: leaves
+ *   host_channel::lock   who gets what comes on a channel, the order in which it comes, and what its readers hold
+ *   those of a fusion, of a group of the scheduler: leaves
  * No callback runs with any but host::turn held. No lock is shared with another process.
  */
 #ifndef COMPONENT_HOST_H

@@ -199,37 +199,46 @@ uint64_t host_channel_lost(struct host_channel *ch)
 
 /* ---- delivery ---- */
 
-static void hand_out(struct host_channel *ch, struct msg *m)
+/* Takes m: who is last has the reference that was ours. */
+static void hand_out(struct host_channel *ch, struct msg *m, int64_t now_sim_ns)
 {
 	struct sink *s, *next;
 
-	list_for_each_safe(s, next, &ch->sinks, link)
-		s->put(s, m);
+	list_for_each_safe(s, next, &ch->sinks, link) {
+		bool last = &next->link == &ch->sinks;
+
+		s->put(s, last ? m : msg_ref_held(m), now_sim_ns);
+		if (last)
+			return;
+	}
+	msg_unref(m);
 }
 
-static int deliver_in_turn(struct host_channel *ch, struct msg *m)
+static int deliver_in_turn(struct host_channel *ch, struct msg *m, int64_t now_sim_ns)
 {
-	if (ch->delivering)
+	if (ch->delivering) {
+		msg_unref(m);
 		return err_set(-EDEADLK, "channel %s: one of its own callbacks writes to it, which would never end",
 			       ch->name);
+	}
 	ch->delivering = true;
-	hand_out(ch, m);
+	hand_out(ch, m, now_sim_ns);
 	ch->delivering = false;
 	return 0;
 }
 
-int host_channel_deliver(struct host_channel *ch, struct msg *m)
+int host_channel_deliver(struct host_channel *ch, struct msg *m, int64_t now_sim_ns)
 {
 	int r = 0;
 
 	if (host_simulates(ch->h)) {
 		host_enter(ch->h);
-		r = deliver_in_turn(ch, m);
+		r = deliver_in_turn(ch, m, now_sim_ns);
 		host_leave(ch->h);
 		return r;
 	}
 	pthread_mutex_lock(&ch->lock);
-	hand_out(ch, m);
+	hand_out(ch, m, now_sim_ns);
 	pthread_mutex_unlock(&ch->lock);
 	return 0;
 }

@@ -15,8 +15,8 @@ struct sim_node_writer;
 /* Who gets what comes: a reader. */
 struct sink {
 	struct list link; /* host_channel::sinks, in the order in which they were made */
-	/* Borrows m. Under host_channel::lock, or in simulation inside the host's turn, without it: it may run callbacks. */
-	void (*put)(struct sink *s, struct msg *m);
+	/* Takes m. Under host_channel::lock, or in simulation inside the host's turn, without it: it may run callbacks. */
+	void (*put)(struct sink *s, struct msg *m, int64_t now_sim_ns);
 	uint32_t depth; /* messages that it may keep hold of */
 	bool latched;
 };
@@ -27,11 +27,11 @@ struct host_channel {
 	const struct sim_type *type; /* as its first reader or writer has it, referenced; NULL: any so far */
 	uint32_t refs;               /* guarded by host::lock */
 	pthread_mutex_t setup;       /* before lock: readers come and go; held while simd is asked */
-	pthread_mutex_t lock;
-	struct list sinks;     /* guarded by lock */
-	struct list writers;   /* sim_node_writer::on_channel; guarded by lock */
-	struct intake *intake; /* NULL: no reader, or offline; changed under setup and lock */
-	bool delivering;       /* simulation: its callbacks run; guarded by host::turn */
+	pthread_mutex_t lock;        /* also of what its readers hold */
+	struct list sinks;           /* guarded by lock */
+	struct list writers;         /* sim_node_writer::on_channel; guarded by lock */
+	struct intake *intake;       /* NULL: no reader, or offline; changed under setup and lock */
+	bool delivering;             /* simulation: its callbacks run; guarded by host::turn */
 	_Atomic uint32_t n_sinks;
 	char name[SIM_CHANNEL_MAX + 1]; /* full */
 };
@@ -48,8 +48,8 @@ void host_channel_remove(struct host_channel *ch, struct sink *s);
 /* Reality: the host has started. */
 int host_channel_start(struct host_channel *ch);
 
-/* Hand m to all readers. Borrows. -EDEADLK simulation: it is being delivered to already. */
-int host_channel_deliver(struct host_channel *ch, struct msg *m);
+/* Hand m, which has come at now_sim_ns, to all readers. Takes it. -EDEADLK simulation: it is being delivered to already. */
+int host_channel_deliver(struct host_channel *ch, struct msg *m, int64_t now_sim_ns);
 
 uint64_t host_channel_lost(struct host_channel *ch); /* gaps in what came through shared memory */
 

@@ -52,7 +52,7 @@ static void intake_unref(struct intake *in)
 	if (atomic_fetch_sub_explicit(&in->refs, 1, memory_order_acq_rel) != 1)
 		return;
 	sim_subscriber_destroy(in->sub); /* with all that it holds */
-	heap_unref(in->copies);
+	heap_destroy(in->copies);
 	for (i = inbox_take(&in->returned); i; i = next_item) {
 		next_item = i->next;
 		mem_free(container_of(i, struct slot_msg, back));
@@ -172,10 +172,8 @@ static void drain(struct intake *in)
 {
 	struct msg *m;
 
-	while (!atomic_load(&in->stop) && intake_take(in, &m) == 0) {
-		(void)host_channel_deliver(in->ch, m);
-		msg_unref(m);
-	}
+	while (!atomic_load(&in->stop) && intake_take(in, &m) == 0)
+		(void)host_channel_deliver(in->ch, m, sim_host_now(in->ch->h));
 	release_returned(in);
 	count_lost(in);
 }
@@ -226,7 +224,7 @@ int intake_create(struct host_channel *ch, uint32_t depth, bool latched, struct 
 	in->copies = heap_create();
 	r = in->copies ? sim_subscribe(ch->h->client, ch->name, ch->type, &o, &in->sub) : err_nomem();
 	if (r < 0) {
-		heap_unref(in->copies);
+		heap_destroy(in->copies);
 		mem_free(in);
 		return r;
 	}

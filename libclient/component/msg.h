@@ -24,6 +24,16 @@ static inline struct msg *msg_ref(struct msg *m)
 	return m;
 }
 
+/* One more, by who holds a reference that nobody else uses: a message that nobody has been shown yet needs no locked instruction. */
+static inline struct msg *msg_ref_held(struct msg *m)
+{
+	/* acquire: others may have been through with it */
+	if (atomic_load_explicit(&m->refs, memory_order_acquire) != 1)
+		return msg_ref(m);
+	atomic_store_explicit(&m->refs, 2, memory_order_relaxed);
+	return m;
+}
+
 static inline void msg_unref(struct msg *m)
 {
 	if (!m)

@@ -41,15 +41,15 @@ static void put_reader(struct sim_builder *b, struct sim_NodeReader *e, struct s
 	uint64_t by_shm;
 
 	sim_node_reader_stats(r, &st);
-	pthread_mutex_lock(&r->lock);
+	pthread_mutex_lock(&r->ch->lock);
 	by_shm = r->by_shm;
-	pthread_mutex_unlock(&r->lock);
+	pthread_mutex_unlock(&r->ch->lock);
 	e->received = st.received;
 	e->processed = st.processed;
 	e->overrun = st.overrun;
 	e->lost = st.lost;
 	e->depth = r->depth;
-	e->pending = r->pending;
+	e->pending = r->room;
 	(void)sim_NodeReader_channel_set_in(b, e, r->ch->name);
 	(void)sim_NodeReader_channel_type_set_in(b, e, type_name(r->ch->type));
 	(void)sim_NodeReader_delivery_set_in(b, e, delivery(st.received, by_shm));

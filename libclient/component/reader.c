@@ -11,10 +11,10 @@
 
 /* ---- a message comes ---- */
 
-/* Time has jumped: what is held belongs to the old run. Under lock. */
+/* Time has jumped: what is held belongs to the old run. */
 static void follow_jump(struct sim_node_reader *r, const struct msg *m)
 {
-	bool jumped = r->stats.received && m->m.header.clock_generation != r->clock_generation;
+	bool jumped = r->received && m->m.header.clock_generation != r->clock_generation;
 
 	r->clock_generation = m->m.header.clock_generation;
 	if (!jumped)
@@ -23,40 +23,27 @@ static void follow_jump(struct sim_node_reader *r, const struct msg *m)
 	r->last_sim_ns = r->gap_sim_ns = -1;
 }
 
-static void keep(struct cache *c, struct msg *m)
-{
-	cache_put(c, (struct tuple){ .m = { msg_ref(m) } });
-}
-
+/* Takes m. */
 static void take_in(struct sim_node_reader *r, struct msg *m, int64_t now_sim_ns)
 {
-	pthread_mutex_lock(&r->lock);
 	follow_jump(r, m);
-	r->stats.received++;
+	r->received++;
 	r->by_shm += m->shm;
 	if (r->last_sim_ns >= 0)
 		r->gap_sim_ns = now_sim_ns - r->last_sim_ns;
 	r->last_sim_ns = now_sim_ns;
-	keep(&r->history, m);
-	if (r->task)
-		keep(&r->queue, m);
-	pthread_mutex_unlock(&r->lock);
+	cache_put(&r->history, (struct tuple){ .m = { m } });
 }
 
 static void call(struct sim_node_reader *r, const struct msg *m)
 {
 	const char *before = whose_enter(r->n->name);
 
+	/* nobody else runs it */
+	atomic_store_explicit(&r->processed, atomic_load_explicit(&r->processed, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
 	r->fn(r->user, &m->m);
 	whose_leave(before);
-}
-
-static void run_now(struct sim_node_reader *r, struct msg *m)
-{
-	pthread_mutex_lock(&r->lock);
-	r->stats.processed++;
-	pthread_mutex_unlock(&r->lock);
-	call(r, m);
 }
 
 /* The first input that sees a new run clears what all hold of the old one. What is older still (latched) clears nothing. */
@@ -71,49 +58,73 @@ static void feed_follow_jump(struct reader_feed *f, uint32_t generation)
 		}
 }
 
-static void reader_put(struct sink *s, struct msg *m)
+static void feed(struct reader_feed *f, struct msg *m)
+{
+	if (!f->fusion)
+		return;
+	feed_follow_jump(f, m->m.header.clock_generation);
+	if (fusion_put(f->fusion, f->input, m))
+		f->wake(f->user);
+}
+
+/* Reality, under host_channel::lock. */
+static void reader_put(struct sink *s, struct msg *m, int64_t now_sim_ns)
 {
 	struct sim_node_reader *r = container_of(s, struct sim_node_reader, sink);
-	struct reader_feed *f = &r->feed;
 
-	take_in(r, m, sim_host_now(r->n->h));
-	if (f->fusion) {
-		feed_follow_jump(f, m->m.header.clock_generation);
-		if (fusion_put(f->fusion, f->input, m))
-			f->wake(f->user);
-	}
-	if (r->task)
+	take_in(r, msg_ref_held(m), now_sim_ns);
+	if (!r->task) {
+		feed(&r->feed, m);
+		msg_unref(m);
+	} else if (pending_put(&r->pending, m)) {
 		sched_notify(r->task);
-	else if (r->fn)
-		run_now(r, m);
+	}
+}
+
+/* Simulation: the callback runs here and now. */
+static void reader_put_in_turn(struct sink *s, struct msg *m, int64_t now_sim_ns)
+{
+	struct sim_node_reader *r = container_of(s, struct sim_node_reader, sink);
+
+	pthread_mutex_lock(&r->ch->lock);
+	take_in(r, msg_ref_held(m), now_sim_ns);
+	pthread_mutex_unlock(&r->ch->lock);
+	feed(&r->feed, m);
+	if (r->fn)
+		call(r, m);
+	msg_unref(m);
 }
 
 /* ---- the callback, on a worker ---- */
 
-static bool queue_next(struct sim_node_reader *r, struct tuple *ret)
+static struct msg *skip(struct sim_node_reader *r)
 {
-	uint64_t skipped = 0;
-	bool any;
+	uint64_t skipped;
+	struct msg *m;
 
-	pthread_mutex_lock(&r->lock);
-	any = cache_read(&r->queue, &r->next, ret, &skipped);
-	if (any) {
-		r->stats.processed++;
-		r->stats.overrun += skipped;
-	}
-	pthread_mutex_unlock(&r->lock);
-	return any;
+	pthread_mutex_lock(&r->ch->lock);
+	m = pending_skip(&r->pending, &skipped);
+	r->overrun += skipped;
+	pthread_mutex_unlock(&r->ch->lock);
+	return m;
+}
+
+static struct msg *next(struct sim_node_reader *r)
+{
+	struct msg *m = pending_overrun(&r->pending) ? NULL : pending_take(&r->pending);
+
+	return m || !pending_overrun(&r->pending) ? m : skip(r);
 }
 
 static bool reader_step(void *user)
 {
 	struct sim_node_reader *r = user;
-	struct tuple t;
+	struct msg *m = next(r);
 
-	if (!queue_next(r, &t))
+	if (!m)
 		return false;
-	call(r, t.m[0]);
-	tuple_unref(&t);
+	call(r, m);
+	msg_unref(m);
 	return true;
 }
 
@@ -129,11 +140,11 @@ void sim_node_reader_observe(struct sim_node_reader *r)
 {
 	if (!r)
 		return;
-	pthread_mutex_lock(&r->lock);
+	pthread_mutex_lock(&r->ch->lock);
 	observed_drop(r);
 	for (uint32_t n = cache_count(&r->history); r->n_observed < n; r->n_observed++)
 		r->observed[r->n_observed] = msg_ref(cache_newest(&r->history, r->n_observed)->m[0]);
-	pthread_mutex_unlock(&r->lock);
+	pthread_mutex_unlock(&r->ch->lock);
 }
 
 static struct sim_node_reader *writable(const struct sim_node_reader *r)
@@ -148,9 +159,9 @@ unsigned sim_node_reader_count(const struct sim_node_reader *r)
 
 	if (!r)
 		return 0;
-	pthread_mutex_lock(&w->lock);
+	pthread_mutex_lock(&w->ch->lock);
 	n = w->n_observed;
-	pthread_mutex_unlock(&w->lock);
+	pthread_mutex_unlock(&w->ch->lock);
 	return n;
 }
 
@@ -161,9 +172,9 @@ const struct sim_message *sim_node_reader_get(const struct sim_node_reader *r, u
 
 	if (!r)
 		return NULL;
-	pthread_mutex_lock(&w->lock);
+	pthread_mutex_lock(&w->ch->lock);
 	m = i < w->n_observed ? &w->observed[i]->m : NULL;
-	pthread_mutex_unlock(&w->lock);
+	pthread_mutex_unlock(&w->ch->lock);
 	return m;
 }
 
@@ -174,9 +185,9 @@ bool sim_node_reader_has_received(const struct sim_node_reader *r)
 
 	if (!r)
 		return false;
-	pthread_mutex_lock(&w->lock);
+	pthread_mutex_lock(&w->ch->lock);
 	any = cache_count(&w->history) > 0;
-	pthread_mutex_unlock(&w->lock);
+	pthread_mutex_unlock(&w->ch->lock);
 	return any;
 }
 
@@ -184,10 +195,10 @@ void sim_node_reader_clear(struct sim_node_reader *r)
 {
 	if (!r)
 		return;
-	pthread_mutex_lock(&r->lock);
+	pthread_mutex_lock(&r->ch->lock);
 	cache_clear(&r->history);
 	observed_drop(r);
-	pthread_mutex_unlock(&r->lock);
+	pthread_mutex_unlock(&r->ch->lock);
 }
 
 int64_t sim_node_reader_delay_ns(const struct sim_node_reader *r)
@@ -197,10 +208,10 @@ int64_t sim_node_reader_delay_ns(const struct sim_node_reader *r)
 
 	if (!r)
 		return -1;
-	pthread_mutex_lock(&w->lock);
+	pthread_mutex_lock(&w->ch->lock);
 	since = w->last_sim_ns < 0 ? -1 : sim_host_now(w->n->h) - w->last_sim_ns;
 	gap = w->gap_sim_ns;
-	pthread_mutex_unlock(&w->lock);
+	pthread_mutex_unlock(&w->ch->lock);
 	return since > gap ? since : gap;
 }
 
@@ -211,9 +222,11 @@ void sim_node_reader_stats(const struct sim_node_reader *r, struct sim_node_read
 	*ret = (struct sim_node_reader_stats){ 0 };
 	if (!r)
 		return;
-	pthread_mutex_lock(&w->lock);
-	*ret = w->stats;
-	pthread_mutex_unlock(&w->lock);
+	pthread_mutex_lock(&w->ch->lock);
+	ret->received = w->received;
+	ret->overrun = w->overrun;
+	pthread_mutex_unlock(&w->ch->lock);
+	ret->processed = atomic_load_explicit(&w->processed, memory_order_relaxed);
 	ret->lost = host_channel_lost(w->ch);
 }
 
@@ -272,7 +285,7 @@ static int task_create(struct sim_node_reader *r)
 	if (!r->fn || host_simulates(r->n->h))
 		return 0;
 	snprintf(name, sizeof(name), "%s_%s", r->n->name, r->ch->name);
-	res = cache_init(&r->queue, r->pending);
+	res = pending_init(&r->pending, r->room);
 	return res < 0 ? res : sched_task_create(r->n->h->sched, name, reader_step, r, &r->task);
 }
 
@@ -309,17 +322,15 @@ int reader_create(struct sim_node *n, const char *channel, const struct sim_type
 		return err_nomem();
 	list_init(&r->link);
 	list_init(&r->sink.link);
-	pthread_mutex_init(&r->lock, NULL);
 	r->n = n;
 	r->fn = fn;
 	r->user = user;
 	r->feed = feed ? *feed : (struct reader_feed){ 0 };
 	r->depth = o && o->depth ? o->depth : 1;
-	r->pending = o && o->pending ? o->pending : 1;
-	r->next = 1; /* also what comes before the host starts */
+	r->room = o && o->pending ? o->pending : 1;
 	r->last_sim_ns = r->gap_sim_ns = -1;
-	r->sink.put = reader_put;
-	r->sink.depth = r->depth + r->pending;
+	r->sink.put = host_simulates(n->h) ? reader_put_in_turn : reader_put;
+	r->sink.depth = r->depth + r->room;
 	r->sink.latched = o && o->latched;
 	res = reader_init(r, channel, type);
 	if (res < 0) {
@@ -352,9 +363,8 @@ void sim_node_reader_destroy(struct sim_node_reader *r)
 	if (r->observed)
 		observed_drop(r);
 	cache_finish(&r->history);
-	cache_finish(&r->queue);
+	pending_finish(&r->pending);
 	host_channel_unref(r->ch);
-	pthread_mutex_destroy(&r->lock);
 	mem_free(r->observed);
 	mem_free(r);
 }

@@ -6,6 +6,7 @@
 #include "cache.h"
 #include "host_channel.h"
 #include "fusion.h"
+#include "pending.h"
 
 /* What a component's reader feeds. */
 struct reader_feed {
@@ -21,20 +22,20 @@ struct sim_node_reader {
 	struct sink sink;
 	struct sim_node *n;
 	struct host_channel *ch;
-	uint32_t depth, pending;
+	uint32_t depth, room;  /* of history and of pending */
 	sim_node_reader_fn fn; /* NULL: observed only */
 	void *user;
 	struct sched_task *task; /* reality, with fn */
 	struct reader_feed feed;
-	pthread_mutex_t lock; /* of all below */
+	struct pending pending;     /* for fn, in reality */
+	_Atomic uint64_t processed; /* by whoever runs fn */
+	/* guarded by host_channel::lock */
 	struct cache history;
-	struct cache queue; /* for fn, in reality */
-	uint64_t next;      /* of queue */
 	struct msg **observed;
 	uint32_t n_observed;
 	uint32_t clock_generation;
 	int64_t last_sim_ns, gap_sim_ns; /* when the last came, and how long after the one before; -1: none */
-	struct sim_node_reader_stats stats;
+	uint64_t received, overrun;
 	uint64_t by_shm; /* of those received */
 };
 

@@ -156,8 +156,7 @@ static void hand_out_all(struct sim_host *h, int64_t now_sim_ns)
 
 		/* a message of the very time at which a timer is due comes first */
 		fire_until(h, (x->stamp_sim_ns < now_sim_ns ? x->stamp_sim_ns : now_sim_ns) - 1, now_sim_ns);
-		(void)host_channel_deliver(x->ch, x->m);
-		msg_unref(x->m);
+		(void)host_channel_deliver(x->ch, x->m, now_sim_ns);
 		host_channel_unref(x->ch);
 	}
 	t->n = 0;

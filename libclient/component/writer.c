@@ -66,6 +66,12 @@ static int leave(struct sim_node_writer *w, int r)
 	return r;
 }
 
+/* Statistics. Nobody else is inside. */
+static void count(_Atomic uint64_t *n, uint64_t add)
+{
+	atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + add, memory_order_relaxed);
+}
+
 static int loan_find(const struct sim_node_writer *w, const struct sim_slot *slot)
 {
 	for (int i = 0; i < WRITER_LOANS; i++)
@@ -74,75 +80,95 @@ static int loan_find(const struct sim_node_writer *w, const struct sim_slot *slo
 	return -EINVAL;
 }
 
+/* ---- time: one look at the clock for a message ---- */
+
+struct instant {
+	int64_t sim_ns, mono_ns;
+	uint32_t clock_generation;
+};
+
+static struct instant instant_now(const struct sim_host *h)
+{
+	struct sim_clock_sample s = { .rate_e6 = 0 };
+
+	if (h->client)
+		sim_now_sample(h->client, &s);
+	return (struct instant){ .sim_ns = host_simulates(h) ? sim_host_now(h) : s.sim_ns,
+				 /* where time runs with the wall it had to be asked, and else not */
+				 .mono_ns = s.rate_e6 > 0 ? s.mono_ns : mono_now_ns(),
+				 .clock_generation = s.clock_generation };
+}
+
 /* ---- loans ---- */
 
-static void header_fill(const struct sim_node_writer *w, struct sim_slot *slot, size_t body_size)
+static void header_fill(const struct sim_node_writer *w, struct sim_slot *slot, size_t body_size,
+			const struct instant *now)
 {
 	slot->magic = SIM_SLOT_MAGIC;
 	slot->version = SIM_SLOT_VERSION;
 	slot->type_hash = w->type->hash;
 	slot->publisher_id = atomic_load_explicit(&w->publisher_id, memory_order_relaxed);
-	slot->stamp_sim_ns = sim_host_now(w->n->h);
+	slot->stamp_sim_ns = now->sim_ns;
+	slot->clock_generation = now->clock_generation;
 	slot->body_size = body_size;
 	memcpy(slot->frame_id, w->frame_id, sizeof(slot->frame_id));
-	if (w->n->h->client) {
-		struct sim_clock_sample now;
-
-		sim_now_sample(w->n->h->client, &now);
-		slot->clock_generation = now.clock_generation;
-	}
 }
 
-static int loan_heap(struct sim_node_writer *w, int i, size_t body_size)
+static int loan_heap(struct sim_node_writer *w, size_t body_size, const struct instant *now, struct heap_msg **ret)
 {
-	struct heap_msg *m;
 	int r;
 
 	if (body_size > w->max_body)
 		return err_set(-EMSGSIZE,
 			       "channel %s: %zu bytes are asked for, and the writer was made for %zu at most",
 			       w->ch->name, body_size, w->max_body);
-	r = heap_loan(w->heap, body_size, &m);
+	r = heap_loan(w->heap, body_size, ret);
 	if (r < 0)
 		return err_prefix(r, "channel %s", w->ch->name);
-	header_fill(w, &m->slot, body_size);
-	w->loan[i].heap = m;
-	w->loan[i].slot = &m->slot;
+	header_fill(w, &(*ret)->slot, body_size, now);
 	return 0;
 }
 
-static int loan_slot(struct sim_node_writer *w, int i, size_t body_size)
+static int loan_slot(struct sim_node_writer *w, size_t body_size, struct sim_slot **ret)
 {
-	int r = sim_loan(w->pub, body_size, &w->loan[i].slot);
+	int r = sim_loan(w->pub, body_size, ret);
 
-	if (r < 0)
-		return r;
-	w->loan[i].heap = NULL;
-	atomic_store_explicit(&w->publisher_id, w->loan[i].slot->publisher_id, memory_order_relaxed);
-	return 0;
+	if (r == 0)
+		atomic_store_explicit(&w->publisher_id, (*ret)->publisher_id, memory_order_relaxed);
+	return r;
 }
 
-static int loan(struct sim_node_writer *w, size_t body_size, int *ret)
+static int loan(struct sim_node_writer *w, size_t body_size, struct sim_slot **ret)
 {
+	struct heap_msg *m = NULL;
+	struct instant now;
 	int r, i = loan_find(w, NULL);
 
 	if (i < 0)
 		return err_set(-ENOBUFS, "channel %s: %d loans are out; write or unloan one", w->ch->name,
 			       WRITER_LOANS);
-	r = goes_by_heap(w) ? loan_heap(w, i, body_size) : loan_slot(w, i, body_size);
-	*ret = i;
-	return r;
+	if (!goes_by_heap(w)) {
+		r = loan_slot(w, body_size, ret);
+	} else {
+		now = instant_now(w->n->h);
+		r = loan_heap(w, body_size, &now, &m);
+	}
+	if (r < 0)
+		return r;
+	if (m)
+		*ret = &m->slot;
+	w->loan[i].heap = m;
+	w->loan[i].slot = *ret;
+	return 0;
 }
 
 int sim_node_loan(struct sim_node_writer *w, size_t body_size, struct sim_slot **ret)
 {
-	int i, r = enter(w);
+	int r = enter(w);
 
 	if (r < 0)
 		return r;
-	r = ret ? loan(w, body_size, &i) : err_set(-EINVAL, "sim_node_loan: the output pointer is NULL");
-	if (r == 0)
-		*ret = w->loan[i].slot;
+	r = ret ? loan(w, body_size, ret) : err_set(-EINVAL, "sim_node_loan: the output pointer is NULL");
 	return leave(w, r);
 }
 
@@ -182,67 +208,65 @@ static int send_slot(struct sim_node_writer *w, struct sim_slot *slot)
 static int send_copy(struct sim_node_writer *w, const struct heap_msg *m)
 {
 	struct sim_slot *slot;
-	int r = sim_loan(w->pub, m->slot.body_size, &slot);
+	int r = loan_slot(w, m->slot.body_size, &slot);
 
 	if (r < 0)
 		return r;
-	atomic_store_explicit(&w->publisher_id, slot->publisher_id, memory_order_relaxed);
 	slot->stamp_sim_ns = m->slot.stamp_sim_ns;
 	memcpy(slot->frame_id, m->slot.frame_id, sizeof(slot->frame_id));
 	memcpy(sim_slot_body_mut(slot), &m->slot + 1, m->slot.body_size);
 	return send_slot(w, slot);
 }
 
-static int send_heap(struct sim_node_writer *w, struct heap_msg *m)
+static int send_heap(struct sim_node_writer *w, struct heap_msg *m, const struct instant *now)
 {
 	bool outside = host_simulates(w->n->h) && anybody_elsewhere(w);
 	int r = 0;
 
+	m->slot.publish_mono_ns = now->mono_ns;
 	if (outside)
 		r = send_copy(w, m);
 	else if (w->pub)
-		r = sim_publisher_count_local(w->pub, m->slot.body_size, m->slot.stamp_sim_ns, &w->sequence);
+		r = sim_publisher_count_local(w->pub, &m->slot);
 	else
-		w->sequence++;
-	if (r == 0) {
+		m->slot.sequence = w->sequence + 1;
+	if (r < 0)
+		return r;
+	if (outside)
 		m->slot.sequence = w->sequence;
-		m->slot.publish_mono_ns = mono_now_ns();
-		heap_seal(m);
-		if (!outside)
-			atomic_fetch_add_explicit(&w->intra, 1, memory_order_relaxed);
-	}
-	return r;
+	else
+		w->sequence = m->slot.sequence;
+	heap_seal(m);
+	count(&w->intra, !outside);
+	return 0;
 }
 
-static int count(struct sim_node_writer *w, int r)
+/* Inside. */
+static int outcome(struct sim_node_writer *w, int r)
 {
-	atomic_fetch_add_explicit(r < 0 ? &w->refused : &w->written, 1, memory_order_relaxed);
-	return r;
+	count(r < 0 ? &w->refused : &w->written, 1);
+	return leave(w, r);
 }
 
-/* Callbacks that a delivery runs may use this writer for the next message: nobody is inside then. */
-static int write_loan(struct sim_node_writer *w, int i)
+/* Takes m. Callbacks that a delivery runs may use this writer for the next message: nobody is inside then. */
+static int write_heap(struct sim_node_writer *w, struct heap_msg *m, const struct instant *now)
 {
-	struct heap_msg *m = w->loan[i].heap;
-	struct sim_slot *slot = w->loan[i].slot;
-	int r;
+	int r = w->ch->delivering && host_simulates(w->n->h)
+			? err_set(-EDEADLK, "channel %s: one of its own callbacks writes to it, which would never end",
+				  w->ch->name)
+			: send_heap(w, m, now);
 
-	w->loan[i].slot = NULL;
-	if (!m)
-		return count(w, leave(w, send_slot(w, slot)));
-	r = w->ch->delivering && host_simulates(w->n->h)
-		    ? err_set(-EDEADLK, "channel %s: one of its own callbacks writes to it, which would never end",
-			      w->ch->name)
-		    : send_heap(w, m);
-	leave(w, r);
+	outcome(w, r);
 	if (r == 0)
-		r = host_channel_deliver(w->ch, &m->msg);
+		return host_channel_deliver(w->ch, &m->msg, now->sim_ns);
 	msg_unref(&m->msg);
-	return count(w, r);
+	return r;
 }
 
 int sim_node_write(struct sim_node_writer *w, struct sim_slot *slot)
 {
+	struct heap_msg *m;
+	struct instant now;
 	int i, r = enter(w);
 
 	if (r < 0)
@@ -250,24 +274,51 @@ int sim_node_write(struct sim_node_writer *w, struct sim_slot *slot)
 	i = slot ? loan_find(w, slot) : -EINVAL;
 	if (i < 0)
 		return leave(w, err_set(-EINVAL, "channel %s: not a loan of this writer", w->ch->name));
-	return write_loan(w, i);
+	m = w->loan[i].heap;
+	w->loan[i].slot = NULL;
+	if (!m)
+		return outcome(w, send_slot(w, slot));
+	now = instant_now(w->n->h);
+	return write_heap(w, m, &now);
+}
+
+static int copy_to_slot(struct sim_node_writer *w, const void *body, size_t body_size, int64_t stamp_sim_ns)
+{
+	struct sim_slot *slot;
+	int r = loan_slot(w, body_size, &slot);
+
+	if (r < 0)
+		return outcome(w, r);
+	memcpy(sim_slot_body_mut(slot), body, body_size);
+	if (stamp_sim_ns)
+		slot->stamp_sim_ns = stamp_sim_ns;
+	return outcome(w, send_slot(w, slot));
+}
+
+static int copy_to_heap(struct sim_node_writer *w, const void *body, size_t body_size, int64_t stamp_sim_ns)
+{
+	struct instant now = instant_now(w->n->h);
+	struct heap_msg *m;
+	int r = loan_heap(w, body_size, &now, &m);
+
+	if (r < 0)
+		return outcome(w, r);
+	memcpy(sim_slot_body_mut(&m->slot), body, body_size);
+	if (stamp_sim_ns)
+		m->slot.stamp_sim_ns = stamp_sim_ns;
+	return write_heap(w, m, &now);
 }
 
 int sim_node_write_copy(struct sim_node_writer *w, const void *body, size_t body_size, int64_t stamp_sim_ns)
 {
-	int i, r = enter(w);
+	int r = enter(w);
 
 	if (r < 0)
 		return r;
 	if (!body)
 		return leave(w, err_set(-EINVAL, "channel %s: no body was given", w->ch->name));
-	r = loan(w, body_size, &i);
-	if (r < 0)
-		return count(w, leave(w, r));
-	memcpy(sim_slot_body_mut(w->loan[i].slot), body, body_size);
-	if (stamp_sim_ns)
-		w->loan[i].slot->stamp_sim_ns = stamp_sim_ns;
-	return write_loan(w, i);
+	return goes_by_heap(w) ? copy_to_heap(w, body, body_size, stamp_sim_ns)
+			       : copy_to_slot(w, body, body_size, stamp_sim_ns);
 }
 
 bool writer_note(struct host_channel *ch, const struct sim_slot *header)
@@ -406,7 +457,7 @@ void sim_node_writer_destroy(struct sim_node_writer *w)
 		if (w->loan[i].slot)
 			loan_drop(w, i);
 	sim_publisher_destroy(w->pub);
-	heap_unref(w->heap);
+	heap_destroy(w->heap);
 	host_channel_unref(w->ch);
 	sim_type_unref(w->type);
 	mem_free(w);

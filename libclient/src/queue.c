@@ -470,12 +470,12 @@ static int send_loan(struct publish *q, int i)
 	return 0;
 }
 
-int sim_publisher_count_local(struct sim_publisher *p, size_t body_size, int64_t stamp_sim_ns, uint64_t *ret_sequence)
+int sim_publisher_count_local(struct sim_publisher *p, struct sim_slot *header)
 {
 	int r;
 
-	if (!p || !ret_sequence)
-		return err_set(-EINVAL, "sim_publisher_count_local: no publisher, or the output pointer is NULL");
+	if (!p || !header)
+		return err_set(-EINVAL, "sim_publisher_count_local: no publisher, or no header");
 	if (!(p->flags & SIM_PUB_LOCAL))
 		return err_set(-EOPNOTSUPP,
 			       "channel %s: simd would look for a message that has a number and no slot; only a "
@@ -484,11 +484,14 @@ int sim_publisher_count_local(struct sim_publisher *p, size_t body_size, int64_t
 	r = publisher_enter(p);
 	if (r < 0)
 		return r;
-	*ret_sequence = ++p->sequence;
+	if (!header->publish_mono_ns)
+		header->publish_mono_ns = client_now(p->c);
+	header->sequence = ++p->sequence;
 	publisher_progress(p);
 	if (p->reg->counters)
 		count_published(p->reg->counters, false,
-				&(struct sent){ body_size, (uint64_t)stamp_sim_ns, (uint64_t)client_now(p->c) });
+				&(struct sent){ header->body_size, (uint64_t)header->stamp_sim_ns,
+						(uint64_t)header->publish_mono_ns });
 	handle_leave(&p->h);
 	return 0;
 }

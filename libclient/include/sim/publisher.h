@@ -138,11 +138,11 @@ SIM_API bool sim_publisher_has_subscribers(const struct sim_publisher *p);
 SIM_API uint32_t sim_publisher_subscribers_elsewhere(const struct sim_publisher *p);
 /*
  * A message that the program hands over inside itself, without a slot, because nobody else subscribes: counts it as sim_publish_local()
- * would, and takes the next sequence number, so that one publisher may change between the two. Only with SIM_PUB_LOCAL.
+ * would, by body_size and stamp_sim_ns of its header, where it puts the next sequence number, so that one publisher may change between
+ * the two, and the time of publishing, if publish_mono_ns is 0: who has just looked at the clock says it. Only with SIM_PUB_LOCAL.
  * Returns: 0; -EOPNOTSUPP without that; -EINVAL; -EBUSY.
  */
-SIM_API SIM_MUST_CHECK int sim_publisher_count_local(struct sim_publisher *p, size_t body_size, int64_t stamp_sim_ns,
-						     uint64_t *ret_sequence);
+SIM_API SIM_MUST_CHECK int sim_publisher_count_local(struct sim_publisher *p, struct sim_slot *header);
 
 /* An exclusive token, shared by name between processes (1..63 characters). Close when no message uses it any more. */
 SIM_API SIM_MUST_CHECK int sim_token_open(struct sim_client *c, const char *name, struct sim_token **ret);

@@ -140,18 +140,20 @@ TEST_WITH(a_message_without_a_slot_has_its_number, setup, teardown)
 	struct sim_client *c = world_client(&w, "both", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", SIM_PUB_LOCAL), *dispatched = imu_advertise(c, "b", 0);
 	struct sim_subscriber *s;
-	uint64_t n = 0;
+	struct sim_slot m = { .body_size = 40 }, at = { .body_size = 40, .publish_mono_ns = 7 };
 	char *json;
 
-	assert_int_equal(sim_publisher_count_local(p, 40, 0, &n), 0);
-	assert_int_equal(n, 1);
-	assert_int_equal(sim_publisher_count_local(p, 40, 0, &n), 0);
-	assert_int_equal(n, 2);
+	assert_int_equal(sim_publisher_count_local(p, &m), 0);
+	assert_int_equal(m.sequence, 1);
+	assert_true(m.publish_mono_ns > 0);
+	assert_int_equal(sim_publisher_count_local(p, &at), 0);
+	assert_int_equal(at.sequence, 2);
+	assert_int_equal(at.publish_mono_ns, 7); /* as the caller has it */
 	s = imu_subscribe(c, "imu", 0);
 	assert_int_equal(sim_publish_local(p, imu_loan(p)), 0);
 	imu_expect(s, 3);
-	assert_int_equal(sim_publisher_count_local(dispatched, 40, 0, &n), -EOPNOTSUPP);
-	assert_int_equal(sim_publisher_count_local(p, 40, 0, NULL), -EINVAL);
+	assert_int_equal(sim_publisher_count_local(dispatched, &m), -EOPNOTSUPP);
+	assert_int_equal(sim_publisher_count_local(p, NULL), -EINVAL);
 	assert_int_equal(sim_call(c, "ListChannels", "{}", &json), 0);
 	assert_non_null(strstr(json, "\"messages\":3"));
 	free(json);

@@ -102,10 +102,10 @@ static struct sim_node_reader *reader_new(struct program *p, const char *channel
 	return r;
 }
 
-/* Its queue keeps the slots of 256 messages, which is all that a subscriber may have in hand. */
-TEST_WITH(a_reader_with_the_longest_queue_goes_on_receiving, setup, teardown)
+/* Its history keeps the slots of 256 messages, which is all that a subscriber may have in hand. */
+TEST_WITH(a_reader_with_the_longest_history_goes_on_receiving, setup, teardown)
 {
-	struct sim_node_reader_options o = { .size = sizeof(o), .pending = 256 };
+	struct sim_node_reader_options o = { .size = sizeof(o), .depth = 256, .pending = 256 };
 	struct program a = program_new("a"), b = program_new("b");
 	struct sim_node_writer *wr = writer_new(&a, "x", false);
 	struct sim_node_reader *r;
@@ -184,6 +184,78 @@ TEST_WITH(delivery_follows_who_subscribes, setup, teardown)
 	sim_node_reader_destroy(r);
 	sim_node_writer_destroy(wr);
 	sim_disconnect(other);
+	program_end(&a);
+}
+
+/* ---- inside the process ---- */
+
+struct seen {
+	struct count count;
+	struct sim_host *h;
+	int64_t last_mono_ns, last_sim_ns; /* 0 at first: before anything */
+	_Atomic unsigned bad;
+};
+
+static void look(void *user, const struct sim_message *m)
+{
+	struct seen *k = user;
+	const struct sim_slot *h = &m->header;
+
+	if (h->sequence != (uint64_t)value(m) || h->body_size != m->body_size || h->type_hash != sim_Int32_type.hash)
+		atomic_fetch_add(&k->bad, 1);
+	if (h->publish_mono_ns < k->last_mono_ns || h->publish_mono_ns > sim_mono_now())
+		atomic_fetch_add(&k->bad, 1);
+	if (h->stamp_sim_ns < k->last_sim_ns || h->stamp_sim_ns > sim_host_now(k->h))
+		atomic_fetch_add(&k->bad, 1);
+	k->last_mono_ns = h->publish_mono_ns;
+	k->last_sim_ns = h->stamp_sim_ns;
+	count(&k->count, m);
+}
+
+#define READERS 3
+
+/* One memory for all of them, in one order, whoever is through with it first; stamped and numbered as what comes in a slot. */
+TEST_WITH(every_reader_of_the_process_gets_each_message, setup, teardown)
+{
+	struct program a = program_new("a");
+	struct sim_node_writer *wr = writer_new(&a, "x", true);
+	struct sim_node_reader_options o = { .size = sizeof(o), .depth = 3, .pending = 256 };
+	static const char *const names[READERS] = { "one", "two", "three" };
+	struct sim_node_reader *r[READERS], *observed;
+	struct sim_node_writer_stats st;
+	struct seen seen[READERS] = { 0 };
+	struct sim_node *n[READERS];
+	int32_t v = 0;
+
+	for (int i = 0; i < READERS; i++) {
+		seen[i].h = a.h;
+		assert_int_equal(sim_node_create(a.h, names[i], &n[i]), 0);
+		assert_int_equal(sim_node_reader_create(n[i], "x", &sim_Int32_type, &o, look, &seen[i], &r[i]), 0);
+	}
+	assert_int_equal(sim_node_reader_create(a.n, "x", &sim_Int32_type, &o, NULL, NULL, &observed), 0);
+	assert_int_equal(sim_host_start(a.h), 0);
+	for (int round = 0; round < 100; round++) {
+		for (int i = 0; i < 100; i++)
+			send(wr, ++v);
+		for (int i = 0; i < READERS; i++)
+			UNTIL(10000, atomic_load(&seen[i].count.last) == v);
+	}
+	sim_node_reader_observe(observed);
+	assert_int_equal(sim_node_reader_count(observed), 3);
+	assert_int_equal(value(sim_node_reader_get(observed, 0)), v);
+	assert_int_equal(value(sim_node_reader_get(observed, 2)), v - 2);
+	sim_node_writer_stats(wr, &st);
+	assert_int_equal(st.written, v);
+	assert_int_equal(st.intra, v);
+	for (int i = 0; i < READERS; i++) {
+		assert_int_equal(seen[i].count.odd, 0);
+		assert_int_equal(seen[i].bad, 0);
+		sim_node_reader_destroy(r[i]);
+		sim_node_destroy(n[i]);
+	}
+	sim_node_writer_destroy(wr);
+	assert_int_equal(value(sim_node_reader_get(observed, 0)), v); /* it outlives its writer */
+	sim_node_reader_destroy(observed);
 	program_end(&a);
 }
 
