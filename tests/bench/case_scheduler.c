@@ -187,7 +187,7 @@ static double make_and_end(struct sched *s, unsigned n, unsigned rounds)
 
 static int measure_names(struct bench *b)
 {
-	unsigned n = bench_runs(b, 11), rounds = b->smoke ? 1 : 20;
+	unsigned n = bench_runs(b, 11), passes = b->smoke ? 1 : PASSES;
 	struct load conf = { .n = MANY };
 	struct bench_pair pairs[BENCH_PAIRS_MAX];
 	struct sched *s;
@@ -196,9 +196,14 @@ static int measure_names(struct bench *b)
 	if (r < 0)
 		return r;
 	for (unsigned i = 0; r == 0 && i < n; i++) {
-		pairs[i].ours = make_and_end(s, MANY, rounds);
-		pairs[i].reference = make_and_end(s, FEW, rounds * MANY / FEW);
-		r = pairs[i].ours < 0 || pairs[i].reference < 0 ? -1 : 0;
+		pairs[i] = (struct bench_pair){ 1e18, 1e18 };
+		for (unsigned k = 0; r == 0 && k < passes; k++) {
+			double ours = make_and_end(s, MANY, 1), reference = make_and_end(s, FEW, MANY / FEW);
+
+			r = ours < 0 || reference < 0 ? -1 : 0;
+			pairs[i].ours = ours < pairs[i].ours ? ours : pairs[i].ours;
+			pairs[i].reference = reference < pairs[i].reference ? reference : pairs[i].reference;
+		}
 	}
 	if (r == 0)
 		bench_report(b, "scheduler_names", "ns", "10 tasks", BENCH_COST, pairs, n, 2);
