@@ -21,6 +21,7 @@ $(foreach s,$(sort $(wildcard tests/system/stack/test_*.c)),$(eval $(call stack_
 $(foreach s,$(sort $(wildcard tests/fault/stack/test_*.c)),$(eval $(call stack_test,fault-stack-$(s:tests/fault/stack/test_%.c=%),$(s))))
 FLAGS_tests/system/stack/test_simhost.c := -DSHELF='"$(B)/test/plugins"'
 $(B)/test/system-stack-simhost: | $(B)/bin/simhost $(COMPONENT_SHELF) $(BAD_COMPONENTS)
+FLAGS_tests/system/stack/test_custom.c := -DEXAMPLES='"$(B)/examples"'
 FLAGS_tests/system/stack/test_component_bad.c := -DSHELF='"$(B)/test/plugins"' $(if $(CXX_COMPONENT),-DHAS_CXX)
 $(B)/test/system-stack-component_bad: | $(B)/bin/simhost $(COMPONENT_SHELF) $(BAD_COMPONENTS) $(CXX_COMPONENT)
 LIMIT_system-stack-component_bad := 180

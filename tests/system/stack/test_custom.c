@@ -5,6 +5,7 @@
  */
 #include "stack.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -106,6 +107,31 @@ TEST_WITH(three_sensors_two_bridges, setup, stack_sweep)
 	assert_true(within(seen.token, sent));
 	assert_true(within(seen.frequency, 40));
 	assert_true(seen.copy >= delivered && seen.copy <= 8);
+}
+
+/* Once in 100 s, it would not come to its end within this test. */
+TEST_WITH(a_sensor_is_made_faster_while_it_runs, setup, stack_sweep)
+{
+	static const char sensor[] = "float-array-frequency";
+	const struct ctl_result *r;
+	char path[PATH_MAX];
+	pid_t pid;
+
+	assert_non_null(realpath(EXAMPLES "/float_array_frequency", path));
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		execl(path, path, "0.01", "40", (char *)NULL);
+		_exit(127);
+	}
+	UNTIL(20000, stack_ctl("param", "get", sensor, "frequency", NULL)->code == 0);
+	r = stack_ctl("param", "set", sensor, "frequency", "201", NULL);
+	assert_int_equal(r->code, 1);
+	assert_non_null(strstr(r->err, "parameter frequency: 201 is more than 200, the most that it may be"));
+	r = stack_ctl("param", "set", sensor, "frequency", "200", NULL);
+	assert_string_equal(r->out, "200\n");
+	assert_int_equal(stack_wait(pid, 30000), 0);
+	stack_stop(simd);
 }
 
 /* A tool that does not know the type either reads its fields by name. */
