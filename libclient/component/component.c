@@ -11,7 +11,6 @@
 #include "err.h"
 #include "mem.h"
 #include "timeutil.h"
-#include "whose.h"
 #include "writer.h"
 
 /* ---- running ---- */
@@ -19,6 +18,37 @@
 const char *sim_component_current(void)
 {
 	return whose();
+}
+
+struct look {
+	sim_component_call_fn fn;
+	void *user;
+};
+
+static void on_call(void *user, const struct whose_call *c)
+{
+	static const char *const what[] = { [WHOSE_PROC] = "proc",
+					    [WHOSE_READER] = "reader",
+					    [WHOSE_TIMER] = "timer",
+					    [WHOSE_SERVICE] = "service",
+					    [WHOSE_PARAM] = "parameter" };
+	struct sim_component_call call = { .name = c->name,
+					   .what = what[c->kind],
+					   .of = c->of ? c->of : "",
+					   .thread = atomic_load(&c->thread),
+					   .depth = atomic_load(&c->depth),
+					   .since_mono_ns = c->seen_mono_ns };
+	struct look *l = user;
+
+	if (call.thread) /* else it has come back just now */
+		l->fn(l->user, &call);
+}
+
+void sim_component_calls(sim_component_call_fn fn, void *user)
+{
+	struct look l = { fn, user };
+
+	whose_look(mono_now_ns(), on_call, &l);
 }
 
 static void begin(struct sim_component *c)
@@ -48,15 +78,15 @@ static void end(struct sim_component *c, int r)
 
 static void run_proc(struct sim_component *c, const struct sim_message *const *m)
 {
-	const char *before; /* simulation: a component whose message this one gets */
+	struct whose_run run;
 
 	if (!c->cls->proc || atomic_load(&c->closing))
 		return;
-	before = whose_enter(c->node->name);
+	whose_begin(&run, &c->call);
 	err_clear();
 	begin(c);
 	end(c, c->cls->proc(c, c->self, m));
-	whose_leave(before);
+	whose_end(&run);
 }
 
 static bool component_next(struct sim_component *c)
@@ -308,6 +338,7 @@ static int component_init(struct sim_component *c, struct sim_host *h, const str
 		return r;
 	c->node->class_name = c->cls->name;
 	c->node->component = c;
+	whose_add(&c->call, WHOSE_PROC, c->node->name, NULL);
 	c->self = mem_zalloc(c->cls->self_size ? c->cls->self_size : 1);
 	if (!c->self)
 		return err_nomem();
@@ -379,6 +410,7 @@ void sim_component_destroy(struct sim_component *c)
 	sched_task_destroy(c->task);
 	run_shutdown(c, why, sizeof(why));
 	fusion_destroy(c->fusion);
+	whose_remove(&c->call);
 	sim_node_destroy(c->node);
 	mem_free(c->config);
 	pthread_mutex_destroy(&c->lock);

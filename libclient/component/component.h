@@ -6,6 +6,7 @@
 #include <sim/component.h>
 
 #include "reader.h"
+#include "whose.h"
 
 #define WAIT_MIN 16u /* messages that wait for partners, or may yet be the nearest, where fewer are asked for */
 
@@ -14,8 +15,9 @@ struct sim_component {
 	struct sim_node *node;
 	void *self;
 	char *config;
-	bool initialised;  /* init was called: shutdown is owed */
-	_Atomic bool said; /* ... and has given its own sentence */
+	bool initialised;       /* init was called: shutdown is owed */
+	_Atomic bool said;      /* ... and has given its own sentence */
+	struct whose_call call; /* proc */
 	_Atomic bool closing;
 	struct fusion *fusion;             /* NULL: no inputs */
 	_Atomic uint32_t clock_generation; /* of what it holds */

@@ -14,14 +14,15 @@
 #include "err.h"
 #include "mem.h"
 #include "timeutil.h"
-#include "whose.h"
 
+/* It may destroy t. */
 static void call(struct sim_node_timer *t, int64_t due_sim_ns, uint64_t missed)
 {
-	const char *before = whose_enter(t->n->name);
+	struct whose_run run;
 
+	whose_begin(&run, &t->call);
 	t->fn(t->user, due_sim_ns, missed);
-	whose_leave(before);
+	whose_end(&run);
 }
 
 /* ---- reality ---- */
@@ -206,6 +207,7 @@ int sim_node_timer_create(struct sim_node *n, const char *name, int64_t period_d
 	t->fn = fn;
 	t->user = user;
 	name_make(t, name);
+	whose_add(&t->call, WHOSE_TIMER, n->name, t->name);
 	list_init(&t->link);
 	r = enlist(t);
 	if (r == 0)
@@ -229,6 +231,7 @@ void sim_node_timer_destroy(struct sim_node_timer *t)
 	host_leave(t->n->h);
 	sim_timer_destroy(t->timer);
 	sched_task_destroy(t->task);
+	whose_remove(&t->call);
 	pthread_mutex_destroy(&t->lock);
 	mem_free(t);
 }

@@ -4,6 +4,7 @@
 #define COMPONENT_NODE_TIMER_H
 
 #include "host.h"
+#include "whose.h"
 
 #define TIMER_NAME_MAX 100
 
@@ -14,6 +15,7 @@ struct sim_node_timer {
 	bool one_shot;
 	sim_node_timer_fn fn;
 	void *user;
+	struct whose_call call;
 	struct sim_timer *timer; /* reality */
 	struct sched_task *task; /* reality */
 	bool active;             /* simulation; guarded by host::turn */

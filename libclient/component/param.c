@@ -208,6 +208,7 @@ static void param_free(struct param *q)
 {
 	if (!q)
 		return;
+	whose_remove(&q->call);
 	value_free(&q->initial);
 	value_free(&q->value);
 	mem_free(q->description);
@@ -260,6 +261,7 @@ static int enlist(struct sim_params *p, struct param *q)
 		memmove(&p->param[i + 1], &p->param[i], (p->n - i) * sizeof(p->param[0]));
 		p->param[i] = q;
 		p->n++;
+		whose_add(&q->call, WHOSE_PARAM, p->whose ? p->whose : p->node, q->name);
 	}
 	pthread_mutex_unlock(&p->lock);
 	return r;
@@ -326,11 +328,17 @@ static void change_end(struct sim_params *p)
 }
 
 /* Asks the program. */
-static int accept_change(const struct param *q, const struct sim_param_value *v)
+static int accept_change(struct param *q, const struct sim_param_value *v)
 {
+	struct whose_run run;
 	char why[256] = "";
-	int r = q->changed ? q->changed(q->user, q->name, v, why, sizeof(why)) : 0;
+	int r;
 
+	if (!q->changed)
+		return 0;
+	whose_begin(&run, &q->call);
+	r = q->changed(q->user, q->name, v, why, sizeof(why));
+	whose_end(&run);
 	if (r >= 0)
 		return 0;
 	why[sizeof(why) - 1] = '\0';
@@ -565,7 +573,10 @@ int sim_params_create(struct sim_client *c, const char *node, struct sim_params 
 	pthread_cond_init(&p->idle, NULL);
 	snprintf(p->node, sizeof(p->node), "%s", node);
 	p->client = c;
-	r = c ? param_service_offer(p, c) : 0;
+	p->whose = whose() ? mem_strdup(whose()) : NULL;
+	r = whose() && !p->whose ? err_nomem() : 0;
+	if (r == 0 && c)
+		r = param_service_offer(p, c);
 	if (r < 0) {
 		sim_params_destroy(p);
 		return r;
@@ -583,6 +594,7 @@ void sim_params_destroy(struct sim_params *p)
 	param_service_withdraw(p);
 	for (uint32_t i = 0; i < p->n; i++)
 		param_free(p->param[i]);
+	mem_free(p->whose);
 	pthread_cond_destroy(&p->idle);
 	pthread_mutex_destroy(&p->lock);
 	mem_free(p);

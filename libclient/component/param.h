@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "list.h"
+#include "whose.h"
 
 struct param {
 	char name[SIM_PARAM_NAME_MAX + 1];
@@ -18,12 +19,14 @@ struct param {
 	bool read_only;
 	sim_param_fn changed;
 	void *user;
+	struct whose_call call; /* changed */
 };
 
 struct sim_params {
 	struct list link;          /* of all in this process */
 	struct sim_client *client; /* NULL: nothing is offered */
 	char node[SIM_PARAM_NAME_MAX + 1];
+	char *whose; /* the component that has them; NULL: none, then the node */
 	pthread_mutex_t lock;
 	pthread_cond_t idle;
 	/* guarded by lock */

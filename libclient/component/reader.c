@@ -7,7 +7,6 @@
 
 #include "err.h"
 #include "mem.h"
-#include "whose.h"
 
 /* ---- a message comes ---- */
 
@@ -35,15 +34,17 @@ static void take_in(struct sim_node_reader *r, struct msg *m, int64_t now_sim_ns
 	cache_put(&r->history, (struct tuple){ .m = { m } });
 }
 
+/* It may destroy r. */
 static void call(struct sim_node_reader *r, const struct msg *m)
 {
-	const char *before = whose_enter(r->n->name);
+	struct whose_run run;
 
 	/* nobody else runs it */
 	atomic_store_explicit(&r->processed, atomic_load_explicit(&r->processed, memory_order_relaxed) + 1,
 			      memory_order_relaxed);
+	whose_begin(&run, &r->call);
 	r->fn(r->user, &m->m);
-	whose_leave(before);
+	whose_end(&run);
 }
 
 /* The first input that sees a new run clears what all hold of the old one. What is older still (latched) clears nothing. */
@@ -301,6 +302,8 @@ static int reader_init(struct sim_node_reader *r, const char *channel, const str
 	if (!r->observed)
 		return err_nomem();
 	res = enlist(r);
+	if (res == 0 && r->fn)
+		whose_add(&r->call, WHOSE_READER, r->n->name, r->ch->name);
 	if (res == 0)
 		res = task_create(r);
 	if (res == 0)
@@ -360,6 +363,7 @@ void sim_node_reader_destroy(struct sim_node_reader *r)
 	if (r->ch)
 		host_channel_remove(r->ch, &r->sink);
 	sched_task_destroy(r->task);
+	whose_remove(&r->call);
 	if (r->observed)
 		observed_drop(r);
 	cache_finish(&r->history);

@@ -7,6 +7,7 @@
 #include "host_channel.h"
 #include "fusion.h"
 #include "pending.h"
+#include "whose.h"
 
 /* What a component's reader feeds. */
 struct reader_feed {
@@ -25,6 +26,7 @@ struct sim_node_reader {
 	uint32_t depth, room;  /* of history and of pending */
 	sim_node_reader_fn fn; /* NULL: observed only */
 	void *user;
+	struct whose_call call;
 	struct sched_task *task; /* reality, with fn */
 	struct reader_feed feed;
 	struct pending pending;     /* for fn, in reality */

@@ -29,6 +29,7 @@ struct sim_service {
 	void *user;
 	char *asked; /* name as the program wrote it; mem_free */
 	char *whose; /* the component that offers it; NULL: none */
+	struct whose_call call;
 	uint32_t queue;
 	int64_t deadline_dur_ns;
 	_Atomic int state;
@@ -56,6 +57,7 @@ struct sim_pending {
 
 static void service_free(struct sim_service *sv)
 {
+	whose_remove(&sv->call);
 	mem_free(sv->whose);
 	mem_free(sv->asked);
 	mem_free(sv);
@@ -134,13 +136,14 @@ static int write_response(const struct sim_pending *in, const void *body, size_t
 static int run_handler(struct sim_service *sv, struct sim_pending *in, struct sim_request *req, bool *ret_later)
 {
 	struct services *ss = sv->c->services;
-	const char *before = whose_enter(sv->whose);
+	struct whose_run run;
 	int r;
 
 	ss->handling = in;
 	ss->handler = pthread_self();
+	whose_begin(&run, &sv->call);
 	r = sv->fn(sv->user, req);
-	whose_leave(before);
+	whose_end(&run);
 	*ret_later = !ss->handling;
 	ss->handling = NULL;
 	req->why[sizeof(req->why) - 1] = '\0';
@@ -652,6 +655,8 @@ static int service_new(struct sim_client *c, const char *name, const struct sim_
 	sv->type = type;
 	sv->queue = o && o->queue ? o->queue : 16;
 	sv->deadline_dur_ns = o && o->deadline_dur_ns ? o->deadline_dur_ns : 5 * NS_PER_S;
+	if (sv->whose)
+		whose_add(&sv->call, WHOSE_SERVICE, sv->whose, sv->asked);
 	*ret = sv;
 	return 0;
 }

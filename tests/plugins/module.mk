@@ -60,7 +60,7 @@ $(GRAPH): tests/plugins/graph.c | $(GENERATED) $(B)/lib/libsimclient.so
 
 # What a component must not do; and a library that crashes while it is loaded.
 BAD_COMPONENTS := $(B)/test/plugins/bad_component.so $(B)/test/plugins/bad_component_LOAD.so
-$(BAD_COMPONENTS): tests/plugins/bad_component.c | $(GENERATED) $(B)/lib/libsimclient.so
+$(B)/test/plugins/bad_component.so $(B)/test/plugins/bad_component_LOAD.so: tests/plugins/bad_component.c | $(GENERATED) $(B)/lib/libsimclient.so
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(INC_tests/plugins) $(patsubst bad_component_%,-DBAD_%,$(filter bad_component_%,$(basename $(@F)))) \
 		-shared -o $@ $< $(LINK_SIMCLIENT) -Wl,-rpath,'$$ORIGIN/../../lib'
@@ -72,4 +72,8 @@ $(CXX_COMPONENT): tests/plugins/component_cxx.cpp libclient/include/sim/componen
 	@mkdir -p $(@D)
 	g++ -std=c++17 -O2 -Wall -Wextra $(if $(WERROR),-Werror) -fPIC -pthread -shared -Ilibclient/include -I$(B)/gen -o $@ $< $(LINK_SIMCLIENT) \
 		-Wl,-rpath,'$$ORIGIN/../../lib'
+BAD_COMPONENTS += $(B)/test/plugins/bad_component_cxx.so
+$(B)/test/plugins/bad_component_cxx.so: tests/plugins/bad_component_cxx.cpp | $(GENERATED) $(B)/lib/libsimclient.so
+	@mkdir -p $(@D)
+	g++ -std=c++17 -O2 -g -Wall -Wextra $(if $(WERROR),-Werror) -fPIC -shared $(INC_tests/plugins) -o $@ $< $(LINK_SIMCLIENT) -Wl,-rpath,'$$ORIGIN/../../lib'
 endif

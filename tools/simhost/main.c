@@ -29,7 +29,7 @@ static const struct opt OPTS[] = {
 	OPT("process", 'p', STRING, name, "NAME", "name of this process for simd and in the log; simhost"),
 	OPT("mode", 'm', STRING, mode, "MODE", "reality or simulation, whatever the files say"),
 	OPT("rank", 'r', INT, rank, "N", "place in each step of lock-step, whatever the files say", .max = 1000000),
-	OPT("stuck", 0, DUR, stuck_dur_ns, NULL, "end when a component is in proc for so long; 30s, 0: never"),
+	OPT("stuck", 0, DUR, stuck_dur_ns, NULL, "end when a callback does not come back for so long; 30s, 0: never"),
 	OPT("socket", 's', STRING, socket, "PATH", "simd's control socket", .complete = "file"),
 	{ 0 },
 };

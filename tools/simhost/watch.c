@@ -2,6 +2,7 @@
 #include "watch.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,9 +21,10 @@
 LOG_TOPIC("simhost");
 
 #define LOOK_DUR_NS    NS_PER_S
-#define SLOW_DUR_NS    NS_PER_S /* in proc for so long is worth a line */
-#define QUIET_LOOKS    10u      /* between two lines of one kind about one component */
-#define INIT_TIMES     10       /* --stuck, for init */
+#define SLOW_DUR_NS    NS_PER_S /* a function that runs for so long is worth a line */
+#define SLOW_MAX       32u
+#define QUIET_LOOKS    10u /* between two lines of one kind about one component */
+#define INIT_TIMES     10  /* --stuck, for init */
 #define HOST_NOTES_MAX 1024
 #define FLOW_LOOKS     5u /* of time that runs: others that start with us have come by then */
 
@@ -31,13 +33,17 @@ enum kind { KIND_FAILED, KIND_UNMATCHED, KIND_OVERRUN, KIND_REFUSED, KINDS };
 struct seen {
 	uint64_t count[KINDS]; /* when it was last said */
 	uint32_t looks[KINDS]; /* since then */
-	int64_t slow_mono_ns;  /* the proc, init or end that was named as slow */
+	int64_t slow_mono_ns;  /* the init or end that was named as slow */
 };
 
-/* Who was found in proc. Simulation: one that writes is in proc as long as those that its message goes to; the last to begin it is. */
-struct in_proc {
-	int64_t longest_dur_ns;
-	int64_t inner_mono_ns; /* the latest begin of those that are slow; 0: none */
+/* A function that has not come back for a while. Those of one thread have called each other; it is in the deepest. */
+struct slow {
+	uint64_t thread;
+	uint32_t depth;
+	int64_t since_mono_ns;
+	char name[NAME_MAX + 1];
+	char what[NAME_MAX + 1]; /* "proc", "its reader of /x" */
+	bool service;            /* it runs where services do */
 };
 
 struct watch {
@@ -48,7 +54,13 @@ struct watch {
 	uint32_t flow_looks;   /* FLOW_LOOKS: it has been said what nobody writes */
 	int64_t stuck_dur_ns;
 	struct seen seen[DAG_COMPONENTS_MAX]; /* by index of load */
-	struct in_proc found;
+	struct slow slow[SLOW_MAX];           /* of this look */
+	unsigned n_slow;
+	struct {
+		uint64_t thread;
+		int64_t since_mono_ns;
+	} named[SLOW_MAX]; /* as slow */
+	unsigned next_named;
 	int64_t now_mono_ns; /* of this look */
 	pthread_t thread;
 	_Atomic uint32_t stop; /* futex */
@@ -112,36 +124,77 @@ static int64_t slow_dur_ns(const struct watch *w)
 	return w->stuck_dur_ns && w->stuck_dur_ns < SLOW_DUR_NS ? w->stuck_dur_ns : SLOW_DUR_NS;
 }
 
-static void find_slow(void *user, unsigned index, const struct dag_component *d, struct sim_component *c)
+static void on_call(void *user, const struct sim_component_call *c)
 {
 	struct watch *w = user;
-	struct sim_component_stats st;
-	int64_t dur_ns;
+	struct slow *s = &w->slow[w->n_slow];
 
-	(void)index;
-	(void)d;
-	sim_component_stats(c, &st);
-	dur_ns = st.since_mono_ns ? w->now_mono_ns - st.since_mono_ns : 0;
-	if (dur_ns > w->found.longest_dur_ns)
-		w->found.longest_dur_ns = dur_ns;
-	if (dur_ns >= slow_dur_ns(w) && st.since_mono_ns > w->found.inner_mono_ns)
-		w->found.inner_mono_ns = st.since_mono_ns;
+	if (w->now_mono_ns - c->since_mono_ns < slow_dur_ns(w) || w->n_slow == SLOW_MAX)
+		return;
+	*s = (struct slow){ .thread = c->thread, .depth = c->depth, .since_mono_ns = c->since_mono_ns };
+	s->service = strcmp(c->what, "service") == 0 || strcmp(c->what, "parameter") == 0;
+	snprintf(s->name, sizeof(s->name), "%s", c->name);
+	if (strcmp(c->what, "proc") == 0)
+		snprintf(s->what, sizeof(s->what), "proc");
+	else
+		snprintf(s->what, sizeof(s->what), "its %s%s %s", c->what, strcmp(c->what, "reader") == 0 ? " of" : "",
+			 c->of);
+	w->n_slow++;
 }
 
-static void look_slow(struct watch *w, struct seen *s, const char *name, int64_t since_mono_ns)
+/* *ret_dur_ns: how long the one runs that it all began with. False: s has called another. */
+static bool is_deepest(const struct watch *w, const struct slow *s, int64_t *ret_dur_ns)
 {
-	bool nested = sim_host_mode(load_host(w->l)) == SIM_RUN_SIMULATION;
-	int64_t dur_ns = since_mono_ns ? w->now_mono_ns - since_mono_ns : 0;
+	int64_t since_mono_ns = s->since_mono_ns;
 
-	if (dur_ns < slow_dur_ns(w) || (nested && since_mono_ns != w->found.inner_mono_ns))
+	for (unsigned i = 0; i < w->n_slow; i++) {
+		const struct slow *o = &w->slow[i];
+
+		if (o->thread != s->thread)
+			continue;
+		if (o->depth > s->depth)
+			return false;
+		since_mono_ns = o->since_mono_ns < since_mono_ns ? o->since_mono_ns : since_mono_ns;
+	}
+	*ret_dur_ns = w->now_mono_ns - since_mono_ns;
+	return true;
+}
+
+static bool was_named(struct watch *w, const struct slow *s)
+{
+	for (unsigned i = 0; i < SLOW_MAX; i++)
+		if (w->named[i].thread == s->thread && w->named[i].since_mono_ns == s->since_mono_ns)
+			return true;
+	w->named[w->next_named].thread = s->thread;
+	w->named[w->next_named].since_mono_ns = s->since_mono_ns;
+	w->next_named = (w->next_named + 1) % SLOW_MAX;
+	return false;
+}
+
+static void look_slow(struct watch *w, const struct slow *s)
+{
+	bool simulates = sim_host_mode(load_host(w->l)) == SIM_RUN_SIMULATION;
+	int64_t all_dur_ns, dur_ns = w->now_mono_ns - s->since_mono_ns;
+	char in[sizeof(s->what) + 3];
+
+	if (!is_deepest(w, s, &all_dur_ns))
 		return;
-	if (w->stuck_dur_ns && (nested ? w->found.longest_dur_ns : dur_ns) > w->stuck_dur_ns)
-		end_process(name, "in proc", dur_ns);
-	if (s->slow_mono_ns == since_mono_ns)
-		return;
-	s->slow_mono_ns = since_mono_ns;
-	log_warn("component %s has been in proc for %.1f s: it holds up %s", name, (double)dur_ns / NS_PER_S,
-		 nested ? "all others" : "its worker");
+	snprintf(in, sizeof(in), "in %s", s->what);
+	if (w->stuck_dur_ns && all_dur_ns > w->stuck_dur_ns)
+		end_process(s->name, in, dur_ns);
+	if (!was_named(w, s))
+		log_warn("component %s has been %s for %.1f s: it holds up %s", s->name, in, (double)dur_ns / NS_PER_S,
+			 s->service  ? "all services of the process"
+			 : simulates ? "all others"
+				     : "its worker");
+}
+
+static void look_at_calls(struct watch *w)
+{
+	w->n_slow = 0;
+	sim_component_calls(on_call, w);
+	for (unsigned i = 0; i < w->n_slow; i++)
+		look_slow(w, &w->slow[i]);
 }
 
 static void look_at_busy(void *user, unsigned index, const struct dag_component *d, enum load_work work,
@@ -173,7 +226,6 @@ static void look_at(void *user, unsigned index, const struct dag_component *d, s
 	uint64_t n;
 
 	sim_component_stats(c, &st);
-	look_slow(w, s, d->name, st.since_mono_ns);
 	look_failed(s, d->name, c, st.failed);
 	look_unmatched(s, d, &st);
 	if ((n = news(s, KIND_OVERRUN, st.overrun)))
@@ -224,8 +276,7 @@ static void *watch_main(void *arg)
 
 	while (!atomic_load(&w->stop)) {
 		w->now_mono_ns = mono_now_ns();
-		w->found = (struct in_proc){ 0 };
-		load_each(w->l, find_slow, w);
+		look_at_calls(w);
 		load_each(w->l, look_at, w);
 		load_each_busy(w->l, look_at_busy, w);
 		look_at_flow(w);

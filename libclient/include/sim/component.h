@@ -137,6 +137,22 @@ SIM_API void sim_component_last_failure(const struct sim_component *c, char *ret
  */
 SIM_API const char *sim_component_current(void);
 
+/* A function of a component or node that has not come back for a while. */
+struct sim_component_call {
+	const char *name; /* of the component or node; borrows, as of, until fn returns */
+	const char *what; /* "proc", "reader", "timer", "service" or "parameter" */
+	const char *of;   /* the channel, timer, service or parameter; "" of proc */
+	uint64_t thread;  /* that it runs in, some number */
+	uint32_t depth;   /* functions may call each other: the greatest depth of a thread is the one that it is in */
+	int64_t since_mono_ns; /* it was seen first; it may have run for longer */
+};
+typedef void (*sim_component_call_fn)(void *user, const struct sim_component_call *call);
+/*
+ * For who looks again and again, once a second say: fn for each function of a component or node of this process that has run since an
+ * earlier look. fn must not create or destroy anything. By one thread at a time. It costs those functions no clock.
+ */
+SIM_API void sim_component_calls(sim_component_call_fn fn, void *user);
+
 #ifdef __cplusplus
 }
 #endif

@@ -141,6 +141,23 @@ TEST_WITH(who_calls_exit_is_named_and_has_failed, NULL, clean)
 	end();
 }
 
+/* Neither the library nor simhost catches what a plain callback of C++ throws: then it is a crash like others. */
+TEST_WITH(an_exception_that_nobody_catches_is_named, NULL, clean)
+{
+#define THROWS(where) \
+	"{\"library\":\"bad_component_cxx.so\",\"components\":[{\"class\":\"Thrower\",\"name\":\"rogue\",\"interval_ms\":5," \
+	"\"config\":{\"where\":\"" where "\"}}]}"
+	if (access(SHELF "/bad_component_cxx.so", R_OK) < 0) {
+		print_message("no C++ compiler was there when this was built\n");
+		skip();
+	}
+	start("\"TimeSource\":\"system\"," STACK_POOLS);
+	ends(THROWS("init"), BY(SIGABRT), "component rogue crashed: SIGABRT");
+	ends(THROWS("proc"), BY(SIGABRT), "component rogue crashed: SIGABRT");
+	ends(THROWS("timer"), BY(SIGABRT), "component rogue crashed: SIGABRT");
+	end();
+}
+
 /* ---- at the hands of others ---- */
 
 static void rig(const char *where, const char *how)
@@ -210,6 +227,39 @@ TEST_WITH(who_holds_up_the_end_of_the_process_is_named, NULL, clean)
 	UNTIL(1000, stack_said("component rogue has been ending (its last proc, or shutdown) for"));
 }
 
+static void hangs(const char *where, const char *says)
+{
+	rig(where, "hang");
+	(void)stack_ctl("param", "set", "rogue", "p", "1", NULL);
+	(void)stack_ctl("service", "call", "--timeout", "1s", "/rogue/poke", NULL);
+	UNTIL(20000, stack_said(says));
+	UNTIL(20000, stack_said("(--stuck): ending the process"));
+	UNTIL(20000, stack_said("restarting it"));
+	assert_int_equal(stack_count("has been in", ": it holds up"), stack_count(says, ": it holds up"));
+	end();
+}
+
+TEST_WITH(a_reader_s_callback_that_hangs_is_named_with_its_channel, NULL, clean)
+{
+	hangs("reader", "component rogue has been in its reader of /bad for");
+}
+
+TEST_WITH(a_timer_that_hangs_is_named, NULL, clean)
+{
+	hangs("timer", "component rogue has been in its timer rogue_timer for");
+}
+
+/* It is the service set_parameter that calls it: the one inside is named. */
+TEST_WITH(a_change_of_a_parameter_that_hangs_is_named, NULL, clean)
+{
+	hangs("param", "component rogue has been in its parameter p for");
+}
+
+TEST_WITH(a_service_that_hangs_is_named, NULL, clean)
+{
+	hangs("service", "component rogue has been in its service rogue/poke for");
+}
+
 TEST_WITH(who_publishes_without_end_is_named_and_others_lose_nothing, NULL, clean)
 {
 	struct sim_client_options o = { .size = sizeof(o), .name = "test", .socket = STACK_SOCKET };
@@ -264,6 +314,32 @@ TEST_WITH(in_simulation_the_one_inside_is_named, NULL, clean)
 	UNTIL(20000, stack_said("component well has been in proc for"));
 	UNTIL(20000, stack_said("(--stuck): ending the process"));
 	assert_int_equal(stack_count("component count has been in proc", ""), 0);
+	sim_driver_release(d);
+	sim_disconnect(c);
+	end();
+}
+
+/* The message goes to its own reader inside the call, again and again: it is not that one which does not come back. */
+TEST_WITH(who_publishes_without_end_in_simulation_is_named, NULL, clean)
+{
+	struct sim_client_options o = { .size = sizeof(o), .name = "test", .socket = STACK_SOCKET };
+	struct sim_driver *d;
+	struct sim_client *c;
+	int64_t granted;
+
+	write_dag("\"mode\":\"simulation\",", CHAIN "," BAD("proc", "flood"));
+	start("\"TimeSource\":\"unity\"," HOST("1500ms"));
+	assert_int_equal(sim_connect(&o, &c), 0);
+	assert_int_equal(sim_driver_acquire(c, 0, &d), 0);
+	UNTIL(20000, stack_said("3 components run in simulation"));
+	for (int i = 0; i < 2; i++)
+		if (sim_driver_advance(d, 10 * NS_PER_MS, &granted) < 0)
+			fail_msg("%s", sim_why());
+	UNTIL(20000, stack_said("component rogue has been in proc for"));
+	UNTIL(20000, stack_said("(--stuck): ending the process"));
+	UNTIL(20000, stack_said("restarting it"));
+	assert_int_equal(stack_count("has been in", ": it holds up"),
+			 stack_count("component rogue has been in proc for", ": it holds up"));
 	sim_driver_release(d);
 	sim_disconnect(c);
 	end();
