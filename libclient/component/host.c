@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "host_channel.h"
+#include "place.h"
 #include "err.h"
 #include "futex.h"
 #include "mem.h"
@@ -90,6 +91,7 @@ int sim_host_create(const struct sim_host_options *o, struct sim_host **ret)
 	list_init(&h->nodes);
 	list_init(&h->channels);
 	list_init(&h->timers);
+	list_init(&h->places);
 	locks_init(h);
 	r = scheduler_create(h, o->scheduler);
 	if (r == 0)
@@ -112,6 +114,7 @@ void sim_host_destroy(struct sim_host *h)
 	sched_destroy(h->sched);
 	if (h->own_client)
 		sim_disconnect(h->client);
+	places_finish(h);
 	pthread_mutex_destroy(&h->turn);
 	pthread_mutex_destroy(&h->lock);
 	mem_free(h->notes);
@@ -157,6 +160,34 @@ int sim_host_start(struct sim_host *h)
 	return r;
 }
 
+static void stop(struct sim_host *h)
+{
+	atomic_store(&h->stop, 1);
+	futex_wake_all(&h->stop, FUTEX_PRIVATE_FLAG);
+}
+
+void host_fail(struct sim_host *h, int r)
+{
+	pthread_mutex_lock(&h->lock);
+	if (!h->failed) {
+		h->failed = r;
+		snprintf(h->failure, sizeof(h->failure), "%s", err_why());
+	}
+	pthread_mutex_unlock(&h->lock);
+	stop(h);
+}
+
+/* 0: nothing has failed. */
+static int failure(struct sim_host *h)
+{
+	int r;
+
+	pthread_mutex_lock(&h->lock);
+	r = h->failed ? err_set(h->failed, "%s", h->failure) : 0;
+	pthread_mutex_unlock(&h->lock);
+	return r;
+}
+
 static int wait_for_stop(struct sim_host *h)
 {
 	while (!atomic_load(&h->stop)) {
@@ -177,7 +208,8 @@ int sim_host_run(struct sim_host *h)
 		r = sim_host_start(h);
 	if (r < 0)
 		return r;
-	return host_simulates(h) ? simulate_run(h) : wait_for_stop(h);
+	r = host_simulates(h) ? simulate_run(h) : wait_for_stop(h);
+	return r < 0 ? r : failure(h);
 }
 
 void sim_host_stop(struct sim_host *h)
@@ -186,8 +218,7 @@ void sim_host_stop(struct sim_host *h)
 
 	if (!h)
 		return;
-	atomic_store(&h->stop, 1);
-	futex_wake_all(&h->stop, FUTEX_PRIVATE_FLAG);
+	stop(h);
 	errno = before;
 }
 

@@ -37,7 +37,12 @@ struct sim_host {
 	pthread_mutex_t lock;
 	struct list nodes;    /* sim_node::link */
 	struct list channels; /* host_channel::link, in the order in which they came */
-	struct list timers;   /* sim_node_timer::link */
+	struct list timers;   /* sim_node_timer::link, by place */
+	struct list places;   /* place::link (place.c) */
+	uint32_t n_places;
+	uint64_t last_place;
+	int failed; /* negative errno: it cannot go on; guarded by lock, as failure */
+	char failure[400];
 	_Atomic bool started;
 	_Atomic uint32_t stop; /* futex: 1, callbacks are to end */
 	pthread_mutex_t turn;
@@ -83,6 +88,9 @@ static inline bool host_receives(struct sim_host *h)
 {
 	return !host_simulates(h) && atomic_load(&h->started);
 }
+
+/* It cannot go on, for err_why(): sim_host_run() returns r. The first failure counts. Any thread. */
+void host_fail(struct sim_host *h, int r);
 
 /* ---- simulate.c: turns of lock-step ---- */
 

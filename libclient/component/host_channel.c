@@ -86,6 +86,13 @@ int host_channel_get(struct sim_host *h, const char *name, const struct sim_type
 	return r;
 }
 
+void host_channel_ref(struct host_channel *ch)
+{
+	pthread_mutex_lock(&ch->h->lock);
+	ch->refs++;
+	pthread_mutex_unlock(&ch->h->lock);
+}
+
 void host_channel_unref(struct host_channel *ch)
 {
 	bool last;
@@ -124,11 +131,20 @@ static int host_channel_receive(struct host_channel *ch, const struct sink *s)
 	return host_receives(ch->h) ? intake_start(in) : 0;
 }
 
+static void insert(struct host_channel *ch, struct sink *s)
+{
+	struct list *behind = ch->sinks.prev;
+
+	while (behind != &ch->sinks && list_entry(behind, struct sink, link)->place > s->place)
+		behind = behind->prev;
+	list_insert(behind, &s->link);
+}
+
 static void sink_add(struct host_channel *ch, struct sink *s)
 {
 	host_enter(ch->h);
 	pthread_mutex_lock(&ch->lock);
-	list_append(&ch->sinks, &s->link);
+	insert(ch, s);
 	atomic_fetch_add(&ch->n_sinks, 1);
 	pthread_mutex_unlock(&ch->lock);
 	host_leave(ch->h);
@@ -145,6 +161,8 @@ static struct intake *sink_remove(struct host_channel *ch, struct sink *s)
 		idle = ch->intake;
 		ch->intake = NULL;
 	}
+	if (ch->next == &s->link)
+		ch->next = s->link.next;
 	list_remove(&s->link);
 	pthread_mutex_unlock(&ch->lock);
 	host_leave(ch->h);
@@ -187,6 +205,22 @@ int host_channel_start(struct host_channel *ch)
 	return r;
 }
 
+int host_channel_deaf(struct host_channel *ch, int r)
+{
+	char node[NODE_NAME_MAX + 1] = "", others[64] = "";
+	const struct sink *s;
+	size_t n;
+
+	pthread_mutex_lock(&ch->lock);
+	s = list_first(&ch->sinks, struct sink, link);
+	n = list_count(&ch->sinks);
+	snprintf(node, sizeof(node), "%s", s ? s->node : "");
+	pthread_mutex_unlock(&ch->lock);
+	if (n > 1)
+		snprintf(others, sizeof(others), ", as those of %zu other nodes,", n - 1);
+	return err_prefix(r, "node %s: its reader of %s%s gets nothing any more", node, ch->name, others);
+}
+
 uint64_t host_channel_lost(struct host_channel *ch)
 {
 	uint64_t n;
@@ -214,6 +248,19 @@ static void hand_out(struct host_channel *ch, struct msg *m, int64_t now_sim_ns)
 	msg_unref(m);
 }
 
+/* Takes m. Callbacks may destroy readers, their own as well. */
+static void hand_out_in_turn(struct host_channel *ch, struct msg *m, int64_t now_sim_ns)
+{
+	for (struct list *at = ch->sinks.next; at != &ch->sinks; at = ch->next) {
+		struct sink *s = list_entry(at, struct sink, link);
+
+		ch->next = at->next;
+		s->put(s, msg_ref_held(m), now_sim_ns);
+	}
+	ch->next = NULL;
+	msg_unref(m);
+}
+
 static int deliver_in_turn(struct host_channel *ch, struct msg *m, int64_t now_sim_ns)
 {
 	if (ch->delivering) {
@@ -222,19 +269,22 @@ static int deliver_in_turn(struct host_channel *ch, struct msg *m, int64_t now_s
 			       ch->name);
 	}
 	ch->delivering = true;
-	hand_out(ch, m, now_sim_ns);
+	host_channel_ref(ch); /* its last reader and its writer may go */
+	hand_out_in_turn(ch, m, now_sim_ns);
 	ch->delivering = false;
+	host_channel_unref(ch);
 	return 0;
 }
 
 int host_channel_deliver(struct host_channel *ch, struct msg *m, int64_t now_sim_ns)
 {
+	struct sim_host *h = ch->h;
 	int r = 0;
 
-	if (host_simulates(ch->h)) {
-		host_enter(ch->h);
+	if (host_simulates(h)) {
+		host_enter(h);
 		r = deliver_in_turn(ch, m, now_sim_ns);
-		host_leave(ch->h);
+		host_leave(h);
 		return r;
 	}
 	pthread_mutex_lock(&ch->lock);

@@ -14,7 +14,9 @@ struct sim_node_writer;
 
 /* Who gets what comes: a reader. */
 struct sink {
-	struct list link; /* host_channel::sinks, in the order in which they were made */
+	struct list link; /* host_channel::sinks */
+	uint64_t place;   /* place.h: their order */
+	const char *node; /* whose it is */
 	/* Takes m. Under host_channel::lock, or in simulation inside the host's turn, without it: it may run callbacks. */
 	void (*put)(struct sink *s, struct msg *m, int64_t now_sim_ns);
 	uint32_t depth; /* messages that it may keep hold of */
@@ -32,18 +34,23 @@ struct host_channel {
 	struct list writers;         /* sim_node_writer::on_channel; guarded by lock */
 	struct intake *intake;       /* NULL: no reader, or offline; changed under setup and lock */
 	bool delivering;             /* simulation: its callbacks run; guarded by host::turn */
+	struct list *next;           /* ... and then this sink's, or sinks; guarded by host::turn */
 	_Atomic uint32_t n_sinks;
 	char name[SIM_CHANNEL_MAX + 1]; /* full */
 };
 
 /* Find or make; referenced. -EINVAL the name; -EMEDIUMTYPE it has another type in this host; -ENOMEM. */
 int host_channel_get(struct sim_host *h, const char *name, const struct sim_type *type, struct host_channel **ret);
+void host_channel_ref(struct host_channel *ch);
 void host_channel_unref(struct host_channel *ch); /* NULL is fine */
 
 /* Deliver to s from now on; the first one subscribes. As sim_subscribe(). */
 int host_channel_add(struct host_channel *ch, struct sink *s);
 /* s gets nothing more when this returns. */
 void host_channel_remove(struct host_channel *ch, struct sink *s);
+
+/* Nothing will ever come again, for err_why(): r, with a sentence that names the readers. */
+int host_channel_deaf(struct host_channel *ch, int r);
 
 /* Reality: the host has started. */
 int host_channel_start(struct host_channel *ch);

@@ -186,6 +186,8 @@ static void *receive(void *arg)
 	sched_enter_intake(in->ch->h->sched);
 	while (!atomic_load(&in->stop) && r >= 0) {
 		r = sim_wait(in->sub, -1);
+		if (r < 0 && !atomic_load(&in->stop))
+			host_fail(in->ch->h, host_channel_deaf(in->ch, r));
 		drain(in);
 	}
 	return NULL;

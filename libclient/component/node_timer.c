@@ -13,6 +13,7 @@
 
 #include "err.h"
 #include "mem.h"
+#include "place.h"
 #include "timeutil.h"
 
 /* It may destroy t. */
@@ -146,6 +147,17 @@ static void name_make(struct sim_node_timer *t, const char *name)
 		snprintf(t->name, sizeof(t->name), "%s_timer", t->n->name);
 }
 
+/* Under host::lock. */
+static void insert(struct sim_node_timer *t)
+{
+	struct list *all = &t->n->h->timers, *behind = all->prev;
+
+	t->place = place_take(t->n->h, PLACE_TIMER, t->n->name, t->name);
+	while (behind != all && list_entry(behind, struct sim_node_timer, link)->place > t->place)
+		behind = behind->prev;
+	list_insert(behind, &t->link);
+}
+
 /* Into the host's list, if it is the only one of its name: in simulation, too, where no task of that name is made. */
 static int enlist(struct sim_node_timer *t)
 {
@@ -159,7 +171,7 @@ static int enlist(struct sim_node_timer *t)
 			r = err_set(-EEXIST, "there is a timer \"%s\" in this host already; give each its own name",
 				    t->name);
 	if (r == 0)
-		list_append(&h->timers, &t->link);
+		insert(t);
 	pthread_mutex_unlock(&h->lock);
 	return r;
 }
@@ -229,6 +241,7 @@ void sim_node_timer_destroy(struct sim_node_timer *t)
 	list_remove(&t->link);
 	pthread_mutex_unlock(&t->n->h->lock);
 	host_leave(t->n->h);
+	place_leave(t->n->h, PLACE_TIMER, t->n->name, t->name, t->place);
 	sim_timer_destroy(t->timer);
 	sched_task_destroy(t->task);
 	whose_remove(&t->call);

@@ -10,6 +10,7 @@
 
 struct sim_node_timer {
 	struct list link; /* sim_host::timers */
+	uint64_t place;
 	struct sim_node *n;
 	int64_t period_dur_ns;
 	bool one_shot;

@@ -7,6 +7,7 @@
 
 #include "err.h"
 #include "mem.h"
+#include "place.h"
 
 /* ---- a message comes ---- */
 
@@ -272,8 +273,10 @@ static int enlist(struct sim_node_reader *r)
 		if (other->ch == r->ch)
 			res = err_set(-EEXIST, "node %s has a reader of %s already; a node has one per channel",
 				      r->n->name, r->ch->name);
-	if (res == 0)
+	if (res == 0) {
 		list_append(&r->n->readers, &r->link);
+		r->sink.place = place_take(r->n->h, PLACE_READER, r->n->name, r->ch->name);
+	}
 	pthread_mutex_unlock(&r->n->h->lock);
 	return res;
 }
@@ -302,6 +305,7 @@ static int reader_init(struct sim_node_reader *r, const char *channel, const str
 	if (!r->observed)
 		return err_nomem();
 	res = enlist(r);
+	r->sink.node = r->n->name;
 	if (res == 0 && r->fn)
 		whose_add(&r->call, WHOSE_READER, r->n->name, r->ch->name);
 	if (res == 0)
@@ -360,8 +364,10 @@ void sim_node_reader_destroy(struct sim_node_reader *r)
 	pthread_mutex_lock(&r->n->h->lock);
 	list_remove(&r->link);
 	pthread_mutex_unlock(&r->n->h->lock);
-	if (r->ch)
+	if (r->ch) {
 		host_channel_remove(r->ch, &r->sink);
+		place_leave(r->n->h, PLACE_READER, r->n->name, r->ch->name, r->sink.place);
+	}
 	sched_task_destroy(r->task);
 	whose_remove(&r->call);
 	if (r->observed)

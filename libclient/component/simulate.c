@@ -62,25 +62,40 @@ static int append(struct turn_messages *t, struct host_channel *ch, struct msg *
 	return 0;
 }
 
+/* Of what a take gives: nothing will ever come again. Else there is nothing now, or simd or the data plane is away. */
+static bool is_over(int r)
+{
+	return r != -EAGAIN && r != -ESTALE && r != -ENOBUFS && r != -ENOTCONN;
+}
+
+static int collect_of(struct turn_messages *t, struct host_channel *ch)
+{
+	struct msg *m;
+	int r;
+
+	while ((r = intake_take(ch->intake, &m)) == 0) {
+		r = append(t, ch, m);
+		if (r < 0) {
+			msg_unref(m);
+			return r;
+		}
+		ch->refs++; /* until it has been handed out */
+	}
+	return is_over(r) ? host_channel_deaf(ch, r) : 0;
+}
+
 /* Readers come and go in the callbacks, not here. */
 static int collect(struct sim_host *h)
 {
 	struct turn_messages *t = h->taken;
 	struct host_channel *ch;
-	struct msg *m;
 	int r = 0;
 
 	t->n = 0;
 	pthread_mutex_lock(&h->lock);
-	list_for_each(ch, &h->channels, link) {
-		while (r == 0 && ch->intake && intake_take(ch->intake, &m) == 0) {
-			r = append(t, ch, m);
-			if (r < 0)
-				msg_unref(m);
-			else
-				ch->refs++; /* until it has been handed out */
-		}
-	}
+	list_for_each(ch, &h->channels, link)
+		if (r == 0 && ch->intake)
+			r = collect_of(t, ch);
 	pthread_mutex_unlock(&h->lock);
 	if (t->n)
 		qsort(t->at, t->n, sizeof(t->at[0]), compare);
@@ -194,17 +209,16 @@ int simulate_run(struct sim_host *h)
 				return r;
 			continue;
 		}
-		if (r == -ENOTCONN && sim_client_state(h->client) != SIM_CLIENT_FAILED) {
-			nanosleep(&(struct timespec){ .tv_nsec = 10 * NS_PER_MS },
-				  NULL); /* simd is away: it is joined again */
-			continue;
-		}
 		if (r == 0)
 			r = turn(h, &t);
 		if (r == 0)
 			r = sim_step_done(h->step);
 		if (r < 0 && r != -ENOTCONN)
 			return r;
+		if (r < 0 && sim_client_state(h->client) == SIM_CLIENT_FAILED)
+			return err_set(-ENOTCONN, "%s", sim_client_why(h->client));
+		if (r < 0) /* simd is away: it is joined again */
+			nanosleep(&(struct timespec){ .tv_nsec = 10 * NS_PER_MS }, NULL);
 	}
 	return 0;
 }

@@ -258,7 +258,7 @@ static int write_heap(struct sim_node_writer *w, struct heap_msg *m, const struc
 
 	outcome(w, r);
 	if (r == 0)
-		return host_channel_deliver(w->ch, &m->msg, now->sim_ns);
+		return host_channel_deliver(w->ch, &m->msg, now->sim_ns); /* simulation: a callback may destroy w */
 	msg_unref(&m->msg);
 	return r;
 }

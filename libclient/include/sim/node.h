@@ -10,15 +10,17 @@
  *   reality      callbacks run on a pool of workers (groups, priorities 0..19, CPUs: see sim_host_options::scheduler), one at
  *                a time for each reader, timer and component, several of them in parallel
  *   simulation   the host takes part in lock-step (sim/step.h) with a rank of its own. All callbacks run in the thread that is
- *                in sim_host_run(), a writer's readers inside sim_node_write() itself, in the order in which they were made; timers
- *                fire on simulated time; a run repeats bit for bit, whatever the number of CPUs. A wall-driven source that runs is refused
+ *                in sim_host_run(), a writer's readers inside sim_node_write() itself, in the order in which they were made (one that
+ *                is made again, of the same node and channel, has the place it had, as has a timer of the same name); timers fire on
+ *                simulated time; a run repeats bit for bit, whatever the number of CPUs. A wall-driven source that runs is refused
  *
  * Delivery is chosen by itself, message by message, and shown by `simctl node info` and `simctl info`: inside the process,
  * without a slot, where reader and writer share a host and nobody else wants the message; else through shared memory, without a copy.
  *
  * Thread:  a host, a node, a reader and a writer may be used from any thread; a writer by one at a time (-EBUSY). Create nodes,
  *          readers and writers before sim_host_start() or after it, in callbacks too. Destroy readers and writers before
- *          their node, nodes before their host; not from their own callback.
+ *          their node, nodes before their host. In callbacks as well: in their own readers and timers too, and in simulation a writer
+ *          that is writing.
  * Errors:  negative errno; sim_why() then holds one sentence.
  */
 #ifndef SIM_NODE_H
@@ -83,8 +85,10 @@ SIM_API void sim_host_destroy(struct sim_host *h);
 SIM_API SIM_MUST_CHECK int sim_host_start(struct sim_host *h);
 /*
  * Reality: sleep until sim_host_stop(). Simulation: have the turns of lock-step, until then. Starts the host if that has not been done.
- * Returns: 0 stopped; as sim_host_start(); -ENOTCONN simd refuses us for good; -ECONNABORTED simulation: we were late and dropped out
- * (step.late), the run is not worth anything any more; -EOPNOTSUPP simulation: somebody has selected a wall source meanwhile, and it runs.
+ * Returns: 0 stopped; as sim_host_start(); -ENOTCONN simd refuses us for good; what a subscription was refused with after simd or the data
+ * plane was restarted, so that a reader would get nothing any more (sim_why() names it); -ECONNABORTED simulation: we were late and
+ * dropped out (step.late), the run is not worth anything any more; -EOPNOTSUPP simulation: somebody has selected a wall source meanwhile,
+ * and it runs.
  */
 SIM_API SIM_MUST_CHECK int sim_host_run(struct sim_host *h);
 /* sim_host_run() returns soon; a callback that runs is finished. Any thread, also in a signal handler and in callbacks. */

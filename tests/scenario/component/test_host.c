@@ -3,6 +3,7 @@
 #include "scenario/client/world.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -10,6 +11,9 @@
 #include <sim/msg/Int32.h>
 #include <sim/param.h>
 #include <sim/srv/NodeInfo.h>
+
+#include "conf.h"
+#include "config/config.h"
 
 static struct world w;
 
@@ -463,6 +467,98 @@ TEST_WITH(a_node_counts_its_parameters, setup, teardown)
 	assert_int_equal(parameters_of(b.c, "a"), 0);
 	sim_params_destroy(alone);
 	program_end(&a);
+	program_end(&b);
+}
+
+struct leaver {
+	struct sim_node_reader *r;
+	_Atomic unsigned n;
+};
+
+static void leave(void *user, const struct sim_message *m)
+{
+	struct leaver *x = user;
+
+	sim_node_reader_destroy(x->r);
+	atomic_fetch_add(&x->n, value(m) == 1 ? 1 : 100);
+}
+
+/* On a worker; the thread that receives ends with it. */
+TEST_WITH(a_callback_may_end_its_own_reader, setup, teardown)
+{
+	struct sim_node_reader_options o = { .size = sizeof(o), .pending = 64 };
+	struct program a = program_new("a"), b = program_new("b");
+	struct sim_node_writer *wr = writer_new(&a, "x", false);
+	struct leaver x = { 0 };
+	struct count k = { 0 };
+	struct sim_node_reader *r;
+
+	assert_int_equal(sim_node_reader_create(b.n, "x", &sim_Int32_type, &o, leave, &x, &x.r), 0);
+	assert_int_equal(sim_host_start(b.h), 0);
+	for (int32_t v = 1; v <= 5; v++)
+		send(wr, v);
+	UNTIL(10000, atomic_load(&x.n));
+	r = reader_new(&b, "x", &k);
+	for (int32_t v = 1; v <= 5; v++)
+		send(wr, v);
+	UNTIL(10000, atomic_load(&k.last) == 5);
+	assert_int_equal(x.n, 1);
+	sim_node_reader_destroy(r);
+	sim_node_writer_destroy(wr);
+	program_end(&a);
+	program_end(&b);
+}
+
+struct runner {
+	struct sim_host *h;
+	pthread_t thread;
+	int r;
+	char why[400];
+};
+
+static void *run_host(void *arg)
+{
+	struct runner *x = arg;
+
+	x->r = sim_host_run(x->h);
+	snprintf(x->why, sizeof(x->why), "%s", sim_why());
+	return NULL;
+}
+
+/* simd comes back with a configuration that has no room for all of them. */
+static void restart_with(const char *extra)
+{
+	struct config_sources src = { .text = w.text };
+
+	world_kill_simd(&w);
+	conf_destroy(w.conf);
+	w.conf = NULL;
+	snprintf(w.text, sizeof(w.text),
+		 "{\"backend\": \"mem\", \"TimeSource\": \"unity\", \"pools\": [{\"size\": 512, \"count\": 4000}]%s}",
+		 extra);
+	assert_int_equal(config_load(&src, &w.conf), 0);
+	world_start_simd(&w);
+	world_kill_roudi(&w);
+	world_start_roudi(&w);
+}
+
+/* Nobody would notice that it is deaf; whoever runs the host can start it again. */
+TEST_WITH(a_reader_that_is_refused_after_a_restart_ends_the_run_with_a_sentence, setup, teardown)
+{
+	struct program b = program_new("b");
+	struct count k[2] = { 0 };
+	struct sim_node_reader *x = reader_new(&b, "x", &k[0]), *y = reader_new(&b, "y", &k[1]);
+	struct runner run = { .h = b.h };
+
+	assert_int_equal(sim_host_start(b.h), 0);
+	assert_int_equal(pthread_create(&run.thread, NULL, run_host, &run), 0);
+	restart_with(", \"limits\": {\"subscribers_per_channel\": 1, \"subscribers\": 1}");
+	pthread_join(run.thread, NULL);
+	assert_true(run.r < 0);
+	if (!strstr(run.why, "node b: its reader of /car/y gets nothing any more: "))
+		fail_msg("it says \"%s\"", run.why);
+	sim_node_reader_destroy(y);
+	sim_node_reader_destroy(x);
 	program_end(&b);
 }
 
