@@ -360,6 +360,7 @@ TEST_WITH(a_host_has_as_many_components_as_a_file_may_have, NULL, stack_sweep)
 	const struct ctl_result *r;
 	size_t n =
 		(size_t)snprintf(text, sizeof(text), "{\"modules\":[{\"library\":\"" LIB "\",\"components\":[\n" COUNT);
+	unsigned lines = 0;
 	pid_t simd;
 
 	install("components.so");
@@ -374,6 +375,10 @@ TEST_WITH(a_host_has_as_many_components_as_a_file_may_have, NULL, stack_sweep)
 	UNTIL(60000,
 	      (r = stack_ctl("node", "info", "quiet_255", NULL))->code == 0 && !strstr(r->out, ": Quiet; 0 proc"));
 	assert_non_null(strstr(r->out, "component: Quiet; "));
+	r = stack_ctl("node", "list", "--names", NULL);
+	for (const char *at = r->out; (at = strchr(at, '\n')); at++)
+		lines++;
+	assert_int_equal(lines, 256);
 	assert_int_equal(stack_ctl("service", "call", "/quiet_255/reload", NULL)->code, 0);
 	assert_true(stack_said("component quiet_255 was loaded again"));
 	assert_false(stack_said("cannot be loaded again"));

@@ -68,6 +68,30 @@ static int32_t value(const struct sim_message *m)
 	return x->data;
 }
 
+/* In simulation it is read all the same, so that a file is right in both modes or in none. */
+TEST(what_is_noted_of_a_scheduler_can_be_read)
+{
+	struct sim_host_options o = { .size = sizeof(o),
+				      .name = "test",
+				      .mode = SIM_RUN_SIMULATION,
+				      .flags = SIM_HOST_OFFLINE,
+				      .scheduler = "{\"routine_num\":3,\"threads\":[{\"name\":\"timer\"}]}" };
+	char notes[1024], few[12];
+	struct sim_host *h;
+
+	assert_int_equal(sim_host_create(&o, &h), 0);
+	sim_host_notes(h, notes, sizeof(notes));
+	assert_string_equal(notes, "routine_num: there are no coroutines, ignored\n"
+				   "threads[0]: there is no thread timer to put anywhere, ignored");
+	sim_host_notes(h, few, sizeof(few));
+	assert_string_equal(few, "routine_num");
+	sim_host_destroy(h);
+	h = host_new();
+	sim_host_notes(h, notes, sizeof(notes));
+	assert_string_equal(notes, "");
+	sim_host_destroy(h);
+}
+
 /* ---- nodes ---- */
 
 struct hearer {
