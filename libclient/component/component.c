@@ -167,6 +167,12 @@ int sim_component_fail(struct sim_component *c, int r, const char *fmt, ...)
 	return err_set(r, "component %s: %s", c->node->name, text);
 }
 
+void sim_component_failed(struct sim_component *c, int r)
+{
+	if (c && r < 0)
+		note_failure(c, r);
+}
+
 struct sim_node_reader *sim_component_reader(const struct sim_component *c, uint32_t input)
 {
 	return c && input < c->cls->n_inputs ? c->reader[input] : NULL;

@@ -105,6 +105,61 @@ class Own : public sim::Component
 
 SIM_CXX_COMPONENT(Own)
 
+/* Its callbacks throw what they like: of a reader, a timer, a parameter. Each "in" sets the parameter, and fails as that says. */
+class Raw : public sim::Component
+{
+	int Init() override
+	{
+		sim_param_value zero = sim_param_int(0);
+		sim_param_options o = {};
+		int r = sim_node_reader_create(node(), "/raw", &sim_Int32_type, nullptr, sim::Callback<&Raw::OnMessage>,
+					       this, &in_);
+
+		o.size = sizeof(o);
+		o.changed = sim::Callback<&Raw::Changed>;
+		o.user = this;
+		if (r == 0)
+			r = sim_node_timer_create(node(), nullptr, 10000000, true, sim::Callback<&Raw::OnTimer>, this,
+						  &timer_);
+		if (r == 0)
+			r = sim_params_create(sim_host_client(sim_node_host(node())), name(), &params_);
+		return r == 0 ? sim_params_declare(params_, "p", &zero, &o) : r;
+	}
+	int Proc(const sim_message *const *m) override
+	{
+		sim_param_value v = sim_param_int(int_of(m[0]).data);
+
+		return sim_params_set(params_, "p", &v);
+	}
+	void Shutdown() override
+	{
+		sim_params_destroy(params_);
+		sim_node_timer_destroy(timer_);
+		sim_node_reader_destroy(in_);
+	}
+
+	void OnMessage(const sim_message *m)
+	{
+		if (int_of(m).data < 0)
+			throw std::out_of_range("a message of nothing");
+		throw 0;
+	}
+	void OnTimer(int64_t, uint64_t)
+	{
+		throw std::runtime_error("not now");
+	}
+	int Changed(const char *, const sim_param_value *v, char *, size_t)
+	{
+		return v->as.i == 1 ? -EDOM : v->as.i == 2 ? throw std::invalid_argument("two is many") : 0;
+	}
+
+	sim_node_reader *in_ = nullptr;
+	sim_node_timer *timer_ = nullptr;
+	sim_params *params_ = nullptr;
+};
+
+SIM_CXX_COMPONENT(Raw, &sim_Int32_type)
+
 /* Guards itself before it has a name. */
 class Early2 : public sim::Component
 {

@@ -78,6 +78,8 @@ SIM_API int64_t sim_component_now(const struct sim_component *c);
 /* r, with the sentence that goes with it: `return sim_component_fail(c, -EINVAL, "\"cell_m\": %g is not positive", cell);` */
 SIM_API int sim_component_fail(struct sim_component *c, int r, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* A callback of it that returns nothing has failed with r (negative): counted and shown as a proc that failed, with this thread's sim_why(). */
+SIM_API void sim_component_failed(struct sim_component *c, int r);
 
 /* ---- making them ---- */
 

@@ -13,8 +13,9 @@
  *
  * Header only. What its functions throw, the constructor and the destructor included, does not leave them: it is the failure of that call
  * (-EIO), with what() as its sentence. Callbacks that a class gives to functions of C (readers, timers, services, parameters) run between
- * frames of C, which an exception must not cross: they do their work in Guard(), and so do threads that a class starts. What leaves one
- * of those ends the process (std::terminate), and simhost(1) names the component. The object, and with it what the constructor made, goes
+ * frames of C, which an exception must not cross: they are given as Callback<&Tracker::OnMap>, with `this` for their user, or do their work
+ * in Guard(), and so do threads that a class starts. What leaves a thread ends the process (std::terminate), and simhost(1) names the
+ * component. The object, and with it what the constructor made, goes
  * after Shutdown; parameters, readers, writers, timers and threads of its own must be gone by then.
  *
  * A class that publishes with sim/publisher.h: sim_publisher_has_subscribers() is false, too, while another thread is in a call of that
@@ -27,8 +28,10 @@
 #include <cstdio>
 #include <exception>
 #include <stdexcept>
+#include <type_traits>
 
 #include <sim/component.h>
+#include <sim/param.h>
 
 namespace sim
 {
@@ -119,6 +122,46 @@ class Component
 
 	sim_component *handle_ = nullptr;
 };
+
+template <class... A> char *CallbackWhy(size_t *, A...)
+{
+	return nullptr;
+}
+/* A parameter's callback has room for a sentence. */
+inline char *CallbackWhy(size_t *ret_size, const char *, const sim_param_value *, char *why, size_t size)
+{
+	*ret_size = size;
+	return why;
+}
+
+template <class T> struct MemberCallback;
+template <class C, class R, class... A> struct MemberCallback<R (C::*)(A...)> {
+	template <R (C::*F)(A...)> static R call(void *user, A... a) noexcept
+	{
+		C *self = static_cast<C *>(user);
+		size_t size = 0;
+		char *why = CallbackWhy(&size, a...);
+
+		if constexpr (std::is_void_v<R>) {
+			int r = self->Guard("a callback", [&] {
+				(self->*F)(a...);
+				return 0;
+			});
+
+			if (r < 0)
+				sim_component_failed(self->handle(), r);
+		} else {
+			return self->Guard(
+				"a callback", [&] { return (self->*F)(a...); }, why, size);
+		}
+	}
+};
+
+/*
+ * A member function as a callback of C: sim_node_reader_create(node(), "/map", &sim_Map_type, nullptr, sim::Callback<&Tracker::OnMap>, this,
+ * &map_). What it throws is -EIO, with its sentence; where the callback returns nothing, the component's failure (last_failure).
+ */
+template <auto F> inline constexpr auto Callback = &MemberCallback<decltype(F)>::template call<F>;
 
 template <class C> struct ComponentGlue {
 	static C *&object(void *self)

@@ -139,6 +139,33 @@ TEST_WITH(a_thread_of_a_class_throws_into_guard, setup, teardown)
 	assert_string_equal(sim_why(), "component picky: init of class Own failed: Input/output error");
 }
 
+TEST_WITH(a_callback_throws_and_is_named, setup, teardown)
+{
+	struct sim_component_stats st;
+	struct sim_node_writer *raw;
+	struct sim_component *c;
+
+	assert_int_equal(sim_host_start(h), 0);
+	assert_int_equal(make("sim_component_Raw", NULL, 1, &c), 0);
+	assert_int_equal(sim_node_writer_create(n, "raw", &sim_Int32_type, NULL, &raw), 0);
+	send(raw, -1);
+	assert_string_equal(failure(c), "component picky: a callback threw: a message of nothing");
+	send(raw, 1); /* its channel is not blocked for that */
+	assert_string_equal(failure(c), "component picky: a callback threw something that is no std::exception");
+	assert_int_equal(sim_host_advance(h, 10000000), 0);
+	assert_string_equal(failure(c), "component picky: a callback threw: not now");
+	send(w, 0);
+	sim_component_stats(c, &st);
+	assert_int_equal(st.proc, 1);
+	assert_int_equal(st.failed, 3);
+	send(w, 1);
+	assert_string_equal(failure(c), "parameter p: Numerical argument out of domain");
+	send(w, 2);
+	assert_string_equal(failure(c), "parameter p: component picky: a callback threw: two is many");
+	sim_component_destroy(c);
+	sim_node_writer_destroy(raw);
+}
+
 /* A callback that throws refuses the value, and says whose it is. */
 TEST_WITH(a_class_has_parameters, setup, teardown)
 {
