@@ -271,3 +271,24 @@ TEST(a_wall_clock_that_runs_is_refused)
 	program_end(&a);
 	teardown(NULL);
 }
+
+/* No turn would ever come again: its run ends with a sentence. */
+TEST(a_wall_clock_that_is_chosen_meanwhile_ends_the_run)
+{
+	struct sim_client *driver;
+	struct program a;
+	char *json;
+
+	setup(NULL);
+	driver = world_client(&w, "driver", 0);
+	program_begin(&a, "a", 0);
+	program_run(&a);
+	drive(driver, 3);
+	assert_int_equal(sim_call(driver, "SetSource", "{\"source\":\"system\"}", &json), 0);
+	free(json);
+	pthread_join(a.thread, NULL);
+	assert_int_equal(a.result, -EOPNOTSUPP);
+	program_end(&a);
+	sim_disconnect(driver);
+	teardown(NULL);
+}
