@@ -10,7 +10,7 @@
 
 #include "registry/bridge.h"
 #include "config/config.h"
-#include "supervise/spawn.h"
+#include "spawn_ops.h"
 #include "time/source.h"
 #include "err.h"
 #include "fd.h"

@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 LOG_TOPIC("process");
 
@@ -23,29 +22,14 @@ LOG_TOPIC("process");
 
 /* ---- output ---- */
 
-/* A line may begin with its level as in syslog, "<4>text"; others are information. */
-static enum log_level line_level(const char **text, size_t *len)
+static void on_line(void *arg, enum log_level level, const char *text, size_t len)
 {
-	static const enum log_level levels[] = { LOG_LEVEL_ERROR, LOG_LEVEL_ERROR, LOG_LEVEL_ERROR, LOG_LEVEL_ERROR,
-						 LOG_LEVEL_WARN,  LOG_LEVEL_INFO,  LOG_LEVEL_INFO,  LOG_LEVEL_DEBUG };
-	const char *t = *text;
-
-	if (*len < 3 || t[0] != '<' || t[1] < '0' || t[1] > '7' || t[2] != '>')
-		return LOG_LEVEL_INFO;
-	*text += 3;
-	*len -= 3;
-	return levels[t[1] - '0'];
-}
-
-static void log_line(struct process *p, const char *text, size_t len)
-{
-	enum log_level level = line_level(&text, &len);
+	struct process *p = (struct process *)arg;
 	char line[LOG_LINE_MAX];
 	uint64_t held;
 
-	if (len)
-		printable(p->last, sizeof(p->last), text, len);
-	if (!len || !log_on(&log_topic_here, level) || !log_limit_pass(&p->limit, exec_now(p->x), &held))
+	printable(p->last, sizeof(p->last), text, len);
+	if (!log_on(&log_topic_here, level) || !log_limit_pass(&p->limit, exec_now(p->x), &held))
 		return;
 	if (held)
 		log_write(LOG_LEVEL_WARN, p->o.name, "(%llu lines suppressed: rate limit, %d a second)",
@@ -54,50 +38,20 @@ static void log_line(struct process *p, const char *text, size_t len)
 	log_write(level, p->o.name, "%s", line);
 }
 
-static void log_lines(struct process *p)
-{
-	char *nl, *from = p->line;
-
-	while ((nl = (char *)memchr(from, '\n', p->line_len - (size_t)(from - p->line)))) {
-		log_line(p, from, (size_t)(nl - from));
-		from = nl + 1;
-	}
-	p->line_len -= (size_t)(from - p->line);
-	memmove(p->line, from, p->line_len);
-	if (p->line_len == sizeof(p->line)) {
-		log_line(p, p->line, p->line_len);
-		p->line_len = 0;
-	}
-}
-
 static void close_output(struct process *p)
 {
 	exec_io_del(&p->out_io);
 	p->child.out_fd = fd_close(p->child.out_fd);
-	log_line(p, p->line, p->line_len);
-	p->line_len = 0;
+	lines_end(&p->lines, on_line, p);
 }
 
 /* Bounded per turn: a process that writes without end must not keep simd from its work. */
-static bool read_output(struct process *p, unsigned turns)
-{
-	while (turns--) {
-		ssize_t n = read(p->child.out_fd, p->line + p->line_len, sizeof(p->line) - p->line_len);
-
-		if (n <= 0)
-			return n < 0 && (errno == EAGAIN || errno == EINTR);
-		p->line_len += (size_t)n;
-		log_lines(p);
-	}
-	return true;
-}
-
 static void on_output(void *arg, uint32_t events)
 {
 	struct process *p = (struct process *)arg;
 
 	(void)events;
-	if (!read_output(p, 4))
+	if (!lines_read(&p->lines, p->child.out_fd, 4, on_line, p))
 		close_output(p);
 }
 
@@ -201,7 +155,7 @@ static void on_exit_fd(void *arg, uint32_t events)
 
 	(void)events;
 	if (p->child.out_fd >= 0)
-		(void)read_output(p, 64);
+		(void)lines_read(&p->lines, p->child.out_fd, 64, on_line, p);
 	close_output(p);
 	(void)p->ops->reap(p->user, p->child.pid, p->child.pidfd, &status);
 	exec_io_del(&p->exit_io);

@@ -9,8 +9,9 @@
 #define SUPERVISE_PROCESS_H
 
 #include "exec.h"
+#include "lines.h"
 #include "log.h"
-#include "spawn.h"
+#include "spawn_ops.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -57,13 +58,12 @@ struct process {
 	struct exec_timer timer;
 	int64_t started_mono_ns;
 	uint32_t failures, restarts;
-	uint32_t respawns;   /* restarts by the rule; an operator's restart resets it */
-	uint32_t hopeless;   /* starts in a row that cannot work */
-	char permanent[256]; /* why it was given up; "": it was not */
-	char last[200];      /* line of its output */
-	char why[96];        /* of process_expect_end() */
-	char line[1024];     /* output that has no line end yet */
-	size_t line_len;
+	uint32_t respawns;      /* restarts by the rule; an operator's restart resets it */
+	uint32_t hopeless;      /* starts in a row that cannot work */
+	char permanent[256];    /* why it was given up; "": it was not */
+	char last[200];         /* line of its output */
+	char why[96];           /* of process_expect_end() */
+	struct lines lines;     /* of its output */
 	struct log_limit limit; /* of its lines in the log */
 };
 

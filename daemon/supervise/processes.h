@@ -10,7 +10,7 @@
 #define SUPERVISE_PROCESSES_H
 
 #include "conf.h"
-#include "spawn.h"
+#include "spawn_ops.h"
 #include "state.h"
 
 #include <stdbool.h>

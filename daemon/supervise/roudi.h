@@ -13,7 +13,7 @@
 
 #include "conf.h"
 #include "admission.h"
-#include "spawn.h"
+#include "spawn_ops.h"
 #include "state.h"
 
 #include <stdbool.h>

@@ -11,7 +11,7 @@
 #define SUPERVISE_SUPERVISOR_H
 
 #include "simd.h"
-#include "spawn.h"
+#include "spawn_ops.h"
 
 #include <stdbool.h>
 

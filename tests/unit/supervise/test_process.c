@@ -17,7 +17,7 @@
 #include "mem.h"
 #include "supervise/processes.h"
 #include "supervise/process.h"
-#include "supervise/spawn.h"
+#include "spawn_ops.h"
 
 #define MS    INT64_C(1000000)
 #define S     INT64_C(1000000000)

@@ -17,7 +17,7 @@
 #include "mem.h"
 #include "supervise/roudi_files.h"
 #include "supervise/runtime.h"
-#include "supervise/spawn.h"
+#include "spawn_ops.h"
 #include "supervise/state.h"
 #include "trust.h"
 

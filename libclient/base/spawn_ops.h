@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starting, signalling and reaping child processes, behind a table, so that scenario tests supervise
- * processes that do not exist.
+ * Starting, signalling and reaping child processes, behind a table, so that tests supervise processes that do not exist.
  *
- * A child gets a session of its own (a Ctrl-C reaches simd alone, which stops children in order), default
- * signals, no descriptors of ours and the limit of them that simd itself was started with, and SIGTERM when simd dies,
- * unless it is to outlive simd. Run as root, programs that others can change are refused (trust.h).
+ * A child gets a session of its own (a Ctrl-C reaches its parent alone, which stops children in order), default
+ * signals, no descriptors of ours, and a death signal when its parent dies, unless it is to outlive it. Run as root, programs
+ * that others can change are refused (trust.h).
  *
- * Thread: simd-main, which must be the thread that runs as long as simd (the kernel ties the death signal
+ * Thread: one, which must be the thread that runs as long as the process (the kernel ties the death signal
  *         to the thread that forked).
  */
-#ifndef SUPERVISE_SPAWN_H
-#define SUPERVISE_SPAWN_H
+#ifndef BASE_SPAWN_OPS_H
+#define BASE_SPAWN_OPS_H
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -22,6 +21,8 @@ struct spawn {
 	const char *dir;         /* NULL or "": ours */
 	const char *output;      /* file for its output; what is there already becomes <output>.1; NULL: a pipe to us */
 	bool outlive;            /* no death signal */
+	int death_signal;        /* 0: SIGTERM */
+	int nice;                /* 0: ours; what is not permitted is left as it is */
 };
 
 struct spawned {
@@ -39,8 +40,8 @@ struct spawn_ops {
 };
 
 /*
- * Path of a program: a name with a slash as it is, a bare one beside simd (NULL: not there), then in PATH. -ENOENT with a
- * sentence. ret: returns, mem_free().
+ * Path of a program: a name with a slash as it is, a bare one in the directory `beside` (NULL: none), then in PATH. -ENOENT
+ * with a sentence. ret: returns, mem_free().
  */
 int spawn_find(const char *name, const char *beside, char **ret);
 

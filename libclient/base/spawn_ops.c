@@ -3,9 +3,9 @@
  * The real spawn_ops: fork, and in the child only what is safe after a fork of a threaded process; all that
  * needs memory (path, environment) is made before. The child reports a failed exec through a pipe that
  * closes itself when exec succeeds, so start() knows.
- * Thread: simd-main.
+ * Thread: the parent's main one.
  */
-#include "spawn.h"
+#include "spawn_ops.h"
 
 #include "err.h"
 #include "fd.h"
@@ -65,7 +65,8 @@ int spawn_find(const char *name, const char *beside, char **ret)
 		}
 		mem_free(full);
 	}
-	return err_set(-ENOENT, "%s: no such program beside simd or in PATH", name);
+	return beside ? err_set(-ENOENT, "%s: no such program in %s or PATH", name, beside)
+		      : err_set(-ENOENT, "%s: no such program in PATH", name);
 }
 
 static bool same_variable(const char *a, const char *b)
@@ -168,10 +169,12 @@ _Noreturn static void child(const struct spawn *s, const struct prepared *p)
 	setsid();
 	reset_signals();
 	if (!s->outlive) {
-		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		prctl(PR_SET_PDEATHSIG, s->death_signal ? s->death_signal : SIGTERM);
 		if (getppid() != p->parent) /* it died before we asked */
 			_exit(1);
 	}
+	if (s->nice)
+		(void)setpriority(PRIO_PROCESS, 0, s->nice);
 	if (p->files)
 		(void)setrlimit(RLIMIT_NOFILE, p->files);
 	dup2(null, STDIN_FILENO);
