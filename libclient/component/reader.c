@@ -281,14 +281,15 @@ static int enlist(struct sim_node_reader *r)
 	return res;
 }
 
-static int task_create(struct sim_node_reader *r)
+/* Cyber's name for it: the channel as it is configured, without the prefix of a rig. */
+static int task_create(struct sim_node_reader *r, const char *channel)
 {
 	char name[TASK_NAME_MAX + 1];
 	int res;
 
 	if (!r->fn || host_simulates(r->n->h))
 		return 0;
-	snprintf(name, sizeof(name), "%s_%s", r->n->name, r->ch->name);
+	snprintf(name, sizeof(name), "%s_%s", r->n->name, channel);
 	res = pending_init(&r->pending, r->room);
 	return res < 0 ? res : sched_task_create(r->n->h->sched, name, reader_step, r, &r->task);
 }
@@ -309,7 +310,7 @@ static int reader_init(struct sim_node_reader *r, const char *channel, const str
 	if (res == 0 && r->fn)
 		whose_add(&r->call, WHOSE_READER, r->n->name, r->ch->name);
 	if (res == 0)
-		res = task_create(r);
+		res = task_create(r, channel);
 	if (res == 0)
 		res = host_channel_add(r->ch, &r->sink);
 	return res;

@@ -2,6 +2,8 @@
 /* Hosts against a whole simd, with real threads: how messages get from writers to readers, and what a component does with them. */
 #include "scenario/client/world.h"
 
+#include "libclient/component/reader.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -383,6 +385,23 @@ TEST_WITH(a_host_runs_as_many_components_as_a_file_may_have, setup, teardown)
 	sim_node_writer_destroy(wr);
 	program_end(&a);
 	program_end(&b);
+}
+
+/* As a conf file of Cyber's scheduler knows it: the node and the channel as they are configured; the rig's prefix is not part of it. */
+TEST_WITH(a_reader_s_task_is_called_as_in_cyber, setup, teardown)
+{
+	struct program a = program_new("a");
+	struct count k = { 0 };
+	struct sim_node_reader *x = reader_new(&a, "x", &k), *y = reader_new(&a, "/apollo/y", &k);
+	struct sched_task_info info;
+
+	sched_task_info(x->task, &info);
+	assert_string_equal(info.name, "a_x");
+	sched_task_info(y->task, &info);
+	assert_string_equal(info.name, "a_/apollo/y");
+	sim_node_reader_destroy(x);
+	sim_node_reader_destroy(y);
+	program_end(&a);
 }
 
 /* What `simctl node` asks for. */
