@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "err.h"
-#include "tools/simhost/launch.h"
+#include "tools/simhost/launch_plan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -12,6 +12,31 @@ static void must(bool ok)
 {
 	if (!ok)
 		abort();
+}
+
+/* Every module is in one process, which has a command line. */
+static void plan(const struct launch *l)
+{
+	static const struct launch_child child = { .program = "simhost", .stuck_dur_ns = 1 };
+	struct launch_plan *p = NULL;
+	unsigned n = 0;
+
+	err_clear();
+	if (launch_plan_make(l, &p) < 0) {
+		must(err_why()[0]);
+		return;
+	}
+	must(p->n && p->n <= l->n_modules);
+	for (unsigned i = 0; i < p->n; i++) {
+		struct launch_process *one = &p->processes[i];
+
+		n += one->n_dags;
+		must(launch_plan_command(one, &child) == 0 && one->argv[0] && *one->label);
+	}
+	for (unsigned i = 0; i < l->n_modules; i++)
+		n -= l->modules[i].type == LAUNCH_LIBRARY ? l->modules[i].n_dags : 0;
+	must(n == 0);
+	launch_plan_destroy(p);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -32,6 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (unsigned k = 0; k < m->n_dags; k++)
 			must(*m->dag[k] && m->dag_line[k]);
 	}
+	plan(l);
 	launch_destroy(l);
 	return 0;
 }

@@ -4,7 +4,7 @@
 
 #include "dag_check.h"
 #include "err.h"
-#include "launch.h"
+#include "launch_find.h"
 #include "mem.h"
 #include "printable.h"
 #include "scheduler.h"
@@ -136,17 +136,15 @@ void check_scheduler_place(const struct dag *d, char *ret, size_t size)
 		 file ? file : "");
 }
 
-int check_scheduler(const struct dag *d, struct notes *notes)
+int check_scheduler(const char *scheduler, const char *place, struct notes *notes)
 {
 	struct sched_conf *conf;
-	char place[PATH_MAX];
 	const char *at;
 	int r;
 
-	if (!d->host.scheduler)
+	if (!scheduler)
 		return 0;
-	check_scheduler_place(d, place, sizeof(place));
-	r = sched_conf_read(d->host.scheduler, &conf);
+	r = sched_conf_read(scheduler, &conf);
 	if (r < 0)
 		return err_prefix(r, "%s", place);
 	r = sched_conf_check(conf);
@@ -158,10 +156,18 @@ int check_scheduler(const struct dag *d, struct notes *notes)
 	return r;
 }
 
+int check_dag_scheduler(const struct dag *d, struct notes *notes)
+{
+	char place[PATH_MAX];
+
+	check_scheduler_place(d, place, sizeof(place));
+	return check_scheduler(d->host.scheduler, place, notes);
+}
+
 static bool scheduler_fits(const struct dag *d, FILE *err)
 {
 	struct notes notes = { 0 };
-	bool ok = check_scheduler(d, &notes) == 0;
+	bool ok = check_dag_scheduler(d, &notes) == 0;
 
 	if (ok)
 		print_notes(&notes, err);
@@ -209,9 +215,10 @@ bool check_dags(const char *const *paths, unsigned n, FILE *out, FILE *err)
 	return check_set(paths, n, NULL, NULL, out, err);
 }
 
-static void print_process(const struct launch_module *m, FILE *out)
+static void print_process(const struct launch_process *p, FILE *out)
 {
 	static const char *const ends[] = { "is started again", "ends all others", "is not started again" };
+	const struct launch_module *m = &p->m;
 	char fit[CELL_MAX];
 
 	printable(fit, sizeof(fit), m->process_name, strlen(m->process_name));
@@ -221,24 +228,41 @@ static void print_process(const struct launch_module *m, FILE *out)
 		fprintf(out, " up to %u times", m->respawn_limit);
 	if (m->nice)
 		fprintf(out, ", nice %d", m->nice);
+	if (p->scheduler) {
+		printable(fit, sizeof(fit), p->scheduler, strlen(p->scheduler));
+		fprintf(out, ", scheduler %s", fit);
+	}
 	fprintf(out, "\n");
+}
+
+static bool check_process(const struct launch *l, struct launch_process *p, FILE *out, FILE *err)
+{
+	struct notes notes = { 0 };
+	bool ok = launch_find(l, p, &notes) == 0 || fail(err);
+
+	print_notes(&notes, err);
+	notes_finish(&notes);
+	print_process(p, out);
+	return (p->m.type == LAUNCH_BINARY || check_set(p->dag, p->n_dags, l, p->dag_line, out, err)) && ok;
 }
 
 bool check_launch(const char *path, FILE *out, FILE *err)
 {
-	struct launch *l;
-	bool ok = true;
+	struct launch_plan *plan = NULL;
+	struct launch *l = NULL;
+	int r = launch_read(path, &l);
+	bool ok;
 
-	if (launch_read(path, &l) < 0)
-		return fail(err);
-	print_notes(&l->notes, err);
-	for (unsigned i = 0; i < l->n_modules; i++) {
-		const struct launch_module *m = &l->modules[i];
-
-		print_process(m, out);
-		if (m->type == LAUNCH_LIBRARY)
-			ok &= check_set(m->dag, m->n_dags, l, m->dag_line, out, err);
+	if (r == 0) {
+		print_notes(&l->notes, err);
+		r = launch_environment(l);
 	}
+	if (r == 0)
+		r = launch_plan_make(l, &plan);
+	ok = r == 0 || fail(err);
+	for (unsigned i = 0; plan && i < plan->n; i++)
+		ok &= check_process(l, &plan->processes[i], out, err);
+	launch_plan_destroy(plan);
 	launch_destroy(l);
 	return ok;
 }

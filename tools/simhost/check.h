@@ -16,11 +16,13 @@ bool check_dags(const char *const *paths, unsigned n, FILE *out, FILE *err);
 bool check_launch(const char *path, FILE *out, FILE *err);
 
 /*
- * Whether this machine can have its scheduler. notes: gets what of it is ignored or clamped; NULL: not asked for. -EINVAL, -ENOMEM, with
- * the place in err_why().
+ * Whether this machine can have a scheduler (JSON text; NULL: none). place: where it is given. notes: gets what of it is ignored or
+ * clamped, with the place; NULL: not asked for. -EINVAL, -ENOMEM, with the place in err_why().
  */
-int check_scheduler(const struct dag *d, struct notes *notes);
-/* Where it is given: "file:line: scheduler", and the file that this line names. */
+int check_scheduler(const char *scheduler, const char *place, struct notes *notes);
+/* The one that a DAG file gives. */
+int check_dag_scheduler(const struct dag *d, struct notes *notes);
+/* Its place: "file:line: scheduler", and the file that this line names. */
 void check_scheduler_place(const struct dag *d, char *ret, size_t size);
 
 #endif

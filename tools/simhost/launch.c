@@ -8,8 +8,10 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct launch_reading {
 	struct reading keys; /* first: key_fn gets it */
@@ -116,16 +118,21 @@ static const struct key module_keys[] = {
 	{ .name = "dag_conf", .type = KEY_EACH, .read = read_dag },
 	{ .name = "type", .type = KEY_CHOICE, .off = offsetof(struct launch_module, type), .choices = types },
 	{ .name = "process_name", .type = KEY_STRING, .off = offsetof(struct launch_module, process_name) },
-	{ .name = "sched_name", .type = KEY_STRING, .off = offsetof(struct launch_module, sched_name) },
+	{ .name = "sched_name",
+	  .type = KEY_STRING,
+	  .off = offsetof(struct launch_module, sched_name),
+	  .line_off = offsetof(struct launch_module, sched_line) },
 	{ .name = "exception_handler",
 	  .type = KEY_CHOICE,
 	  .off = offsetof(struct launch_module, exception_handler),
+	  .line_off = offsetof(struct launch_module, handler_line),
 	  .choices = handlers },
 	{ .name = "respawn_limit",
 	  .type = KEY_UINT,
 	  .off = offsetof(struct launch_module, respawn_limit),
+	  .line_off = offsetof(struct launch_module, limit_line),
 	  .max = 1000000 },
-	{ .name = "nice", .type = KEY_CALL, .read = read_nice },
+	{ .name = "nice", .type = KEY_CALL, .line_off = offsetof(struct launch_module, nice_line), .read = read_nice },
 	{ .name = "extra_args", .note = "options of mainboard; simhost has its own, see simhost(1)" },
 	{ .name = "desc", .note = DESCRIPTION },
 	{ .name = "version", .note = DESCRIPTION },
@@ -140,34 +147,16 @@ static const struct key module_keys[] = {
 	{ 0 },
 };
 
-static const struct launch_module *named(const struct launch *l, const char *process_name)
-{
-	for (unsigned i = 0; i + 1 < l->n_modules; i++)
-		if (!strcmp(l->modules[i].process_name, process_name))
-			return &l->modules[i];
-	return NULL;
-}
-
-/* What must fit together; m is the last one. */
+/* What must fit together, and what is not given. */
 static int check_module(struct reading *x, const struct tree_node *n, struct launch_module *m)
 {
-	const struct launch_module *other;
-
 	if (m->type == LAUNCH_LIBRARY && !m->n_dags)
 		return tree_fail(x->tree, n, "\"dag_conf\" is missing: what shall the process load?");
 	if (m->type == LAUNCH_BINARY && !m->process_name)
 		return tree_fail(x->tree, n, "\"process_name\" is missing: of a binary it is the command line");
 	if (!m->process_name)
-		m->process_name = m->name;
-	if (!m->process_name)
-		return tree_fail(x->tree, n, "both \"name\" and \"process_name\" are missing; give one");
-	other = named(of(x)->launch, m->process_name);
-	if (!other)
-		return 0;
-	return tree_fail(
-		x->tree, n,
-		"a second process of the name \"%.64s\", which the module in line %u has; give each its own process_name",
-		m->process_name, other->line);
+		m->process_name = m->name ? m->name : of(x)->launch->default_name;
+	return 0;
 }
 
 static int read_module(struct reading *x, const struct tree_node *n, void *to)
@@ -210,6 +199,7 @@ int launch_parse(const char *path, const char *text, size_t len, struct launch *
 
 	if (!l)
 		return err_nomem();
+	snprintf(l->default_name, sizeof(l->default_name), "mainboard_default_%d", (int)getpid());
 	l->path = mem_strdup(path);
 	r = l->path ? tree_read_xml(path, text, len, &l->tree) : err_nomem();
 	x.keys = (struct reading){ .tree = l->tree, .notes = &l->notes, .foreign = true };

@@ -25,13 +25,15 @@ struct launch_variable {
 };
 
 struct launch_module {
-	const char *name;         /* NULL: none */
-	const char *process_name; /* of a library, if none is given: name; of a binary its command line */
-	const char *sched_name;   /* a scheduler's configuration, SCHED_NAME.conf in Cyber; NULL: none */
-	int type;                 /* enum launch_type */
-	int exception_handler;    /* enum launch_handler; not given: none */
-	uint32_t respawn_limit;   /* 3 */
-	int nice;                 /* -20..19 */
+	const char *name; /* NULL: none */
+	const char
+		*process_name; /* of a library, if none is given: name, else as Cyber's; of a binary its command line */
+	const char *sched_name; /* a scheduler's configuration, SCHED_NAME.conf; NULL: none */
+	int type;               /* enum launch_type */
+	int exception_handler;  /* enum launch_handler; not given: none */
+	uint32_t respawn_limit; /* 3 */
+	int nice;               /* -20..19 */
+	unsigned sched_line, handler_line, limit_line, nice_line; /* 0: it is not given */
 	const char *dag[LAUNCH_DAGS_MAX];
 	unsigned dag_line[LAUNCH_DAGS_MAX];
 	unsigned n_dags;
@@ -44,13 +46,14 @@ struct launch {
 	unsigned n_variables;
 	struct launch_module *modules;
 	unsigned n_modules;
+	char default_name[40]; /* of processes without a name: mainboard_default_PID, ours */
 	struct notes notes;
 	struct tree *tree; /* owns the strings */
 };
 
 /* path: as it is, or below a directory of SIM_LAUNCH_PATH or APOLLO_LAUNCH_PATH. ret: returns, launch_destroy. */
 int launch_read(const char *path, struct launch **ret);
-/* The same of a text, which it borrows. Two modules of one process_name are refused, with both lines. */
+/* The same of a text, which it borrows. */
 int launch_parse(const char *path, const char *text, size_t len, struct launch **ret);
 void launch_destroy(struct launch *l); /* NULL is fine */
 

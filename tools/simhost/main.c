@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* simhost: the host of components. Options, and what they ask for. Thread: main. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <sim/node.h>
 
 #include "check.h"
+#include "launcher.h"
 #include "log.h"
 #include "opt.h"
 #include "run.h"
@@ -13,9 +15,9 @@
 
 struct args {
 	bool check;
-	struct opt_strings dags, launch;
-	const char *name, *socket, *mode;
-	int64_t rank, stuck_dur_ns;
+	struct opt_strings dags;
+	const char *launch, *name, *socket, *mode, *scheduler;
+	int64_t rank, stuck_dur_ns, kill_after_dur_ns;
 };
 
 #define OPT_VALUES struct args
@@ -24,12 +26,15 @@ static const struct opt OPTS[] = {
 	OPT("check", 'c', FLAG, check, NULL, "read the files, print what would be loaded, and end"),
 	OPT("dag", 'd', STRINGS, dags, "FILE", "components to load: JSON, or Apollo's text; may be given several times",
 	    .complete = "file"),
-	OPT("launch", 'l', STRINGS, launch, "FILE", "processes of an Apollo launch file; with --check",
+	OPT("launch", 'l', STRING, launch, "FILE", "start the processes of an Apollo launch file, and supervise them",
 	    .complete = "file"),
 	OPT("process", 'p', STRING, name, "NAME", "name of this process for simd and in the log; simhost"),
 	OPT("mode", 'm', STRING, mode, "MODE", "reality or simulation, whatever the files say"),
 	OPT("rank", 'r', INT, rank, "N", "place in each step of lock-step, whatever the files say", .max = 1000000),
+	OPT("scheduler", 0, STRING, scheduler, "FILE", "configuration of the scheduler, whatever the files say",
+	    .complete = "file"),
 	OPT("stuck", 0, DUR, stuck_dur_ns, NULL, "end when a callback does not come back for so long; 30s, 0: never"),
+	OPT("kill-after", 0, DUR, kill_after_dur_ns, NULL, "with --launch: from SIGINT to SIGKILL for who is late; 3s"),
 	OPT("socket", 's', STRING, socket, "PATH", "simd's control socket", .complete = "file"),
 	{ 0 },
 };
@@ -52,41 +57,64 @@ static int check(const struct args *a)
 {
 	bool ok = !a->dags.n || check_dags(a->dags.v, a->dags.n, stdout, stderr);
 
-	for (unsigned i = 0; i < a->launch.n; i++)
-		ok &= check_launch(a->launch.v[i], stdout, stderr);
+	if (a->launch)
+		ok &= check_launch(a->launch, stdout, stderr);
 	return ok ? 0 : 1;
 }
 
-static int run(const struct args *a)
+static int launch(const struct args *a)
+{
+	struct launcher_options o = { .file = a->launch,
+				      .socket = a->socket,
+				      .mode = a->mode,
+				      .stuck_dur_ns = a->stuck_dur_ns,
+				      .kill_after_dur_ns = a->kill_after_dur_ns };
+
+	if (a->dags.n)
+		return wrong_usage("a launch file has DAG files of its own: --dag is too much");
+	if (a->name || a->rank >= 0 || a->scheduler)
+		return wrong_usage("--process, --rank and --scheduler are up to the launch file and its DAG files");
+	(void)log_setup("simhost");
+	return launcher_run(&o);
+}
+
+static int run(const struct args *a, int mode)
 {
 	struct run_options o = { .dags = a->dags.v,
 				 .n = a->dags.n,
-				 .name = a->name,
+				 .name = a->name ? a->name : "simhost",
 				 .socket = a->socket,
-				 .mode = -1,
+				 .mode = mode,
 				 .rank = a->rank,
+				 .scheduler = a->scheduler,
 				 .stuck_dur_ns = a->stuck_dur_ns };
 
-	if (a->mode && strcmp(a->mode, "reality") == 0)
-		o.mode = SIM_RUN_REALITY;
-	else if (a->mode && strcmp(a->mode, "simulation") == 0)
-		o.mode = SIM_RUN_SIMULATION;
-	else if (a->mode)
-		return wrong_usage("--mode is reality or simulation");
 	(void)log_setup("simhost");
 	return run_dags(&o);
 }
 
+/* -1: not given; -EINVAL: neither. */
+static int mode_of(const char *word)
+{
+	if (!word)
+		return -1;
+	if (!strcmp(word, "reality"))
+		return SIM_RUN_REALITY;
+	return !strcmp(word, "simulation") ? SIM_RUN_SIMULATION : -EINVAL;
+}
+
 int main(int argc, char *argv[])
 {
-	static struct args a = { .name = "simhost", .rank = -1, .stuck_dur_ns = 30 * NS_PER_S };
+	static struct args a = { .rank = -1, .stuck_dur_ns = 30 * NS_PER_S, .kill_after_dur_ns = 3 * NS_PER_S };
+	int mode;
 
 	opt_parse_or_exit(&PROGRAM, argc, argv, &a);
-	if (!a.dags.n && !a.launch.n)
+	mode = mode_of(a.mode);
+	if (!a.dags.n && !a.launch)
 		return wrong_usage("no file is given");
+	if (mode == -EINVAL)
+		return wrong_usage("--mode is reality or simulation");
 	if (a.check)
 		return check(&a);
-	if (a.launch.n)
-		return wrong_usage("--launch goes with --check only, so far");
-	return run(&a);
+	return a.launch ? launch(&a) : run(&a, mode);
 }

@@ -3,7 +3,7 @@
 INC_tools/simhost := -Ilibclient/include -Ilibclient/base -Ilibclient/component -I$(B)/gen
 
 SIMHOST_OBJS := $(addprefix $(B)/obj/tools/simhost/,tree.o tree_json.o tree_text.o tree_xml.o keys.o file.o dag.o dag_json.o \
-	dag_text.o dag_check.o flow.o launch.o scheduler_file.o check.o)
+	dag_text.o dag_check.o flow.o launch.o launch_plan.o launch_find.o scheduler_file.o check.o launcher.o status.o)
 SIMHOST_RUN_OBJS := $(addprefix $(B)/obj/tools/simhost/,main.o run.o load.o library.o watch.o crash.o)
 $(B)/lib/libsimhost.a: $(SIMHOST_OBJS)
 LINK_SIMHOST := -lexpat -ljansson

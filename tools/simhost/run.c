@@ -16,6 +16,8 @@
 #include "load.h"
 #include "log.h"
 #include "mem.h"
+#include "scheduler_file.h"
+#include "status.h"
 #include "timeutil.h"
 #include "watch.h"
 
@@ -35,6 +37,7 @@ struct run {
 	struct watch *w;
 	struct reload *reload;    /* by index of load */
 	char scheduler[PATH_MAX]; /* where it is given; "": nowhere */
+	char *scheduler_text;     /* of the one that was given instead; NULL: none */
 };
 
 /* ---- ending ---- */
@@ -114,11 +117,23 @@ static int check_schedulers(struct run *x)
 	int r = 0;
 
 	for (unsigned i = 0; r == 0 && i < x->n; i++) {
-		r = check_scheduler(x->dags[i], NULL);
+		r = check_dag_scheduler(x->dags[i], NULL);
 		if (x->dags[i]->host.scheduler && !*x->scheduler) /* if there are several they are the same */
 			check_scheduler_place(x->dags[i], x->scheduler, sizeof(x->scheduler));
 	}
 	return r;
+}
+
+static int read_scheduler(struct run *x, const char *path)
+{
+	struct notes notes = { 0 };
+	int r = scheduler_file_read(path, &notes, &x->scheduler_text);
+
+	for (unsigned i = 0; i < notes.n; i++)
+		log_info("%s", notes.text[i]);
+	notes_finish(&notes);
+	snprintf(x->scheduler, sizeof(x->scheduler), "%s", path);
+	return r < 0 ? r : check_scheduler(x->scheduler_text, path, NULL);
 }
 
 static int make_host(struct run *x, const struct run_options *o)
@@ -128,12 +143,12 @@ static int make_host(struct run *x, const struct run_options *o)
 	int r = dag_check_set(x->dags, x->n, &said);
 
 	if (r == 0)
-		r = check_schedulers(x);
+		r = o->scheduler ? read_scheduler(x, o->scheduler) : check_schedulers(x);
 	if (r < 0)
 		return r;
 	ho.mode = (enum sim_run_mode)(o->mode < 0 ? said.mode : o->mode);
 	ho.rank = o->rank < 0 ? said.rank : (uint32_t)o->rank;
-	ho.scheduler = said.scheduler;
+	ho.scheduler = o->scheduler ? x->scheduler_text : said.scheduler;
 	r = sim_host_create(&ho, &x->h);
 	return r < 0 ? err_set(r, "%s", sim_why()) : 0;
 }
@@ -190,30 +205,9 @@ static void finish(struct run *x)
 	for (unsigned i = 0; x->dags && i < x->n; i++)
 		dag_destroy(x->dags[i]);
 	mem_free(x->reload);
+	mem_free(x->scheduler_text);
 	mem_free(x->dags);
 	crash_end();
-}
-
-/* What a change of files alone can mend. */
-static int status_of(int r)
-{
-	switch (r) {
-	case 0:
-		return 0;
-	case -EINVAL:
-	case -ENOENT:
-	case -EPERM:
-	case -EACCES:
-	case -EISDIR:
-	case -EEXIST:
-	case -E2BIG:
-	case -ELIBBAD:
-	case -EMEDIUMTYPE:
-	case -EOPNOTSUPP:
-		return RUN_NEVER_WORKS;
-	default:
-		return 1;
-	}
 }
 
 int run_dags(const struct run_options *o)

@@ -6,19 +6,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RUN_NEVER_WORKS 78 /* sysexits.h: EX_CONFIG; simd gives a process up that keeps ending with it */
-
 struct run_options {
 	const char *const *dags;
 	unsigned n;
-	const char *name;   /* of its client */
-	const char *socket; /* NULL: as usual */
-	int mode;           /* enum sim_run_mode; -1: as the files say */
-	int64_t rank;       /* -1: as the files say */
+	const char *name;      /* of its client */
+	const char *socket;    /* NULL: as usual */
+	int mode;              /* enum sim_run_mode; -1: as the files say */
+	int64_t rank;          /* -1: as the files say */
+	const char *scheduler; /* file; NULL: as the files say */
 	int64_t stuck_dur_ns;
 };
 
-/* Returns the exit status: 0, 1, or RUN_NEVER_WORKS. What failed was logged. */
+/* Returns the exit status: 0, 1, or STATUS_NEVER_WORKS. What failed was logged. */
 int run_dags(const struct run_options *o);
 
 #endif

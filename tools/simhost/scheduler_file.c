@@ -4,7 +4,9 @@
 
 #include "dag.h"
 #include "err.h"
+#include "file.h"
 #include "jsonx.h"
+#include "mem.h"
 
 #include <errno.h>
 #include <string.h>
@@ -76,5 +78,17 @@ int scheduler_file_text(const char *file, const char *text, size_t len, struct n
 		return r;
 	r = convert(&(struct reading){ .tree = t, .notes = notes, .foreign = true }, ret);
 	tree_destroy(t);
+	return r;
+}
+
+int scheduler_file_read(const char *path, struct notes *notes, char **ret)
+{
+	char *text = NULL;
+	size_t len;
+	int r = file_load(path, &text, &len);
+
+	if (r == 0)
+		r = scheduler_file_text(path, text, len, notes, ret);
+	mem_free(text);
 	return r;
 }

@@ -13,4 +13,7 @@
  */
 int scheduler_file_text(const char *file, const char *text, size_t len, struct notes *notes, char **ret);
 
+/* The same of a file, which root reads only if nobody else can change it. Also errors of files. */
+int scheduler_file_read(const char *path, struct notes *notes, char **ret);
+
 #endif

@@ -22,6 +22,8 @@ $(foreach s,$(sort $(wildcard tests/fault/stack/test_*.c)),$(eval $(call stack_t
 FLAGS_tests/system/stack/test_simhost.c := -DSHELF='"$(B)/test/plugins"'
 $(B)/test/system-stack-simhost: | $(B)/bin/simhost $(COMPONENT_SHELF) $(BAD_COMPONENTS)
 FLAGS_tests/system/stack/test_custom.c := -DEXAMPLES='"$(B)/examples"'
+FLAGS_tests/system/stack/test_launch.c := -DSHELF='"$(B)/test/plugins"'
+$(B)/test/system-stack-launch: | $(B)/bin/simhost $(COMPONENT_SHELF)
 FLAGS_tests/system/stack/test_component_bad.c := -DSHELF='"$(B)/test/plugins"' $(if $(CXX_COMPONENT),-DHAS_CXX)
 $(B)/test/system-stack-component_bad: | $(B)/bin/simhost $(COMPONENT_SHELF) $(BAD_COMPONENTS) $(CXX_COMPONENT)
 LIMIT_system-stack-component_bad := 180

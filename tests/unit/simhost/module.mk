@@ -5,3 +5,4 @@ $(SIMHOST_TESTS:%=$(B)/test/simhost-%): $(B)/test/simhost-%: $(B)/obj/tests/unit
 	$(B)/lib/libsimcomponent.a $(B)/lib/libbase.a
 $(foreach t,$(SIMHOST_TESTS),$(eval LINK_simhost-$(t) = $(LINK_test) $(LINK_SIMHOST)))
 $(B)/test/simhost-check: | $(B)/bin/simhost $(B)/examples/libperception.so
+$(B)/test/simhost-launcher: | $(B)/bin/simhost

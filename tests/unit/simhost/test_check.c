@@ -158,6 +158,46 @@ TEST_WITH(a_launch_file_names_its_processes_and_the_line_of_a_dag_that_is_missin
 	finish(&p);
 }
 
+#define LAUNCH(sched) \
+	"<cyber><module><name>m</name><dag_conf>own.dag</dag_conf>\n<sched_name>" sched "</sched_name></module></cyber>"
+
+static void says(const char *launch, bool ok, const char *what)
+{
+	struct printed p;
+
+	put("s.launch", launch);
+	check(&p, NULL, 0, "s.launch");
+	if (p.ok != ok || !strstr(ok ? p.out : p.err, what))
+		fail_msg("%s%s\nsays nothing of %s", p.out, p.err, what);
+	finish(&p);
+}
+
+/* NAME.conf beside the launch file, below the directories of configurations, or where Cyber has it. */
+TEST_WITH(the_scheduler_of_a_process_is_found_by_its_name, enter, NULL)
+{
+	put("own.dag", "module_config { module_library: 'l.so' }");
+	unsetenv("CYBER_PATH");
+	says(LAUNCH("one"), false,
+	     "error: s.launch:2: module.sched_name: one.conf is neither in . nor below a directory of SIM_CONF_PATH or "
+	     "APOLLO_CONF_PATH, nor is it in conf of CYBER_PATH\n");
+	says(LAUNCH("CYBER_DEFAULT"), true, "process m: components, when it ends it is not started again\n");
+	put("one.conf", "scheduler_conf {\n policy: 'classic'\n routine_num: 5 }");
+	says(LAUNCH("one"), true, "process m: components, when it ends it is not started again, scheduler one.conf\n");
+	put("two.conf", "scheduler_conf {\n policy: 'fair' }");
+	says(LAUNCH("two"), false,
+	     "error: s.launch:2: module.sched_name: two.conf: policy: \"fair\" is none of classic, choreography\n");
+	assert_ok(fd_mkdir_p("cyber/conf", 0700));
+	assert_ok(fd_mkdir_p("apollo", 0700));
+	put("cyber/conf/three.conf", "scheduler_conf { policy: 'classic' }");
+	put("apollo/four.conf", "scheduler_conf { policy: 'classic' }");
+	setenv("CYBER_PATH", "cyber", 1);
+	setenv("APOLLO_CONF_PATH", "apollo", 1);
+	says(LAUNCH("three"), true, ", scheduler cyber/conf/three.conf\n");
+	says(LAUNCH("four"), true, ", scheduler apollo/four.conf\n");
+	unsetenv("CYBER_PATH");
+	unsetenv("APOLLO_CONF_PATH");
+}
+
 /* What the program's process ends with. */
 static int ends_with(const char *arguments)
 {
@@ -179,6 +219,10 @@ TEST_WITH(the_program_ends_with_what_can_be_done_about_it, enter, NULL)
 	assert_int_equal(ends_with("-d none.json"), 78);
 	assert_int_equal(ends_with("-m dreaming -d a.json"), 2);
 	assert_int_equal(ends_with("--chck -d a.json"), 2);
+	assert_int_equal(ends_with("-l x.launch"), 78);
+	assert_int_equal(ends_with("-l x.launch -d a.json"), 2);
+	assert_int_equal(ends_with("-l x.launch -p name"), 2);
+	assert_int_equal(ends_with("-d a.json --scheduler none.conf"), 78);
 }
 
 /* Nobody has to say where what comes with simd is: that is beside the program. */

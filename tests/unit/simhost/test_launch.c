@@ -67,6 +67,32 @@ TEST(what_is_not_given_is_as_with_cyber_launch)
 	launch_destroy(l);
 }
 
+/* Cyber's name for it. */
+TEST(a_module_without_any_name_has_a_process)
+{
+	static const char text[] = "<cyber><module><dag_conf>d</dag_conf></module></cyber>";
+	struct launch *l = NULL;
+	char name[64];
+
+	assert_ok(launch_parse("x", text, sizeof(text) - 1, &l));
+	snprintf(name, sizeof(name), "mainboard_default_%d", (int)getpid());
+	assert_null(l->modules[0].name);
+	assert_string_equal(l->modules[0].process_name, name);
+	launch_destroy(l);
+}
+
+TEST(settings_know_their_lines)
+{
+	struct launch *l = sample();
+
+	assert_int_equal(l->modules[0].sched_line, 15);
+	assert_int_equal(l->modules[0].handler_line, 16);
+	assert_int_equal(l->modules[0].limit_line, 17);
+	assert_int_equal(l->modules[0].nice_line, 18);
+	assert_int_equal(l->modules[1].limit_line, 0);
+	launch_destroy(l);
+}
+
 TEST(a_binary_loads_no_dag_and_an_unknown_key_does_nothing)
 {
 	static const char text[] = "<cyber><module><type>binary</type><process_name>p -x</process_name>\n"
@@ -122,7 +148,6 @@ TEST(what_cannot_be_is_refused_with_its_line)
 		{ "<launch/>", "x.launch:1: <launch> where <cyber> is wanted: not a launch file of Apollo" },
 		{ "<cyber/>", "x.launch:1: \"module\" is missing" },
 		{ "<!DOCTYPE cyber [\n]><cyber/>", "x.launch:1: a document type declaration; take it out" },
-		{ MODULE(DAG), "x.launch:2: module: both \"name\" and \"process_name\" are missing; give one" },
 		{ MODULE("<name>m</name>"),
 		  "x.launch:2: module: \"dag_conf\" is missing: what shall the process load?" },
 		{ MODULE("<name>m</name><type>binary</type>"),
@@ -145,18 +170,6 @@ TEST(what_cannot_be_is_refused_with_its_line)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		assert_string_equal(refused(cases[i].text), cases[i].why);
-}
-
-TEST(two_processes_of_one_name_are_refused_with_both_lines)
-{
-	assert_string_equal(
-		refused("<cyber>\n<module><name>a</name>" DAG "<process_name>p</process_name></module>\n"
-			"<module><name>b</name>" DAG "<process_name>p</process_name></module></cyber>"),
-		"x.launch:3: module: a second process of the name \"p\", which the module in line 2 has; give each "
-		"its own process_name");
-	assert_non_null(strstr(refused("<cyber><module><name>a</name>" DAG "</module><module><name>a</name>" DAG
-				       "</module></cyber>"),
-			       "a second process of the name \"a\""));
 }
 
 TEST(blanks_between_elements_do_not_count_as_text)
