@@ -3,6 +3,7 @@
 #include "subscriber.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "err.h"
@@ -201,6 +202,11 @@ int subscriber_register(struct sim_subscriber *s, struct session *ses, struct at
 	if (r == 0 && !list_empty(&s->link)) /* a new one is not in the list yet */
 		count_in(s);
 
+	if (r < 0) {
+		pthread_mutex_lock(&s->c->lock);
+		snprintf(s->refused, sizeof(s->refused), "%s", err_why());
+		pthread_mutex_unlock(&s->c->lock);
+	}
 	/* a session or an attachment that ended just now is no verdict: the next one is asked again */
 	atomic_store(&s->error, r == -ENOTCONN || r == -ESTALE ? 0 : r);
 	subscriber_ring(s);
@@ -575,9 +581,15 @@ int subscriber_error(const struct sim_subscriber *s, int r)
 {
 	int refused = atomic_load(&s->error);
 
-	if (r == -ESTALE && refused < 0)
+	if (r == -ESTALE && refused < 0) {
+		char why[WHY_MAX];
+
+		pthread_mutex_lock(&s->c->lock);
+		snprintf(why, sizeof(why), "%s", s->refused);
+		pthread_mutex_unlock(&s->c->lock);
 		return err_set(refused, "channel %s: it could not be subscribed to again after a restart: %s", s->name,
-			       err_text(refused));
+			       *why ? why : err_text(refused));
+	}
 	return err_set(r, "channel %s: %s", s->name, ipc_why());
 }
 

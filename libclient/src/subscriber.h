@@ -47,6 +47,7 @@ struct sim_subscriber {
 	uint64_t session_serial;         /* session that knows it; under setup */
 	uint64_t counted_serial;         /* the same, once `name` is of that session too; guarded by client::lock */
 	_Atomic int error;               /* it could not be registered again; 0: fine */
+	char refused[WHY_MAX];           /* why, if it could not; guarded by client::lock */
 	struct sub_port *newest;         /* next or port, whichever is newer; under setup */
 	struct sub_port *port;
 	struct sub_port *before; /* renewed by port: what lies in it comes first. NULL: nothing */

@@ -574,7 +574,8 @@ TEST_WITH(a_reader_that_is_refused_after_a_restart_ends_the_run_with_a_sentence,
 	restart_with(", \"limits\": {\"subscribers_per_channel\": 1, \"subscribers\": 1}");
 	pthread_join(run.thread, NULL);
 	assert_true(run.r < 0);
-	if (!strstr(run.why, "node b: its reader of /car/y gets nothing any more: "))
+	if (!strstr(run.why, "node b: its reader of /car/y gets nothing any more: ") ||
+	    !strstr(run.why, "limits.subscribers"))
 		fail_msg("it says \"%s\"", run.why);
 	sim_node_reader_destroy(y);
 	sim_node_reader_destroy(x);
