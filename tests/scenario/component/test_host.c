@@ -198,7 +198,7 @@ TEST_WITH(delivery_follows_who_subscribes, setup, teardown)
 struct seen {
 	struct count count;
 	struct sim_host *h;
-	int64_t last_mono_ns, last_sim_ns; /* 0 at first: before anything */
+	int64_t last_mono_ns, last_sim_ns;
 	_Atomic unsigned bad;
 };
 
@@ -235,6 +235,8 @@ TEST_WITH(every_reader_of_the_process_gets_each_message, setup, teardown)
 
 	for (int i = 0; i < READERS; i++) {
 		seen[i].h = a.h;
+		seen[i].last_mono_ns = sim_mono_now();
+		seen[i].last_sim_ns = sim_host_now(a.h);
 		assert_int_equal(sim_node_create(a.h, names[i], &n[i]), 0);
 		assert_int_equal(sim_node_reader_create(n[i], "x", &sim_Int32_type, &o, look, &seen[i], &r[i]), 0);
 	}

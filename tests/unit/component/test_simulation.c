@@ -110,6 +110,46 @@ static void hear(void *user, const struct sim_message *m)
 		x->echo_result = send(x->echo, value(m) + 100);
 }
 
+/* Its stamp is that of the loan, or the caller's; it is published when it is written. */
+TEST(a_message_has_the_time_of_its_loan)
+{
+	struct sim_host *h = host_new();
+	struct sim_node *n = node_new(h, "n");
+	struct sim_node_writer *w = writer_new(n, "x");
+	struct sim_Int32 m = { .data = 1 };
+	const struct sim_slot *got;
+	struct sim_node_reader *r;
+	struct sim_slot *slot;
+	int64_t before;
+
+	assert_int_equal(sim_node_reader_create(n, "x", NULL, NULL, NULL, NULL, &r), 0);
+	assert_int_equal(sim_host_advance(h, 10 * MS), 0);
+	assert_int_equal(sim_node_loan(w, sizeof(m), &slot), 0);
+	memcpy(sim_slot_body_mut(slot), &m, sizeof(m));
+	assert_int_equal(sim_host_advance(h, 20 * MS), 0);
+	before = sim_mono_now();
+	assert_int_equal(sim_node_write(w, slot), 0);
+	sim_node_reader_observe(r);
+	got = &sim_node_reader_get(r, 0)->header;
+	assert_int_equal(got->stamp_sim_ns, 10 * MS);
+	assert_true(got->publish_mono_ns >= before && got->publish_mono_ns <= sim_mono_now());
+
+	before = sim_mono_now();
+	assert_int_equal(send(w, 2), 0);
+	sim_node_reader_observe(r);
+	got = &sim_node_reader_get(r, 0)->header;
+	assert_int_equal(got->stamp_sim_ns, 20 * MS);
+	assert_true(got->publish_mono_ns >= before && got->publish_mono_ns <= sim_mono_now());
+	assert_int_equal(sim_node_write_copy(w, &m, sizeof(m), 7), 0);
+	sim_node_reader_observe(r);
+	assert_int_equal(sim_node_reader_get(r, 0)->header.stamp_sim_ns, 7);
+
+	sim_node_reader_destroy(r);
+	sim_node_writer_destroy(w);
+	sim_node_destroy(n);
+	sim_host_destroy(h);
+}
+
 /* Readers have it, in the order in which they were made, when the writer's call returns. */
 TEST(a_message_is_delivered_inside_the_call)
 {
