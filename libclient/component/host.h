@@ -5,6 +5,7 @@
  * Locks, in the order in which they may be taken together:
  *   host::turn      recursive; simulation alone: who delivers, runs callbacks or moves time holds it
  *   host::lock      the lists of nodes, channels and timers
+ *   host_channel::setup  readers come and go
  *   host_channel::lock   who gets what comes on a channel, the order in which it comes, and what its readers hold
  *   those of a fusion, of a group of the scheduler: leaves
  * No callback runs with any but host::turn held. No lock is shared with another process.

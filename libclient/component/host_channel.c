@@ -142,12 +142,10 @@ static void insert(struct host_channel *ch, struct sink *s)
 
 static void sink_add(struct host_channel *ch, struct sink *s)
 {
-	host_enter(ch->h);
 	pthread_mutex_lock(&ch->lock);
 	insert(ch, s);
 	atomic_fetch_add(&ch->n_sinks, 1);
 	pthread_mutex_unlock(&ch->lock);
-	host_leave(ch->h);
 }
 
 /* The last one: nobody is here to receive for. */
@@ -155,7 +153,6 @@ static struct intake *sink_remove(struct host_channel *ch, struct sink *s)
 {
 	struct intake *idle = NULL;
 
-	host_enter(ch->h);
 	pthread_mutex_lock(&ch->lock);
 	if (!list_empty(&s->link) && atomic_fetch_sub(&ch->n_sinks, 1) == 1) {
 		idle = ch->intake;
@@ -165,7 +162,6 @@ static struct intake *sink_remove(struct host_channel *ch, struct sink *s)
 		ch->next = s->link.next;
 	list_remove(&s->link);
 	pthread_mutex_unlock(&ch->lock);
-	host_leave(ch->h);
 	return idle;
 }
 
@@ -174,12 +170,14 @@ int host_channel_add(struct host_channel *ch, struct sink *s)
 	struct intake *idle = NULL;
 	int r;
 
+	host_enter(ch->h);
 	pthread_mutex_lock(&ch->setup);
 	sink_add(ch, s);
 	r = host_channel_receive(ch, s);
 	if (r < 0)
 		idle = sink_remove(ch, s);
 	pthread_mutex_unlock(&ch->setup);
+	host_leave(ch->h);
 	intake_destroy(idle);
 	return r;
 }
@@ -188,9 +186,11 @@ void host_channel_remove(struct host_channel *ch, struct sink *s)
 {
 	struct intake *idle;
 
+	host_enter(ch->h);
 	pthread_mutex_lock(&ch->setup);
 	idle = sink_remove(ch, s);
 	pthread_mutex_unlock(&ch->setup);
+	host_leave(ch->h);
 	intake_destroy(idle);
 }
 

@@ -266,7 +266,7 @@ static bool has_incoming(struct services *ss)
 
 bool services_pending(const struct sim_client *c)
 {
-	struct services *ss = c->services;
+	struct services *ss = __atomic_load_n(&c->services, __ATOMIC_ACQUIRE);
 
 	return ss && !ss->busy &&
 	       (!list_empty(&ss->answered) || (ss->look && !list_empty(&ss->watchers)) || has_incoming(ss));
@@ -391,7 +391,7 @@ static void on_request(struct sim_client *c, struct session *s, const json_t *pa
 
 void services_event(struct sim_client *c, struct session *s, const char *event, const json_t *params)
 {
-	if (!c->services)
+	if (!__atomic_load_n(&c->services, __ATOMIC_ACQUIRE)) /* somebody may just be making it */
 		return;
 	if (strcmp(event, "request") == 0) {
 		on_request(c, s, params);

@@ -73,7 +73,8 @@ void outgoing_event(struct sim_client *c, const json_t *params)
 
 void services_refused(struct sim_client *c, int64_t tag, int r, const char *why)
 {
-	struct outgoing *o = c->services ? by_tag(c->services, tag) : NULL;
+	struct services *ss = __atomic_load_n(&c->services, __ATOMIC_ACQUIRE);
+	struct outgoing *o = ss ? by_tag(ss, tag) : NULL;
 
 	if (o)
 		outgoing_end(c, o, r, why);
