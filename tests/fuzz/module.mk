@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Harnesses: fuzz_<name>.c, corpus/<name>/, an optional <name>.dict. `make fuzz` runs them for a while; their
 # corpus is a test of every run (replay.c).
-FUZZERS += conf varlink printable control msg_parser type_json msg_body traci ss2 map_in generic ros_text rpc graph rtps xmlrpc http tcpros lgsvl cyber json cbor rosbridge pb pb_own bag record_file mcap pack rosbag2_yaml codec dag launch sched_conf param world
+FUZZERS += conf varlink printable control msg_parser type_json msg_body traci ss2 map_in generic ros_text rpc graph rtps xmlrpc http tcpros lgsvl cyber json cbor rosbridge pb pb_own bag record_file mcap pack rosbag2_yaml codec dag launch sched_conf param world world_session
 FUZZ_LIBS_conf    := $(B)/lib/libbase.a
 FUZZ_LIBS_varlink := $(B)/lib/libbase.a
 FUZZ_LIBS_printable := $(B)/lib/libbase.a
@@ -53,6 +53,10 @@ FUZZ_LIBS_sched_conf := $(addprefix $(B)/obj/libclient/component/,scheduler_conf
 FUZZ_LIBS_param := $(addprefix $(B)/obj/libclient/component/,param.o param_service.o) $(addprefix $(B)/lib/,libschema.a libintrospect.a libbase.a)
 FUZZ_LIBS_world := $(B)/obj/tests/unit/world/random_world.o $(addprefix $(B)/lib/,libsimworldwire.a libbase.a)
 FLAGS_tests/fuzz/fuzz_world.c := -Ilibclient -Itests/unit/world
+FUZZ_LINK_world := $(LINK_WORLD)
+FUZZ_LIBS_world_session := $(addprefix $(B)/lib/,libworld.a libsimworldwire.a libbase.a)
+FUZZ_LINK_world_session := $(LINK_WORLD)
+FLAGS_tests/fuzz/fuzz_world_session.c := -Ilibclient
 FUZZ_LINK_pb := -lprotobuf-c
 FUZZ_LINK_ss2 := -lprotobuf-c -ljansson
 

@@ -131,7 +131,7 @@ uint32_t store_owner(const struct store *st, uint64_t id)
 	return o && o->now.code ? o->now.owner : 0;
 }
 
-void store_forget(struct store *st, struct object *o)
+void store_drop(struct store *st, struct object *o)
 {
 	struct maker *made = store_maker(st, store_id_connection(o->now.id)), *owner = store_maker(st, o->now.owner);
 
@@ -314,6 +314,23 @@ int64_t store_next_sim_ns(const struct store *st)
 uint32_t store_count(const struct store *st)
 {
 	return st->all.n;
+}
+
+uint32_t store_owned(const struct store *st, uint32_t connection)
+{
+	const struct maker *m = store_maker(st, connection);
+
+	return m ? m->owned : 0;
+}
+
+void store_forget_connection(struct store *st, uint32_t connection)
+{
+	struct maker *m = store_maker(st, connection);
+
+	if (!m || m->owned || m->made)
+		return;
+	mem_free(m);
+	st->makers[connection] = NULL;
 }
 
 void store_counters(const struct store *st, struct store_counters *ret)

@@ -75,6 +75,10 @@ uint64_t store_next_tick(const struct store *st);
 int64_t store_next_sim_ns(const struct store *st);
 
 uint32_t store_count(const struct store *st);
+/* Objects of a connection, those that are not in the world yet too. */
+uint32_t store_owned(const struct store *st, uint32_t connection);
+/* That number never comes back: what was kept to refuse its old ids goes. Nothing happens while there are objects that it made or owns. */
+void store_forget_connection(struct store *st, uint32_t connection);
 void store_counters(const struct store *st, struct store_counters *ret);
 
 #endif

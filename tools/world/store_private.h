@@ -57,6 +57,6 @@ int objects_room(struct objects *a, uint32_t n);
 struct maker *store_maker(const struct store *st, uint32_t connection); /* NULL: none yet */
 void object_destroy(struct object *o);
 /* It leaves the tables; its id is gone. */
-void store_forget(struct store *st, struct object *o);
+void store_drop(struct store *st, struct object *o);
 
 #endif

@@ -56,7 +56,7 @@ static void remove_said(struct store *st)
 			continue;
 		}
 		st->gone[st->n_gone++] = o->now.id;
-		store_forget(st, o);
+		store_drop(st, o);
 		object_destroy(o);
 	}
 	st->all.n = kept;
@@ -80,7 +80,7 @@ static void admit(struct store *st)
 			continue;
 		}
 		st->counters.full += !o->said.remove;
-		store_forget(st, o);
+		store_drop(st, o);
 		object_destroy(o);
 	}
 	fresh->n = kept;

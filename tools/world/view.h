@@ -9,8 +9,7 @@
 
 #include "snapshot.h"
 
-#define VIEW_ALL     INT64_MAX /* a radius: the whole world */
-#define VIEW_CENTRES 8u
+#define VIEW_ALL INT64_MAX /* a radius: the whole world */
 
 struct view_centre {
 	int64_t x_mm, y_mm;
@@ -46,7 +45,7 @@ struct view_step {
 void view_init(struct view *v, const struct view_options *o);
 void view_finish(struct view *v);
 /*
- * What a client with these centres (up to VIEW_CENTRES) is to be sent of s; the view is then as if it had been. -ENOMEM: the view is as it was. ret: the caller's,
+ * What a client with these centres is to be sent of s; the view is then as if it had been. -ENOMEM: the view is as it was. ret: the caller's,
  * for view_step_finish(). The snapshot must be later than those before.
  */
 int view_next(struct view *v, const struct snapshot *s, const struct view_centre *centres, unsigned n,

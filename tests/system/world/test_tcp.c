@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sim-world as a process, and clients by TCP on loopback. Thread: the test's; sim-world is a child. */
+#include "support/test.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "tests/unit/world/client.h"
+
+struct server {
+	pid_t pid;
+	int log; /* its stderr */
+	uint16_t port;
+	char text[16384];
+};
+
+static struct server server;
+
+/* Until its log says so. */
+static void wait_log(struct server *s, const char *what)
+{
+	size_t n = strlen(s->text);
+
+	while (!strstr(s->text, what)) {
+		ssize_t r = read(s->log, s->text + n, sizeof(s->text) - 1 - n);
+
+		if (r <= 0)
+			fail_msg("sim-world does not say \"%s\": %s", what, s->text);
+		n += (size_t)r;
+		s->text[n] = 0;
+	}
+}
+
+/* Options beside --listen, up to NULL. */
+static void start(const char *const *options)
+{
+	const char *argv[16] = { "sim-world", "--listen", "127.0.0.1:0" };
+	int log[2];
+
+	for (unsigned i = 3; options && *options && i < 15; i++)
+		argv[i] = *options++;
+	server.text[0] = 0;
+	assert_int_equal(pipe(log), 0);
+	server.pid = fork();
+	if (!server.pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		dup2(log[1], STDERR_FILENO);
+		execv(SIM_WORLD, (char *const *)(uintptr_t)argv);
+		_exit(127);
+	}
+	close(log[1]);
+	server.log = log[0];
+	wait_log(&server, "plain text\n");
+	server.port = (uint16_t)atoi(strstr(server.text, "127.0.0.1:") + strlen("127.0.0.1:"));
+}
+
+static int stop(void)
+{
+	int status = 0;
+
+	assert_int_equal(kill(server.pid, SIGTERM), 0);
+	assert_int_equal(waitpid(server.pid, &status, 0), server.pid);
+	close(server.log);
+	return status;
+}
+
+static int dial(void)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET,
+				 .sin_port = htons(server.port),
+				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	assert_int_equal(connect(fd, (const struct sockaddr *)&a, sizeof(a)), 0);
+	return fd;
+}
+
+static void come(struct client *c, Sim__World__Role role, uint8_t identity)
+{
+	client_connect_fd(c, dial(), &(struct client_options){ .role = role, .identity = identity });
+	assert_true(c->welcome);
+}
+
+/* Objects and a promise of each, then the heartbeat of that tick. */
+static void round_of(struct client *c, unsigned n, unsigned t)
+{
+	for (unsigned i = 0; i < n; i++) {
+		client_object(&c[i], 0, 30.0 * i + t, 0, 1);
+		client_done(&c[i], 1);
+	}
+	for (unsigned i = 0; i < n; i++)
+		assert_true(client_await(&c[i], 5));
+}
+
+/* Both are at the newest tick: whoever came first has had heartbeats alone. */
+static void level(struct client *a, const struct client *b)
+{
+	while (a->tick < b->tick)
+		assert_true(client_await(a, 5));
+}
+
+static const char *const as_fast_as_it_goes[] = { "--pace", "0", NULL };
+
+TEST(two_clients_share_a_world)
+{
+	static struct client c[2];
+
+	start(as_fast_as_it_goes);
+	come(&c[0], SIM__WORLD__ROLE__REGULATING, 1);
+	come(&c[1], SIM__WORLD__ROLE__REGULATING, 2);
+	assert_true(client_await(&c[0], 5)); /* the first tick waits for nobody */
+	level(&c[1], &c[0]);
+	for (unsigned t = 0; t < 300; t++)
+		round_of(c, 2, t);
+	assert_int_equal(client_hash(&c[0]), client_hash(&c[1]));
+	assert_int_equal(client_count(&c[0]), 2);
+	assert_true(c[0].n_stale == 0 && c[1].n_stale == 0);
+	assert_int_equal(client_find(&c[1], (uint64_t)c[0].connection << 40)->motion.v[0], 299000);
+	client_lose(&c[0], 1);
+	client_lose(&c[1], 1);
+	assert_int_equal(stop(), 0);
+}
+
+TEST(time_has_a_pace_without_anybody)
+{
+	static struct client c;
+
+	start((const char *const[]){ "--step", "1ms", NULL });
+	come(&c, SIM__WORLD__ROLE__OBSERVER, 1);
+	for (int i = 0; i < 20; i++)
+		assert_true(client_await(&c, 5));
+	assert_int_equal(c.pace, 1000);
+	client_lose(&c, 1);
+	assert_int_equal(stop(), 0);
+}
+
+TEST(who_sends_noise_is_told_and_closed)
+{
+	static struct client c;
+	static const char noise[] = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+	char answer[512];
+	size_t n = 0;
+	ssize_t r;
+	int fd;
+
+	start(as_fast_as_it_goes);
+	come(&c, SIM__WORLD__ROLE__REGULATING, 1);
+	fd = dial();
+	assert_int_equal(send(fd, noise, sizeof(noise), 0), sizeof(noise));
+	while ((r = recv(fd, answer + n, sizeof(answer) - n, 0)) > 0)
+		n += (size_t)r;
+	assert_in_range(n, 6, 200);
+	assert_int_equal(answer[4], 34);
+	close(fd);
+	wait_log(&server, "refused: what came is no frame");
+	assert_true(client_await(&c, 5));
+	client_done(&c, 1);
+	assert_true(client_await(&c, 5)); /* the other one goes on */
+	client_lose(&c, 1);
+	assert_int_equal(stop(), 0);
+}
+
+TEST(who_is_there_is_told_when_it_stops)
+{
+	static struct client c;
+
+	start(as_fast_as_it_goes);
+	come(&c, SIM__WORLD__ROLE__CONSTRAINED, 1);
+	assert_int_equal(kill(server.pid, SIGTERM), 0);
+	assert_true(client_await(&c, 1));
+	assert_int_equal(c.reason, SIM__WORLD__BYE__REASON__STOPPED);
+	assert_false(client_await(&c, 1));
+	client_lose(&c, 1);
+	assert_int_equal(waitpid(server.pid, NULL, 0), server.pid);
+	close(server.log);
+}
+
+TEST(plain_text_is_for_this_machine)
+{
+	static const char *const bad[] = { "0.0.0.0:0",   "192.0.2.1:0",     "localhost:0",
+					   "127.0.0.1:x", "127.0.0.1:65536", "127.0.0.1:" };
+
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		int status;
+		pid_t pid = fork();
+
+		if (!pid) {
+			if (freopen("/dev/null", "w", stderr))
+				execl(SIM_WORLD, "sim-world", "--listen", bad[i], (char *)NULL);
+			_exit(127);
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+	}
+}

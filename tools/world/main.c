@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sim-world: a world that many hosts share. Options, and what they ask for. Thread: main, which is all there is. */
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "err.h"
+#include "fd.h"
+#include "log.h"
+#include "net.h"
+#include "opt.h"
+#include "rnd.h"
+#include "timeutil.h"
+#include "view.h"
+
+LOG_TOPIC("world");
+
+#define GRACE_DUR_NS NS_PER_S
+
+struct args {
+	const char *listen;
+	int64_t step_dur_ns, grace_dur_ns, clients, objects, objects_each;
+	double pace, section, radius;
+	bool dilate, clamp;
+};
+
+#define OPT_VALUES struct args
+
+static const struct opt OPTS[] = {
+	OPT("listen", 'l', STRING, listen, "HOST:PORT", "where clients connect, on this machine [127.0.0.1:8082]"),
+	OPT("step", 's', DUR, step_dur_ns, NULL, "simulated time between ticks [10ms]"),
+	OPT("pace", 'p', DOUBLE, pace, "FACTOR", "simulated for real time, 0: as fast as it goes [1]", .max = 1000),
+	OPT("dilate", 0, FLAG, dilate, NULL, "slow down for the slow, to a tenth at most"),
+	OPT("section", 0, DOUBLE, section, "METRES", "size of a section [250]", .min = 1, .max = 1000000),
+	OPT("radius", 0, DOUBLE, radius, "METRES", "of interest, where a client says none; 0: the whole world [0]",
+	    .max = 1000000000),
+	OPT("grace", 0, DUR, grace_dur_ns, NULL, "objects of a lost connection stay for so long [5s]"),
+	OPT("clamp", 0, FLAG, clamp, NULL,
+	    "take stamps of the future as the latest that is allowed, instead of refusing them"),
+	OPT("clients", 0, INT, clients, "N", "at most [2000]", .min = 1, .max = 100000),
+	OPT("objects", 0, INT, objects, "N", "at most, in all [100000]", .min = 1, .max = 10000000),
+	OPT("objects-each", 0, INT, objects_each, "N", "at most, of one client [4096]", .min = 1, .max = 1000000),
+	{ 0 },
+};
+
+static const struct opt_program PROGRAM = {
+	.name = "sim-world",
+	.section = 1,
+	.summary = "a world that many hosts share",
+	.version = SIM_VERSION,
+	.opts = OPTS,
+};
+
+static void on_event(void *user, enum world_event what, uint32_t connection, const char *name, const char *sentence)
+{
+	static const struct {
+		enum log_level level;
+		const char *text;
+	} how[] = { [WORLD_CAME] = { LOG_LEVEL_INFO, "connected" },
+		    [WORLD_LEFT] = { LOG_LEVEL_INFO, "disconnected" },
+		    [WORLD_REFUSED] = { LOG_LEVEL_WARN, "refused" },
+		    [WORLD_LATE] = { LOG_LEVEL_WARN, "late" },
+		    [WORLD_IN_TIME] = { LOG_LEVEL_INFO, "in time" } };
+
+	(void)user;
+	log_at(how[what].level, "client %u %s: %s: %s", connection, *name ? name : "(no name)", how[what].text,
+	       sentence);
+}
+
+static int world_of(const struct args *a, struct world **ret)
+{
+	const struct world_options o = {
+		.store = { .objects_max = (uint32_t)a->objects,
+			   .objects_each_max = (uint32_t)a->objects_each,
+			   .section_mm = llround(a->section * 1e3),
+			   .step_dur_ns = a->step_dur_ns },
+		.barrier = { .pace_permille = (uint32_t)lround(a->pace * 1000), .dilate = a->dilate },
+		.number = rnd_entropy() | 1,
+		.sessions_max = (uint32_t)a->clients,
+		.members_max = 2 * (uint32_t)a->clients,
+		.radius_mm = a->radius > 0 ? llround(a->radius * 1e3) : VIEW_ALL,
+		.grace_dur_ns = a->grace_dur_ns,
+		.ahead_dur_ns = NS_PER_S,
+		.clamp = a->clamp,
+		.event = on_event,
+	};
+	int r = world_create(&o, mono_now_ns(), ret);
+
+	return r < 0 ? err_sys(r, "the world") : 0;
+}
+
+/* "HOST:PORT", of which either may be absent. */
+static int address_of(const char *text, char host[64], struct net_options *ret)
+{
+	const char *colon = strrchr(text, ':');
+	size_t len = colon ? (size_t)(colon - text) : strlen(text);
+	char *end = NULL;
+	unsigned long port = 8082;
+
+	if (colon)
+		port = strtoul(colon + 1, &end, 10);
+	if (len >= 64 || port > 65535 || (colon && (*end || end == colon + 1)))
+		return err_set(-EINVAL, "--listen %s: give HOST:PORT, as 127.0.0.1:8082", text);
+	memcpy(host, text, len);
+	host[len] = 0;
+	*ret = (struct net_options){ .host = len ? host : NULL, .port = (uint16_t)port };
+	return 0;
+}
+
+static int stop_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static int serve(const struct args *a)
+{
+	int stop_fd = stop_signals();
+	struct net_options o;
+	struct world *w = NULL;
+	struct net *n = NULL;
+	char host[64];
+	int r = stop_fd < 0 ? err_sys(-errno, "signals") : address_of(a->listen, host, &o);
+
+	if (r == 0)
+		r = world_of(a, &w);
+	if (r == 0)
+		r = net_create(&o, w, &n);
+	if (r == 0) {
+		log_info("listening on %s:%u, plain text", o.host ? o.host : "127.0.0.1", net_port(n));
+		r = net_run(n, stop_fd, GRACE_DUR_NS);
+	}
+	if (r < 0)
+		log_error("%s", err_why());
+	net_destroy(n);
+	world_destroy(w);
+	fd_close(stop_fd);
+	return r < 0 ? 1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct args a = { .listen = "127.0.0.1:8082",
+			  .step_dur_ns = 10 * NS_PER_MS,
+			  .pace = 1,
+			  .section = 250,
+			  .grace_dur_ns = 5 * NS_PER_S,
+			  .clients = 2000,
+			  .objects = 100000,
+			  .objects_each = 4096 };
+
+	struct rlimit before;
+
+	(void)opt_parse_or_exit(&PROGRAM, argc, argv, &a);
+	(void)log_setup("sim-world");
+	if (fd_limit_raise((unsigned long)a.clients + 64, &before) == 1)
+		log_warn("this process may have fewer descriptors than %lld clients need (ulimit -n)",
+			 (long long)a.clients);
+	return serve(&a);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A world on TCP: listens, reads and writes for its sessions, and makes its ticks when they are due. One thread, one epoll, however many clients.
+ * Plain text, so loopback alone.
+ */
+#ifndef WORLD_NET_H
+#define WORLD_NET_H
+
+#include "world.h"
+
+struct net;
+
+struct net_options {
+	const char *host; /* an address of loopback; NULL: 127.0.0.1 */
+	uint16_t port;    /* 0: any */
+};
+
+/*
+ * w: kept until destroy, and nobody else's meanwhile. -EINVAL no address; -EACCES an address that others reach; -EADDRINUSE; as the system says. With a sentence.
+ */
+int net_create(const struct net_options *o, struct world *w, struct net **ret) __attribute__((warn_unused_result));
+void net_destroy(struct net *n);
+uint16_t net_port(const struct net *n);
+/* Until stop_fd is readable; then clients are told, and waited for up to grace_dur_ns. 0, or what the system refused. */
+int net_run(struct net *n, int stop_fd, int64_t grace_dur_ns) __attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What goes to a client. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "world_private.h"
+
+/* Memory that is not there ends a session, and no other. */
+static void out_of_memory(struct session *s)
+{
+	s->out.failed = false;
+	s->ends = true;
+	world_leave(s, false, 0);
+	world_say(s, WORLD_LEFT, "there is no memory for what it is to be sent");
+}
+
+/* What was sent goes before more is added, if that is most of it. */
+static void make_room(struct session *s)
+{
+	if (!s->sent || s->sent < s->out.len / 2)
+		return;
+	__builtin_memmove(s->out.data, s->out.data + s->sent, s->out.len - s->sent);
+	s->out.len -= s->sent;
+	s->sent = 0;
+}
+
+void session_put(struct session *s, enum frame_code code, const ProtobufCMessage *m)
+{
+	size_t len = protobuf_c_message_get_packed_size(m), begin;
+	uint8_t *at;
+
+	if (s->ends)
+		return;
+	make_room(s);
+	begin = frame_begin(&s->out, (uint8_t)code);
+	at = s->out.failed ? NULL : wire_room(&s->out, len);
+	if (at) {
+		protobuf_c_message_pack(m, at);
+		s->out.len += len;
+	}
+	if (frame_end(&s->out, begin, FRAME_MAX_SERVER) < 0)
+		out_of_memory(s);
+}
+
+void session_tell_end(struct session *s, Sim__World__Bye__Reason reason, const char *fmt, ...)
+{
+	Sim__World__Bye m = SIM__WORLD__BYE__INIT;
+	bool took_part = s->info.connection != 0;
+	char sentence[256];
+	va_list ap;
+
+	if (s->ends)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(sentence, sizeof(sentence), fmt, ap);
+	va_end(ap);
+	m.reason = reason;
+	m.sentence = sentence;
+	session_put(s, took_part ? FRAME_BYE : FRAME_REFUSED, &m.base);
+	s->ends = true;
+	world_leave(s, false, 0);
+	world_say(s, took_part ? WORLD_LEFT : WORLD_REFUSED, "%s", sentence);
+}
+
+/* ---- a tick ---- */
+
+static bool put_section(struct session *s, const struct view_section *v)
+{
+	const uint8_t *frame;
+	size_t len;
+
+	if (world_frame(s->w, v->section, v->base, &frame, &len) < 0)
+		return false;
+	make_room(s);
+	wire_append(&s->out, frame, len);
+	return !s->out.failed;
+}
+
+static void put_left(struct session *s, struct section_key key)
+{
+	Sim__World__Leave m = SIM__WORLD__LEAVE__INIT;
+
+	m.x = key.x;
+	m.y = key.y;
+	m.level = key.level;
+	m.tick = s->w->newest->tick;
+	session_put(s, FRAME_LEAVE, &m.base);
+}
+
+static void put_gone(struct session *s)
+{
+	const struct snapshot *now = s->w->newest;
+	uint64_t oldest = now->tick < RING ? 1 : now->tick - RING + 1; /* whoever missed more is sent sections whole */
+
+	for (uint64_t tick = s->told_tick < oldest ? oldest : s->told_tick + 1; tick <= now->tick; tick++) {
+		const struct snapshot *at = s->w->ring[tick % RING];
+		Sim__World__Gone m = SIM__WORLD__GONE__INIT;
+
+		if (!at || at->tick != tick)
+			continue;
+		m.tick = tick;
+		for (uint32_t i = 0; i < at->n_gone; i++) {
+			m.id = at->gone[i];
+			session_put(s, FRAME_GONE_TOLD, &m.base);
+		}
+	}
+}
+
+static void put_heartbeat(struct session *s, uint32_t sections, int64_t now_mono_ns)
+{
+	const struct world *w = s->w;
+	Sim__World__Heartbeat m = SIM__WORLD__HEARTBEAT__INIT;
+	struct barrier_client c;
+
+	if (!barrier_client(w->barrier, s->m->connection, &c))
+		return;
+	m.tick = w->newest->tick;
+	m.time_sim_ns = w->newest->time_sim_ns;
+	m.sent_mono_ns = now_mono_ns;
+	m.pace_permille = barrier_pace(w->barrier);
+	m.step_advice_e6 = c.step_advice_e6;
+	m.waited_for = barrier_waited_for(w->barrier);
+	m.role = (Sim__World__Role)c.role;
+	m.sections = sections;
+	session_put(s, FRAME_HEARTBEAT, &m.base);
+}
+
+void session_put_tick(struct session *s, int64_t now_mono_ns)
+{
+	const struct view_centre *centres =
+		s->n_said ? s->said : s->own; /* what it has said, or where its own objects are */
+	unsigned n = s->n_said ? s->n_said : s->n_own;
+	struct view_step step;
+	bool whole = true;
+
+	if (view_next(&s->view, s->w->newest, centres, n, &step) < 0) {
+		out_of_memory(s);
+		return;
+	}
+	for (uint32_t i = 0; whole && i < step.n_sections; i++)
+		whole = put_section(s, &step.sections[i]);
+	if (!whole)
+		out_of_memory(s);
+	for (uint32_t i = 0; i < step.n_left; i++)
+		put_left(s, step.left[i]);
+	put_gone(s);
+	put_heartbeat(s, step.n_sections, now_mono_ns);
+	s->told_tick = s->w->newest->tick;
+	s->info.ticks++;
+	view_step_finish(&step);
+}

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* world.h: ticks, and whom they reach. What comes from a client: session.c; what goes to it: session_out.c */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "mem.h"
+#include "world_private.h"
+
+#define NS_PER_S INT64_C(1000000000)
+
+/* ---- create and destroy ---- */
+
+static void defaults(struct world_options *o)
+{
+	o->barrier.step_dur_ns = o->store.step_dur_ns;
+	o->hello_dur_ns = o->hello_dur_ns ? o->hello_dur_ns : 5 * NS_PER_S;
+	o->queue_soft = o->queue_soft ? o->queue_soft : 8u << 20;
+	o->queue_hard = o->queue_hard ? o->queue_hard : 32u << 20;
+	o->queue_dur_ns = o->queue_dur_ns ? o->queue_dur_ns : 10 * NS_PER_S;
+}
+
+int world_create(const struct world_options *o, int64_t now_mono_ns, struct world **ret)
+{
+	struct world *w;
+	int r;
+
+	if (!o->number || !o->sessions_max || o->members_max < o->sessions_max || o->radius_mm < 0 ||
+	    o->ahead_dur_ns < 0)
+		return -EINVAL;
+	w = MEM_NEW(struct world);
+	if (!w)
+		return -ENOMEM;
+	w->o = *o;
+	defaults(&w->o);
+	list_init(&w->sessions);
+	members_init(&w->members, o->members_max);
+	r = store_create(&w->o.store, &w->store);
+	if (!r)
+		r = barrier_create(&w->o.barrier, now_mono_ns, &w->barrier);
+	if (r < 0) {
+		world_destroy(w);
+		return r;
+	}
+	*ret = w;
+	return 0;
+}
+
+void world_destroy(struct world *w)
+{
+	struct session *s, *next;
+
+	if (!w)
+		return;
+	list_for_each_safe(s, next, &w->sessions, link)
+		session_close(s, 0);
+	for (unsigned i = 0; i < RING; i++)
+		snapshot_unref(w->ring[i]);
+	wire_buf_finish(&w->frames);
+	mem_free(w->encoded);
+	mem_free(w->gives);
+	members_finish(&w->members);
+	barrier_destroy(w->barrier);
+	store_destroy(w->store);
+	mem_free(w);
+}
+
+void world_say(const struct session *s, enum world_event what, const char *fmt, ...)
+{
+	const struct world_options *o = &s->w->o;
+	char sentence[300];
+	va_list ap;
+
+	if (!o->event)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(sentence, sizeof(sentence), fmt, ap);
+	va_end(ap);
+	o->event(o->user, what, s->info.connection, s->name, sentence);
+}
+
+struct session *world_session(const struct world *w, uint32_t connection)
+{
+	struct member *m = members_find(&w->members, connection);
+
+	return m ? m->session : NULL;
+}
+
+void world_leave(struct session *s, bool lost, int64_t now_mono_ns)
+{
+	struct member *m = s->m;
+
+	if (!m)
+		return;
+	s->m = NULL;
+	m->session = NULL;
+	barrier_leave(s->w->barrier, m->connection);
+	if (lost && s->w->o.grace_dur_ns) {
+		m->until_mono_ns = now_mono_ns + s->w->o.grace_dur_ns;
+	} else {
+		store_remove_all(s->w->store, m->connection);
+		m->until_mono_ns = INT64_MAX;
+	}
+}
+
+void world_stop(struct world *w)
+{
+	struct session *s;
+
+	list_for_each(s, &w->sessions, link)
+		session_tell_end(s, SIM__WORLD__BYE__REASON__STOPPED, "the server stops");
+}
+
+/* ---- frames of a tick ---- */
+
+static void frames_reset(struct world *w)
+{
+	w->frames.len = 0;
+	w->n_encoded = 0;
+	if (w->encoded)
+		memset(w->encoded, 0, (w->encoded_mask + 1) * sizeof(*w->encoded));
+}
+
+static struct encoded *place_of(struct encoded *at, uint32_t mask, const struct section *section, uint64_t base)
+{
+	uint64_t h = ((uint64_t)(uintptr_t)section + base) * UINT64_C(0x9e3779b97f4a7c15);
+	uint32_t i = (uint32_t)(h >> 32) & mask;
+
+	while (at[i].len && (at[i].section != section || at[i].base != base))
+		i = (i + 1) & mask;
+	return &at[i];
+}
+
+static int frames_room(struct world *w)
+{
+	uint32_t size = w->encoded ? 2 * (w->encoded_mask + 1) : 64;
+	struct encoded *at;
+
+	if (w->encoded && 2 * (w->n_encoded + 1) <= w->encoded_mask + 1)
+		return 0;
+	at = mem_calloc(size, sizeof(*at));
+	if (!at)
+		return -ENOMEM;
+	for (uint32_t i = 0; w->encoded && i <= w->encoded_mask; i++)
+		if (w->encoded[i].len)
+			*place_of(at, size - 1, w->encoded[i].section, w->encoded[i].base) = w->encoded[i];
+	mem_free(w->encoded);
+	w->encoded = at;
+	w->encoded_mask = size - 1;
+	return 0;
+}
+
+/* The section of that place at tick `base`; NULL: it is too long ago, so all is sent. */
+static const struct section *base_of(const struct world *w, const struct section *section, uint64_t base)
+{
+	const struct snapshot *s = w->ring[base % RING];
+
+	return base && s && s->tick == base ? snapshot_section(s, section->key) : NULL;
+}
+
+int world_frame(struct world *w, const struct section *section, uint64_t base, const uint8_t **ret, size_t *ret_len)
+{
+	const struct section *from = base_of(w, section, base);
+	int r = frames_room(w);
+	struct encoded *e;
+	size_t at;
+
+	if (r < 0)
+		return r;
+	e = place_of(w->encoded, w->encoded_mask, section, from ? base : 0);
+	if (!e->len) {
+		at = frame_begin(&w->frames, FRAME_SECTION);
+		section_encode(section, from, &w->frames);
+		r = frame_end(&w->frames, at, FRAME_MAX_SERVER);
+		if (r < 0)
+			return r;
+		*e = (struct encoded){ section, from ? base : 0, at, w->frames.len - at };
+		w->n_encoded++;
+	}
+	*ret = w->frames.data + e->at;
+	*ret_len = e->len;
+	return 0;
+}
+
+/* ---- a tick ---- */
+
+static uint32_t levels_of(const struct world *w)
+{
+	const struct session *s;
+	uint32_t levels = 0;
+
+	list_for_each(s, &w->sessions, link)
+		levels |= s->m ? 1u << s->view.o.level : 0;
+	return levels;
+}
+
+static void add_place(struct world *w, const struct section *section, const struct object_state *o)
+{
+	struct session *s = world_session(w, o->owner);
+	struct view_centre *last = s && s->n_own ? &s->own[s->n_own - 1] : NULL;
+	int64_t size = w->o.store.section_mm;
+
+	if (!s || s->view.o.radius_mm == VIEW_ALL || s->n_said || s->n_own == CENTRES_MAX)
+		return;
+	/* of many objects one for each cell */
+	if (last && store_owned(w->store, o->owner) > CENTRES_MAX && last->x_mm >= section->key.x * size - size / 10 &&
+	    last->x_mm < (section->key.x + 1) * size + size / 10 && last->y_mm >= section->key.y * size - size / 10 &&
+	    last->y_mm < (section->key.y + 1) * size + size / 10)
+		return;
+	s->own[s->n_own++] = (struct view_centre){ o->motion.v[MOTION_POSITION], o->motion.v[MOTION_POSITION + 1] };
+}
+
+/* Where each client's objects are, for what it sees. */
+static void find_places(struct world *w)
+{
+	struct session *s;
+
+	list_for_each(s, &w->sessions, link)
+		s->n_own = 0;
+	for (uint32_t i = 0; i < w->newest->n_sections && !w->newest->sections[i]->key.level; i++)
+		for (uint32_t j = 0; j < w->newest->sections[i]->count; j++)
+			add_place(w, w->newest->sections[i], &w->newest->sections[i]->objects[j]);
+}
+
+int world_add_give(struct world *w, uint64_t id, uint32_t from, uint32_t to)
+{
+	uint32_t size = w->gives_size < 8 ? 16 : w->gives_size * 2;
+	struct give *gives = w->gives;
+
+	if (w->n_gives == w->gives_size) {
+		gives = mem_realloc(w->gives, size * sizeof(*gives));
+		if (!gives)
+			return -ENOMEM;
+		w->gives = gives;
+		w->gives_size = size;
+	}
+	gives[w->n_gives++] = (struct give){ id, from, to };
+	return 0;
+}
+
+static void tell_give(struct world *w, const struct give *g)
+{
+	Sim__World__Ownership m = SIM__WORLD__OWNERSHIP__INIT;
+	struct session *from = world_session(w, g->from), *to = world_session(w, g->to);
+
+	m.id = g->id;
+	m.connection = g->to;
+	m.refused = store_owner(w->store, g->id) != g->to;
+	if (from)
+		session_put(from, FRAME_GIVE, &m.base);
+	if (to && to != from)
+		session_put(to, FRAME_GIVE, &m.base);
+}
+
+/* Above soft a client is sent no tick: it has an older base then, and gets what is newest when it can. */
+static bool takes_ticks(struct session *s, int64_t now_mono_ns)
+{
+	size_t queued = s->out.len - s->sent;
+
+	if (queued <= s->w->o.queue_soft) {
+		s->full_mono_ns = INT64_MAX;
+		return true;
+	}
+	s->info.skipped++;
+	if (s->full_mono_ns == INT64_MAX)
+		s->full_mono_ns = now_mono_ns;
+	if (queued > s->w->o.queue_hard || now_mono_ns - s->full_mono_ns >= s->w->o.queue_dur_ns)
+		session_tell_end(s, SIM__WORLD__BYE__REASON__SLOW,
+				 "it does not take what it is sent: %zu bytes wait for it", queued);
+	return false;
+}
+
+static void tell_all(struct world *w, int64_t now_mono_ns)
+{
+	struct session *s;
+
+	for (uint32_t i = 0; i < w->n_gives; i++)
+		tell_give(w, &w->gives[i]);
+	w->n_gives = 0;
+	list_for_each(s, &w->sessions, link)
+		if (s->m && !s->ends && takes_ticks(s, now_mono_ns))
+			session_put_tick(s, now_mono_ns);
+}
+
+static int tick(struct world *w, int64_t now_mono_ns)
+{
+	struct snapshot *s;
+	int r = store_tick(w->store, levels_of(w), &s);
+
+	if (r < 0)
+		return r;
+	snapshot_unref(w->ring[s->tick % RING]);
+	w->ring[s->tick % RING] = w->newest = s;
+	frames_reset(w);
+	find_places(w);
+	barrier_ticked(w->barrier, s->tick, now_mono_ns);
+	tell_all(w, now_mono_ns);
+	return 0;
+}
+
+/* ---- what is due ---- */
+
+static void on_rung(struct world *w, const struct barrier_next *n, int64_t now_mono_ns)
+{
+	struct session *s = world_session(w, n->connection);
+	double late = (double)n->late_dur_ns / 1e9;
+
+	if (!s)
+		return;
+	switch (n->rung) {
+	case BARRIER_WARNED:
+		world_say(s, WORLD_LATE, "time has waited for it for %.3f s", late);
+		break;
+	case BARRIER_RESENT:
+		view_lost_all(&s->view);
+		if (w->newest && takes_ticks(s, now_mono_ns))
+			session_put_tick(s, now_mono_ns);
+		break;
+	case BARRIER_DEMOTED:
+		world_say(s, WORLD_LATE,
+			  "time has waited for it for %.3f s, and goes on without it: it is an observer now", late);
+		break;
+	case BARRIER_OUT:
+		session_tell_end(s, SIM__WORLD__BYE__REASON__SLOW, "time has waited for it for %.3f s", late);
+		break;
+	case BARRIER_IN_TIME:
+		world_say(s, WORLD_IN_TIME, "it has caught up, and is in its role again");
+		break;
+	}
+}
+
+/* Who has not said Hello, and whose grace is over. Returns when the next one is. */
+static int64_t expire(struct world *w, int64_t now_mono_ns)
+{
+	int64_t wake = INT64_MAX;
+	struct session *s;
+
+	list_for_each(s, &w->sessions, link) {
+		if (s->hello_mono_ns <= now_mono_ns)
+			session_tell_end(s, SIM__WORLD__BYE__REASON__REFUSED, "no Hello came in %.1f s",
+					 (double)w->o.hello_dur_ns / 1e9);
+		else if (!s->ends && s->hello_mono_ns < wake)
+			wake = s->hello_mono_ns;
+	}
+	for (uint32_t i = 0; i < w->members.n; i++) {
+		struct member *m = w->members.at[i];
+
+		if (m->session || m->until_mono_ns == INT64_MAX)
+			continue;
+		if (m->until_mono_ns <= now_mono_ns) {
+			store_remove_all(w->store, m->connection);
+			m->until_mono_ns = INT64_MAX;
+		} else if (m->until_mono_ns < wake) {
+			wake = m->until_mono_ns;
+		}
+	}
+	return wake;
+}
+
+/* Without a pace time goes as fast as those who regulate it, and not at all without one. */
+static bool has_a_driver(const struct world *w)
+{
+	const struct session *s;
+	struct barrier_client c;
+
+	if (barrier_pace(w->barrier))
+		return true;
+	list_for_each(s, &w->sessions, link)
+		if (s->m && barrier_client(w->barrier, s->m->connection, &c) && c.role == BARRIER_REGULATING)
+			return true;
+	return false;
+}
+
+int64_t world_turn(struct world *w, int64_t now_mono_ns)
+{
+	int64_t wake = expire(w, now_mono_ns);
+	struct barrier_next n;
+
+	for (;;) {
+		barrier_next(w->barrier, now_mono_ns, &n);
+		if (n.connection)
+			on_rung(w, &n, now_mono_ns);
+		else
+			break;
+	}
+	if (n.tick && !has_a_driver(w))
+		return wake;
+	if (n.tick && tick(w, now_mono_ns) == 0)
+		return now_mono_ns; /* again: another may be due */
+	return n.tick ? now_mono_ns + NS_PER_S / 100 : n.wake_mono_ns < wake ? n.wake_mono_ns : wake;
+}
+
+void world_info(const struct world *w, struct world_info *ret)
+{
+	*ret = (struct world_info){ .tick = w->newest ? w->newest->tick : 0,
+				    .hash = w->newest ? w->newest->hash : 0,
+				    .time_sim_ns = w->newest ? w->newest->time_sim_ns : w->o.store.start_sim_ns,
+				    .sessions = w->n_sessions,
+				    .objects = store_count(w->store),
+				    .ahead = w->ahead,
+				    .notes = w->notes,
+				    .notes_lost = w->notes_lost };
+	store_counters(w->store, &ret->counters);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A world with its sessions, without sockets and without a clock: bytes that came from a client go in, bytes for it come out, and whoever
+ * calls says what time it is. So the server's loop is short, and a test has thousands of clients in virtual time.
+ * Thread: one.
+ */
+#ifndef WORLD_WORLD_H
+#define WORLD_WORLD_H
+
+#include "barrier.h"
+#include "store.h"
+
+struct world;
+struct session;
+
+enum world_event { WORLD_CAME, WORLD_LEFT, WORLD_REFUSED, WORLD_LATE, WORLD_IN_TIME };
+
+/* What an operator wants to read, a line each; name: the client's, printable; "": it has not said one. */
+typedef void (*world_event_fn)(void *user, enum world_event what, uint32_t connection, const char *name,
+			       const char *sentence);
+
+struct world_options {
+	struct store_options store;
+	struct barrier_options barrier; /* its step is the store's */
+	uint64_t number;                /* of this run: Welcome::world; not 0 */
+	uint32_t sessions_max, members_max;
+	int64_t radius_mm;    /* of interest, where a client says none; VIEW_ALL */
+	const char *token;    /* that each must say; NULL: none. Kept */
+	int64_t hello_dur_ns; /* for the first frame; 0: 5 s */
+	int64_t grace_dur_ns; /* objects of who has lost its connection stay for so long */
+	int64_t ahead_dur_ns; /* of what is stamped later than the next tick and this: -ERANGE, or clamped */
+	bool clamp;           /* a stamp that is too far ahead becomes the latest that is allowed */
+	size_t queue_soft,
+		queue_hard;   /* bytes that wait for a client: above soft it is sent no tick; 0: 8 and 32 MiB */
+	int64_t queue_dur_ns; /* above soft for so long: it is too slow; 0: 10 s */
+	world_event_fn event; /* may be NULL */
+	void *user;
+};
+
+/* -EINVAL; -ENOMEM. */
+int world_create(const struct world_options *o, int64_t now_mono_ns, struct world **ret)
+	__attribute__((warn_unused_result));
+void world_destroy(struct world *w); /* sessions as well, without a word to them */
+
+/*
+ * Everything that is due: ticks, the ladder, who is too slow. Returns when to come again; INT64_MAX: when something has come in.
+ */
+int64_t world_turn(struct world *w, int64_t now_mono_ns);
+/* All are told, and end. */
+void world_stop(struct world *w);
+
+/* ---- one client ---- */
+
+/* -ENOSPC as many as may be; -ENOMEM. */
+int session_open(struct world *w, int64_t now_mono_ns, struct session **ret) __attribute__((warn_unused_result));
+/* What came from it; nothing is kept of data. After an error of its own making it is told, and ends. */
+void session_input(struct session *s, const void *data, size_t len, int64_t now_mono_ns);
+/* What is for it, from the first byte that was not sent; valid until the next call with it or with its world. */
+size_t session_output(const struct session *s, const void **ret);
+void session_sent(struct session *s, size_t n);
+/* When all is sent its connection is to be closed; nothing that comes is looked at. */
+bool session_ends(const struct session *s);
+/* The connection is gone: so is s. Its objects stay for the grace, unless it said Bye or was told to go. */
+void session_close(struct session *s, int64_t now_mono_ns);
+
+/* ---- what there is ---- */
+
+struct session_info {
+	uint32_t connection; /* 0: no Hello yet */
+	const char *name;
+	struct barrier_client barrier;
+	size_t queued;
+	uint64_t bytes_in, bytes_out, frames_in, updates, refused, ticks, skipped;
+};
+void session_info(const struct session *s, struct session_info *ret);
+
+struct world_info {
+	uint64_t tick, hash; /* of the last one */
+	int64_t time_sim_ns;
+	uint32_t sessions, objects;
+	struct store_counters counters;
+	uint64_t ahead; /* statements whose stamp was too far ahead */
+	uint64_t notes, notes_lost;
+};
+void world_info(const struct world *w, struct world_info *ret);
+
+#endif
