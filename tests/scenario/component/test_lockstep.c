@@ -292,3 +292,22 @@ TEST(a_wall_clock_that_is_chosen_meanwhile_ends_the_run)
 	sim_disconnect(driver);
 	teardown(NULL);
 }
+
+/* ---- simd is away ---- */
+
+/* A client that no simd will have any more, as when the data plane allows no further attachment. */
+TEST_WITH(a_host_that_is_refused_for_good_does_not_turn_for_ever, setup, teardown)
+{
+	struct program p = { 0 };
+
+	program_begin(&p, "p", 1);
+	program_run(&p);
+	world_kill_simd(&w);
+	UNTIL(10000, sim_client_state(p.c) == SIM_CLIENT_RECONNECTING);
+	atomic_store(&p.c->state, SIM_CLIENT_FAILED);
+	pthread_join(p.thread, NULL);
+	assert_int_equal(p.result, -ENOTCONN);
+	atomic_store(&p.c->state, SIM_CLIENT_RECONNECTING);
+	world_start_simd(&w);
+	program_end(&p);
+}
