@@ -26,6 +26,8 @@ INSTALL ?= install
 D := $(DESTDIR)
 
 INSTALL_LIBS     := $(filter $(B)/lib/libsimclient.so,$(LIBS))
+# each by the name that the loader asks for
+SO_NAMES         := $(SONAME)=$(SO_REALNAME) $(WORLD_SONAME)=$(WORLD_REALNAME)
 INSTALL_PLUGINS  := $(filter $(B)/lib/simd/%.so,$(LIBS))
 INSTALL_PROGRAMS := $(filter $(B)/bin/%,$(PROGRAMS))
 INSTALL_EXAMPLES := $(sort $(wildcard libclient/examples/*.c libclient/examples/*.msg)) libclient/examples/Makefile libclient/examples/CMakeLists.txt
@@ -49,10 +51,11 @@ all: $(INSTALLED)/simd
 install: all
 	$(INSTALL) -d $(D)$(BINDIR) $(D)$(LIBDIR)/pkgconfig $(D)$(PLUGINDIR) $(D)$(INCLUDEDIR)/sim/msg $(D)$(INCLUDEDIR)/sim/srv \
 		$(D)$(DATADIR)/simd/msg/sim $(D)$(DATADIR)/simd/srv/sim $(D)$(DATADIR)/simd/examples/bridge \
-		$(D)$(DATADIR)/simd/examples/perception $(D)$(DOCDIR)
+		$(D)$(DATADIR)/simd/examples/perception $(D)$(DATADIR)/simd/examples/world $(D)$(DOCDIR)
 	$(INSTALL) -m 755 $(filter-out %/simd,$(INSTALL_PROGRAMS)) $(INSTALLED)/simd $(D)$(BINDIR)
-	$(if $(INSTALL_LIBS),$(INSTALL) -m 644 $(B)/lib/$(SO_REALNAME) $(D)$(LIBDIR) && \
-		ln -sf $(SO_REALNAME) $(D)$(LIBDIR)/$(SONAME) && ln -sf $(SONAME) $(D)$(LIBDIR)/libsimclient.so)
+	$(if $(INSTALL_LIBS),for so in $(SO_NAMES); do name=$${so%=*}; \
+		$(INSTALL) -m 644 $(B)/lib/$${so#*=} $(D)$(LIBDIR) && \
+		ln -sf $${so#*=} $(D)$(LIBDIR)/$$name && ln -sf $$name $(D)$(LIBDIR)/$${name%.*} || exit 1; done)
 	$(if $(INSTALL_PLUGINS),$(INSTALL) -m 644 $(INSTALL_PLUGINS) $(D)$(PLUGINDIR))
 	$(INSTALL) -m 644 libclient/include/sim/*.h libclient/include/sim/*.hpp $(D)$(INCLUDEDIR)/sim
 	$(INSTALL) -m 644 $(B)/gen/sim/msg/*.h $(D)$(INCLUDEDIR)/sim/msg
@@ -62,10 +65,12 @@ install: all
 	$(INSTALL) -m 644 schemas/wire/io.simd.Control.varlink $(D)$(DATADIR)/simd
 	$(INSTALL) -m 644 $(INSTALL_EXAMPLES) $(D)$(DATADIR)/simd/examples
 	$(INSTALL) -m 644 $(wildcard libclient/examples/perception/*.[ch]) libclient/examples/perception/Makefile $(D)$(DATADIR)/simd/examples/perception
+	$(INSTALL) -m 644 libclient/examples/world/convoy.c libclient/examples/world/Makefile $(D)$(DATADIR)/simd/examples/world
 	$(INSTALL) -m 644 $(B)/examples/libperception.so $(D)$(PLUGINDIR)
 	$(INSTALL) -m 644 tools/bridge/null/null.c tools/bridge/null/Makefile $(D)$(DATADIR)/simd/examples/bridge
 	$(INSTALL) -m 644 config/packaging/LICENSE $(D)$(DOCDIR)
-	$(subst_paths) config/packaging/simclient.pc.in >$(D)$(LIBDIR)/pkgconfig/simclient.pc
+	@for pc in simclient simworld; do \
+		$(subst_paths) config/packaging/$$pc.pc.in >$(D)$(LIBDIR)/pkgconfig/$$pc.pc || exit 1; done
 	$(INSTALL) -d $(D)$(LIBDIR)/cmake/simclient
 	@for c in config/packaging/*.cmake.in; do f=$${c##*/}; \
 		$(subst_paths) $$c >$(D)$(LIBDIR)/cmake/simclient/$${f%.in} || exit 1; done
@@ -106,9 +111,9 @@ USES_SYSTEMD = $(if $(DESTDIR),,$(if $(filter /usr /usr/local,$(PREFIX)),$(shell
 	[ "$$(id -u)" != 0 ] || command -v systemd-sysusers)))
 
 uninstall:
-	rm -f $(INSTALL_PROGRAMS:$(B)/bin/%=$(D)$(BINDIR)/%) $(addprefix $(D)$(LIBDIR)/,libsimclient.so $(SONAME) $(SO_REALNAME))
+	rm -f $(INSTALL_PROGRAMS:$(B)/bin/%=$(D)$(BINDIR)/%) $(addprefix $(D)$(LIBDIR)/,libsimclient.so libsimworld.so $(subst =, ,$(SO_NAMES)))
 	rm -rf $(D)$(LIBDIR)/cmake/simclient $(D)$(PLUGINDIR) $(D)$(INCLUDEDIR)/sim $(D)$(DATADIR)/simd $(D)$(DOCDIR)
-	rm -f $(D)$(LIBDIR)/pkgconfig/simclient.pc $(patsubst config/systemd/%,$(D)$(UNITDIR)/%,$(wildcard config/systemd/*.service)) \
+	rm -f $(addprefix $(D)$(LIBDIR)/pkgconfig/,simclient.pc simworld.pc) $(patsubst config/systemd/%,$(D)$(UNITDIR)/%,$(wildcard config/systemd/*.service)) \
 		$(D)$(SYSUSERSDIR)/simd.conf $(D)$(TMPFILESDIR)/simd.conf
 	rm -f $(foreach m,$(notdir $(MANUALS)),$(D)$(MANDIR)/man$(patsubst .%,%,$(suffix $(m)))/$(m))
 	rm -f $(WITH_COMPLETION:$(B)/bin/%=$(D)$(BASHDIR)/%) $(WITH_COMPLETION:$(B)/bin/%=$(D)$(ZSHDIR)/_%) \

@@ -14,4 +14,11 @@ $(B)/examples/converter_float_array.so: $(B)/obj/libclient/examples/converter_fl
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -o $@ $^
 
+# a host of a world, from the other library
+EXAMPLES += $(B)/examples/convoy
+$(B)/examples/convoy: $(B)/obj/libclient/examples/world/convoy.o | $(B)/lib/libsimworld.so
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -pie -o $@ $(filter %.o,$^) -L$(B)/lib -lsimworld -Wl,-rpath,'$$ORIGIN/../lib' -lm
+INC_libclient/examples/world := -Ilibclient/include
+
 include libclient/examples/perception/module.mk

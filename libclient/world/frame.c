@@ -25,14 +25,14 @@ static uint32_t length_at(const uint8_t *p)
 	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/* What the frame that has begun still needs, as far as that is known and within max; ROOM_LEAST at least. */
+/* What the frame that has begun still needs, as far as that is known and within max; ROOM_LEAST at least, also if it is whole and unread. */
 static size_t wanted(const struct frame_reader *r)
 {
 	size_t have = r->end - r->begin, whole = have;
 
 	if (have >= 4 && length_at(r->data + r->begin) <= r->max)
 		whole = 4 + (size_t)length_at(r->data + r->begin);
-	return whole - have > ROOM_LEAST ? whole - have : ROOM_LEAST;
+	return whole > have + ROOM_LEAST ? whole - have : ROOM_LEAST;
 }
 
 int frame_reader_room(struct frame_reader *r, uint8_t **ret, size_t *ret_size)

@@ -13,6 +13,29 @@
 #define FRAME_MAX_CLIENT   65536u    /* from a client after it */
 #define FRAME_MAX_SERVER   16777216u /* from the server */
 
+/* Codes of frames, as world.md has them. */
+enum frame_code {
+	FRAME_BYE = 1,
+	FRAME_VEHICLE = 2,
+	FRAME_SECTION = 3,
+	FRAME_HEARTBEAT = 5,
+	FRAME_NOTE = 6,
+	FRAME_PEDESTRIAN = 16,
+	FRAME_TRAFFIC_LIGHT = 19,
+	FRAME_HELLO = 32,
+	FRAME_WELCOME = 33,
+	FRAME_REFUSED = 34,
+	FRAME_DONE = 35,
+	FRAME_GONE = 36,
+	FRAME_GONE_TOLD = 37,
+	FRAME_WANT = 38,
+	FRAME_GIVE = 39,
+	FRAME_LEAVE = 40,
+	FRAME_AGAIN = 41,
+	FRAME_INTEREST = 42,
+	FRAME_OWN = 128, /* and up */
+};
+
 struct frame_reader {
 	uint8_t *data; /* owned */
 	size_t begin, end, size;

@@ -135,8 +135,10 @@ void store_drop(struct store *st, struct object *o)
 {
 	struct maker *made = store_maker(st, store_id_connection(o->now.id)), *owner = store_maker(st, o->now.owner);
 
-	made->numbers[number_of(o->now.id)].object = NULL;
-	made->made--;
+	if (made->numbers[number_of(o->now.id)].object == o) { /* else the next of its number has its place already */
+		made->numbers[number_of(o->now.id)].object = NULL;
+		made->made--;
+	}
 	owner->owned--;
 }
 
@@ -156,11 +158,11 @@ static int list(struct store *st, struct object *o)
 	return 0;
 }
 
-/* An object of which nothing is known: the connection's own number, in a generation that was not yet. */
+/* An object of which nothing is known: the connection's own number, which is free or becomes it now, in a generation that was not yet. */
 static int make_object(struct store *st, uint32_t connection, uint64_t id, struct object **ret)
 {
 	uint32_t number = number_of(id), generation = (uint32_t)(id & 0xffff);
-	struct object *o;
+	struct object *o, *before;
 	struct maker *m;
 	int r;
 
@@ -175,7 +177,9 @@ static int make_object(struct store *st, uint32_t connection, uint64_t id, struc
 	}
 	if (r < 0)
 		return r;
-	if (m->numbers[number].object || generation < m->numbers[number].generations) {
+	before = m->numbers[number].object;
+	if ((before && !(before->said.remove && before->now.owner == connection)) ||
+	    generation < m->numbers[number].generations) {
 		st->counters.gone++;
 		return -ESTALE;
 	}
@@ -189,7 +193,7 @@ static int make_object(struct store *st, uint32_t connection, uint64_t id, struc
 	o->listed = true;
 	st->fresh.at[st->fresh.n++] = o;
 	m->numbers[number] = (struct maker_number){ o, generation + 1 };
-	m->made++;
+	m->made += !before;
 	m->owned++;
 	*ret = o;
 	return 0;

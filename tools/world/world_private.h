@@ -17,29 +17,6 @@
 #define SAID_MAX     8u  /* places that a client may look from by Interest */
 #define CENTRES_MAX  64u /* of its own objects */
 
-/* Codes of frames, as world.md has them. */
-enum frame_code {
-	FRAME_BYE = 1,
-	FRAME_VEHICLE = 2,
-	FRAME_SECTION = 3,
-	FRAME_HEARTBEAT = 5,
-	FRAME_NOTE = 6,
-	FRAME_PEDESTRIAN = 16,
-	FRAME_TRAFFIC_LIGHT = 19,
-	FRAME_HELLO = 32,
-	FRAME_WELCOME = 33,
-	FRAME_REFUSED = 34,
-	FRAME_DONE = 35,
-	FRAME_GONE = 36,
-	FRAME_GONE_TOLD = 37,
-	FRAME_WANT = 38,
-	FRAME_GIVE = 39,
-	FRAME_LEAVE = 40,
-	FRAME_AGAIN = 41,
-	FRAME_INTEREST = 42,
-	FRAME_OWN = 128, /* and up */
-};
-
 struct session {
 	struct list link; /* world::sessions, in the order in which they came */
 	struct world *w;

@@ -9,64 +9,10 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "server.h"
 #include "tests/unit/world/client.h"
 
-struct server {
-	pid_t pid;
-	int log; /* its stderr */
-	uint16_t port;
-	char text[16384];
-};
-
 static struct server server;
-
-/* Until its log says so. */
-static void wait_log(struct server *s, const char *what)
-{
-	size_t n = strlen(s->text);
-
-	while (!strstr(s->text, what)) {
-		ssize_t r = read(s->log, s->text + n, sizeof(s->text) - 1 - n);
-
-		if (r <= 0)
-			fail_msg("sim-world does not say \"%s\": %s", what, s->text);
-		n += (size_t)r;
-		s->text[n] = 0;
-	}
-}
-
-/* Options beside --listen, up to NULL. */
-static void start(const char *const *options)
-{
-	const char *argv[16] = { "sim-world", "--listen", "127.0.0.1:0" };
-	int log[2];
-
-	for (unsigned i = 3; options && *options && i < 15; i++)
-		argv[i] = *options++;
-	server.text[0] = 0;
-	assert_int_equal(pipe(log), 0);
-	server.pid = fork();
-	if (!server.pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		dup2(log[1], STDERR_FILENO);
-		execv(SIM_WORLD, (char *const *)(uintptr_t)argv);
-		_exit(127);
-	}
-	close(log[1]);
-	server.log = log[0];
-	wait_log(&server, "plain text\n");
-	server.port = (uint16_t)atoi(strstr(server.text, "127.0.0.1:") + strlen("127.0.0.1:"));
-}
-
-static int stop(void)
-{
-	int status = 0;
-
-	assert_int_equal(kill(server.pid, SIGTERM), 0);
-	assert_int_equal(waitpid(server.pid, &status, 0), server.pid);
-	close(server.log);
-	return status;
-}
 
 static int dial(void)
 {
@@ -109,7 +55,7 @@ TEST(two_clients_share_a_world)
 {
 	static struct client c[2];
 
-	start(as_fast_as_it_goes);
+	server_start(&server, 0, as_fast_as_it_goes);
 	come(&c[0], SIM__WORLD__ROLE__REGULATING, 1);
 	come(&c[1], SIM__WORLD__ROLE__REGULATING, 2);
 	assert_true(client_await(&c[0], 5)); /* the first tick waits for nobody */
@@ -122,20 +68,20 @@ TEST(two_clients_share_a_world)
 	assert_int_equal(client_find(&c[1], (uint64_t)c[0].connection << 40)->motion.v[0], 299000);
 	client_lose(&c[0], 1);
 	client_lose(&c[1], 1);
-	assert_int_equal(stop(), 0);
+	assert_int_equal(server_stop(&server), 0);
 }
 
 TEST(time_has_a_pace_without_anybody)
 {
 	static struct client c;
 
-	start((const char *const[]){ "--step", "1ms", NULL });
+	server_start(&server, 0, (const char *const[]){ "--step", "1ms", NULL });
 	come(&c, SIM__WORLD__ROLE__OBSERVER, 1);
 	for (int i = 0; i < 20; i++)
 		assert_true(client_await(&c, 5));
 	assert_int_equal(c.pace, 1000);
 	client_lose(&c, 1);
-	assert_int_equal(stop(), 0);
+	assert_int_equal(server_stop(&server), 0);
 }
 
 TEST(who_sends_noise_is_told_and_closed)
@@ -147,7 +93,7 @@ TEST(who_sends_noise_is_told_and_closed)
 	ssize_t r;
 	int fd;
 
-	start(as_fast_as_it_goes);
+	server_start(&server, 0, as_fast_as_it_goes);
 	come(&c, SIM__WORLD__ROLE__REGULATING, 1);
 	fd = dial();
 	assert_int_equal(send(fd, noise, sizeof(noise), 0), sizeof(noise));
@@ -156,19 +102,19 @@ TEST(who_sends_noise_is_told_and_closed)
 	assert_in_range(n, 6, 200);
 	assert_int_equal(answer[4], 34);
 	close(fd);
-	wait_log(&server, "refused: what came is no frame");
+	server_says(&server, "refused: what came is no frame");
 	assert_true(client_await(&c, 5));
 	client_done(&c, 1);
 	assert_true(client_await(&c, 5)); /* the other one goes on */
 	client_lose(&c, 1);
-	assert_int_equal(stop(), 0);
+	assert_int_equal(server_stop(&server), 0);
 }
 
 TEST(who_is_there_is_told_when_it_stops)
 {
 	static struct client c;
 
-	start(as_fast_as_it_goes);
+	server_start(&server, 0, as_fast_as_it_goes);
 	come(&c, SIM__WORLD__ROLE__CONSTRAINED, 1);
 	assert_int_equal(kill(server.pid, SIGTERM), 0);
 	assert_true(client_await(&c, 1));

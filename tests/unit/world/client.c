@@ -156,7 +156,7 @@ static void on_message(struct client *c, unsigned code, const void *m)
 	case 34:
 		assert_int_equal(code == 1, c->welcome);
 		c->bye = true;
-		c->reason = bye->reason;
+		c->reason = (int)bye->reason;
 		snprintf(c->sentence, sizeof(c->sentence), "%s", bye->sentence);
 		break;
 	case 5:

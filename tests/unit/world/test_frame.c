@@ -161,3 +161,23 @@ TEST_WITH(a_frame_that_is_too_long_is_not_begun, begin, end)
 	mem_fail_after(0);
 	assert_int_equal(b.len, 0);
 }
+
+/* Who reads on without taking the frames that are there has room for what comes, and gets them all. */
+TEST_WITH(frames_that_nobody_takes_wait, begin, end)
+{
+	struct wire_buf b = { 0 };
+	struct frame_reader r;
+	struct frame f;
+
+	add_frame(&b, 7, 30);
+	frame_reader_init(&r, FRAME_MAX_STRANGER);
+	for (unsigned i = 0; i < 100; i++)
+		put(&r, b.data, b.len);
+	for (unsigned i = 0; i < 100; i++) {
+		assert_int_equal(frame_next(&r, &f), 1);
+		assert_int_equal(f.code, 7);
+	}
+	assert_int_equal(frame_next(&r, &f), 0);
+	frame_reader_finish(&r);
+	wire_buf_finish(&b);
+}

@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* remote.h */
+#include "remote.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "mem.h"
+#include "pose.h"
+
+struct cell {
+	struct section_key key;
+	struct section *now;  /* of the last whole tick; NULL: none yet */
+	struct section *next; /* of the tick to come; NULL: nothing has come */
+	bool leaves;
+};
+
+struct remotes {
+	unsigned history;
+	struct cell *cells; /* ascending by key */
+	uint32_t n_cells, cells_size;
+	struct remote **table; /* by id: open addressing, at most half full */
+	uint32_t n, mask;
+	struct remote_event *events;
+	size_t n_events, events_size;
+	struct remote **gone; /* of the last tick: its events name them */
+	size_t n_gone, gone_size;
+};
+
+/* ---- create and destroy ---- */
+
+#define TABLE_FIRST 64u
+
+static void remote_free(struct remote *o)
+{
+	body_unref(o->body);
+	mem_free(o);
+}
+
+static void forget_gone(struct remotes *r)
+{
+	while (r->n_gone)
+		remote_free(r->gone[--r->n_gone]);
+	r->n_events = 0;
+}
+
+int remotes_create(unsigned history, struct remotes **ret)
+{
+	struct remotes *r = MEM_NEW(struct remotes);
+
+	if (!r)
+		return -ENOMEM;
+	r->history = history;
+	r->mask = TABLE_FIRST - 1;
+	r->table = mem_calloc(TABLE_FIRST, sizeof(struct remote *));
+	if (!r->table) {
+		mem_free(r);
+		return -ENOMEM;
+	}
+	*ret = r;
+	return 0;
+}
+
+void remotes_destroy(struct remotes *r)
+{
+	if (!r)
+		return;
+	forget_gone(r);
+	for (uint32_t i = 0; i <= r->mask; i++)
+		if (r->table[i])
+			remote_free(r->table[i]);
+	for (uint32_t i = 0; i < r->n_cells; i++) {
+		section_unref(r->cells[i].now);
+		section_unref(r->cells[i].next);
+	}
+	mem_free(r->cells);
+	mem_free(r->table);
+	mem_free(r->events);
+	mem_free(r->gone);
+	mem_free(r);
+}
+
+/* ---- objects ---- */
+
+static uint32_t place_of(const struct remotes *r, uint64_t id)
+{
+	return (uint32_t)(id * UINT64_C(0x9e3779b97f4a7c15) >> 32) & r->mask;
+}
+
+/* Where it is, or the empty place where it would be. */
+static uint32_t look_up(const struct remotes *r, uint64_t id)
+{
+	uint32_t i = place_of(r, id);
+
+	while (r->table[i] && r->table[i]->id != id)
+		i = (i + 1) & r->mask;
+	return i;
+}
+
+const struct remote *remotes_find(const struct remotes *r, uint64_t id)
+{
+	return r->table[look_up(r, id)];
+}
+
+static int table_room(struct remotes *r)
+{
+	struct remote **old = r->table;
+	uint32_t size = r->mask + 1;
+
+	if (2 * (r->n + 1) <= size)
+		return 0;
+	r->table = mem_calloc((size_t)size * 2, sizeof(struct remote *));
+	if (!r->table) {
+		r->table = old;
+		return -ENOMEM;
+	}
+	r->mask = 2 * size - 1;
+	for (uint32_t i = 0; i < size; i++)
+		if (old[i])
+			r->table[look_up(r, old[i]->id)] = old[i];
+	mem_free(old);
+	return 0;
+}
+
+/* Those behind it move up, as far as they have been moved down. */
+static void take_out(struct remotes *r, uint32_t hole)
+{
+	r->table[hole] = NULL;
+	r->n--;
+	for (uint32_t i = (hole + 1) & r->mask; r->table[i]; i = (i + 1) & r->mask) {
+		uint32_t home = place_of(r, r->table[i]->id);
+
+		if (((i - home) & r->mask) < ((i - hole) & r->mask))
+			continue;
+		r->table[hole] = r->table[i];
+		r->table[i] = NULL;
+		hole = i;
+	}
+}
+
+static int add_event(struct remotes *r, enum remote_change change, const struct remote *o)
+{
+	if (r->n_events == r->events_size) {
+		size_t size = r->events_size ? 2 * r->events_size : 64;
+		struct remote_event *p = mem_realloc(r->events, size * sizeof(*p));
+
+		if (!p)
+			return -ENOMEM;
+		r->events = p;
+		r->events_size = size;
+	}
+	r->events[r->n_events++] = (struct remote_event){ change, o };
+	return 0;
+}
+
+static int remove_object(struct remotes *r, uint64_t id)
+{
+	uint32_t i = look_up(r, id);
+
+	if (!r->table[i] || r->table[i]->seen)
+		return 0;
+	if (r->n_gone == r->gone_size) {
+		size_t size = r->gone_size ? 2 * r->gone_size : 16;
+		struct remote **p = mem_realloc(r->gone, size * sizeof(struct remote *));
+
+		if (!p)
+			return -ENOMEM;
+		r->gone = p;
+		r->gone_size = size;
+	}
+	r->gone[r->n_gone++] = r->table[i];
+	take_out(r, i);
+	return add_event(r, REMOTE_LEFT, r->gone[r->n_gone - 1]);
+}
+
+static void add_state(struct remote *o, unsigned history, const struct motion_real *state)
+{
+	if (o->n && state->time_sim_ns < o->states[o->newest].time_sim_ns)
+		o->n = 0;
+	if (!o->n || state->time_sim_ns > o->states[o->newest].time_sim_ns) {
+		o->newest = o->n ? (o->newest + 1) % history : 0;
+		o->n += o->n < history;
+	}
+	o->states[o->newest] = *state;
+}
+
+/* Returns 1 when it is not as it was. */
+static int take_state(struct remotes *r, struct remote *o, const struct object_state *s, int64_t tick_sim_ns)
+{
+	struct motion_real real;
+	bool same = o->n && o->code == s->code && o->owner == s->owner && o->body == s->body &&
+		    !memcmp(&o->motion, &s->motion, sizeof(s->motion));
+
+	o->code = s->code;
+	o->owner_before = o->owner;
+	o->owner = s->owner;
+	o->motion = s->motion;
+	if (o->body != s->body) {
+		body_unref(o->body);
+		o->body = body_ref(s->body);
+	}
+	motion_to_real(&s->motion, tick_sim_ns, &real);
+	add_state(o, r->history, &real);
+	o->seen = true;
+	return !same;
+}
+
+static int put_object(struct remotes *r, const struct object_state *s, int64_t tick_sim_ns)
+{
+	uint32_t i = look_up(r, s->id);
+	struct remote *o = r->table[i];
+
+	if (o)
+		return take_state(r, o, s, tick_sim_ns) ? add_event(r, REMOTE_UPDATED, o) : 0;
+	if (r->n == REMOTE_OBJECTS_MAX)
+		return -E2BIG;
+	if (table_room(r) < 0)
+		return -ENOMEM;
+	o = mem_zalloc(sizeof(*o) + r->history * sizeof(o->states[0]));
+	if (!o)
+		return -ENOMEM;
+	o->id = s->id;
+	r->table[look_up(r, s->id)] = o;
+	r->n++;
+	(void)take_state(r, o, s, tick_sim_ns);
+	return add_event(r, REMOTE_ENTERED, o);
+}
+
+/* ---- sections ---- */
+
+static int compare(struct section_key a, struct section_key b)
+{
+	if (a.level != b.level)
+		return a.level < b.level ? -1 : 1;
+	if (a.y != b.y)
+		return a.y < b.y ? -1 : 1;
+	return a.x < b.x ? -1 : a.x > b.x;
+}
+
+/* The first that is not before key. */
+static uint32_t cell_place(const struct remotes *r, struct section_key key)
+{
+	uint32_t low = 0, high = r->n_cells;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (compare(r->cells[middle].key, key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static struct cell *cell_find(const struct remotes *r, struct section_key key)
+{
+	uint32_t i = cell_place(r, key);
+
+	return i < r->n_cells && section_key_equal(r->cells[i].key, key) ? &r->cells[i] : NULL;
+}
+
+static int cell_add(struct remotes *r, struct section_key key, struct cell **ret)
+{
+	uint32_t i = cell_place(r, key);
+
+	if (r->n_cells == REMOTE_SECTIONS_MAX)
+		return -E2BIG;
+	if (r->n_cells == r->cells_size) {
+		uint32_t size = r->cells_size ? 2 * r->cells_size : 16;
+		struct cell *p = mem_realloc(r->cells, size * sizeof(*p));
+
+		if (!p)
+			return -ENOMEM;
+		r->cells = p;
+		r->cells_size = size;
+	}
+	memmove(&r->cells[i + 1], &r->cells[i], (r->n_cells - i) * sizeof(*r->cells));
+	r->n_cells++;
+	r->cells[i] = (struct cell){ .key = key };
+	*ret = &r->cells[i];
+	return 0;
+}
+
+int remotes_section(struct remotes *r, const void *data, size_t len)
+{
+	struct section_head head;
+	const struct section *base;
+	struct section *s;
+	struct cell *c;
+	int e = section_peek(data, len, &head);
+
+	if (e < 0)
+		return e;
+	c = cell_find(r, head.key);
+	base = c && head.base ? c->now : NULL;
+	if (head.base && (!base || base->tick != head.base))
+		return -ESTALE;
+	e = section_decode(data, len, base, &s);
+	if (e < 0)
+		return e;
+	if (!c)
+		e = cell_add(r, head.key, &c);
+	if (e < 0) {
+		section_unref(s);
+		return e;
+	}
+	section_unref(c->next);
+	c->next = s;
+	c->leaves = false;
+	return 0;
+}
+
+int remotes_leave(struct remotes *r, struct section_key key)
+{
+	struct cell *c = cell_find(r, key);
+
+	if (!c)
+		return -EBADMSG;
+	c->leaves = true;
+	return 0;
+}
+
+/* ---- ticks ---- */
+
+static int put_all(struct remotes *r)
+{
+	int e = 0;
+
+	for (uint32_t i = 0; i < r->n_cells; i++) {
+		const struct section *s = r->cells[i].leaves ? NULL : r->cells[i].next;
+
+		for (uint32_t j = 0; s && j < s->count && !e; j++)
+			e = put_object(r, &s->objects[j], s->time_sim_ns);
+	}
+	return e;
+}
+
+/* What was in the cell and is not seen anywhere now. */
+static int remove_left(struct remotes *r, const struct section *was, const struct section *is)
+{
+	uint32_t j = 0;
+	int e = 0;
+
+	for (uint32_t i = 0; was && i < was->count && !e; i++) {
+		while (is && j < is->count && is->objects[j].id < was->objects[i].id)
+			j++;
+		if (!is || j == is->count || is->objects[j].id != was->objects[i].id)
+			e = remove_object(r, was->objects[i].id);
+	}
+	return e;
+}
+
+static int remove_all_left(struct remotes *r)
+{
+	int e = 0;
+
+	for (uint32_t i = 0; i < r->n_cells && !e; i++) {
+		const struct cell *c = &r->cells[i];
+
+		if (c->leaves || c->next)
+			e = remove_left(r, c->now, c->leaves ? NULL : c->next);
+	}
+	return e;
+}
+
+/* The tick's sections become those that there are, and nobody is seen. */
+static void turn_cells(struct remotes *r)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < r->n_cells; i++) {
+		struct cell c = r->cells[i];
+
+		for (uint32_t j = 0; c.next && j < c.next->count; j++) {
+			struct remote *o = r->table[look_up(r, c.next->objects[j].id)];
+
+			if (o)
+				o->seen = false;
+		}
+		if (c.leaves || c.next) {
+			section_unref(c.now);
+			c.now = c.next;
+			c.next = NULL;
+		}
+		if (c.leaves)
+			section_unref(c.now);
+		else
+			r->cells[n++] = c;
+	}
+	r->n_cells = n;
+}
+
+int remotes_tick(struct remotes *r, const struct remote_event **ret, size_t *ret_n)
+{
+	int e;
+
+	forget_gone(r);
+	e = put_all(r);
+	if (!e)
+		e = remove_all_left(r);
+	turn_cells(r);
+	*ret = r->events;
+	*ret_n = r->n_events;
+	return e;
+}
+
+void remotes_begin_again(struct remotes *r)
+{
+	for (uint32_t i = 0; i < r->n_cells; i++)
+		r->cells[i].leaves = true;
+}
+
+/* ---- what there is ---- */
+
+uint32_t remotes_count(const struct remotes *r)
+{
+	return r->n;
+}
+
+const struct remote *remotes_next(const struct remotes *r, size_t *at)
+{
+	while (*at <= r->mask)
+		if (r->table[(*at)++])
+			return r->table[*at - 1];
+	return NULL;
+}
+
+uint64_t remotes_hash(const struct remotes *r)
+{
+	uint64_t hash = 0;
+
+	for (uint32_t i = 0; i < r->n_cells; i++)
+		hash += r->cells[i].now ? r->cells[i].now->hash : 0;
+	return hash;
+}
+
+enum remote_how remote_at(const struct remote *o, unsigned history, int64_t at_sim_ns, int64_t beyond_dur_ns,
+			  struct motion_real *ret)
+{
+	const struct motion_real *b = &o->states[o->newest], *a = b;
+	bool held;
+
+	if (at_sim_ns >= b->time_sim_ns) {
+		held = at_sim_ns - b->time_sim_ns > beyond_dur_ns;
+		pose_beyond(b, held ? b->time_sim_ns + beyond_dur_ns : at_sim_ns, ret);
+		if (at_sim_ns == b->time_sim_ns)
+			return REMOTE_BETWEEN;
+		return held ? REMOTE_HELD : REMOTE_BEYOND;
+	}
+	for (uint32_t i = 1; i < o->n && at_sim_ns < a->time_sim_ns; i++) {
+		b = a;
+		a = &o->states[(o->newest + history - i) % history];
+	}
+	if (at_sim_ns < a->time_sim_ns) {
+		*ret = *a;
+		return REMOTE_HELD;
+	}
+	pose_between(a, b, at_sim_ns, ret);
+	return REMOTE_BETWEEN;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A sim-world of the test's own, as a child. Thread: the test's. */
+#ifndef SYSTEM_WORLD_SERVER_H
+#define SYSTEM_WORLD_SERVER_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct server {
+	pid_t pid;
+	int log; /* its stderr */
+	uint16_t port;
+	char address[32], text[16384];
+};
+
+/* port 0: any. Options beside --listen, up to NULL, or NULL. Returns when it listens. */
+void server_start(struct server *s, uint16_t port, const char *const *options);
+/* Until its log says so. */
+void server_says(struct server *s, const char *what);
+/* SIGTERM; returns how it ended. */
+int server_stop(struct server *s);
+void server_kill(struct server *s);
+
+#endif
