@@ -11,7 +11,7 @@ GENERATED += $(WORLD_PB).h
 
 LIBS += $(B)/lib/libsimworldwire.a
 $(B)/lib/libsimworldwire.a: $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard libclient/world/*.c))) $(B)/obj/gen/wire/world.pb-c.o
-LINK_WORLD := -lprotobuf-c
+LINK_WORLD := -lprotobuf-c -lsodium
 
 LIBS += $(B)/lib/libsimworld.so
 WORLD_SONAME   := libsimworld.so.0

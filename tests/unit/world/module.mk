@@ -7,3 +7,4 @@ LIMIT_world-section := 120
 $(foreach t,$(WORLD_TESTS),$(eval LINK_world-$(t) = $(LINK_WORLD)))
 $(B)/test/world-world: $(B)/obj/tests/unit/world/client.o
 $(addprefix $(B)/test/world-,section section_pb): $(B)/obj/tests/unit/world/random_world.o
+$(addprefix $(B)/test/world-,datagram datagram_format): $(B)/obj/tests/unit/world/datagram_pair.o

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A token bucket: so many packets a second of one address or session, and so many at once. Zeroed it is full. The caller reads the
+ * clock. Thread: the owner's.
+ */
+#ifndef WORLD_BUCKET_H
+#define WORLD_BUCKET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct bucket {
+	int64_t full_mono_ns; /* when it is full again */
+};
+
+/* One token, of rate a second (1 to 10^9) and burst at most (1 to 10^6). False: there is none, and none is taken. */
+static inline bool bucket_take(struct bucket *b, uint32_t rate, uint32_t burst, int64_t now_mono_ns)
+{
+	int64_t each = INT64_C(1000000000) / rate, full = b->full_mono_ns > now_mono_ns ? b->full_mono_ns : now_mono_ns;
+
+	if (full - now_mono_ns > each * (burst - 1))
+		return false;
+	b->full_mono_ns = full + each;
+	return true;
+}
+
+#endif

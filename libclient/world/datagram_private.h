@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What datagram.c and datagram_in.c share. Nobody else includes this. */
+#ifndef WORLD_DATAGRAM_PRIVATE_H
+#define WORLD_DATAGRAM_PRIVATE_H
+
+#include "ack.h"
+#include "datagram.h"
+#include "making.h"
+
+enum item { ITEM_PADDING = 0, ITEM_FRAME = 1, ITEM_PIECE = 2, ITEM_PING = 3 };
+
+#define ITEM_FRAME_HEAD 3u  /* kind, length */
+#define ITEM_PIECE_HEAD 15u /* kind, message, index, count, length */
+#define ITEMS_MAX       (PACKET_PLAIN_MAX - ACK_BYTES)
+#define FRAME_WHOLE_MAX (ITEMS_MAX - ITEM_FRAME_HEAD)
+
+/* A frame on its way, until all of its datagrams are decided. */
+struct sent_frame {
+	uint64_t tag;
+	uint32_t left; /* datagrams */
+	bool lost;
+};
+
+/* A datagram that is not sealed yet. */
+struct segment {
+	uint64_t first; /* frame; and how many from there */
+	uint32_t count;
+	uint32_t fill; /* bytes of items */
+};
+
+struct datagram {
+	struct packet packet;
+	struct ack_in ack_in;
+	struct ack_out ack_out;
+	struct making making;
+	const struct datagram_ops *ops;
+	void *user;
+	bool server, confirmed, ping;
+
+	/* out */
+	uint8_t *out; /* owned; PACKET_MAX for each segment */
+	struct segment *segments;
+	uint32_t segments_n, segments_size;
+	bool sent;                 /* out was handed out: what comes next begins anew */
+	uint64_t message;          /* number of the newest in pieces */
+	struct sent_frame *frames; /* owned; number & (size - 1) */
+	uint32_t frames_size;
+	uint64_t frames_oldest, frames_next;
+
+	/* in */
+	uint32_t unacked;        /* datagrams that want to be */
+	int64_t unacked_mono_ns; /* since then */
+	struct datagram_stats stats;
+};
+
+#endif
