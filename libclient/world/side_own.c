@@ -92,22 +92,6 @@ void side_own_finish(struct side *s)
 
 /* ---- what is said ---- */
 
-static void put_doubles(struct wire_buf *b, unsigned field, const double *v, unsigned n)
-{
-	uint8_t nested[4 * 9];
-	struct wire_buf m = { .data = nested, .size = sizeof(nested) };
-
-	for (unsigned i = 0; i < n; i++) {
-		uint64_t bits;
-
-		memcpy(&bits, &v[i], sizeof(bits));
-		if (bits)
-			wire_fixed64(&m, i + 1, bits);
-	}
-	if (m.len)
-		wire_bytes(b, field, nested, m.len);
-}
-
 static int say(struct side *s, const struct own *o, bool with_body)
 {
 	struct wire_buf *b = &s->out;
@@ -116,10 +100,10 @@ static int say(struct side *s, const struct own *o, bool with_body)
 
 	wire_u64(b, OBJECT_ID, whole_id(s, o));
 	wire_u64(b, OBJECT_TIME, (uint64_t)o->motion.time_sim_ns);
-	put_doubles(b, OBJECT_POSITION, o->motion.position, 3);
-	put_doubles(b, OBJECT_ROTATION, o->motion.rotation, 4);
-	put_doubles(b, OBJECT_VELOCITY, o->motion.velocity, 3);
-	put_doubles(b, OBJECT_SPIN, o->motion.spin, 3);
+	wire_doubles(b, OBJECT_POSITION, o->motion.position, 3);
+	wire_doubles(b, OBJECT_ROTATION, o->motion.rotation, 4);
+	wire_doubles(b, OBJECT_VELOCITY, o->motion.velocity, 3);
+	wire_doubles(b, OBJECT_SPIN, o->motion.spin, 3);
 	if (with_body)
 		wire_bytes(b, OBJECT_BODY, o->body ? o->body->data : NULL, o->body ? o->body->len : 0);
 	r = frame_end(b, begin, FRAME_MAX_CLIENT);

@@ -20,7 +20,7 @@ uint8_t *wire_room(struct wire_buf *b, size_t n)
 
 		if (size - b->len < n)
 			size = b->len + n;
-		data = mem_realloc(b->data, size);
+		data = b->fixed ? NULL : mem_realloc(b->data, size);
 		if (!data) {
 			b->failed = true;
 			return NULL;
@@ -63,6 +63,28 @@ void wire_fixed64(struct wire_buf *b, unsigned field, uint64_t v)
 	at = put_tag(at, field, WIRE_FIXED64);
 	memcpy(at, &v, sizeof(v));
 	b->len = (size_t)(at - b->data) + sizeof(v);
+}
+
+void wire_doubles(struct wire_buf *b, unsigned field, const double *v, unsigned n)
+{
+	uint8_t *at = wire_room(b, 2 * WIRE_VARINT_MAX + n * (1 + sizeof(*v)));
+	uint64_t bits, zero = 0;
+	unsigned len = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		len += memcmp(&v[i], &zero, sizeof(zero)) ? 1 + (unsigned)sizeof(bits) : 0;
+	if (!at || !len)
+		return;
+	at = wire_put(put_tag(at, field, WIRE_LENGTH), len);
+	for (unsigned i = 0; i < n; i++) {
+		memcpy(&bits, &v[i], sizeof(bits));
+		if (!bits)
+			continue;
+		*at++ = (uint8_t)((i + 1) << 3 | WIRE_FIXED64);
+		memcpy(at, &bits, sizeof(bits));
+		at += sizeof(bits);
+	}
+	b->len = (size_t)(at - b->data);
 }
 
 void wire_bytes(struct wire_buf *b, unsigned field, const void *p, size_t n)

@@ -18,6 +18,7 @@ struct wire_buf {
 	uint8_t *data; /* owned */
 	size_t len, size;
 	bool failed; /* no memory: what was appended is not whole */
+	bool fixed;  /* data is somebody's, and does not grow: what may not fit fails */
 };
 
 void wire_buf_finish(struct wire_buf *b);
@@ -45,6 +46,8 @@ static inline uint8_t *wire_put(uint8_t *at, uint64_t v)
 }
 void wire_u64(struct wire_buf *b, unsigned field, uint64_t v);
 void wire_fixed64(struct wire_buf *b, unsigned field, uint64_t v);
+/* A message whose fields 1 to n are these, those that are 0 left out; nothing where all are. n: at most 13. */
+void wire_doubles(struct wire_buf *b, unsigned field, const double *v, unsigned n);
 void wire_bytes(struct wire_buf *b, unsigned field, const void *p, size_t n);
 
 /* ---- reading ---- */

@@ -202,6 +202,22 @@ SIM_API SIM_MUST_CHECK int sim_world_ask(struct sim_world *w, uint64_t id);
 /* Give it to a connection, or refuse. */
 SIM_API SIM_MUST_CHECK int sim_world_give(struct sim_world *w, uint64_t id, uint32_t connection, bool refuse);
 
+/* ---- bodies ---- */
+
+/* What the bodies of vehicles, people and generic objects have in common (schemas/wire/world.proto). */
+struct sim_world_shape {
+	char model[64]; /* "": none */
+	double size[3]; /* [m] length, width, height of the box around it, within 1 km; 0: not known */
+	double offset[3]; /* [m] the box's centre from the object's origin, in its axes; of all but vehicles half the height up */
+};
+
+/* Reads what there is of it. Returns: 0; -EBADMSG no protobuf; -EINVAL objects of this code have none. */
+SIM_API SIM_MUST_CHECK int sim_world_shape_read(uint32_t code, const void *body, size_t size,
+						struct sim_world_shape *ret);
+/* A body that has this alone. Returns its size; -ENOBUFS room (128 is enough); -EINVAL code, or a number is not finite or beyond 1 km. */
+SIM_API SIM_MUST_CHECK int sim_world_shape_write(uint32_t code, const struct sim_world_shape *shape, void *body,
+						 size_t room);
+
 /* ---- the rest ---- */
 
 struct sim_world_info {

@@ -242,6 +242,32 @@ TEST_WITH(hosts_see_each_other, begin, end)
 	assert_int_equal(side_remove(b->side, 0), -ENOENT);
 }
 
+TEST_WITH(all_that_is_put_arrives, begin, end)
+{
+	const struct motion_real m = { .position = { 1, -2, 3.5 },
+				       .rotation = { 0.5, -0.5, 0.5, -0.5 },
+				       .velocity = { 4, 5, -6 },
+				       .spin = { 0.1, -0.2, 0.3 } };
+	struct side_object o = { .id = 0, .code = 19, .motion = m };
+	struct motion_real real;
+	struct host *a;
+
+	start(0);
+	a = come(0, SIDE_REGULATING);
+	o.motion.time_sim_ns = side_tick(a->side)->time_sim_ns + STEP;
+	assert_int_equal(side_put(a->side, &o), 0);
+	step();
+	assert_int_equal(seen(a, side_id(a->side, 0))->code, 19);
+	real = seen(a, side_id(a->side, 0))->states[0];
+	assert_memory_equal(real.position, m.position, sizeof(m.position));
+	assert_memory_equal(real.velocity, m.velocity, sizeof(m.velocity));
+	for (int i = 0; i < 4; i++)
+		assert_true(fabs(real.rotation[i] - m.rotation[i]) < 1e-6);
+	for (int i = 0; i < 3; i++)
+		assert_true(fabs(real.spin[i] - m.spin[i]) < 1e-4);
+	assert_int_equal(real.time_sim_ns, o.motion.time_sim_ns);
+}
+
 TEST_WITH(a_number_that_is_put_again_is_another_object, begin, end)
 {
 	struct host *a;
