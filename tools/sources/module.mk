@@ -12,9 +12,9 @@ $(B)/lib/libsources.a: $(SOURCES_OBJS) $(B)/obj/tools/bridge/convert/geo.o
 
 PROGRAMS += $(B)/bin/sim-sumo $(B)/bin/sim-lidar
 SOURCES_COMMON := $(addprefix $(B)/obj/tools/sources/,stop.o outlet.o rate.o) $(B)/lib/libsources.a $(B)/lib/libbase.a
-$(B)/bin/sim-sumo: $(addprefix $(B)/obj/tools/sources/sumo/,main.o feed.o) $(SOURCES_COMMON) | $(B)/lib/libsimclient.so
+$(B)/bin/sim-sumo: $(addprefix $(B)/obj/tools/sources/sumo/,main.o feed.o share.o) $(SOURCES_COMMON) | $(B)/lib/libsimclient.so $(B)/lib/libsimworld.so
 $(B)/bin/sim-lidar: $(B)/obj/tools/sources/lidar/main.o $(SOURCES_COMMON) | $(B)/lib/libsimclient.so
-LINK_sim-sumo  = $(LINK_SIMCLIENT) -ljansson -lm
+LINK_sim-sumo  = $(LINK_SIMCLIENT) -lsimworld -ljansson -lm
 LINK_sim-lidar = $(LINK_SIMCLIENT) -ljansson -lm
 
 # the time source of `simctl play`
@@ -23,4 +23,4 @@ $(B)/lib/simd/source_play.so: $(B)/obj/tools/sources/play/source_play.o
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -o $@ $(filter %.o,$^)
 
-include tools/sources/vehicle/module.mk tools/sources/ss2/module.mk
+include tools/sources/vehicle/module.mk tools/sources/ss2/module.mk tools/sources/join/module.mk

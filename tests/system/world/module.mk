@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The real sim-world, and clients by TCP: written from the protocol (tcp), and the library (host).
-INC_tests/system/world := -I. -Itests -Ilibclient -Ilibclient/include -Ilibclient/base -I$(B)/gen
+INC_tests/system/world := $(INC_tests) -I. -Itests -Itests/support -Ilibclient -Ilibclient/include -Ilibclient/base -I$(B)/gen
 FLAGS_tests/system/world/server.c := -DSIM_WORLD='"$(B)/bin/sim-world"'
 FLAGS_tests/system/world/test_tcp.c := -DSIM_WORLD='"$(B)/bin/sim-world"'
 WORLD_SYSTEM_TESTS := $(patsubst tests/system/world/test_%.c,%,$(sort $(wildcard tests/system/world/test_*.c)))
@@ -12,3 +12,7 @@ LINK_system-world-tcp = $(LINK_WORLD)
 FLAGS_tests/system/world/test_host.c := -DCONVOY='"$(B)/examples/convoy"'
 $(B)/test/system-world-host: | $(B)/lib/libsimworld.so $(B)/examples/convoy
 LINK_system-world-host = -L$(B)/lib -lsimworld -Wl,-rpath,'$$ORIGIN/../lib'
+# a rig that is a host
+$(B)/test/system-world-join: $(addprefix $(B)/obj/tests/support/,stack.o peer.o session.o) $(addprefix $(B)/lib/,libipc.a libbase.a) \
+	| $(addprefix $(B)/bin/,simd simctl sim-vehicle sim-join sim-sumo) $(B)/lib/libsimclient.so $(B)/lib/libsimworld.so $(B)/lib/simd/ipc_iox.so
+LINK_system-world-join = $(LINK_SIMCLIENT) -lsimworld -ljansson -lm

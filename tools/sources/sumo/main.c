@@ -23,6 +23,7 @@
 #include "bridge/convert/geo.h"
 #include "log.h"
 #include "opt.h"
+#include "share.h"
 #include "world.h"
 
 LOG_TOPIC("sumo");
@@ -34,7 +35,7 @@ LOG_TOPIC("sumo");
 #define EGO_WAIT_STEPS  6000
 
 struct args {
-	const char *config, *socket, *binary, *ego, *name, *control;
+	const char *config, *socket, *binary, *ego, *name, *control, *world;
 	int64_t steps, seed, range_m;
 	bool free_run, vehicle;
 };
@@ -54,6 +55,8 @@ static const struct opt OPTS[] = {
 	    "channel of VehicleControl that drives the ego; empty: none [control]"),
 	OPT("vehicle", 0, FLAG, vehicle, NULL,
 	    "a vehicle program, such as sim-vehicle, is the ego: SUMO's one follows it"),
+	OPT("world", 0, STRING, world, "HOST:PORT",
+	    "be a host of a world that others share, see sim-world(1): in step with it, and all that moves is there"),
 	OPT("free-run", 0, FLAG, free_run, NULL, "as fast as it goes instead of at the clock's scale"),
 	OPT("sumo", 0, STRING, binary, "PROGRAM", "SUMO program [sumo]", .complete = "file"),
 	{ 0 }
@@ -84,6 +87,7 @@ struct app {
 	struct control control;
 	struct tracks tracks;
 	struct feed feed;
+	struct share *share;       /* NULL: the scenario is nobody else's */
 	struct sim_params *params; /* NULL: another one has our name */
 	int64_t steps;
 };
@@ -226,6 +230,20 @@ static int gather(struct app *a, unsigned due, struct moment *m)
 	return r;
 }
 
+static bool is_stopped(void *app)
+{
+	return stop_requested(&((struct app *)app)->stop);
+}
+
+static int share(struct app *a, const struct moment *m)
+{
+	int r = share_turn(a->share, m, is_stopped, a);
+
+	if (r < 0 && r != -ECANCELED)
+		log_error("the world: %s", share_why());
+	return r == 0 || r == -ECANCELED ? r : -EIO;
+}
+
 static int publish(struct app *a)
 {
 	struct sim_clock_sample now;
@@ -248,16 +266,18 @@ static int publish(struct app *a)
 		.range_m = (double)a->args.range_m,
 	};
 	due = feed_due(&a->feed, &now);
-	r = gather(a, due, &m);
+	r = gather(a, due | (a->share ? 1u << FEED_OBJECTS : 0), &m);
 	if (r == 0)
 		feed_publish(&a->feed, due, &m);
-	return r;
+	return r == 0 && a->share ? share(a, &m) : r;
 }
 
 /* ---- time ---- */
 
 static unsigned driver_flags(const struct app *a)
 {
+	if (a->share)
+		return 0; /* the world's pace */
 	return a->args.free_run ? SIM_DRIVER_FREEWHEEL : SIM_DRIVER_PACED;
 }
 
@@ -317,7 +337,7 @@ static int loop(struct app *a)
 		if (r == 0)
 			r = publish(a);
 		if (r < 0) {
-			if (r != -ECANCELED)
+			if (r != -ECANCELED && *world_why(a->world))
 				log_error("%s", world_why(a->world));
 			return r;
 		}
@@ -421,6 +441,13 @@ static int attach(struct app *a)
 		if (r < 0)
 			return fail_client(r, a->args.control);
 	}
+	if (a->args.world) {
+		r = share_open(a->args.world, a->args.name, sim_now(a->client), &a->share);
+		if (r < 0) {
+			log_error("the world: %s", share_why());
+			return r;
+		}
+	}
 	r = sim_driver_acquire(a->client, driver_flags(a), &a->driver);
 	return r < 0 ? fail_client(r, "taking the driver's lease") : 0;
 }
@@ -428,6 +455,7 @@ static int attach(struct app *a)
 static void detach(struct app *a)
 {
 	world_close(a->world);
+	share_close(a->share);
 	sim_params_destroy(a->params);
 	sim_driver_release(a->driver);
 	sim_subscriber_destroy(a->orders);

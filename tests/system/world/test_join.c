@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A simd that is a host of a world, with real processes: simd, RouDi, sim-vehicle, sim-join, sim-world. The other host is this test.
+ */
+#include "tests/support/stack.h"
+
+#include <math.h>
+#include <signal.h>
+
+#include <sim/msg/Detected3DObjects.h>
+#include <sim/msg/Transforms.h>
+#include <sim/sim.h>
+#include <sim/world.h>
+
+#include "server.h"
+
+#define WAIT_MS 20000
+
+static struct server server;
+
+/* simd with the rig's processes. */
+static pid_t start(const char *processes)
+{
+	char conf[1024];
+
+	snprintf(conf, sizeof(conf),
+		 "\"TimeSource\":\"unity\",\"pools\":[{\"size\":\"1KiB\",\"count\":1500},{\"size\":\"80KiB\",\"count\":100}],"
+		 "\"rigs\":[{\"name\":\"rig\",\"channels\":[{\"name\":\"objects\",\"max_body\":\"64000\",\"window\":4},"
+		 "{\"name\":\"tf\",\"max_body\":\"64000\",\"window\":4,\"publishers\":2}],\"processes\":[%s]}]",
+		 processes);
+	return stack_start(conf);
+}
+
+static struct sim_world *join(struct sim_world_tick *ret_tick)
+{
+	const struct sim_world_options o = { .size = sizeof(o), .address = server.address, .name = "test" };
+	struct sim_world *w;
+
+	if (sim_world_connect(&o, &w) < 0 || sim_world_wait(w, -1, ret_tick) < 0)
+		fail_msg("%s", sim_world_why());
+	return w;
+}
+
+/* Along x, a metre a tick, so that its place says of which tick it is. */
+static void step(struct sim_world *w, struct sim_world_tick *t)
+{
+	static const struct sim_world_shape shape = { .model = "van", .size = { 6, 2, 3 }, .offset = { 2, 0, 1.5 } };
+	unsigned char body[128];
+	int n = sim_world_shape_write(SIM_WORLD_VEHICLE, &shape, body, sizeof(body));
+	const struct sim_world_object o = { .id = 7,
+					    .code = SIM_WORLD_VEHICLE,
+					    .time_sim_ns = t->time_sim_ns + t->step_dur_ns,
+					    .position = { (double)(t->time_sim_ns + t->step_dur_ns) / 1e7, 50, 0 },
+					    .velocity = { 100, 0, 0 },
+					    .body = body,
+					    .body_size = (size_t)n };
+
+	assert_int_equal(sim_world_put(w, &o), 0);
+	assert_int_equal(sim_world_step(w, WAIT_MS * NS_PER_MS, t), 0);
+}
+
+static bool is_ego(void *user, const struct sim_world_object *o)
+{
+	*(struct sim_world_object *)user = *o;
+	return true;
+}
+
+/* The van as the ego has it, which stands at 100 0 and looks north. */
+static void check(const struct sim_message *m)
+{
+	const struct sim_Detected3DObjects *all = sim_Detected3DObjects_from(m->body, m->body_size);
+	double at = (double)m->header.stamp_sim_ns / 1e7;
+	const struct sim_Detected3DObject *o;
+	uint32_t n;
+
+	assert_non_null(all);
+	o = sim_Detected3DObjects_objects(all, m->body_size, &n);
+	assert_int_equal(n, 1);
+	assert_true(fabs(o->map_position.x - (at + 2)) < 0.01); /* the world's time is time here */
+	assert_true(fabs(o->map_position.y - 50) < 0.01);
+	assert_true(fabs(o->pose.position.x - 50) < 0.01);
+	assert_true(fabs(o->pose.position.y - (100 - at - 2)) < 0.01);
+	assert_true(fabs(o->pose.position.z - 1.5) < 0.01);
+	assert_true(fabs(o->pose.orientation.z + sqrt(0.5)) < 0.001); /* a quarter to the right */
+	assert_true(fabs(o->size.x - 6) < 0.01);
+	assert_true(fabs(o->velocity.linear.x - 100) < 0.01);
+	assert_true(fabs(o->heading) < 0.001);
+	assert_string_equal(sim_Detected3DObject_label_in(all, m->body_size, o), "Car");
+}
+
+TEST_WITH(a_rig_is_a_host_of_a_world, NULL, stack_sweep)
+{
+	const struct sim_subscriber_options so = { .size = sizeof(so), .depth = 64 };
+	struct sim_client_options co = { .size = sizeof(co), .name = "test", .socket = STACK_SOCKET };
+	struct sim_world_object ego = { .id = 0 };
+	char processes[512];
+	struct sim_subscriber *objects;
+	const struct sim_message *m;
+	struct sim_world_tick t;
+	struct sim_client *c;
+	struct sim_world *w;
+	unsigned checked = 0;
+	pid_t simd;
+
+	server_start(&server, 0, (const char *const[]){ "--pace", "0", NULL });
+	snprintf(
+		processes, sizeof(processes),
+		"{\"name\":\"car\",\"command\":[\"sim-vehicle\",\"--params\",\"config/rigs/vehicle/car.json\",\"--x\",\"100\","
+		"\"--yaw\",\"1.5707963\"]},{\"name\":\"join\",\"command\":[\"sim-join\",\"--world\",\"%s\",\"--most\",\"200\"]}",
+		server.address);
+	simd = start(processes);
+	w = join(&t);
+	assert_int_equal(sim_connect(&co, &c), 0);
+	assert_int_equal(sim_subscribe(c, "/objects", &sim_Detected3DObjects_type, &so, &objects), 0);
+	while (checked < 20) {
+		step(w, &t);
+		while (sim_take(objects, &m) == 0) {
+			const struct sim_Detected3DObjects *all = sim_Detected3DObjects_from(m->body, m->body_size);
+			uint32_t n;
+
+			(void)sim_Detected3DObjects_objects(all, m->body_size, &n);
+			if (n) {
+				check(m);
+				checked++;
+			}
+			assert_int_equal(sim_release(objects, m), 0);
+		}
+	}
+	assert_int_equal(sim_world_each(w, t.time_sim_ns, is_ego, &ego), 1);
+	assert_true(fabs(ego.position[0] - 100) < 0.01 && fabs(ego.position[1]) < 0.01);
+	assert_true(fabs(ego.rotation[3] - sqrt(0.5)) < 0.001);
+	assert_int_equal(ego.code, SIM_WORLD_VEHICLE);
+	sim_world_disconnect(w);
+	sim_subscriber_destroy(objects);
+	sim_disconnect(c);
+	/* not stack_stop(): this process is a client, and leaves its runtime's files when it ends */
+	assert_int_equal(kill(simd, SIGTERM), 0);
+	assert_int_equal(stack_wait(simd, WAIT_MS), 0);
+	assert_int_equal(server_stop(&server), 0);
+}
+
+/* ---- SUMO ---- */
+
+struct town {
+	unsigned vehicles, people, moving;
+	double sum;
+	bool in_time;
+};
+
+static bool count(void *user, const struct sim_world_object *o)
+{
+	struct sim_world_shape s;
+	struct town *t = user;
+
+	t->vehicles += o->code == SIM_WORLD_VEHICLE;
+	t->people += o->code == SIM_WORLD_PEDESTRIAN;
+	t->moving += hypot(o->velocity[0], o->velocity[1]) > 1;
+	t->sum += o->position[0] + o->position[1];
+	t->in_time &= o->how == SIM_WORLD_SAID;
+	assert_int_equal(sim_world_shape_read(o->code, o->body, o->body_size, &s), 0);
+	assert_true(s.size[0] > 0.1 && s.size[0] < 30 && *s.model);
+	return true;
+}
+
+/* A constrained host looks on: SUMO keeps time. */
+TEST_WITH(a_scenario_of_sumo_is_a_host_of_a_world, NULL, stack_sweep)
+{
+	const struct sim_world_options o = {
+		.size = sizeof(o), .address = server.address, .name = "test", .role = SIM_WORLD_CONSTRAINED
+	};
+	struct town town, before = { .sum = 0 };
+	struct sim_world_tick t;
+	char processes[512];
+	struct sim_world *w;
+	unsigned moved = 0;
+	pid_t simd;
+
+	server_start(&server, 0, (const char *const[]){ "--pace", "0", NULL });
+	snprintf(
+		processes, sizeof(processes),
+		"{\"name\":\"sumo\",\"command\":[\"sim-sumo\",\"--config\",\"config/rigs/demo/town.sumocfg\",\"--world\",\"%s\"]}",
+		server.address);
+	simd = start(processes);
+	assert_int_equal(sim_world_connect(&o, &w), 0);
+	while (moved < 50) {
+		assert_int_equal(sim_world_wait(w, WAIT_MS * NS_PER_MS, &t), 0);
+		town = (struct town){ .in_time = true };
+		if (sim_world_each(w, t.time_sim_ns, count, &town) < 3)
+			continue;
+		assert_true(town.in_time);
+		assert_true(town.vehicles > 1);
+		moved += town.moving && town.sum != before.sum;
+		before = town;
+	}
+	sim_world_disconnect(w);
+	stack_stop(simd);
+	assert_int_equal(server_stop(&server), 0);
+}

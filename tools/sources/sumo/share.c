@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* share.h */
+#include "share.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include <sim/world.h>
+
+#include "log.h"
+#include "mem.h"
+#include "timeutil.h"
+
+LOG_TOPIC("sumo");
+
+#define WAIT_NS   (100 * NS_PER_MS) /* wall: how often a stop is looked for */
+#define EGO       0                 /* its number; others have 1 and up */
+#define SHARE_MAX (WORLD_OBJECTS_MAX + 1)
+
+struct shared {
+	uint64_t key; /* of the scenario; 0: this number is free */
+	bool seen;
+};
+
+struct share {
+	struct sim_world *world;
+	struct sim_world_tick tick;
+	int64_t offset_dur_ns;       /* time here less the world's */
+	struct shared at[SHARE_MAX]; /* by number in the world */
+	bool full;                   /* it was said that not all are */
+};
+
+const char *share_why(void)
+{
+	return sim_world_why();
+}
+
+int share_open(const char *address, const char *name, int64_t now_sim_ns, struct share **ret)
+{
+	const struct sim_world_options o = { .size = sizeof(o), .address = address, .name = name };
+	struct share *s = MEM_NEW(struct share);
+	int r = s ? sim_world_connect(&o, &s->world) : -ENOMEM;
+
+	if (r == 0)
+		r = sim_world_wait(s->world, 5 * NS_PER_S, &s->tick);
+	if (r < 0) {
+		share_close(s);
+		return r;
+	}
+	s->offset_dur_ns = now_sim_ns - s->tick.time_sim_ns;
+	log_info("joined the world at %.3f s%s", (double)s->tick.time_sim_ns / 1e9,
+		 s->offset_dur_ns ? "; time here is another, and stays so" : "");
+	*ret = s;
+	return 0;
+}
+
+void share_close(struct share *s)
+{
+	if (!s)
+		return;
+	sim_world_disconnect(s->world);
+	mem_free(s);
+}
+
+/* ---- what there is ---- */
+
+static uint32_t code_of(enum world_kind kind)
+{
+	switch (kind) {
+	case WORLD_PEDESTRIAN:
+		return SIM_WORLD_PEDESTRIAN;
+	case WORLD_BICYCLE:
+		return SIM_WORLD_BICYCLE;
+	case WORLD_OTHER:
+		return SIM_WORLD_GENERIC;
+	default:
+		return SIM_WORLD_VEHICLE;
+	}
+}
+
+static const char *model_of(enum world_kind kind)
+{
+	static const char *const names[] = {
+		[WORLD_CAR] = "car",         [WORLD_TRUCK] = "truck",           [WORLD_BUS] = "bus",
+		[WORLD_BICYCLE] = "bicycle", [WORLD_MOTORCYCLE] = "motorcycle", [WORLD_PEDESTRIAN] = "pedestrian",
+		[WORLD_OTHER] = "other"
+	};
+
+	return names[kind];
+}
+
+static int put(struct share *s, struct sim_world_object *o, const struct sim_world_shape *shape, int64_t now_sim_ns,
+	       double yaw, double speed)
+{
+	unsigned char body[160];
+	int n = sim_world_shape_write(o->code, shape, body, sizeof(body));
+
+	if (n < 0)
+		return n;
+	o->time_sim_ns = now_sim_ns - s->offset_dur_ns;
+	o->rotation[0] = cos(yaw / 2);
+	o->rotation[3] = sin(yaw / 2);
+	o->velocity[0] = speed * cos(yaw);
+	o->velocity[1] = speed * sin(yaw);
+	o->body = body;
+	o->body_size = (size_t)n;
+	return sim_world_put(s->world, o);
+}
+
+static int put_ego(struct share *s, const struct moment *m)
+{
+	const struct ego *e = m->ego;
+	struct sim_world_object o = { .id = EGO,
+				      .code = SIM_WORLD_VEHICLE,
+				      .position = { e->pos[0], e->pos[1], e->pos[2] },
+				      .spin = { 0, 0, e->yaw_rate } };
+	const struct sim_world_shape shape = { .model = "ego",
+					       .size = { e->p.length, 1.8, 1.5 },
+					       .offset = { e->p.length / 2 - e->p.rear_overhang, 0, 0.75 } };
+
+	return put(s, &o, &shape, m->stamp_sim_ns, e->yaw, e->speed);
+}
+
+/* Its origin is its middle on the ground. */
+static int put_object(struct share *s, unsigned number, const struct world_object *w, int64_t now_sim_ns)
+{
+	double yaw = ego_yaw_of(w->angle_deg);
+	struct sim_world_object o = { .id = number,
+				      .code = code_of(w->kind),
+				      .position = { w->pos[0] - cos(yaw) * w->length / 2,
+						    w->pos[1] - sin(yaw) * w->length / 2, w->pos[2] } };
+	struct sim_world_shape shape = { .size = { w->length, w->width, w->height },
+					 .offset = { 0, 0, w->height / 2 } };
+
+	strcpy(shape.model, model_of(w->kind));
+	return put(s, &o, &shape, now_sim_ns, yaw, w->speed);
+}
+
+/* The number that it has, or gets; 0: there is none left. */
+static unsigned number_of(struct share *s, uint64_t key)
+{
+	unsigned free = 0;
+
+	for (unsigned i = 1; i < SHARE_MAX; i++) {
+		if (s->at[i].key == key)
+			return i;
+		if (!free && !s->at[i].key)
+			free = i;
+	}
+	if (free)
+		s->at[free].key = key;
+	return free;
+}
+
+static int remove_gone(struct share *s)
+{
+	int r = 0;
+
+	for (unsigned i = 1; i < SHARE_MAX && r == 0; i++) {
+		if (s->at[i].key && !s->at[i].seen) {
+			s->at[i].key = 0;
+			r = sim_world_remove(s->world, i);
+		}
+		s->at[i].seen = false;
+	}
+	return r;
+}
+
+static int put_all(struct share *s, const struct moment *m)
+{
+	int r = put_ego(s, m);
+
+	for (size_t i = 0; i < m->nobjects && r == 0; i++) {
+		unsigned number = number_of(s, m->objects[i].key);
+
+		if (!number && !s->full)
+			log_warn("more than %u objects: not all of them are in the world", SHARE_MAX - 1);
+		s->full |= !number;
+		if (!number)
+			continue;
+		s->at[number].seen = true;
+		r = put_object(s, number, &m->objects[i], m->stamp_sim_ns);
+	}
+	return r == 0 ? remove_gone(s) : r;
+}
+
+/* ---- time ---- */
+
+int share_turn(struct share *s, const struct moment *m, bool (*stop)(void *user), void *user)
+{
+	int r;
+
+	if (m->stamp_sim_ns - s->offset_dur_ns < s->tick.time_sim_ns + s->tick.step_dur_ns)
+		return 0;
+	r = put_all(s, m);
+	if (r == 0)
+		r = sim_world_step(s->world, WAIT_NS, &s->tick);
+	while (r == -ETIMEDOUT && !stop(user))
+		r = sim_world_wait(s->world, WAIT_NS, &s->tick);
+	if (r == -ETIMEDOUT)
+		return -ECANCELED;
+	/* another run of the world: it begins with where this scenario is */
+	if (r == 0 && m->stamp_sim_ns - s->offset_dur_ns > s->tick.time_sim_ns + s->tick.step_dur_ns)
+		s->offset_dur_ns = m->stamp_sim_ns - s->tick.time_sim_ns;
+	return r;
+}
