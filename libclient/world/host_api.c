@@ -67,11 +67,11 @@ uint64_t sim_world_id(struct sim_world *w, uint64_t number)
 
 static int done(struct sim_world *w)
 {
-	int r = side_done(w->side, mono_now_ns());
+	int r = side_done(w->side, w->at_tick, mono_now_ns());
 
 	if (r == 0) {
 		w->done_world = side_world(w->side);
-		w->done_tick = side_tick(w->side)->tick;
+		w->done_tick = w->at_tick;
 	}
 	host_flush(w);
 	return r;
@@ -112,6 +112,7 @@ static int wait_tick(struct sim_world *w, int64_t timeout_dur_ns, struct sim_wor
 	int64_t until = timeout_dur_ns < 0 ? INT64_MAX : ns_add(mono_now_ns(), timeout_dur_ns);
 	bool time_left = true;
 
+	w->waits = true;
 	if (host_in_callback(w))
 		return err_set(-EDEADLK, "a callback of a world cannot wait for its ticks");
 	while (!w->news_tick && w->state != SIM_WORLD_FAILED && time_left)
@@ -122,6 +123,7 @@ static int wait_tick(struct sim_world *w, int64_t timeout_dur_ns, struct sim_wor
 							      (long long)(timeout_dur_ns / NS_PER_MS),
 							      *w->info.why ? ": " : "", w->info.why);
 	w->news_tick = false;
+	w->at_tick = side_tick(w->side)->tick;
 	host_tick(side_tick(w->side), ret);
 	return 0;
 }

@@ -237,7 +237,8 @@ static void on_welcome(struct sim_world *w, const struct side_event *e)
 	w->backoff_dur_ns = BACKOFF_FIRST_NS;
 	w->info.reconnects += w->info.connection != 0;
 	w->info.connection = side_connection(w->side);
-	w->news_tick = !said || side_done(w->side, mono_now_ns()) < 0;
+	w->at_tick = e->tick.tick;
+	w->news_tick = !said || side_done(w->side, e->tick.tick, mono_now_ns()) < 0;
 	set_state(w, SIM_WORLD_CONNECTED, 0, "");
 }
 
@@ -252,6 +253,8 @@ static int on_event(struct sim_world *w, const struct side_event *e)
 		lose(w, e->error, e->sentence, e->again);
 		return 0;
 	}
+	if (e->kind == SIDE_TICK && (w->events.tick || !w->waits))
+		w->at_tick = e->tick.tick;
 	call(w, e);
 	if (e->kind != SIDE_TICK)
 		return 0;

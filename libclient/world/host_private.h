@@ -27,6 +27,8 @@ struct sim_world {
 	pthread_t thread, caller; /* caller: in a callback, while calling */
 	bool has_thread, stop, calling;
 	bool inside;                    /* somebody takes a turn */
+	bool waits;                     /* the program does */
+	uint64_t at_tick;               /* the one that it knows of: which a wait has returned, or a callback told */
 	bool news_tick;                 /* a tick that no wait has returned */
 	uint64_t done_world, done_tick; /* the last Done */
 	enum sim_world_state state;

@@ -155,11 +155,11 @@ bool side_is_in(const struct side *s)
 
 /* ---- what else it says ---- */
 
-int side_done(struct side *s, int64_t now_mono_ns)
+int side_done(struct side *s, uint64_t tick, int64_t now_mono_ns)
 {
 	Sim__World__Done m = SIM__WORLD__DONE__INIT;
 
-	m.tick = s->tick.tick;
+	m.tick = tick;
 	m.echo_mono_ns = s->beat_mono_ns;
 	m.held_dur_ns = s->beat_mono_ns ? now_mono_ns - s->arrived_mono_ns : 0;
 	m.sent_mono_ns = now_mono_ns;

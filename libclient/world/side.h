@@ -106,7 +106,8 @@ void side_sent(struct side *s, size_t n);
 /* Also as sim_world_put(). */
 int side_put(struct side *s, const struct side_object *o) __attribute__((warn_unused_result));
 int side_remove(struct side *s, uint64_t id) __attribute__((warn_unused_result)); /* also -ENOENT */
-int side_done(struct side *s, int64_t now_mono_ns) __attribute__((warn_unused_result));
+/* All of ticks up to that one is put. */
+int side_done(struct side *s, uint64_t tick, int64_t now_mono_ns) __attribute__((warn_unused_result));
 int side_note(struct side *s, uint64_t from, uint64_t to, bool all, int64_t time_sim_ns, const void *payload,
 	      size_t len) __attribute__((warn_unused_result)); /* also -EMSGSIZE */
 /* give: to that connection; else it is asked for, by this one. */

@@ -47,7 +47,7 @@ static void answer(struct side *s, const struct side_event *e)
 		put(s, e->id);
 	if (e->kind == SIDE_NOTE)
 		(void)!side_remove(s, 1);
-	(void)!side_done(s, MS);
+	(void)!side_done(s, side_tick(s)->tick, MS);
 	(void)side_id(s, 0);
 }
 

@@ -165,7 +165,8 @@ SIM_API uint64_t sim_world_id(struct sim_world *w, uint64_t number);
 /* ---- time ---- */
 
 /*
- * Say that all of ticks up to the newest has been put. A regulating host must, or time stands still for everybody; what is put goes out with it at the latest.
+ * Say that all of ticks up to the last one that the program knows of has been put: which sim_world_wait() or sim_world_step() has returned, or
+ * events.tick told. A regulating host must, or time stands still for everybody; what is put goes out with it at the latest.
  * Returns: 0; -ENOTCONN; -EAGAIN; -ENOMEM. Since 0.1.
  */
 SIM_API SIM_MUST_CHECK int sim_world_done(struct sim_world *w);

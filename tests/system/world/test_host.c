@@ -113,6 +113,38 @@ TEST(two_hosts_without_threads_are_in_step)
 	drive_two(SIM_WORLD_NO_THREAD);
 }
 
+/*
+ * With a look-ahead the world goes on while a host computes: what it then says Done to is what it knew, not what has come meanwhile, of which it has put
+ * nothing.
+ */
+TEST(a_promise_is_of_what_the_host_knows)
+{
+	static const int64_t step = 10 * MS;
+	struct sim_world_options o = {
+		.size = sizeof(o), .address = server.address, .name = "a", .lookahead_dur_ns = 4 * step
+	};
+	struct sim_world_tick known, t = { .tick = 0 };
+	struct sim_world *a, *b;
+
+	server_start(&server, 0, as_fast_as_it_goes);
+	assert_int_equal(sim_world_connect(&o, &a), 0);
+	b = come("b", SIM_WORLD_OBSERVER, 0, NULL, NULL);
+	assert_int_equal(sim_world_wait(a, -1, &known), 0);
+	assert_int_equal(sim_world_done(a), 0);
+	while (t.tick < known.tick + 5) /* as far as the promise of that and the look-ahead go */
+		assert_int_equal(sim_world_wait(b, -1, &t), 0);
+	while (info(a).tick.tick < t.tick) /* which has come here, too; nobody has asked for it */
+		;
+	put(a, 0, 1, known.time_sim_ns + 5 * step);
+	assert_int_equal(sim_world_done(a), 0);
+	sim_world_disconnect(b);
+	b = come("c", SIM_WORLD_OBSERVER, 0, NULL, NULL); /* so the server has read that */
+	assert_int_equal(info(b).tick.tick, known.tick + 5);
+	sim_world_disconnect(a);
+	sim_world_disconnect(b);
+	assert_int_equal(server_stop(&server), 0);
+}
+
 /* ---- callbacks ---- */
 
 struct watcher {

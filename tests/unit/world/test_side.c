@@ -192,7 +192,7 @@ static void step(void)
 {
 	for (unsigned i = 0; i < N_MAX; i++)
 		if (hosts[i].s)
-			assert_int_equal(side_done(hosts[i].side, now), 0);
+			assert_int_equal(side_done(hosts[i].side, side_tick(hosts[i].side)->tick, now), 0);
 	now += STEP;
 	turn();
 }
@@ -310,7 +310,7 @@ TEST_WITH(within_the_grace_all_is_as_it_was, begin, end)
 							 .motion = { .position = { 9 }, .time_sim_ns = 5 * STEP } }),
 			 0);                          /* kept */
 	assert_int_equal(side_remove(a->side, 1), 0); /* said when it is back */
-	assert_int_equal(side_done(a->side, now), -ENOTCONN);
+	assert_int_equal(side_done(a->side, side_tick(a->side)->tick, now), -ENOTCONN);
 	assert_non_null(seen(b, id));
 	dial(a);
 	assert_int_equal(a->n[SIDE_WELCOME], 2);
@@ -702,7 +702,7 @@ TEST_WITH(no_byte_of_a_server_is_trusted, begin, end)
 	for (int t = 0; t < 6; t++) {
 		give(b);
 		assert_int_equal(put(a, (uint64_t)t, t), 0);
-		assert_int_equal(side_done(a->side, now), 0);
+		assert_int_equal(side_done(a->side, side_tick(a->side)->tick, now), 0);
 		now += STEP;
 		give(a);
 		while (world_turn(w, now) <= now)
@@ -713,7 +713,7 @@ TEST_WITH(no_byte_of_a_server_is_trusted, begin, end)
 		assert_true(feed(b->side, data, n) >= 0);
 		session_sent(b->s, n);
 		len += n;
-		assert_int_equal(side_done(b->side, now), 0);
+		assert_int_equal(side_done(b->side, side_tick(b->side)->tick, now), 0);
 		take(a);
 	}
 	assert_true(len > 200);
