@@ -219,6 +219,53 @@ SIM_API SIM_MUST_CHECK int sim_world_shape_read(uint32_t code, const void *body,
 SIM_API SIM_MUST_CHECK int sim_world_shape_write(uint32_t code, const struct sim_world_shape *shape, void *body,
 						 size_t room);
 
+/* Parts of a vehicle, in its frame: wheels from front to rear, left before right, then others. */
+enum sim_world_part_kind {
+	SIM_WORLD_WHEEL = 0,
+	SIM_WORLD_TRAILER = 1, /* a body behind a joint */
+	SIM_WORLD_STEERING_WHEEL = 2,
+	SIM_WORLD_DOOR = 3,
+	SIM_WORLD_OTHER_PART = 4,
+};
+
+struct sim_world_part {
+	uint32_t kind;                   /* enum sim_world_part_kind */
+	double position[3], rotation[4]; /* [m], within 1 km; to the vehicle's axes */
+};
+
+enum sim_world_light {
+	SIM_WORLD_LOW_BEAM = 1,
+	SIM_WORLD_HIGH_BEAM = 2,
+	SIM_WORLD_BRAKE_LIGHT = 4,
+	SIM_WORLD_REVERSE_LIGHT = 8,
+	SIM_WORLD_TURN_LEFT = 16,
+	SIM_WORLD_TURN_RIGHT = 32,
+	SIM_WORLD_HAZARD = 64,
+};
+
+struct sim_world_vehicle {
+	struct sim_world_shape shape;
+	double steering;        /* [rad] at the wheels, left is positive */
+	unsigned lights;        /* enum sim_world_light */
+	double acceleration[3]; /* [m/s^2] world */
+	size_t n_parts;         /* of the array beside it */
+};
+
+#define SIM_WORLD_PARTS_MAX 256 /* of one vehicle */
+
+/*
+ * The body of a vehicle, all of it. parts: n_parts of them, which may be NULL where there is none. A body of n wheels takes 200 and 48 n bytes at most.
+ * Returns its size; -ENOBUFS room; -EINVAL a number is not finite or out of range, or too many parts.
+ */
+SIM_API SIM_MUST_CHECK int sim_world_vehicle_write(const struct sim_world_vehicle *v,
+						   const struct sim_world_part *parts, void *body, size_t room);
+/*
+ * parts: room for n_parts of them; there may be more, which n_parts of *ret tells.
+ * Returns: 0; -EBADMSG no protobuf, or parts whose lists do not agree.
+ */
+SIM_API SIM_MUST_CHECK int sim_world_vehicle_read(const void *body, size_t size, struct sim_world_vehicle *ret,
+						  struct sim_world_part *parts, size_t n_parts);
+
 /* ---- the rest ---- */
 
 struct sim_world_info {
