@@ -21,4 +21,13 @@ $(B)/examples/convoy: $(B)/obj/libclient/examples/world/convoy.o | $(B)/lib/libs
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -pie -o $@ $(filter %.o,$^) -L$(B)/lib -lsimworld -Wl,-rpath,'$$ORIGIN/../lib' -lm
 INC_libclient/examples/world := -Ilibclient/include
 
+# the same in C++, where there is a compiler for it; what tests start
+ifneq ($(and $(if $(SAN_RUNTIME),,plain),$(shell command -v g++)),)
+VEHICLE_HOST := $(B)/examples/vehicle_host
+TEST_PROGRAMS += $(VEHICLE_HOST)
+$(VEHICLE_HOST): libclient/examples/world/vehicle_host.cpp libclient/include/sim/world.h | $(B)/lib/libsimworld.so
+	@mkdir -p $(@D)
+	g++ -std=c++17 -O2 -g -Wall -Wextra -Wshadow $(if $(WERROR),-Werror) -Ilibclient/include -o $@ $< -L$(B)/lib -lsimworld -Wl,-rpath,'$$ORIGIN/../lib'
+endif
+
 include libclient/examples/perception/module.mk

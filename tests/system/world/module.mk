@@ -9,8 +9,8 @@ $(WORLD_SYSTEM_TESTS:%=$(B)/test/system-world-%): $(B)/test/system-world-%: $(B)
 	$(B)/obj/tests/system/world/server.o | $(B)/bin/sim-world
 $(B)/test/system-world-tcp: $(B)/obj/tests/unit/world/client.o $(addprefix $(B)/lib/,libworld.a libsimworldwire.a libbase.a)
 LINK_system-world-tcp = $(LINK_WORLD)
-FLAGS_tests/system/world/test_host.c := -DCONVOY='"$(B)/examples/convoy"'
-$(B)/test/system-world-host: | $(B)/lib/libsimworld.so $(B)/examples/convoy
+FLAGS_tests/system/world/test_host.c := -DCONVOY='"$(B)/examples/convoy"' $(if $(VEHICLE_HOST),-DVEHICLE_HOST='"$(VEHICLE_HOST)"')
+$(B)/test/system-world-host: | $(B)/lib/libsimworld.so $(B)/examples/convoy $(VEHICLE_HOST)
 LINK_system-world-host = -L$(B)/lib -lsimworld -Wl,-rpath,'$$ORIGIN/../lib'
 # a rig that is a host
 $(B)/test/system-world-join: $(addprefix $(B)/obj/tests/support/,stack.o peer.o session.o) $(addprefix $(B)/lib/,libipc.a libbase.a) \

@@ -435,16 +435,18 @@ TEST(a_full_server_says_so)
 /* ---- the example ---- */
 
 /* Its output, read to the end. */
-static void join_convoy(int number, int ret[2])
+static void join_convoy(const char *program, const char *number, int ret[2])
 {
-	char text[8] = { (char)('0' + number) };
 	int out[2];
 
 	assert_int_equal(pipe(out), 0);
 	ret[1] = fork();
 	if (!ret[1]) {
 		dup2(out[1], STDOUT_FILENO);
-		execl(CONVOY, "convoy", text, server.address, "6", (char *)NULL);
+		if (number)
+			execl(program, program, number, server.address, "6", (char *)NULL);
+		else
+			execl(program, program, server.address, "6", (char *)NULL);
 		_exit(127);
 	}
 	close(out[1]);
@@ -473,7 +475,7 @@ TEST(four_hosts_are_a_convoy)
 
 	server_start(&server, 0, as_fast_as_it_goes);
 	for (int i = 0; i < 4; i++)
-		join_convoy(i, convoy[i]);
+		join_convoy(CONVOY, (const char[]){ (char)('0' + i), 0 }, convoy[i]);
 	for (int i = 0; i < 4; i++) {
 		last_line(convoy[i], line);
 		assert_true(strstr(line, "6.0 s: 4 cars") != NULL);
@@ -481,3 +483,20 @@ TEST(four_hosts_are_a_convoy)
 	}
 	assert_int_equal(server_stop(&server), 0);
 }
+
+#ifdef VEHICLE_HOST
+TEST(hosts_in_cxx_see_each_others_wheels)
+{
+	char line[256] = "";
+	int host[2][2];
+
+	server_start(&server, 0, as_fast_as_it_goes);
+	for (int i = 0; i < 2; i++)
+		join_convoy(VEHICLE_HOST, NULL, host[i]);
+	for (int i = 0; i < 2; i++) {
+		last_line(host[i], line);
+		assert_string_equal(line, "6.0 s: 1 other vehicles with 6 wheels\n");
+	}
+	assert_int_equal(server_stop(&server), 0);
+}
+#endif
