@@ -12,6 +12,8 @@ GENERATED += $(WORLD_PB).h
 LIBS += $(B)/lib/libsimworldwire.a
 $(B)/lib/libsimworldwire.a: $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard libclient/world/*.c))) $(B)/obj/gen/wire/world.pb-c.o
 LINK_WORLD := -lprotobuf-c -lsodium
+# with TLS
+LINK_WORLD_NET := $(LINK_WORLD) -lssl -lcrypto
 
 LIBS += $(B)/lib/libsimworld.so
 WORLD_SONAME   := libsimworld.so.0
@@ -20,5 +22,5 @@ $(B)/lib/libsimworld.so: libclient/world/libsimworld.map libclient/world/module.
 	@mkdir -p $(@D)
 	$(CC) -shared $(ALL_LDFLAGS) -Wl,-soname,$(WORLD_SONAME) -Wl,--version-script,$< $(if $(SAN_RUNTIME),,-Wl,-z,defs) \
 		-o $(@D)/$(WORLD_REALNAME) -Wl,--whole-archive $(B)/lib/libsimworldwire.a -Wl,--no-whole-archive \
-		$(B)/lib/libbase.a $(LINK_WORLD) $(LIBBASE_LIBS) -lm
+		$(B)/lib/libbase.a $(LINK_WORLD_NET) $(LIBBASE_LIBS) -lm
 	@ln -sf $(WORLD_REALNAME) $(@D)/$(WORLD_SONAME) && ln -sf $(WORLD_SONAME) $@

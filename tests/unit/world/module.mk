@@ -4,7 +4,7 @@ WORLD_TESTS := $(patsubst tests/unit/world/test_%.c,%,$(sort $(wildcard tests/un
 TESTS += $(WORLD_TESTS:%=$(B)/test/world-%)
 $(WORLD_TESTS:%=$(B)/test/world-%): $(B)/test/world-%: $(B)/obj/tests/unit/world/test_%.o $(addprefix $(B)/lib/,libworld.a libsimworldwire.a libbase.a)
 LIMIT_world-section := 120
-$(foreach t,$(WORLD_TESTS),$(eval LINK_world-$(t) = $(LINK_WORLD)))
+$(foreach t,$(WORLD_TESTS),$(eval LINK_world-$(t) = $(LINK_WORLD_NET)))
 $(B)/test/world-world: $(B)/obj/tests/unit/world/client.o
 $(addprefix $(B)/test/world-,section section_pb): $(B)/obj/tests/unit/world/random_world.o
 $(addprefix $(B)/test/world-,datagram datagram_format): $(B)/obj/tests/unit/world/datagram_pair.o

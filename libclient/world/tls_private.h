@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What tls.c, tls_keys.c and tls_why.c share. */
+#ifndef WORLD_TLS_PRIVATE_H
+#define WORLD_TLS_PRIVATE_H
+
+#include <openssl/bio.h>
+#include <openssl/ssl.h>
+
+#include "tls.h"
+
+struct tls_keys {
+	SSL_CTX *ctx;
+	BIO_METHOD *method;
+	bool shows; /* a certificate of its own */
+};
+
+struct tls {
+	SSL *ssl;
+	enum tls_side side;
+	enum tls_state state;
+	bool hello;        /* server: what came first was a ClientHello */
+	const uint8_t *in; /* of the caller's; NULL: none */
+	size_t in_len;
+	size_t handshake; /* bytes that came before it was open */
+	uint8_t *out;
+	size_t out_len, out_size, sent;
+	const char *refused; /* ours, not OpenSSL's; NULL: none */
+	char host[256];
+	char why[256];
+	struct tls_peer peer;
+};
+
+/* ---- tls.c ---- */
+
+int tls_bio_read(BIO *b, char *to, int size);
+int tls_bio_write(BIO *b, const char *from, int len);
+long tls_bio_ctrl(BIO *b, int cmd, long num, void *ptr);
+
+/* ---- tls_why.c ---- */
+
+/* The sentence of what OpenSSL has left of t; its queue is empty then. */
+void tls_tell_why(struct tls *t);
+
+#endif
