@@ -12,19 +12,22 @@
 
 #include "err.h"
 #include "fd.h"
+#include "keys.h"
 #include "log.h"
 #include "net.h"
 #include "opt.h"
 #include "rnd.h"
 #include "timeutil.h"
 #include "view.h"
+#include "world/tls.h"
 
 LOG_TOPIC("world");
 
 #define GRACE_DUR_NS NS_PER_S
 
 struct args {
-	const char *listen;
+	const char *listen, *keys, *make_keys;
+	struct opt_strings names, new_clients;
 	int64_t step_dur_ns, grace_dur_ns, clients, objects, objects_each;
 	double pace, section, radius;
 	bool dilate, clamp;
@@ -33,7 +36,9 @@ struct args {
 #define OPT_VALUES struct args
 
 static const struct opt OPTS[] = {
-	OPT("listen", 'l', STRING, listen, "HOST:PORT", "where clients connect, on this machine [127.0.0.1:8082]"),
+	OPT("listen", 'l', STRING, listen, "HOST:PORT", "where clients connect [127.0.0.1:8082]"),
+	OPT("keys", 'k', STRING, keys, "DIR",
+	    "TLS with ca.pem, server.pem and server.key of DIR: for other machines as well", .complete = "dir"),
 	OPT("step", 's', DUR, step_dur_ns, NULL, "simulated time between ticks [10ms]"),
 	OPT("pace", 'p', DOUBLE, pace, "FACTOR", "simulated for real time, 0: as fast as it goes [1]", .max = 1000),
 	OPT("dilate", 0, FLAG, dilate, NULL, "slow down for the slow, to a tenth at most"),
@@ -46,6 +51,10 @@ static const struct opt OPTS[] = {
 	OPT("clients", 0, INT, clients, "N", "at most [2000]", .min = 1, .max = 100000),
 	OPT("objects", 0, INT, objects, "N", "at most, in all [100000]", .min = 1, .max = 10000000),
 	OPT("objects-each", 0, INT, objects_each, "N", "at most, of one client [4096]", .min = 1, .max = 1000000),
+	OPT("make-keys", 0, STRING, make_keys, "DIR",
+	    "make an authority, server.pem and clients' certificates, and exit", .complete = "dir"),
+	OPT("name", 0, STRINGS, names, "HOST", "with --make-keys: of the server, beside localhost and 127.0.0.1"),
+	OPT("client", 0, STRINGS, new_clients, "NAME", "with --make-keys: a client, NAME.pem and NAME.key"),
 	{ 0 },
 };
 
@@ -124,46 +133,76 @@ static int stop_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+static int make_keys(const struct args *a)
+{
+	const struct keys_options o = { .dir = a->make_keys,
+					.names = a->names.v,
+					.n_names = a->names.n,
+					.clients = a->new_clients.v,
+					.n_clients = a->new_clients.n };
+	unsigned made = 0;
+	int r = keys_make(&o, &made);
+
+	if (r < 0)
+		log_error("%s", err_why());
+	else
+		log_info("%s: certificates made: %u", a->make_keys, made);
+	return r < 0 ? 1 : 0;
+}
+
 static int serve(const struct args *a)
 {
 	int stop_fd = stop_signals();
+	struct tls_keys *keys = NULL;
 	struct net_options o;
 	struct world *w = NULL;
 	struct net *n = NULL;
 	char host[64];
 	int r = stop_fd < 0 ? err_sys(-errno, "signals") : address_of(a->listen, host, &o);
 
+	if (r == 0 && a->keys)
+		r = tls_keys_load(a->keys, "server", &keys);
 	if (r == 0)
 		r = world_of(a, &w);
-	if (r == 0)
-		r = net_create(&o, w, &n);
 	if (r == 0) {
-		log_info("listening on %s:%u, plain text", o.host ? o.host : "127.0.0.1", net_port(n));
+		o.keys = keys;
+		r = net_create(&o, w, &n);
+	}
+	if (r == 0) {
+		log_info("listening on %s:%u, %s", o.host ? o.host : "127.0.0.1", net_port(n),
+			 keys ? "TLS 1.3" : "plain text");
 		r = net_run(n, stop_fd, GRACE_DUR_NS);
 	}
 	if (r < 0)
 		log_error("%s", err_why());
 	net_destroy(n);
 	world_destroy(w);
+	tls_keys_destroy(keys);
 	fd_close(stop_fd);
 	return r < 0 ? 1 : 0;
 }
 
 int main(int argc, char **argv)
 {
-	struct args a = { .listen = "127.0.0.1:8082",
-			  .step_dur_ns = 10 * NS_PER_MS,
-			  .pace = 1,
-			  .section = 250,
-			  .grace_dur_ns = 5 * NS_PER_S,
-			  .clients = 2000,
-			  .objects = 100000,
-			  .objects_each = 4096 };
+	static struct args a = { .listen = "127.0.0.1:8082",
+				 .step_dur_ns = 10 * NS_PER_MS,
+				 .pace = 1,
+				 .section = 250,
+				 .grace_dur_ns = 5 * NS_PER_S,
+				 .clients = 2000,
+				 .objects = 100000,
+				 .objects_each = 4096 };
 
 	struct rlimit before;
 
 	(void)opt_parse_or_exit(&PROGRAM, argc, argv, &a);
 	(void)log_setup("sim-world");
+	if (a.make_keys)
+		return make_keys(&a);
+	if (a.names.n || a.new_clients.n) {
+		fprintf(stderr, "sim-world: --name and --client go with --make-keys DIR\n");
+		return 2;
+	}
 	if (fd_limit_raise((unsigned long)a.clients + 64, &before) == 1)
 		log_warn("this process may have fewer descriptors than %lld clients need (ulimit -n)",
 			 (long long)a.clients);

@@ -13,31 +13,14 @@
 
 #include "err.h"
 #include "fd.h"
-#include "list.h"
-#include "log.h"
 #include "mem.h"
+#include "net_private.h"
 #include "timeutil.h"
 
 LOG_TOPIC("world");
 
-#define BACKLOG  512
-#define EVENTS   64
-#define READ_MAX 65536u /* of one client in one turn of the loop */
-
-struct peer {
-	struct list link; /* net::peers */
-	int fd;
-	bool blocked; /* EPOLLOUT is waited for */
-	struct session *s;
-};
-
-struct net {
-	struct world *w;
-	int listen_fd, epoll_fd;
-	struct list peers; /* peer::link */
-	struct log_limit refused;
-	uint8_t buffer[READ_MAX];
-};
+#define BACKLOG 512
+#define EVENTS  64
 
 /* ---- create and destroy ---- */
 
@@ -46,10 +29,11 @@ static int address_of(const struct net_options *o, struct sockaddr_in *ret)
 	*ret = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(o->port) };
 	if (inet_pton(AF_INET, o->host ? o->host : "127.0.0.1", &ret->sin_addr) != 1)
 		return err_set(-EINVAL, "listen on %s: it is no address of four numbers", o->host);
-	if (ntohl(ret->sin_addr.s_addr) >> 24 != 127)
-		return err_set(-EACCES,
-			       "listen on %s: plain text is for this machine alone; give an address of 127.0.0.0/8",
-			       o->host);
+	if (!o->keys && ntohl(ret->sin_addr.s_addr) >> 24 != 127)
+		return err_set(
+			-EACCES,
+			"listen on %s: plain text is for this machine alone; give --keys, or an address of 127.0.0.0/8",
+			o->host);
 	return 0;
 }
 
@@ -87,9 +71,12 @@ int net_create(const struct net_options *o, struct world *w, struct net **ret)
 	if (!n)
 		return err_nomem();
 	n->w = w;
+	n->keys = o->keys;
 	n->listen_fd = n->epoll_fd = -1;
 	list_init(&n->peers);
+	list_init(&n->strangers);
 	n->refused = (struct log_limit)LOG_LIMIT(NS_PER_S, 1);
+	n->failed = (struct log_limit)LOG_LIMIT(NS_PER_S, 10);
 	r = listen_on(n, o);
 	if (r < 0) {
 		net_destroy(n);
@@ -99,9 +86,11 @@ int net_create(const struct net_options *o, struct world *w, struct net **ret)
 	return 0;
 }
 
-static void peer_destroy(struct peer *p, int64_t now_mono_ns)
+static void peer_destroy(struct net *n, struct peer *p, int64_t now_mono_ns)
 {
+	n->n_strangers -= p->tls && !p->s;
 	session_close(p->s, now_mono_ns);
+	tls_destroy(p->tls);
 	fd_close(p->fd);
 	list_remove(&p->link);
 	mem_free(p);
@@ -113,8 +102,9 @@ void net_destroy(struct net *n)
 
 	if (!n)
 		return;
+	list_splice(&n->peers, &n->strangers);
 	list_for_each_safe(p, next, &n->peers, link)
-		peer_destroy(p, mono_now_ns());
+		peer_destroy(n, p, mono_now_ns());
 	fd_close(n->listen_fd);
 	fd_close(n->epoll_fd);
 	mem_free(n);
@@ -131,24 +121,40 @@ uint16_t net_port(const struct net *n)
 
 /* ---- clients ---- */
 
-static int peer_create(struct net *n, int fd, int64_t now_mono_ns)
+/* By TLS a stranger first. */
+static int meet(struct net *n, struct peer *p, int64_t now_mono_ns)
+{
+	int r;
+
+	if (n->keys)
+		return net_greet(n, p, now_mono_ns);
+	r = session_open(n->w, now_mono_ns, &p->s);
+	if (r == 0)
+		list_append(&n->peers, &p->link);
+	return r;
+}
+
+static int peer_create(struct net *n, int fd, const struct sockaddr_in *from, int64_t now_mono_ns)
 {
 	const int on = 1;
 	struct peer *p = MEM_NEW(struct peer);
-	int r = p ? session_open(n->w, now_mono_ns, &p->s) : -ENOMEM;
+	int r;
 
+	if (!p)
+		return -ENOMEM;
+	p->from = *from;
+	list_init(&p->link);
+	r = meet(n, p, now_mono_ns);
 	if (r < 0) {
 		mem_free(p);
 		return r;
 	}
 	p->fd = fd;
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	list_init(&p->link);
-	list_append(&n->peers, &p->link);
 	r = watch(n, EPOLL_CTL_ADD, fd, EPOLLIN, p);
 	if (r < 0) {
 		p->fd = -1;
-		peer_destroy(p, now_mono_ns);
+		peer_destroy(n, p, now_mono_ns);
 	}
 	return r;
 }
@@ -157,14 +163,19 @@ static int peer_create(struct net *n, int fd, int64_t now_mono_ns)
 static void accept_all(struct net *n, int64_t now_mono_ns)
 {
 	for (int i = 0; i < BACKLOG; i++) {
-		int fd = accept4(n->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK), r;
+		struct sockaddr_in from = { .sin_port = 0 };
+		socklen_t len = sizeof(from);
+		int fd = accept4(n->listen_fd, (struct sockaddr *)&from, &len, SOCK_CLOEXEC | SOCK_NONBLOCK), r;
+		const char *why;
 
 		if (fd < 0)
 			return;
-		r = peer_create(n, fd, now_mono_ns);
-		if (r == 0)
+		why = net_crowded(n, &from);
+		r = why ? 0 : peer_create(n, fd, &from, now_mono_ns);
+		if (!why && r == 0)
 			continue;
-		log_limited(&n->refused, now_mono_ns, LOG_LEVEL_WARN, "a client was not admitted: %s", strerror(-r));
+		log_limited(&n->refused, now_mono_ns, LOG_LEVEL_WARN, "a client was not admitted: %s",
+			    why ? why : strerror(-r));
 		fd_close(fd);
 	}
 }
@@ -174,6 +185,8 @@ static bool read_peer(struct net *n, struct peer *p, int64_t now_mono_ns)
 {
 	ssize_t r = recv(p->fd, n->buffer, sizeof(n->buffer), 0);
 
+	if (r > 0 && p->tls)
+		return net_decrypt(n, p, (size_t)r, now_mono_ns);
 	if (r > 0)
 		session_input(p->s, n->buffer, (size_t)r, now_mono_ns);
 	return r > 0 || (r < 0 && (errno == EAGAIN || errno == EINTR));
@@ -187,26 +200,49 @@ static void want_room(const struct net *n, struct peer *p, bool blocked)
 	(void)watch(n, EPOLL_CTL_MOD, p->fd, blocked ? EPOLLIN | EPOLLOUT : EPOLLIN, p);
 }
 
+static size_t output_of(struct peer *p, const void **ret)
+{
+	if (!p->tls)
+		return session_output(p->s, ret);
+	net_encrypt(p);
+	return tls_output(p->tls, ret);
+}
+
+static void sent(struct peer *p, size_t n)
+{
+	if (p->tls)
+		tls_sent(p->tls, n);
+	else
+		session_sent(p->s, n);
+}
+
+static bool goes_on(const struct peer *p)
+{
+	if (p->tls && tls_state(p->tls) == TLS_FAILED)
+		return false;
+	return !p->s || !session_ends(p->s);
+}
+
 /* False: the connection is gone, or all has been said. */
 static bool write_peer(const struct net *n, struct peer *p)
 {
 	const void *data;
 	size_t len;
 
-	while ((len = session_output(p->s, &data))) {
+	while ((len = output_of(p, &data))) {
 		ssize_t r = send(p->fd, data, len, MSG_NOSIGNAL);
 
 		if (r < 0 && errno != EAGAIN && errno != EINTR)
 			return false;
 		if (r > 0)
-			session_sent(p->s, (size_t)r);
+			sent(p, (size_t)r);
 		if (r < (ssize_t)len) {
 			want_room(n, p, true);
 			return true;
 		}
 	}
 	want_room(n, p, false);
-	return !session_ends(p->s);
+	return goes_on(p);
 }
 
 static void write_all(struct net *n, int64_t now_mono_ns)
@@ -215,7 +251,18 @@ static void write_all(struct net *n, int64_t now_mono_ns)
 
 	list_for_each_safe(p, next, &n->peers, link)
 		if (!p->blocked && !write_peer(n, p))
-			peer_destroy(p, now_mono_ns);
+			peer_destroy(n, p, now_mono_ns);
+}
+
+/* Strangers who are not known in time. Returns when the next one will be late. */
+static int64_t close_late(struct net *n, int64_t now_mono_ns)
+{
+	int64_t wake = INT64_MAX;
+	struct peer *p;
+
+	while ((p = net_late(n, now_mono_ns, &wake)))
+		peer_destroy(n, p, now_mono_ns);
+	return wake;
 }
 
 /* ---- the loop ---- */
@@ -231,10 +278,12 @@ static void on_event(struct net *n, const struct epoll_event *e, int64_t now_mon
 	}
 	if (e->events & (EPOLLIN | EPOLLHUP | EPOLLERR))
 		there = read_peer(n, p, now_mono_ns);
-	if (there && e->events & EPOLLOUT)
+	if (p->tls && (!there || !p->s)) /* the answer of a handshake; why it ends */
+		there = write_peer(n, p) && there;
+	else if (there && e->events & EPOLLOUT)
 		there = write_peer(n, p);
 	if (!there)
-		peer_destroy(p, now_mono_ns);
+		peer_destroy(n, p, now_mono_ns);
 }
 
 /* What is due, what goes, what comes. Returns 1 when it is to stop. */
@@ -242,10 +291,11 @@ static int turn(struct net *n, int64_t until_mono_ns)
 {
 	struct epoll_event events[EVENTS];
 	struct timespec ts = { 0 };
-	int64_t now = mono_now_ns(), wake = world_turn(n->w, now);
+	int64_t now = mono_now_ns(), wake = world_turn(n->w, now), late = close_late(n, now);
 	int got, stop = 0;
 
 	write_all(n, now);
+	wake = wake < late ? wake : late;
 	wake = wake < until_mono_ns ? wake : until_mono_ns;
 	if (wake > now)
 		ts = (struct timespec){ (wake - now) / NS_PER_S, (wake - now) % NS_PER_S };

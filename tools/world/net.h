@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A world on TCP: listens, reads and writes for its sessions, and makes its ticks when they are due. One thread, one epoll, however many clients.
- * Plain text, so loopback alone.
+ * With keys by TLS; else plain text, so on loopback alone.
  */
 #ifndef WORLD_NET_H
 #define WORLD_NET_H
@@ -9,14 +9,16 @@
 #include "world.h"
 
 struct net;
+struct tls_keys;
 
 struct net_options {
-	const char *host; /* an address of loopback; NULL: 127.0.0.1 */
-	uint16_t port;    /* 0: any */
+	const char *host;            /* an address, without keys of loopback; NULL: 127.0.0.1 */
+	uint16_t port;               /* 0: any */
+	const struct tls_keys *keys; /* NULL: plain text. Kept until destroy */
 };
 
 /*
- * w: kept until destroy, and nobody else's meanwhile. -EINVAL no address; -EACCES an address that others reach; -EADDRINUSE; as the system says. With a sentence.
+ * w: kept until destroy, and nobody else's meanwhile. -EINVAL no address; -EACCES an address that others reach, without keys; -EADDRINUSE; as the system says. With a sentence.
  */
 int net_create(const struct net_options *o, struct world *w, struct net **ret) __attribute__((warn_unused_result));
 void net_destroy(struct net *n);

@@ -33,6 +33,11 @@ int session_open(struct world *w, int64_t now_mono_ns, struct session **ret)
 	return 0;
 }
 
+void session_set_certificate(struct session *s, const char *name)
+{
+	snprintf(s->certificate, sizeof(s->certificate), "%s", name);
+}
+
 void session_close(struct session *s, int64_t now_mono_ns)
 {
 	if (!s)

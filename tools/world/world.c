@@ -69,7 +69,7 @@ void world_destroy(struct world *w)
 void world_say(const struct session *s, enum world_event what, const char *fmt, ...)
 {
 	const struct world_options *o = &s->w->o;
-	char sentence[300];
+	char sentence[300], name[2 * NAME_MAX_LEN + 32];
 	va_list ap;
 
 	if (!o->event)
@@ -77,7 +77,11 @@ void world_say(const struct session *s, enum world_event what, const char *fmt, 
 	va_start(ap, fmt);
 	vsnprintf(sentence, sizeof(sentence), fmt, ap);
 	va_end(ap);
-	o->event(o->user, what, s->info.connection, s->name, sentence);
+	if (*s->certificate)
+		snprintf(name, sizeof(name), "%s%s(certificate %s)", s->name, *s->name ? " " : "", s->certificate);
+	else
+		snprintf(name, sizeof(name), "%s", s->name);
+	o->event(o->user, what, s->info.connection, name, sentence);
 }
 
 struct session *world_session(const struct world *w, uint32_t connection)

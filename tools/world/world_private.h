@@ -26,7 +26,7 @@ struct session {
 	bool ends;
 	int64_t hello_mono_ns; /* by then; INT64_MAX: it has */
 	struct member *m;      /* NULL: it does not take part, not yet or not any more */
-	char name[NAME_MAX_LEN + 1];
+	char name[NAME_MAX_LEN + 1], certificate[NAME_MAX_LEN + 1];
 	enum barrier_role role;
 	int64_t lookahead_dur_ns;
 	uint8_t own_codes[16]; /* bit c - 128 */

@@ -41,8 +41,8 @@ void server_start(struct server *s, uint16_t port, const char *const *options)
 	}
 	close(log[1]);
 	s->log = log[0];
-	server_says(s, "plain text\n");
-	s->port = (uint16_t)atoi(strstr(s->text, "127.0.0.1:") + strlen("127.0.0.1:"));
+	server_says(s, "listening on ");
+	assert_int_equal(sscanf(strstr(s->text, "listening on "), "listening on %*[0-9.]:%hu", &s->port), 1);
 	snprintf(s->address, sizeof(s->address), "127.0.0.1:%u", s->port);
 }
 
