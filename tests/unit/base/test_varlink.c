@@ -7,7 +7,7 @@
 #include "mem.h"
 #include "rnd.h"
 #include "timeutil.h"
-#include "tests/support/varlink_call.h"
+#include "varlink_call.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocking calls over a varlink connection, for tests that talk to one by hand. Thread: the owner's. */
-#ifndef TESTS_VARLINK_CALL_H
-#define TESTS_VARLINK_CALL_H
+/* Blocking calls over a varlink connection, for who has no loop of its own. Thread: the owner's. */
+#ifndef BASE_VARLINK_CALL_H
+#define BASE_VARLINK_CALL_H
 
 #include "err.h"
 #include "timeutil.h"
