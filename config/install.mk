@@ -62,7 +62,7 @@ install: all
 	$(INSTALL) -m 644 $(B)/gen/sim/srv/*.h $(D)$(INCLUDEDIR)/sim/srv
 	$(INSTALL) -m 644 schemas/msg/*.msg $(D)$(DATADIR)/simd/msg/sim
 	$(INSTALL) -m 644 schemas/srv/*.srv $(D)$(DATADIR)/simd/srv/sim
-	$(INSTALL) -m 644 schemas/wire/io.simd.Control.varlink $(D)$(DATADIR)/simd
+	$(INSTALL) -m 644 schemas/wire/io.simd.Control.varlink schemas/wire/io.simd.World.varlink $(D)$(DATADIR)/simd
 	$(INSTALL) -m 644 $(INSTALL_EXAMPLES) $(D)$(DATADIR)/simd/examples
 	$(INSTALL) -m 644 $(wildcard libclient/examples/perception/*.[ch]) libclient/examples/perception/Makefile $(D)$(DATADIR)/simd/examples/perception
 	$(INSTALL) -m 644 libclient/examples/world/convoy.c libclient/examples/world/vehicle_host.cpp libclient/examples/world/Makefile $(D)$(DATADIR)/simd/examples/world

@@ -18,8 +18,8 @@ int ctl_fail(const char *what)
 	return 1;
 }
 
-/* All texts of a reply: names, reasons, paths, comments come from others. As JSON they are printed as they are, with escapes. */
-static void make_fit(json_t *j)
+/* Names, reasons, paths, comments. As JSON they are printed as they are, with escapes. */
+void ctl_make_fit(json_t *j)
 {
 	const char *key, *s = json_string_value(j);
 	size_t i, len = json_string_length(j);
@@ -27,9 +27,9 @@ static void make_fit(json_t *j)
 	char *fit;
 
 	json_object_foreach(j, key, item)
-		make_fit(item);
+		ctl_make_fit(item);
 	json_array_foreach(j, i, item)
-		make_fit(item);
+		ctl_make_fit(item);
 	if (!s || printable_is(s, len))
 		return;
 	fit = malloc(len * PRINTABLE_ESCAPE_MAX + 1);
@@ -58,7 +58,7 @@ json_t *ctl_call_within(struct ctl *c, const char *method, json_t *params, int64
 	}
 	j = json_loads(reply, 0, NULL);
 	if (!c->a.json)
-		make_fit(j);
+		ctl_make_fit(j);
 	if (!j)
 		fprintf(stderr, "simctl: simd's answer to %s is not JSON\n", method);
 	free(reply);

@@ -234,6 +234,18 @@ static const struct opt play_opts[] = {
 	{ 0 },
 };
 
+#define WORLD OPT("world", 0, STRING, world, "SOCKET", "control socket of sim-world", .complete = "file")
+
+static const struct opt world_opts[] = { WORLD, { 0 } };
+static const struct opt world_watch_opts[] = { WORLD, WATCH, { 0 } };
+static const struct opt world_kick_opts[] = {
+	OPT_ARG("CONNECTION", REQUIRED, INT, connection, "number of the client, as `world clients` shows it", .min = 1,
+		.max = UINT32_MAX),
+	OPT("reason", 'r', STRING, reason, "TEXT", "told to the client, and logged"),
+	WORLD,
+	{ 0 },
+};
+
 struct command {
 	const char *name;
 	enum need need;

@@ -35,6 +35,8 @@ struct args { /* every command's values; filled by opt from the table */
 	const char *start, *end, *rate, *prefix, *name;
 	const char *dir, *channel, *field, *type, *source, *bridge, *process, *service, *request;
 	const char *node, *param, *value;
+	const char *world, *reason; /* world */
+	int64_t connection;
 };
 
 struct ctl {
@@ -91,6 +93,13 @@ enum need { ALONE, CONTROL, DATA }; /* what a command needs of simd */
 	  "some channels of a log, or a part of its time, into a new one") \
 	X("bag convert", ALONE, bag_convert, convert_opts, "a log into another format, encoding or compression") \
 	X("bag cat", ALONE, bag_cat, cat_opts, "the messages of a log, a line of JSON each") \
+	X("world status", ALONE, world_status, world_watch_opts, \
+	  "a world of sim-world: tick, pace, clients, what was refused") \
+	X("world clients", ALONE, world_clients, world_watch_opts, \
+	  "clients of a world: role, rate, lag, traffic, what was refused") \
+	X("world top", ALONE, world_top, world_opts, "both, again every second, until interrupted") \
+	X("world kick", ALONE, world_kick, world_kick_opts, "end a client's session; its objects go with it") \
+	X("world metrics", ALONE, world_metrics, world_opts, "a page of metrics, as Prometheus reads them") \
 	X("shutdown", CONTROL, shutdown, NULL, "ask simd to end") \
 	X("version", ALONE, version, NULL, "versions of simctl, its library and simd")
 
@@ -120,6 +129,8 @@ int ctl_show(const struct ctl *c, json_t *reply, void (*print)(const json_t *rep
 int ctl_list(const struct ctl *c, json_t *reply, const char *list, const struct column *columns);
 /* Once, or every second with --watch: a screen that is redrawn, or block after block where it is no terminal. */
 int ctl_repeat(struct ctl *c, int (*once)(struct ctl *c));
+/* All texts of a reply, which come from others, as they may be printed: escapes for what is not printable. */
+void ctl_make_fit(json_t *reply);
 /* Sleep until that much wall time has passed or a signal came; false: stop, by a signal or because nobody reads us. */
 bool ctl_pause(int64_t dur_ns);
 /* Nobody reads what we print, as behind `| head -1`: no error, an end. */

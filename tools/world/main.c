@@ -10,10 +10,12 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "control.h"
 #include "err.h"
 #include "fd.h"
 #include "keys.h"
 #include "log.h"
+#include "mem.h"
 #include "net.h"
 #include "opt.h"
 #include "rnd.h"
@@ -26,7 +28,7 @@ LOG_TOPIC("world");
 #define GRACE_DUR_NS NS_PER_S
 
 struct args {
-	const char *listen, *keys, *make_keys;
+	const char *listen, *keys, *make_keys, *control;
 	struct opt_strings names, new_clients;
 	int64_t step_dur_ns, grace_dur_ns, clients, objects, objects_each;
 	double pace, section, radius;
@@ -39,6 +41,8 @@ static const struct opt OPTS[] = {
 	OPT("listen", 'l', STRING, listen, "HOST:PORT", "where clients connect [127.0.0.1:8082]"),
 	OPT("keys", 'k', STRING, keys, "DIR",
 	    "TLS with ca.pem, server.pem and server.key of DIR: for other machines as well", .complete = "dir"),
+	OPT("control", 0, STRING, control, "PATH",
+	    "socket for simctl world [/run/simd/world, or $XDG_RUNTIME_DIR/simd/world]", .complete = "file"),
 	OPT("step", 's', DUR, step_dur_ns, NULL, "simulated time between ticks [10ms]"),
 	OPT("pace", 'p', DOUBLE, pace, "FACTOR", "simulated for real time, 0: as fast as it goes [1]", .max = 1000),
 	OPT("dilate", 0, FLAG, dilate, NULL, "slow down for the slow, to a tenth at most"),
@@ -150,6 +154,33 @@ static int make_keys(const struct args *a)
 	return r < 0 ? 1 : 0;
 }
 
+static void on_control(void *user, int64_t now_mono_ns)
+{
+	control_turn(user, now_mono_ns);
+}
+
+/* Without a word of the user's a world goes on without it: another world may have the usual place. */
+static int open_control(const char *asked, struct world *w, struct net *n, struct control **ret)
+{
+	char *path = asked ? mem_strdup(asked) : control_usual_path();
+	int r = control_create(w, ret);
+
+	if (r == 0)
+		r = path ? control_listen(*ret, path)
+			 : err_set(-ENOENT, "there is neither /run/simd nor $XDG_RUNTIME_DIR");
+	if (r == 0)
+		r = net_also(n, control_fd(*ret), on_control, *ret);
+	if (r == 0)
+		log_info("control socket %s", path);
+	mem_free(path);
+	if (r == 0 || asked)
+		return r;
+	log_warn("no control socket (--control): %s", err_why());
+	control_destroy(*ret);
+	*ret = NULL;
+	return 0;
+}
+
 static int serve(const struct args *a)
 {
 	int stop_fd = stop_signals();
@@ -157,6 +188,7 @@ static int serve(const struct args *a)
 	struct net_options o;
 	struct world *w = NULL;
 	struct net *n = NULL;
+	struct control *c = NULL;
 	char host[64];
 	int r = stop_fd < 0 ? err_sys(-errno, "signals") : address_of(a->listen, host, &o);
 
@@ -168,6 +200,8 @@ static int serve(const struct args *a)
 		o.keys = keys;
 		r = net_create(&o, w, &n);
 	}
+	if (r == 0)
+		r = open_control(a->control, w, n, &c);
 	if (r == 0) {
 		log_info("listening on %s:%u, %s", o.host ? o.host : "127.0.0.1", net_port(n),
 			 keys ? "TLS 1.3" : "plain text");
@@ -176,6 +210,7 @@ static int serve(const struct args *a)
 	if (r < 0)
 		log_error("%s", err_why());
 	net_destroy(n);
+	control_destroy(c);
 	world_destroy(w);
 	tls_keys_destroy(keys);
 	fd_close(stop_fd);

@@ -286,6 +286,15 @@ static void on_event(struct net *n, const struct epoll_event *e, int64_t now_mon
 		peer_destroy(n, p, now_mono_ns);
 }
 
+int net_also(struct net *n, int fd, void (*fn)(void *user, int64_t now_mono_ns), void *user)
+{
+	int r = watch(n, EPOLL_CTL_ADD, fd, EPOLLIN, &n->also);
+
+	n->also = fn;
+	n->also_user = user;
+	return r < 0 ? err_sys(r, "the server's loop") : 0;
+}
+
 /* What is due, what goes, what comes. Returns 1 when it is to stop. */
 static int turn(struct net *n, int64_t until_mono_ns)
 {
@@ -306,6 +315,8 @@ static int turn(struct net *n, int64_t until_mono_ns)
 	for (int i = 0; i < got; i++)
 		if (events[i].data.ptr == n)
 			stop = 1;
+		else if (events[i].data.ptr == &n->also)
+			n->also(n->also_user, now);
 		else
 			on_event(n, &events[i], now);
 	return stop;

@@ -23,6 +23,9 @@ struct net_options {
 int net_create(const struct net_options *o, struct world *w, struct net **ret) __attribute__((warn_unused_result));
 void net_destroy(struct net *n);
 uint16_t net_port(const struct net *n);
+/* Another descriptor of the loop: fn when it is readable. One; fd, user: kept until destroy. With a sentence. */
+int net_also(struct net *n, int fd, void (*fn)(void *user, int64_t now_mono_ns), void *user)
+	__attribute__((warn_unused_result));
 /* Until stop_fd is readable; then clients are told, and waited for up to grace_dur_ns. 0, or what the system refused. */
 int net_run(struct net *n, int stop_fd, int64_t grace_dur_ns) __attribute__((warn_unused_result));
 

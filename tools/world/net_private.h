@@ -30,6 +30,8 @@ struct net {
 	struct list peers, strangers; /* peer::link; strangers in the order in which they came */
 	unsigned n_strangers;
 	struct log_limit refused, failed;
+	void (*also)(void *user, int64_t now_mono_ns); /* net_also() */
+	void *also_user;
 	uint8_t buffer[READ_MAX], plain[PLAIN_MAX];
 };
 

@@ -25,6 +25,7 @@ int session_open(struct world *w, int64_t now_mono_ns, struct session **ret)
 	s->w = w;
 	s->hello_mono_ns = now_mono_ns + w->o.hello_dur_ns;
 	s->full_mono_ns = INT64_MAX;
+	s->samples[0].mono_ns = s->samples[1].mono_ns = now_mono_ns;
 	frame_reader_init(&s->in, FRAME_MAX_STRANGER);
 	list_init(&s->link);
 	list_append(&w->sessions, &s->link);
@@ -74,11 +75,46 @@ bool session_ends(const struct session *s)
 
 void session_info(const struct session *s, struct session_info *ret)
 {
+	uint64_t newest = s->w->newest ? s->w->newest->tick : 0, at;
+
 	*ret = s->info;
 	ret->name = s->name;
+	ret->role = s->role;
 	ret->queued = s->out.len - s->sent;
-	if (s->m)
-		(void)barrier_client(s->w->barrier, s->m->connection, &ret->barrier);
+	if (!s->m)
+		return;
+	(void)barrier_client(s->w->barrier, s->m->connection, &ret->barrier);
+	ret->objects = store_owned(s->w->store, s->m->connection);
+	at = s->role == BARRIER_OBSERVER ? s->told_tick : ret->barrier.promised;
+	ret->lag = at < newest ? newest - at : 0;
+}
+
+/* ---- rates ---- */
+
+static struct sample sample_of(const struct session *s, int64_t now_mono_ns)
+{
+	return (struct sample){ now_mono_ns, s->info.ticks, s->info.bytes_in, s->info.bytes_out };
+}
+
+void session_sample(struct session *s, int64_t now_mono_ns)
+{
+	if (now_mono_ns - s->samples[1].mono_ns < NS_PER_S)
+		return;
+	s->samples[0] = s->samples[1];
+	s->samples[1] = sample_of(s, now_mono_ns);
+}
+
+void session_rates(const struct session *s, int64_t now_mono_ns, struct session_rates *ret)
+{
+	struct sample now = sample_of(s, now_mono_ns), old = s->samples[0];
+	double seconds = (double)(now.mono_ns - old.mono_ns) / 1e9;
+
+	*ret = (struct session_rates){ 0 };
+	if (seconds <= 0)
+		return;
+	ret->ticks_per_s = (double)(now.ticks - old.ticks) / seconds;
+	ret->bytes_in_per_s = (double)(now.bytes_in - old.bytes_in) / seconds;
+	ret->bytes_out_per_s = (double)(now.bytes_out - old.bytes_out) / seconds;
 }
 
 static void malformed(struct session *s, const char *what)

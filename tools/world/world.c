@@ -108,6 +108,34 @@ void world_leave(struct session *s, bool lost, int64_t now_mono_ns)
 	}
 }
 
+const struct session *world_next(const struct world *w, uint32_t connection)
+{
+	uint32_t low = 0, high = w->members.n;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (w->members.at[mid]->connection <= connection)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (; low < w->members.n; low++)
+		if (w->members.at[low]->session)
+			return w->members.at[low]->session;
+	return NULL;
+}
+
+int world_kick(struct world *w, uint32_t connection, const char *sentence)
+{
+	struct session *s = world_session(w, connection);
+
+	if (!s)
+		return -ENOENT;
+	session_tell_end(s, SIM__WORLD__BYE__REASON__KICKED, "%s", sentence);
+	return 0;
+}
+
 void world_stop(struct world *w)
 {
 	struct session *s;
@@ -341,6 +369,7 @@ static int64_t expire(struct world *w, int64_t now_mono_ns)
 	struct session *s;
 
 	list_for_each(s, &w->sessions, link) {
+		session_sample(s, now_mono_ns);
 		if (s->hello_mono_ns <= now_mono_ns)
 			session_tell_end(s, SIM__WORLD__BYE__REASON__REFUSED, "no Hello came in %.1f s",
 					 (double)w->o.hello_dur_ns / 1e9);
@@ -397,13 +426,23 @@ int64_t world_turn(struct world *w, int64_t now_mono_ns)
 
 void world_info(const struct world *w, struct world_info *ret)
 {
+	const struct session *s;
+
 	*ret = (struct world_info){ .tick = w->newest ? w->newest->tick : 0,
 				    .hash = w->newest ? w->newest->hash : 0,
 				    .time_sim_ns = w->newest ? w->newest->time_sim_ns : w->o.store.start_sim_ns,
+				    .step_dur_ns = w->o.store.step_dur_ns,
+				    .number = w->o.number,
+				    .pace_permille = barrier_pace(w->barrier),
+				    .waited_for = barrier_waited_for(w->barrier),
 				    .sessions = w->n_sessions,
 				    .objects = store_count(w->store),
 				    .ahead = w->ahead,
 				    .notes = w->notes,
 				    .notes_lost = w->notes_lost };
 	store_counters(w->store, &ret->counters);
+	list_for_each(s, &w->sessions, link) {
+		ret->clients += s->m != NULL;
+		ret->regulating += s->m && s->role == BARRIER_REGULATING;
+	}
 }

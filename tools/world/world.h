@@ -70,16 +70,34 @@ void session_close(struct session *s, int64_t now_mono_ns);
 struct session_info {
 	uint32_t connection; /* 0: no Hello yet */
 	const char *name;
+	enum barrier_role role; /* that it asked for; barrier.role: that it has */
 	struct barrier_client barrier;
+	uint32_t objects; /* of its own */
+	uint64_t lag;     /* ticks since the one that it has promised; of an observer since the one it was sent */
 	size_t queued;
 	uint64_t bytes_in, bytes_out, frames_in, updates, refused, ticks, skipped;
 };
 void session_info(const struct session *s, struct session_info *ret);
 
+struct session_rates {
+	double ticks_per_s, bytes_in_per_s, bytes_out_per_s; /* of wall time, over the last one to two seconds */
+};
+void session_rates(const struct session *s, int64_t now_mono_ns, struct session_rates *ret);
+/* Of those who take part the one with the next higher connection number; NULL: there is none. */
+const struct session *world_next(const struct world *w, uint32_t connection);
+/* It is told, and goes, with its objects. sentence: why, printable. -ENOENT: nobody with that number takes part. */
+int world_kick(struct world *w, uint32_t connection, const char *sentence) __attribute__((warn_unused_result));
+
 struct world_info {
 	uint64_t tick, hash; /* of the last one */
 	int64_t time_sim_ns;
-	uint32_t sessions, objects;
+	int64_t step_dur_ns;
+	uint64_t number;              /* of this run */
+	uint32_t pace_permille;       /* 0: as fast as it goes */
+	uint32_t waited_for;          /* by the last tick, beyond the first rung */
+	uint32_t sessions;            /* connections, those without a Hello too */
+	uint32_t clients, regulating; /* who takes part, and of these who has asked to regulate */
+	uint32_t objects;
 	struct store_counters counters;
 	uint64_t ahead; /* statements whose stamp was too far ahead */
 	uint64_t notes, notes_lost;

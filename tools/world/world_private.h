@@ -17,6 +17,11 @@
 #define SAID_MAX     8u  /* places that a client may look from by Interest */
 #define CENTRES_MAX  64u /* of its own objects */
 
+struct sample { /* for rates */
+	int64_t mono_ns;
+	uint64_t ticks, bytes_in, bytes_out;
+};
+
 struct session {
 	struct list link; /* world::sessions, in the order in which they came */
 	struct world *w;
@@ -39,6 +44,7 @@ struct session {
 	int64_t notes_mono_ns; /* since when notes are counted */
 	uint32_t notes;
 	struct session_info info;
+	struct sample samples[2]; /* the older one first, each a second after the other */
 };
 
 struct encoded {
@@ -80,6 +86,11 @@ void session_tell_end(struct session *s, Sim__World__Bye__Reason reason, const c
 	__attribute__((format(printf, 3, 4)));
 /* The newest tick: sections, what is gone, heartbeat. */
 void session_put_tick(struct session *s, int64_t now_mono_ns);
+
+/* ---- session.c ---- */
+
+/* To be called now and then, for session_rates(). */
+void session_sample(struct session *s, int64_t now_mono_ns);
 
 /* ---- world.c ---- */
 

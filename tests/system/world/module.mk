@@ -12,6 +12,11 @@ $(B)/test/system-world-tcp: $(B)/obj/tests/unit/world/client.o $(addprefix $(B)/
 LINK_system-world-tcp = $(LINK_WORLD)
 $(B)/test/system-world-tls: $(B)/obj/tests/unit/world/client.o $(addprefix $(B)/lib/,libworld.a libsimworldwire.a libbase.a)
 LINK_system-world-tls = $(LINK_WORLD_NET)
+# simctl world
+FLAGS_tests/system/world/test_control.c := -DSIM_WORLD='"$(B)/bin/sim-world"' -DSIMCTL='"$(B)/bin/simctl"'
+$(B)/test/system-world-control: $(B)/obj/tests/unit/world/client.o $(addprefix $(B)/lib/,libworld.a libsimworldwire.a libbase.a) \
+	| $(B)/bin/simctl $(B)/lib/libsimclient.so
+LINK_system-world-control = $(LINK_WORLD)
 FLAGS_tests/system/world/test_host.c := -DCONVOY='"$(B)/examples/convoy"' $(if $(VEHICLE_HOST),-DVEHICLE_HOST='"$(VEHICLE_HOST)"')
 $(B)/test/system-world-host: | $(B)/lib/libsimworld.so $(B)/examples/convoy $(VEHICLE_HOST)
 LINK_system-world-host = -L$(B)/lib -lsimworld -Wl,-rpath,'$$ORIGIN/../lib'
