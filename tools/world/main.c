@@ -13,11 +13,13 @@
 #include "control.h"
 #include "err.h"
 #include "fd.h"
+#include "input_log.h"
 #include "keys.h"
 #include "log.h"
 #include "mem.h"
 #include "net.h"
 #include "opt.h"
+#include "replay.h"
 #include "rnd.h"
 #include "timeutil.h"
 #include "view.h"
@@ -28,7 +30,7 @@ LOG_TOPIC("world");
 #define GRACE_DUR_NS NS_PER_S
 
 struct args {
-	const char *listen, *keys, *make_keys, *control;
+	const char *listen, *keys, *make_keys, *control, *input_log, *replay;
 	struct opt_strings names, new_clients;
 	int64_t step_dur_ns, grace_dur_ns, clients, objects, objects_each;
 	double pace, section, radius;
@@ -43,6 +45,10 @@ static const struct opt OPTS[] = {
 	    "TLS with ca.pem, server.pem and server.key of DIR: for other machines as well", .complete = "dir"),
 	OPT("control", 0, STRING, control, "PATH",
 	    "socket for simctl world [/run/simd/world, or $XDG_RUNTIME_DIR/simd/world]", .complete = "file"),
+	OPT("input-log", 0, STRING, input_log, "FILE", "write what the world is told, to be replayed; a new file",
+	    .complete = "file"),
+	OPT("replay", 0, STRING, replay, "FILE", "make the world of an input log again, compare each tick, and end",
+	    .complete = "file"),
 	OPT("step", 's', DUR, step_dur_ns, NULL, "simulated time between ticks [10ms]"),
 	OPT("pace", 'p', DOUBLE, pace, "FACTOR", "simulated for real time, 0: as fast as it goes [1]", .max = 1000),
 	OPT("dilate", 0, FLAG, dilate, NULL, "slow down for the slow, to a tenth at most"),
@@ -81,14 +87,15 @@ static void on_event(void *user, enum world_event what, uint32_t connection, con
 		    [WORLD_LATE] = { LOG_LEVEL_WARN, "late" },
 		    [WORLD_IN_TIME] = { LOG_LEVEL_INFO, "in time" } };
 
-	(void)user;
+	if (user)
+		input_log_event(user, what, connection, name, sentence);
 	log_at(how[what].level, "client %u %s: %s: %s", connection, *name ? name : "(no name)", how[what].text,
 	       sentence);
 }
 
-static int world_of(const struct args *a, struct world **ret)
+static int world_of(const struct args *a, struct input_log **ret_log, struct world **ret)
 {
-	const struct world_options o = {
+	struct world_options o = {
 		.store = { .objects_max = (uint32_t)a->objects,
 			   .objects_each_max = (uint32_t)a->objects_each,
 			   .section_mm = llround(a->section * 1e3),
@@ -103,8 +110,15 @@ static int world_of(const struct args *a, struct world **ret)
 		.clamp = a->clamp,
 		.event = on_event,
 	};
-	int r = world_create(&o, mono_now_ns(), ret);
+	const struct input_log_options l = { .path = a->input_log, .store = o.store, .number = o.number };
+	int r = a->input_log ? input_log_create(&l, ret_log) : 0;
 
+	if (r < 0)
+		return r;
+	o.user = *ret_log;
+	o.store.user = *ret_log;
+	o.store.told = *ret_log ? input_log_told : NULL;
+	r = world_create(&o, mono_now_ns(), ret);
 	return r < 0 ? err_sys(r, "the world") : 0;
 }
 
@@ -189,13 +203,14 @@ static int serve(const struct args *a)
 	struct world *w = NULL;
 	struct net *n = NULL;
 	struct control *c = NULL;
+	struct input_log *log = NULL;
 	char host[64];
 	int r = stop_fd < 0 ? err_sys(-errno, "signals") : address_of(a->listen, host, &o);
 
 	if (r == 0 && a->keys)
 		r = tls_keys_load(a->keys, "server", &keys);
 	if (r == 0)
-		r = world_of(a, &w);
+		r = world_of(a, &log, &w);
 	if (r == 0) {
 		o.keys = keys;
 		r = net_create(&o, w, &n);
@@ -213,6 +228,7 @@ static int serve(const struct args *a)
 	control_destroy(c);
 	world_destroy(w);
 	tls_keys_destroy(keys);
+	input_log_destroy(log);
 	fd_close(stop_fd);
 	return r < 0 ? 1 : 0;
 }
@@ -238,6 +254,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "sim-world: --name and --client go with --make-keys DIR\n");
 		return 2;
 	}
+	if (a.replay)
+		return replay_file(a.replay);
 	if (fd_limit_raise((unsigned long)a.clients + 64, &before) == 1)
 		log_warn("this process may have fewer descriptors than %lld clients need (ulimit -n)",
 			 (long long)a.clients);

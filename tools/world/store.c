@@ -242,6 +242,7 @@ int store_update(struct store *st, uint32_t connection, const struct store_updat
 	o->said.code = u->code;
 	o->said.motion = u->motion;
 	o->said_sim_ns = u->motion.time_sim_ns;
+	store_tell(st, &(struct store_told){ .what = STORE_UPDATE, .connection = connection, .update = u });
 	if (u->has_body) {
 		body_unref(o->said.body);
 		o->said.body = u->body;
@@ -274,9 +275,11 @@ int store_remove(struct store *st, uint32_t connection, uint64_t id)
 
 	if (!r)
 		r = list(st, o);
-	if (!r)
-		o->said.remove = true;
-	return r;
+	if (r < 0)
+		return r;
+	o->said.remove = true;
+	store_tell(st, &(struct store_told){ .what = STORE_REMOVE, .connection = connection, .id = id });
+	return 0;
 }
 
 int store_give(struct store *st, uint32_t from, uint32_t to, uint64_t id)
@@ -289,9 +292,11 @@ int store_give(struct store *st, uint32_t from, uint32_t to, uint64_t id)
 		r = make_maker(st, to, &m);
 	if (!r)
 		r = list(st, o);
-	if (!r)
-		o->said.give = to;
-	return r;
+	if (r < 0)
+		return r;
+	o->said.give = to;
+	store_tell(st, &(struct store_told){ .what = STORE_GIVE, .connection = from, .to = to, .id = id });
+	return 0;
 }
 
 /* There is room to list each object in the world: nothing here can fail. */
@@ -303,6 +308,7 @@ void store_remove_all(struct store *st, uint32_t connection)
 	for (uint32_t i = 0; i < st->fresh.n; i++)
 		if (st->fresh.at[i]->now.owner == connection)
 			st->fresh.at[i]->said.remove = true;
+	store_tell(st, &(struct store_told){ .what = STORE_REMOVE_ALL, .connection = connection });
 }
 
 uint64_t store_next_tick(const struct store *st)
@@ -335,6 +341,7 @@ void store_forget_connection(struct store *st, uint32_t connection)
 		return;
 	mem_free(m);
 	st->makers[connection] = NULL;
+	store_tell(st, &(struct store_told){ .what = STORE_FORGET, .connection = connection });
 }
 
 void store_counters(const struct store *st, struct store_counters *ret)

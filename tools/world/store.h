@@ -12,12 +12,24 @@
 
 struct store;
 
+/* What has changed it, or will at the next tick: all that the same world can be made of again. */
+enum store_what { STORE_UPDATE, STORE_REMOVE, STORE_GIVE, STORE_REMOVE_ALL, STORE_FORGET, STORE_TICK };
+struct store_told {
+	enum store_what what;
+	uint32_t connection, to; /* to: of STORE_GIVE */
+	uint64_t id;             /* of STORE_REMOVE, STORE_GIVE */
+	const struct store_update *update;
+	const struct snapshot *snapshot; /* of STORE_TICK */
+};
+
 struct store_options {
-	uint32_t objects_max;      /* in all */
-	uint32_t objects_each_max; /* of one connection */
-	int64_t section_mm;        /* size of a cell of level 0, 1000 to 10^9 */
-	int64_t step_dur_ns;       /* between ticks */
-	int64_t start_sim_ns;      /* time of tick 1 */
+	uint32_t objects_max;                                 /* in all */
+	uint32_t objects_each_max;                            /* of one connection */
+	int64_t section_mm;                                   /* size of a cell of level 0, 1000 to 10^9 */
+	int64_t step_dur_ns;                                  /* between ticks */
+	int64_t start_sim_ns;                                 /* time of tick 1 */
+	void (*told)(void *user, const struct store_told *t); /* of what was taken, in that order; may be NULL */
+	void *user;
 };
 
 /* An id: who made it, its number there, its generation. */

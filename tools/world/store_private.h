@@ -53,6 +53,11 @@ struct store {
 	struct store_counters counters;
 };
 
+static inline void store_tell(const struct store *st, const struct store_told *t)
+{
+	if (st->o.told)
+		st->o.told(st->o.user, t);
+}
 int objects_room(struct objects *a, uint32_t n);
 struct maker *store_maker(const struct store *st, uint32_t connection); /* NULL: none yet */
 void object_destroy(struct object *o);

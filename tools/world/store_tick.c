@@ -356,6 +356,7 @@ int store_tick(struct store *st, uint32_t levels, struct snapshot **ret)
 	if (s->n_gone > 1)
 		qsort(s->gone, s->n_gone, sizeof(*s->gone), by_number);
 	commit(st);
+	store_tell(st, &(struct store_told){ .what = STORE_TICK, .snapshot = s });
 	*ret = s;
 	return 0;
 }

@@ -12,6 +12,9 @@ $(B)/test/system-world-tcp: $(B)/obj/tests/unit/world/client.o $(addprefix $(B)/
 LINK_system-world-tcp = $(LINK_WORLD)
 $(B)/test/system-world-tls: $(B)/obj/tests/unit/world/client.o $(addprefix $(B)/lib/,libworld.a libsimworldwire.a libbase.a)
 LINK_system-world-tls = $(LINK_WORLD_NET)
+FLAGS_tests/system/world/test_replay.c := -DSIM_WORLD='"$(B)/bin/sim-world"'
+$(B)/test/system-world-replay: $(B)/obj/tests/unit/world/client.o $(addprefix $(B)/lib/,libworld.a libsimworldwire.a libbase.a)
+LINK_system-world-replay = $(LINK_WORLD)
 # simctl world
 FLAGS_tests/system/world/test_control.c := -DSIM_WORLD='"$(B)/bin/sim-world"' -DSIMCTL='"$(B)/bin/simctl"'
 $(B)/test/system-world-control: $(B)/obj/tests/unit/world/client.o $(addprefix $(B)/lib/,libworld.a libsimworldwire.a libbase.a) \

@@ -8,6 +8,6 @@ $(foreach t,$(WORLD_TESTS),$(eval LINK_world-$(t) = $(LINK_WORLD_NET)))
 $(B)/test/world-world: $(B)/obj/tests/unit/world/client.o
 # its control socket, held against its interface file
 $(B)/test/world-control: $(addprefix $(B)/obj/tests/unit/,world/client.o control/idl.o)
-LINK_world-control = $(LINK_WORLD) $(LIBBASE_LIBS)
+$(foreach t,control input_log,$(eval LINK_world-$(t) = $(LINK_WORLD) $(LIBBASE_LIBS)))
 $(addprefix $(B)/test/world-,section section_pb): $(B)/obj/tests/unit/world/random_world.o
 $(addprefix $(B)/test/world-,datagram datagram_format): $(B)/obj/tests/unit/world/datagram_pair.o
