@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Harnesses: fuzz_<name>.c, corpus/<name>/, an optional <name>.dict. `make fuzz` runs them for a while; their
 # corpus is a test of every run (replay.c).
-FUZZERS += conf varlink printable control msg_parser type_json msg_body traci ss2 map_in generic ros_text rpc graph rtps xmlrpc http tcpros lgsvl cyber json cbor rosbridge pb pb_own bag record_file mcap pack rosbag2_yaml codec dag launch sched_conf param world world_session world_side world_datagram world_tls
+FUZZERS += conf varlink printable control msg_parser type_json msg_body traci ss2 map_in generic ros_text rpc graph rtps xmlrpc http tcpros lgsvl cyber json cbor rosbridge pb pb_own bag record_file mcap pack rosbag2_yaml codec dag launch sched_conf param world world_session world_side world_datagram world_tls world_log
 FUZZ_LIBS_conf    := $(B)/lib/libbase.a
 FUZZ_LIBS_varlink := $(B)/lib/libbase.a
 FUZZ_LIBS_printable := $(B)/lib/libbase.a
@@ -63,6 +63,9 @@ FLAGS_tests/fuzz/fuzz_world_datagram.c := -Ilibclient
 FUZZ_LIBS_world_tls := $(addprefix $(B)/lib/,libworld.a libsimworldwire.a libbase.a)
 FUZZ_LINK_world_tls := $(LINK_WORLD_NET)
 FLAGS_tests/fuzz/fuzz_world_tls.c := -Ilibclient
+FUZZ_LIBS_world_log := $(addprefix $(B)/lib/,libworld.a libsimworldwire.a libbase.a)
+FUZZ_LINK_world_log := $(LINK_WORLD) $(LIBBASE_LIBS)
+FLAGS_tests/fuzz/fuzz_world_log.c := -Ilibclient
 FUZZ_LIBS_world_side := $(addprefix $(B)/lib/,libsimworldwire.a libbase.a)
 FUZZ_LINK_world_side := $(LINK_WORLD)
 FLAGS_tests/fuzz/fuzz_world_side.c := -Ilibclient

@@ -27,3 +27,5 @@ LINK_system-world-host = -L$(B)/lib -lsimworld -Wl,-rpath,'$$ORIGIN/../lib'
 $(B)/test/system-world-join: $(addprefix $(B)/obj/tests/support/,stack.o peer.o session.o) $(addprefix $(B)/lib/,libipc.a libbase.a) \
 	| $(addprefix $(B)/bin/,simd simctl sim-vehicle sim-join sim-sumo) $(B)/lib/libsimclient.so $(B)/lib/libsimworld.so $(B)/lib/simd/ipc_iox.so
 LINK_system-world-join = $(LINK_SIMCLIENT) -lsimworld -ljansson -lm
+# handshakes that nobody ends, until their time is over
+LIMIT_system-world-tls := 180

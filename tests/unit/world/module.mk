@@ -4,6 +4,9 @@ WORLD_TESTS := $(patsubst tests/unit/world/test_%.c,%,$(sort $(wildcard tests/un
 TESTS += $(WORLD_TESTS:%=$(B)/test/world-%)
 $(WORLD_TESTS:%=$(B)/test/world-%): $(B)/test/world-%: $(B)/obj/tests/unit/world/test_%.o $(addprefix $(B)/lib/,libworld.a libsimworldwire.a libbase.a)
 LIMIT_world-section := 120
+# under the thread sanitizer
+LIMIT_world-datagram := 240
+LIMIT_world-input_log := 240
 $(foreach t,$(WORLD_TESTS),$(eval LINK_world-$(t) = $(LINK_WORLD_NET)))
 $(B)/test/world-world: $(B)/obj/tests/unit/world/client.o
 # its control socket, held against its interface file
