@@ -412,6 +412,60 @@ TEST_WITH(an_observer_owns_nothing, begin, end)
 	assert_true(si.refused == 1 && si.updates == 0);
 }
 
+/* ---- what the operator reads ---- */
+
+static unsigned lines(enum world_event what, const struct client *c, const char *sentence)
+{
+	unsigned n = 0;
+	char line[128];
+
+	snprintf(line, sizeof(line), "%d %u client: %s", what, c->connection, sentence);
+	for (const char *at = events; (at = strstr(at, line)); at++)
+		n += at == events || at[-1] == '\n';
+	return n;
+}
+
+static void left(const struct client *c, const char *why)
+{
+	assert_int_equal(lines(WORLD_LEFT, c, why), 1);
+	assert_int_equal(lines(WORLD_LEFT, c, ""), 1);
+}
+
+TEST_WITH(each_join_leave_and_demotion_is_a_line, begin, end)
+{
+	Sim__World__Bye bye = SIM__WORLD__BYE__INIT;
+	struct client before, *again;
+
+	for (unsigned i = 0; i < 6; i++) {
+		come(i, i && i < 5 ? SIM__WORLD__ROLE__OBSERVER : SIM__WORLD__ROLE__REGULATING);
+		assert_int_equal(lines(WORLD_CAME, &clients[i], i && i < 5 ? "observer\n" : "regulating\n"), 1);
+	}
+	turn();
+	bye.sentence = (char *)(uintptr_t) "";
+	client_send(&clients[1], 1, &bye.base, now);
+	left(&clients[1], "it has said Bye\n");
+	before = clients[2];
+	client_lose(&clients[2], now);
+	left(&before, "its connection is lost\n");
+	client_send_bytes(&clients[3], "\0\0\0\0", 5, now);
+	left(&clients[3], "what came is no frame");
+	again = come_as(6, &(struct client_options){ .role = SIM__WORLD__ROLE__OBSERVER, .identity = 5 });
+	assert_int_equal(again->connection, clients[4].connection);
+	left(&clients[4], "its identity has connected again\n");
+	for (unsigned t = 0; t < 60; t++, now += 10 * MS) {
+		client_done(&clients[0], now);
+		turn();
+	}
+	assert_int_equal(lines(WORLD_LATE, &clients[5], "time has waited for it"), 2);
+	assert_non_null(strstr(events, "goes on without it: it is an observer now\n"));
+	left(&clients[5], "time has waited for it");
+	assert_int_equal(lines(WORLD_CAME, again, ""), 2);
+	world_stop(w);
+	turn();
+	left(&clients[0], "the server stops\n");
+	assert_int_equal(lines(WORLD_LEFT, again, "the server stops\n"), 1);
+}
+
 /* ---- those who mean harm ---- */
 
 TEST_WITH(noise_gets_nothing_and_hurts_nobody, begin, end)
