@@ -42,3 +42,7 @@ CYBER_SERVER := $(addprefix $(B)/obj/tests/support/,cyber_server.o cyber_types.o
 $(B)/test/cyber-peer: $(B)/obj/tests/support/cyber_peer.o $(B)/obj/tests/support/cyber_print.o $(CYBER_SERVER) $(B)/lib/libapollo10.a
 LINK_cyber-peer := -lprotobuf-c
 TEST_PROGRAMS += $(B)/test/cyber-peer
+
+# a network switch between namespaces: the part without sockets, and all of it
+SWITCH_PURE := $(addprefix $(B)/obj/tests/support/,switch_path.o switch_core.o)
+SWITCH := $(SWITCH_PURE) $(addprefix $(B)/obj/tests/support/,switch_net.o switch.o)
