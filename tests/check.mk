@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How tests, checks, benches, the demo and the fuzzers are run. Included by the top Makefile.
 #
-#?  make run-tests    only the tests, with these flags; ONLY=word picks, LEVEL=unit|system|fault|soak|all, SAN= CC= OPT= B= LIMIT=s
+#?  make run-tests    only the tests, with these flags; ONLY='word ...' picks, LEVEL=unit|system|fault|soak|all, SAN= CC= OPT= B= LIMIT=s
 #?  make first-contact  make demo and make check on a bare Debian 12 (root, debootstrap); ORDER=demo,check|check,demo
 #?  make deps         install what is missing, by name, from Debian
 #?  make analyze      clang's static analyser; read what it says
@@ -25,11 +25,11 @@ level_fault = $(TESTS_FAULT)
 level_soak  = $(TESTS_FAULT) $(TESTS_SOAK)
 level_quick = $(level_unit) $(if $(SAN_RUNTIME),,$(TESTS_NS)) $(if $(SAN),,$(CHECKS))
 level_all   = $(level_quick) $(level_fault)
-# ONLY=word: those whose name contains it
+# ONLY='word ...': those whose name contains one of them
 ifeq ($(filter unit system fault soak quick all,$(LEVEL)),)
 $(error LEVEL is unit, system, fault, soak, quick or all, not "$(LEVEL)")
 endif
-chosen = $(sort $(if $(ONLY),$(foreach t,$(level_$(LEVEL)),$(if $(findstring $(ONLY),$(notdir $(t))),$(t))),$(level_$(LEVEL))))
+chosen = $(sort $(if $(ONLY),$(foreach t,$(level_$(LEVEL)),$(if $(strip $(foreach word,$(ONLY),$(findstring $(word),$(notdir $(t))))),$(t))),$(level_$(LEVEL))))
 
 # n: in namespaces of its own; a: alone
 test_mode = $(if $(filter $(1),$(TESTS_NS) $(TESTS_FAULT)),n)$(if $(filter $(1),$(TESTS_ALONE)),a)-
