@@ -27,7 +27,7 @@ D := $(DESTDIR)
 
 INSTALL_LIBS     := $(filter $(B)/lib/libsimclient.so,$(LIBS))
 # each by the name that the loader asks for
-SO_NAMES         := $(SONAME)=$(SO_REALNAME) $(WORLD_SONAME)=$(WORLD_REALNAME)
+SO_NAMES         := $(SONAME)=$(SO_REALNAME) $(WORLD_SONAME)=$(WORLD_REALNAME) $(READBACK_SONAME)=$(READBACK_REALNAME)
 INSTALL_PLUGINS  := $(filter $(B)/lib/simd/%.so,$(LIBS))
 INSTALL_PROGRAMS := $(filter $(B)/bin/%,$(PROGRAMS))
 INSTALL_EXAMPLES := $(sort $(wildcard libclient/examples/*.c libclient/examples/*.msg)) libclient/examples/Makefile libclient/examples/CMakeLists.txt
@@ -51,7 +51,8 @@ all: $(INSTALLED)/simd
 install: all
 	$(INSTALL) -d $(D)$(BINDIR) $(D)$(LIBDIR)/pkgconfig $(D)$(PLUGINDIR) $(D)$(INCLUDEDIR)/sim/msg $(D)$(INCLUDEDIR)/sim/srv \
 		$(D)$(DATADIR)/simd/msg/sim $(D)$(DATADIR)/simd/srv/sim $(D)$(DATADIR)/simd/examples/bridge \
-		$(D)$(DATADIR)/simd/examples/perception $(D)$(DATADIR)/simd/examples/world $(D)$(DOCDIR)
+		$(D)$(DATADIR)/simd/examples/perception $(D)$(DATADIR)/simd/examples/world \
+		$(D)$(DATADIR)/simd/examples/readback $(D)$(DOCDIR)
 	$(INSTALL) -m 755 $(filter-out %/simd,$(INSTALL_PROGRAMS)) $(INSTALLED)/simd $(D)$(BINDIR)
 	$(if $(INSTALL_LIBS),for so in $(SO_NAMES); do name=$${so%=*}; \
 		$(INSTALL) -m 644 $(B)/lib/$${so#*=} $(D)$(LIBDIR) && \
@@ -66,10 +67,11 @@ install: all
 	$(INSTALL) -m 644 $(INSTALL_EXAMPLES) $(D)$(DATADIR)/simd/examples
 	$(INSTALL) -m 644 $(wildcard libclient/examples/perception/*.[ch]) libclient/examples/perception/Makefile $(D)$(DATADIR)/simd/examples/perception
 	$(INSTALL) -m 644 libclient/examples/world/convoy.c libclient/examples/world/vehicle_host.cpp libclient/examples/world/Makefile $(D)$(DATADIR)/simd/examples/world
+	$(INSTALL) -m 644 libclient/examples/readback/camera_gles.c libclient/examples/readback/Makefile $(D)$(DATADIR)/simd/examples/readback
 	$(INSTALL) -m 644 $(B)/examples/libperception.so $(D)$(PLUGINDIR)
 	$(INSTALL) -m 644 tools/bridge/null/null.c tools/bridge/null/Makefile $(D)$(DATADIR)/simd/examples/bridge
 	$(INSTALL) -m 644 config/packaging/LICENSE $(D)$(DOCDIR)
-	@for pc in simclient simworld; do \
+	@for pc in simclient simworld simreadback; do \
 		$(subst_paths) config/packaging/$$pc.pc.in >$(D)$(LIBDIR)/pkgconfig/$$pc.pc || exit 1; done
 	$(INSTALL) -d $(D)$(LIBDIR)/cmake/simclient
 	@for c in config/packaging/*.cmake.in; do f=$${c##*/}; \
@@ -111,9 +113,9 @@ USES_SYSTEMD = $(if $(DESTDIR),,$(if $(filter /usr /usr/local,$(PREFIX)),$(shell
 	[ "$$(id -u)" != 0 ] || command -v systemd-sysusers)))
 
 uninstall:
-	rm -f $(INSTALL_PROGRAMS:$(B)/bin/%=$(D)$(BINDIR)/%) $(addprefix $(D)$(LIBDIR)/,libsimclient.so libsimworld.so $(subst =, ,$(SO_NAMES)))
+	rm -f $(INSTALL_PROGRAMS:$(B)/bin/%=$(D)$(BINDIR)/%) $(addprefix $(D)$(LIBDIR)/,libsimclient.so libsimworld.so libsimreadback.so $(subst =, ,$(SO_NAMES)))
 	rm -rf $(D)$(LIBDIR)/cmake/simclient $(D)$(PLUGINDIR) $(D)$(INCLUDEDIR)/sim $(D)$(DATADIR)/simd $(D)$(DOCDIR)
-	rm -f $(addprefix $(D)$(LIBDIR)/pkgconfig/,simclient.pc simworld.pc) $(patsubst config/systemd/%,$(D)$(UNITDIR)/%,$(wildcard config/systemd/*.service)) \
+	rm -f $(addprefix $(D)$(LIBDIR)/pkgconfig/,simclient.pc simworld.pc simreadback.pc) $(patsubst config/systemd/%,$(D)$(UNITDIR)/%,$(wildcard config/systemd/*.service)) \
 		$(D)$(SYSUSERSDIR)/simd.conf $(D)$(TMPFILESDIR)/simd.conf
 	rm -f $(foreach m,$(notdir $(MANUALS)),$(D)$(MANDIR)/man$(patsubst .%,%,$(suffix $(m)))/$(m))
 	rm -f $(WITH_COMPLETION:$(B)/bin/%=$(D)$(BASHDIR)/%) $(WITH_COMPLETION:$(B)/bin/%=$(D)$(ZSHDIR)/_%) \

@@ -8,7 +8,7 @@
 #?  make fuzz         fuzz each harness for FUZZ_SECONDS (30)
 #?  SAN=address,undefined | thread   builds beside the plain build, in-memory data plane only
 #?  SAN=undefined     the same with iceoryx: what is undefined ends the process with SIGILL
-#?  DEMO_SECONDS=20 BRIDGES=logging,mcap,ros2  switches of make demo; lgsvl, rosbridge, cyber: with a peer, unless port 9090 has one
+#?  DEMO_SECONDS=20 BRIDGES=logging,mcap,ros2,foxglove  switches of make demo; lgsvl, rosbridge, cyber: with a peer, unless port 9090 has one
 #?  RIG=demo          which rig make demo runs: a name (config/rigs/NAME.json), or a path
 #?  WERROR=1          warnings are errors
 
@@ -20,7 +20,8 @@ CHECKS += $(addprefix tools/dev/check-,format text readme headers arrows symbols
 # long; else all but kill runs.
 LEVEL ?= quick
 level_unit  = $(filter-out $(if $(SAN_RUNTIME),$(TESTS_NOSAN)),$(TESTS))
-level_system = $(TESTS_NS)
+# TESTS_ONCE: long for what they wait for, not for what of ours runs in them, so not again under a sanitizer
+level_system = $(filter-out $(if $(SAN),$(TESTS_ONCE)),$(TESTS_NS))
 level_fault = $(TESTS_FAULT)
 level_soak  = $(TESTS_FAULT) $(TESTS_SOAK)
 level_quick = $(level_unit) $(if $(SAN_RUNTIME),,$(TESTS_NS)) $(if $(SAN),,$(CHECKS))
@@ -62,7 +63,7 @@ deps:
 # ---- demo and benches ----
 
 DEMO_SECONDS ?= 20
-BRIDGES      ?= logging,mcap,ros2
+BRIDGES      ?= logging,mcap,ros2,foxglove
 RIG          ?= demo
 demo:
 	@tools/dev/deps.sh demo

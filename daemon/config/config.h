@@ -49,7 +49,7 @@ const char *config_listed_as(struct conf_view bridge, const char *prefix, const 
 	X(SERVE, "serve", "Who may offer services.") \
 	X(CALL, "call", "Who may call services.") \
 	X(BRIDGE, "bridge", "Who may stand for a bridge that simd does not start (start: external).") \
-	X(RESTART, "restart", "Who may restart bridges and processes.") \
+	X(RESTART, "restart", "Who may restart bridges and processes, and connect bridges to other places.") \
 	X(SHUTDOWN, "shutdown", "Who may end simd.")
 
 /* An entry of these: a user, or with "@" before it a group; a name or a number. -ENOENT there is none of that name. */

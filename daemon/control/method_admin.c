@@ -81,19 +81,49 @@ static int method_get_config(struct call *call)
 					   JX_NEW("changed", changed)));
 }
 
-static int method_restart_bridge(struct call *call)
+/* One that simd can start again. */
+static int find_own_bridge(struct call *call, struct bridge **ret)
 {
-	struct simd *s = call->s;
+	const struct simd *s = call->s;
 	const char *name = call->a.name;
-	struct bridge *b = bridge_find(s, name);
 
-	if (!b)
+	*ret = bridge_find(call->s, name);
+	if (!*ret)
 		return err_set(-ENOENT, "no rig has a bridge \"%.60s\"; `simctl bridge list` shows those there are",
 			       name);
 	if (!s->ops || !s->ops->bridge_restart)
 		return err_set(-EOPNOTSUPP, "bridge %s was not started by this simd", name);
+	return 0;
+}
+
+static int restart(const struct simd *s, struct bridge *b)
+{
 	bridge_evict(b);
-	return s->ops->bridge_restart(s->user, name);
+	return s->ops->bridge_restart(s->user, b->name);
+}
+
+static int method_restart_bridge(struct call *call)
+{
+	struct bridge *b;
+	int r = find_own_bridge(call, &b);
+
+	return r < 0 ? r : restart(call->s, b);
+}
+
+/* By a new process, as it would be after an edit of the configuration: not every plug-in can leave a place for another one. */
+static int method_set_bridge_connection(struct call *call)
+{
+	struct bridge *b;
+	int r = find_own_bridge(call, &b);
+
+	if (r == 0 && b->external)
+		r = err_set(
+			-EOPNOTSUPP,
+			"bridge %s is started by its own unit, not by simd; change its connection in the configuration",
+			b->name);
+	if (r == 0)
+		r = bridge_set_connection(b, call->a.connection);
+	return r < 0 ? r : restart(call->s, b);
 }
 
 static int method_restart_process(struct call *call)
@@ -120,6 +150,8 @@ const struct method admin_methods[] = {
 	{ "GetConfig", method_get_config, 0, NULL },
 	{ "RestartBridge", method_restart_bridge, METHOD_ADMIN | RIGHT(RESTART),
 	  PARAMS(ARG_STR("name", name, TEXT_MAX)) },
+	{ "SetBridgeConnection", method_set_bridge_connection, METHOD_ADMIN | RIGHT(RESTART),
+	  PARAMS(ARG_STR("name", name, TEXT_MAX), ARG_STR("connection", connection, TEXT_MAX)) },
 	{ "RestartProcess", method_restart_process, METHOD_ADMIN | RIGHT(RESTART),
 	  PARAMS(ARG_STR("name", name, TEXT_MAX)) },
 	{ "Shutdown", method_shutdown, METHOD_ADMIN | RIGHT(SHUTDOWN), NULL },

@@ -112,7 +112,10 @@ static int method_get_channel(struct call *call)
 	if (!ch || !ch->typed)
 		return no_channel(call->s, full);
 	p = call_park(call);
-	return p ? asked(call, report_channel(call->s, full, on_report, p)) : err_nomem();
+	if (!p)
+		return err_nomem();
+	return asked(call, call->a.stages && ch->open ? report_stages(call->s, ch, on_report, p)
+						      : report_channel(call->s, full, on_report, p));
 }
 
 static int method_list_bridges(struct call *call)
@@ -127,7 +130,7 @@ static int method_get_dispatch(struct call *call)
 
 const struct method list_methods[] = {
 	{ "ListChannels", method_list_channels, 0, NULL },
-	{ "GetChannel", method_get_channel, 0, PARAMS(ARG_STR("name", name, TEXT_MAX)) },
+	{ "GetChannel", method_get_channel, 0, PARAMS(ARG_STR("name", name, TEXT_MAX), OPT_BOOL("stages", stages)) },
 	{ "ListClients", method_list_clients, 0, NULL },
 	{ "ListBridges", method_list_bridges, 0, NULL },
 	{ "GetDispatch", method_get_dispatch, 0, NULL },

@@ -403,6 +403,8 @@ void d_bridge_done(struct d_bridge *b, const struct lane_done *r)
 	d_lossless_answered(b);
 	measure(b, r->service_us);
 	histogram_add_recent(&b->d->publish_hist, b->d->now - dl->sent_mono_ns);
+	if (dl->route->stages)
+		d_stages_answered(dl->route, m);
 	if (!dl->decided)
 		settle_answer(b, m, r->result);
 	free_delivery(b, dl);
@@ -548,6 +550,8 @@ static void mark_out(struct d_lane *l, struct d_delivery *dl)
 	if (++b->n_out >= D_DEFER_OUT)
 		bitmap_set(b->d->loaded, b->id);
 	histogram_add_recent(&b->d->queue_hist, b->d->now - dl->m->publish_mono_ns);
+	if (dl->route->stages)
+		d_stages_handed(dl->route, dl->m);
 }
 
 static unsigned batch_size(const struct d_bridge *b, const struct d_lane *l, bool in_order)

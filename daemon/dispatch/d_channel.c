@@ -56,6 +56,7 @@ void d_channel_free(struct dispatch *d, struct d_channel *ch)
 	list_remove(&ch->closing_link);
 	list_remove(&ch->suspect_link);
 	mem_free(ch->messages);
+	mem_free(ch->take);
 	mem_free(ch->type_json);
 	mem_free(ch->name);
 	mem_free(ch);
@@ -314,6 +315,7 @@ struct d_message *d_channel_message(struct dispatch *d, struct d_publisher *p, c
 	m->sequence = h->sequence;
 	m->stamp_sim_ns = h->stamp_sim_ns;
 	m->publish_mono_ns = not_after(d->now, h->publish_mono_ns);
+	m->take_mono_ns = 0;
 	m->token = m->credit = 0;
 	m->open = m->held = 0;
 	m->reason = SIM_REASON_NONE;
@@ -408,6 +410,8 @@ static void take_message(struct dispatch *d, struct d_publisher *p, struct d_fee
 	m->feed->held--; /* the channel has it too */
 	m->feed = from;
 	m->feed->held++;
+	if (m->ch->take)
+		d_stages_taken(d, m, h->publish_mono_ns);
 	why = refuse(d, m, h, size);
 	if (why != SIM_REASON_NONE)
 		d_message_fail(d, m, why);

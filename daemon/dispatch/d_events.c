@@ -14,7 +14,7 @@
 
 LOG_TOPIC("dispatch");
 
-enum kind { STATUS, BROKEN, STUCK, IDLE, CARRIES, FORGOT, CHANNEL_FREE, REAPED, SUB_FREE, CALL, STATS };
+enum kind { STATUS, BROKEN, STUCK, IDLE, CARRIES, FORGOT, CHANNEL_FREE, REAPED, SUB_FREE, CALL, STATS, STAGES };
 
 struct event {
 	struct inbox_item item;
@@ -26,14 +26,17 @@ struct event {
 	struct ipc_sub *sub;
 	dispatch_fn fn;
 	dispatch_stats_fn stats_fn;
+	dispatch_stages_fn stages_fn;
 	void *arg;
 	struct dispatch_stats *stats;
+	struct dispatch_stages *stages;
 	char text[D_TEXT];
 };
 
 static void event_free(struct event *e)
 {
 	mem_free(e->stats);
+	mem_free(e->stages);
 	mem_free(e);
 }
 
@@ -138,6 +141,21 @@ void d_event_stats(struct dispatch *d, struct event *e, struct dispatch_stats *s
 	put(d, e);
 }
 
+struct event *d_event_stages_new(dispatch_stages_fn fn, void *arg)
+{
+	struct event *e = MEM_NEW(struct event);
+
+	if (e)
+		*e = (struct event){ .kind = STAGES, .stages_fn = fn, .arg = arg };
+	return e;
+}
+
+void d_event_stages(struct dispatch *d, struct event *e, struct dispatch_stages *s)
+{
+	e->stages = s;
+	put(d, e);
+}
+
 #define TELL(member, ...) \
 	do { \
 		if (ev->member) \
@@ -182,6 +200,9 @@ static void tell(const struct dispatch_events *ev, void *user, struct event *e)
 		break;
 	case STATS:
 		e->stats_fn(e->arg, e->stats);
+		break;
+	case STAGES:
+		e->stages_fn(e->arg, e->stages);
 		break;
 	}
 }

@@ -108,6 +108,7 @@ void d_route_drop(struct dispatch *d, struct d_route *rt)
 	list_remove(&rt->bridge_link);
 	mem_free(rt->text);
 	mem_free(rt->said);
+	mem_free(rt->stages);
 	mem_free(rt);
 	credits_bridges(d, ch);
 }

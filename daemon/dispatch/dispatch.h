@@ -28,12 +28,12 @@
 #include <sim/types.h>
 
 #include "exec.h"
+#include "histogram.h"
 #include "ipc.h"
 #include "wire/pages.h"
 
 struct dispatch;
 struct fd_shared;
-struct histogram;
 
 #define DISPATCH_BRIDGES_MAX 64   /* bridge numbers are 0 .. this - 1 */
 #define DISPATCH_ROUTES_MAX  16   /* bridges of one channel */
@@ -194,8 +194,8 @@ int dispatch_route(struct dispatch *d, uint32_t channel_id, uint32_t bridge_id, 
 int dispatch_bridge_attach(struct dispatch *d, uint32_t bridge_id, int lane0_fd);
 /* Its process has ended (pidfd): what it had completes with BRIDGE_DIED and is released. A closed socket does not prove that. */
 int dispatch_bridge_gone(struct dispatch *d, uint32_t bridge_id);
-/* Send LANE_CONNECT with the string, NULL: disconnect. Kept, and sent to each process that attaches. */
-int dispatch_bridge_connect(struct dispatch *d, uint32_t bridge_id, const char *connection);
+/* Send LANE_CONNECT with the string, NULL: disconnect. Kept, and sent to each process that attaches; now: also to the one that has. */
+int dispatch_bridge_connect(struct dispatch *d, uint32_t bridge_id, const char *connection, bool now);
 
 /* ---- control ---- */
 
@@ -299,6 +299,26 @@ struct dispatch_stats {
 
 typedef void (*dispatch_stats_fn)(void *arg, const struct dispatch_stats *s); /* s borrows; NULL: no memory */
 int dispatch_stats(struct dispatch *d, dispatch_stats_fn fn, void *arg);
+
+/* Of one bridge that carries the channel: from taking a message to handing it over to a lane, and to the bridge's answer. */
+struct dispatch_bridge_stages {
+	uint32_t id;
+	struct histogram lane, answer;
+};
+
+/*
+ * How long messages of a channel take, from the first question on; with each bridge from the first one on that found it. take: from
+ * publishing to taking the slot. Counts only grow: what lies between two answers is their difference.
+ */
+struct dispatch_stages {
+	struct histogram take;
+	uint32_t n_bridges;
+	struct dispatch_bridge_stages bridges[];
+};
+
+typedef void (*dispatch_stages_fn)(void *arg,
+				   const struct dispatch_stages *s); /* s borrows; NULL: no memory, no such channel */
+int dispatch_stages(struct dispatch *d, uint32_t channel_id, dispatch_stages_fn fn, void *arg);
 
 /* The sum of both (a NULL: of b alone) over shards: free with mem_free(), NULL: no memory. Any thread. */
 struct dispatch_stats *dispatch_stats_add(const struct dispatch_stats *a, const struct dispatch_stats *b);

@@ -514,3 +514,21 @@ int dispatch_stats(struct dispatch *d, dispatch_stats_fn fn, void *arg)
 		return fn ? -ENOMEM : -EINVAL;
 	return COMMAND(d, .run = run_stats, .object = answer);
 }
+
+/* A channel that nobody publishes any more may be gone by now. */
+static void run_stages(struct dispatch *d, struct d_command *c)
+{
+	struct d_channel *ch = d->by_id[c->id];
+
+	d_event_stages(d, c->object, ch ? d_stages_take(ch) : NULL);
+	c->object = NULL;
+}
+
+int dispatch_stages(struct dispatch *d, uint32_t channel_id, dispatch_stages_fn fn, void *arg)
+{
+	struct event *answer = fn && channel_id < WIRE_CHANNELS_MAX ? d_event_stages_new(fn, arg) : NULL;
+
+	if (!answer)
+		return fn && channel_id < WIRE_CHANNELS_MAX ? -ENOMEM : -EINVAL;
+	return COMMAND(d, .run = run_stages, .id = channel_id, .object = answer);
+}

@@ -150,11 +150,11 @@ static void run_bridge_connect(struct dispatch *d, struct d_command *c)
 	mem_free(b->connection);
 	b->connection = c->text;
 	c->text = NULL;
-	b->connect_due = true;
+	b->connect_due |= c->flag;
 	d_bridge_pump_due(b);
 }
 
-int dispatch_bridge_connect(struct dispatch *d, uint32_t bridge_id, const char *connection)
+int dispatch_bridge_connect(struct dispatch *d, uint32_t bridge_id, const char *connection, bool now)
 {
 	char *text = mem_strdup(connection);
 
@@ -164,5 +164,5 @@ int dispatch_bridge_connect(struct dispatch *d, uint32_t bridge_id, const char *
 		mem_free(text);
 		return -EINVAL;
 	}
-	return COMMAND(d, .run = run_bridge_connect, .id = bridge_id, .text = text);
+	return COMMAND(d, .run = run_bridge_connect, .id = bridge_id, .text = text, .flag = now);
 }

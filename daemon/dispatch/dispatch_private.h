@@ -57,6 +57,10 @@ struct d_feed {
 	struct d_channel *replaced_in; /* another one took over while the channel goes on; NULL */
 };
 
+struct d_route_stages { /* since a message was taken */
+	struct histogram lane, answer;
+};
+
 struct d_route {                 /* a bridge carries a channel */
 	struct list bridge_link; /* in: bridge::routes */
 	struct d_channel *ch;
@@ -66,6 +70,7 @@ struct d_route {                 /* a bridge carries a channel */
 	uint32_t open;       /* deliveries that are not free yet, late ones too */
 	uint64_t slow;       /* messages that the bridge missed as it had fallen behind */
 	bool slow_told;      /* ... which the log says once */
+	struct d_route_stages *stages; /* NULL: not counted */
 	uint32_t text_len;
 	char *text;      /* LANE_CHANNEL */
 	bool known;      /* the bridge has said what has become of it */
@@ -101,6 +106,7 @@ struct d_channel {
 	uint32_t n_routes, n_refused; /* routes[n_routes + i]: those whose bridge refuses the channel */
 	struct d_route *routes[DISPATCH_ROUTES_MAX]; /* of both */
 	struct dispatch_channel_stats stats;         /* in_flight is live */
+	struct histogram *take;                      /* from publishing to here; NULL: not counted */
 	struct log_limit limit, strangers, missing;
 
 	/* a feed that replaces the other soon; both are taken from until then */
@@ -166,6 +172,7 @@ struct d_message {
 	uint64_t size;               /* header + body */
 	uint64_t sequence;
 	int64_t stamp_sim_ns, publish_mono_ns;
+	int64_t take_mono_ns;   /* 0: not counted */
 	uint32_t generation;    /* iox_generation */
 	uint32_t token, credit; /* cell + 1 in hand; 0: none */
 	uint16_t open;          /* deliveries without an outcome */
@@ -520,10 +527,19 @@ void d_event_call(struct dispatch *d, dispatch_fn fn, void *arg);
 /* The answer is made with the question, so that it comes whatever memory there is then. NULL: none now. */
 struct event *d_event_stats_new(dispatch_stats_fn fn, void *arg);
 void d_event_stats(struct dispatch *d, struct event *e, struct dispatch_stats *s); /* takes both; s NULL: no memory */
+struct event *d_event_stages_new(dispatch_stages_fn fn, void *arg);
+void d_event_stages(struct dispatch *d, struct event *e, struct dispatch_stages *s); /* as d_event_stats() */
 void d_events_read(void *arg);
 void d_events_drop(struct dispatch *d);
 
 /* ---- d_stats.c ---- */
 struct dispatch_stats *d_stats_take(const struct dispatch *d);
+
+/* ---- d_stages.c: only where the channel's, the route's are counted ---- */
+void d_stages_taken(struct dispatch *d, struct d_message *m, int64_t publish_mono_ns);
+void d_stages_handed(const struct d_route *rt, const struct d_message *m);
+void d_stages_answered(const struct d_route *rt, const struct d_message *m);
+/* And counts from here on; NULL: no memory. mem_free() */
+struct dispatch_stages *d_stages_take(struct d_channel *ch);
 
 #endif

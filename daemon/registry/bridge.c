@@ -70,6 +70,7 @@ static void bridge_free(struct bridge *b)
 	list_remove(&b->link);
 	b->s->n_bridges--;
 	mem_free(b->plugin_path);
+	mem_free(b->own_connection);
 	json_decref(b->converters);
 	mem_free(b);
 }
@@ -116,7 +117,7 @@ static int add(struct simd *s, const struct rig *rig, struct conf_view v)
 	};
 	r = dispatch_bridge_add(shard_of(s, rig->shard), &d);
 	if (r == 0)
-		r = dispatch_bridge_connect(shard_of(s, rig->shard), b->id, b->connection);
+		r = dispatch_bridge_connect(shard_of(s, rig->shard), b->id, b->connection, true);
 	return r < 0 ? err_set(r, "bridge %s: dispatch refused it: %s", b->name, err_text(r)) : 0;
 }
 
@@ -400,6 +401,24 @@ static int may_attach(const struct bridge *b, pid_t pid)
 	const struct simd *s = b->s;
 
 	return b->external || !s->ops || !s->ops->bridge_may ? 0 : s->ops->bridge_may(s->user, b->name, pid);
+}
+
+int bridge_set_connection(struct bridge *b, const char *connection)
+{
+	char *own = mem_strdup(connection);
+	int r;
+
+	if (!own)
+		return err_nomem();
+	r = dispatch_bridge_connect(shard_of(b->s, b->rig->shard), b->id, own, false);
+	if (r < 0) {
+		mem_free(own);
+		return err_set(r, "bridge %s: dispatch refused the connection: %s", b->name, err_text(r));
+	}
+	log_info("bridge %s: connection is \"%s\" now, not \"%s\"", b->name, own, b->connection);
+	mem_free(b->own_connection);
+	b->connection = b->own_connection = own;
+	return 0;
 }
 
 void bridge_evict(struct bridge *b)

@@ -33,8 +33,9 @@ struct bridge {
 	struct simd *s;
 	uint32_t id;                            /* dispatch's number */
 	const char *name, *plugin, *connection; /* of the configuration */
-	char *plugin_path;                      /* where the plug-in was found; NULL: as configured */
-	json_t *converters;                     /* paths of its converter plug-ins, or their names as configured */
+	char *own_connection; /* what connection is since bridge_set_connection(); NULL: the configuration's */
+	char *plugin_path;    /* where the plug-in was found; NULL: as configured */
+	json_t *converters;   /* paths of its converter plug-ins, or their names as configured */
 	const struct rig *rig;
 	struct conf_view view;
 	bool external;          /* start: external */
@@ -62,6 +63,8 @@ int bridge_find_plugin(const char *rig, struct conf_view v, const char *const *d
 int bridge_find_converter(const char *rig, struct conf_view v, size_t i, const char *const *dirs, char **ret_path);
 
 struct bridge *bridge_find(struct simd *s, const char *name);
+/* What its next process connects to, until simd ends. -EINVAL too long; -ENOMEM. With a sentence. */
+int bridge_set_connection(struct bridge *b, const char *connection);
 /* It lists the channel and has not refused it. */
 bool bridge_carries(const struct bridge *b, const struct channel *ch);
 /* Names of the bridges that carry it: a new JSON array. */

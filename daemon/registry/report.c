@@ -11,23 +11,33 @@
 #include "rate.h"
 #include "rig.h"
 #include "shards.h"
-#include "rig.h"
 #include "simd.h"
 #include "slot_reclaim.h"
 
 #include "dispatch.h"
+#include "histogram.h"
 #include "pool.h"
 
 #include <stdio.h>
 #include <string.h>
 
+struct question;
+typedef json_t *(*make_fn)(const struct question *q, const struct dispatch_stats *st);
+
 struct question {
 	struct simd *s;
-	json_t *(*make)(const struct question *q, const struct dispatch_stats *st);
+	make_fn make;
 	report_fn fn;
 	void *arg;
 	char channel[CHANNEL_NAME_MAX + 1]; /* that is asked for; "": all */
+	json_t *stages;                     /* of it; NULL: not asked for */
 };
+
+static void question_free(struct question *q)
+{
+	json_decref(q->stages);
+	mem_free(q);
+}
 
 static void on_stats(void *arg, const struct dispatch_stats *st)
 {
@@ -35,7 +45,7 @@ static void on_stats(void *arg, const struct dispatch_stats *st)
 	int64_t begin = exec_now(q->s->x);
 
 	q->fn(q->arg, st ? q->make(q, st) : NULL, begin);
-	mem_free(q);
+	question_free(q);
 }
 
 /* {"reason": count, ...} without the zeros. New reference. */
@@ -145,10 +155,14 @@ static json_t *channels_json(const struct question *q, const struct dispatch_sta
 static json_t *one_channel_json(const struct question *q, const struct dispatch_stats *st)
 {
 	const struct channel *ch = channel_find(q->s, q->channel);
+	json_t *o;
 
 	if (!ch || !ch->typed)
 		return NULL;
-	return JSONX_MAKE(JX_NEW("channel", channel_json(ch, st)), JX_NEW("type", json_loads(ch->type_json, 0, NULL)));
+	o = JSONX_MAKE(JX_NEW("channel", channel_json(ch, st)), JX_NEW("type", json_loads(ch->type_json, 0, NULL)));
+	if (o && q->stages)
+		json_object_set(o, "stages", q->stages);
+	return o;
 }
 
 /* ---- bridges ---- */
@@ -317,21 +331,60 @@ static json_t *whole_dispatch_json(const struct question *q, const struct dispat
 	return JSONX_MAKE(JX_NEW("dispatch", dispatch_json(q->s, st)));
 }
 
+/* ---- stages ---- */
+
+static json_t *durations_json(const struct histogram *h)
+{
+	json_t *up_to = json_array(), *counts = json_array();
+
+	for (unsigned b = 0; b < HISTOGRAM_BUCKETS; b++) {
+		const uint64_t n = histogram_count(h, b);
+
+		if (!n)
+			continue;
+		json_array_append_new(up_to, json_integer(histogram_bucket_end(b)));
+		json_array_append_new(counts, json_integer((json_int_t)n));
+	}
+	return JSONX_MAKE(JX_INT("max", histogram_quantile(h, 1000000)), JX_NEW("up_to", up_to),
+			  JX_NEW("counts", counts));
+}
+
+static json_t *stages_json(const struct simd *s, const struct dispatch_stages *st)
+{
+	json_t *bridges = json_array();
+	const struct bridge *b;
+
+	list_for_each(b, &s->bridges, link)
+		for (uint32_t i = 0; i < st->n_bridges; i++)
+			if (st->bridges[i].id == b->id)
+				json_array_append_new(
+					bridges,
+					JSONX_MAKE(JX_STR("bridge", b->name),
+						   JX_NEW("lane_ns", durations_json(&st->bridges[i].lane)),
+						   JX_NEW("answer_ns", durations_json(&st->bridges[i].answer))));
+	return JSONX_MAKE(JX_NEW("take_ns", durations_json(&st->take)), JX_NEW("bridges", bridges));
+}
+
 /* ---- asking ---- */
 
-static int ask(struct simd *s, const char *channel,
-	       json_t *(*make)(const struct question *q, const struct dispatch_stats *st), report_fn fn, void *arg)
+static struct question *question_new(struct simd *s, const char *channel, make_fn make, report_fn fn, void *arg)
 {
 	struct question *q = MEM_NEW(struct question);
-	int r;
 
 	if (!q)
-		return err_nomem();
+		return NULL;
 	*q = (struct question){ .s = s, .make = make, .fn = fn, .arg = arg };
 	snprintf(q->channel, sizeof(q->channel), "%s", channel);
-	r = shards_stats(s, on_stats, q);
-	if (r < 0)
-		mem_free(q);
+	return q;
+}
+
+static int ask(struct simd *s, const char *channel, make_fn make, report_fn fn, void *arg)
+{
+	struct question *q = question_new(s, channel, make, fn, arg);
+	int r = q ? shards_stats(s, on_stats, q) : err_nomem();
+
+	if (q && r < 0)
+		question_free(q);
 	return r;
 }
 
@@ -353,4 +406,25 @@ int report_channels(struct simd *s, report_fn fn, void *arg)
 int report_channel(struct simd *s, const char *name, report_fn fn, void *arg)
 {
 	return ask(s, name, one_channel_json, fn, arg);
+}
+
+static void on_stages(void *arg, const struct dispatch_stages *st)
+{
+	struct question *q = (struct question *)arg;
+
+	q->stages = st ? stages_json(q->s, st) : NULL;
+	if (shards_stats(q->s, on_stats, q) == 0)
+		return;
+	q->fn(q->arg, NULL, exec_now(q->s->x));
+	question_free(q);
+}
+
+int report_stages(struct simd *s, const struct channel *ch, report_fn fn, void *arg)
+{
+	struct question *q = question_new(s, ch->name, one_channel_json, fn, arg);
+	int r = q ? dispatch_stages(shard_of(s, ch->shard), ch->id, on_stages, q) : err_nomem();
+
+	if (q && r < 0)
+		question_free(q);
+	return r;
 }

@@ -8,6 +8,7 @@
 
 struct simd;
 struct totals;
+struct channel;
 
 /* reply: takes; NULL: no memory. It was made from begin_mono_ns on, which can be long for many channels. */
 typedef void (*report_fn)(void *arg, json_t *reply, int64_t begin_mono_ns);
@@ -19,5 +20,7 @@ int report_dispatch(struct simd *s, report_fn fn, void *arg);
 /* Answers of ListChannels, and of GetChannel for one that is typed (its full name). */
 int report_channels(struct simd *s, report_fn fn, void *arg);
 int report_channel(struct simd *s, const char *name, report_fn fn, void *arg);
+/* The same with its stages, which are counted from the first such question on. ch: borrows. */
+int report_stages(struct simd *s, const struct channel *ch, report_fn fn, void *arg);
 
 #endif

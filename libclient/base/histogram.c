@@ -21,22 +21,31 @@ static unsigned bucket_of(uint64_t v)
 	return b < HISTOGRAM_BUCKETS ? b : HISTOGRAM_BUCKETS - 1;
 }
 
-/* The largest value that falls into the bucket. */
-static int64_t bucket_end(unsigned b)
+int64_t histogram_bucket_end(unsigned b)
 {
 	unsigned shift = b < SUB ? 0 : (b >> SUB_BITS) - 1;
 
 	return ((int64_t)(b - (shift << SUB_BITS) + 1) << shift) - 1;
 }
 
-void histogram_add(struct histogram *h, int64_t dur_ns)
+uint64_t histogram_count(const struct histogram *h, unsigned b)
+{
+	return LOAD(&h->count[b]);
+}
+
+void histogram_add_many(struct histogram *h, int64_t dur_ns, uint64_t n)
 {
 	_Atomic uint64_t *count = &h->count[bucket_of(dur_ns > 0 ? (uint64_t)dur_ns : 0)];
 
-	STORE(count, LOAD(count) + 1);
-	STORE(&h->total, LOAD(&h->total) + 1);
+	STORE(count, LOAD(count) + n);
+	STORE(&h->total, LOAD(&h->total) + n);
 	if (dur_ns > LOAD(&h->max_dur_ns))
 		STORE(&h->max_dur_ns, dur_ns);
+}
+
+void histogram_add(struct histogram *h, int64_t dur_ns)
+{
+	histogram_add_many(h, dur_ns, 1);
 }
 
 void histogram_add_recent(struct histogram *h, int64_t dur_ns)
@@ -67,7 +76,7 @@ int64_t histogram_quantile(const struct histogram *h, uint32_t q_e6)
 	for (unsigned b = 0; b < HISTOGRAM_BUCKETS; b++) {
 		seen += LOAD(&h->count[b]);
 		if (seen >= rank)
-			return bucket_end(b) < max_dur_ns ? bucket_end(b) : max_dur_ns;
+			return histogram_bucket_end(b) < max_dur_ns ? histogram_bucket_end(b) : max_dur_ns;
 	}
 	return max_dur_ns;
 }

@@ -29,6 +29,11 @@ void histogram_add_recent(struct histogram *h, int64_t dur_ns);
 int64_t histogram_quantile(const struct histogram *h, uint32_t q_e6);
 /* Add what from has counted. Thread: to's writer. */
 void histogram_merge(struct histogram *to, const struct histogram *from);
+/* Bucket b < HISTOGRAM_BUCKETS: how many values it has, and its greatest one, but for the last. Any thread. */
+uint64_t histogram_count(const struct histogram *h, unsigned b);
+int64_t histogram_bucket_end(unsigned b);
+/* n times a value. Thread: the writer's. */
+void histogram_add_many(struct histogram *h, int64_t dur_ns, uint64_t n);
 void histogram_summarise(const struct histogram *h, struct histogram_summary *ret);
 
 #endif

@@ -111,6 +111,11 @@ uint64_t log_ring_dropped(const struct log_ring *ring);
 /* A thread of this name that drains the ring as lines come; stop drains what is left, joins it. */
 int log_ring_start(struct log_ring *ring, const char *thread_name);
 void log_ring_stop(struct log_ring *ring);
+/*
+ * The same, for so long: a handler may wait for a reader who reads no more. -ETIMEDOUT: the thread goes on, so the ring must not be destroyed; the
+ * process may end nevertheless.
+ */
+int log_ring_stop_within(struct log_ring *ring, int64_t dur_ns) __attribute__((warn_unused_result));
 
 /* ---- repeats ---- */
 

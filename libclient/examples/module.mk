@@ -21,7 +21,14 @@ $(B)/examples/convoy: $(B)/obj/libclient/examples/world/convoy.o | $(B)/lib/libs
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -pie -o $@ $(filter %.o,$^) -L$(B)/lib -lsimworld -Wl,-rpath,'$$ORIGIN/../lib' -lm
 INC_libclient/examples/world := -Ilibclient/include
 
-# the same in C++, where there is a compiler for it; what tests start
+# a camera, read back by the third one
+EXAMPLES += $(B)/examples/camera_gles
+$(B)/examples/camera_gles: $(B)/obj/libclient/examples/readback/camera_gles.o | $(B)/lib/libsimclient.so $(B)/lib/libsimreadback.so
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -pie -o $@ $(filter %.o,$^) -L$(B)/lib -lsimreadback -lsimclient -Wl,-rpath,'$$ORIGIN/../lib' -lEGL -lGLESv2
+INC_libclient/examples/readback := -Ilibclient/include -I$(B)/gen
+
+# a host in C++, where there is a compiler for it; what tests start
 ifneq ($(and $(if $(SAN_RUNTIME),,plain),$(shell command -v g++)),)
 VEHICLE_HOST := $(B)/examples/vehicle_host
 TEST_PROGRAMS += $(VEHICLE_HOST)

@@ -369,6 +369,11 @@ bool datagram_is_confirmed(const struct datagram *d)
 	return d->confirmed;
 }
 
+uint32_t datagram_in_flight(const struct datagram *d)
+{
+	return (uint32_t)(d->ack_out.next - d->ack_out.oldest);
+}
+
 void datagram_ping(struct datagram *d)
 {
 	d->ping = true;

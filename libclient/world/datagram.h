@@ -84,6 +84,7 @@ int datagram_input(struct datagram *d, const void *data, size_t len, int64_t now
 int64_t datagram_turn(struct datagram *d, int64_t now_mono_ns);
 /* The other side has answered what was sent to it. */
 bool datagram_is_confirmed(const struct datagram *d);
+uint32_t datagram_in_flight(const struct datagram *d); /* that were sent and are neither acknowledged nor lost */
 /* A client makes itself known with this: the next output has a datagram even if nothing else is due. At a server nothing comes of it before something has come in. */
 void datagram_ping(struct datagram *d);
 void datagram_stats(const struct datagram *d, struct datagram_stats *ret);

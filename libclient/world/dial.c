@@ -43,12 +43,12 @@ int dial_parse(const char *text, bool this_machine, struct dial_address *ret)
 {
 	const struct addrinfo want = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV };
 	struct addrinfo *found = NULL;
-	char host[256], port[8];
+	char port[8];
 	int r;
 
-	if (!cut(text, host, port))
+	if (!cut(text, ret->host, port))
 		return err_set(-EINVAL, "%s is no address: HOST:PORT, e.g. 127.0.0.1:8082", text);
-	r = getaddrinfo(host, port, &want, &found);
+	r = getaddrinfo(ret->host, port, &want, &found);
 	if (r)
 		return err_set(r == EAI_SERVICE ? -EINVAL : -ENOENT, "%s: %s", text, gai_strerror(r));
 	memcpy(&ret->at, found->ai_addr, found->ai_addrlen);
@@ -56,7 +56,8 @@ int dial_parse(const char *text, bool this_machine, struct dial_address *ret)
 	snprintf(ret->text, sizeof(ret->text), "%s", text);
 	freeaddrinfo(found);
 	if (this_machine && !is_this_machine((const struct sockaddr *)&ret->at))
-		return err_set(-EACCES, "%s is another machine: plain text is for this one alone", text);
+		return err_set(-EACCES, "%s is another machine: plain text is for this one alone; with keys it is TLS",
+			       text);
 	return 0;
 }
 
@@ -88,6 +89,24 @@ int dial_begin(const struct dial_address *a)
 		return r;
 	}
 	return fd;
+}
+
+int dial_datagrams(const struct dial_address *a, uint16_t port)
+{
+	struct sockaddr_storage at = a->at;
+	int fd = socket(at.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), r;
+
+	if (fd < 0)
+		return -errno;
+	if (at.ss_family == AF_INET6)
+		((struct sockaddr_in6 *)(void *)&at)->sin6_port = htons(port);
+	else
+		((struct sockaddr_in *)(void *)&at)->sin_port = htons(port);
+	if (connect(fd, (const struct sockaddr *)&at, a->len) == 0)
+		return fd;
+	r = -errno;
+	fd_close(fd);
+	return r;
 }
 
 int dial_result(int fd)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sim/world.h: connect, disconnect, the thread. */
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -32,7 +34,8 @@ static int side_of(const struct sim_world_options *o, struct sim_world *w)
 				  .lookahead_dur_ns = o->lookahead_dur_ns,
 				  .level = o->section_level,
 				  .radius = o->radius,
-				  .history = w->history };
+				  .history = w->history,
+				  .datagrams = o->flags & SIM_WORLD_DATAGRAMS };
 
 	memcpy(s.identity, o->identity, sizeof(s.identity));
 	if (!memcmp(s.identity, none, sizeof(none)) && getrandom(s.identity, sizeof(s.identity), 0) < 0)
@@ -51,9 +54,29 @@ static int check(const struct sim_world_options *o)
 		return err_set(-EINVAL, "sim_world_options: size is not that of the struct");
 	if (o->history == 1 || o->history > HISTORY_MAX || o->guess_dur_ns < 0 || o->timeout_ms < 0)
 		return err_set(-EINVAL, "sim_world_options: history is 2 to %u, times are not negative", HISTORY_MAX);
-	if (o->flags & ~(unsigned)SIM_WORLD_NO_THREAD || (unsigned)o->role > SIM_WORLD_OBSERVER)
+	if (o->flags & ~(unsigned)(SIM_WORLD_NO_THREAD | SIM_WORLD_DATAGRAMS) || (unsigned)o->role > SIM_WORLD_OBSERVER)
 		return err_set(-EINVAL, "sim_world_options: no such role or flag");
 	return 0;
+}
+
+/* DIR:NAME, or DIR alone: it shows no certificate. Without keys nothing. */
+static int load_keys(const char *text, struct sim_world *w)
+{
+	const char *colon = text ? strrchr(text, ':') : NULL;
+	const char *name = colon && !strchr(colon, '/') ? colon + 1 : NULL;
+	char dir[PATH_MAX];
+	int r;
+
+	if (!text)
+		return 0;
+	if (!*text || (name && (!*name || colon == text)) || strlen(text) >= sizeof(dir))
+		return err_set(-EINVAL, "keys %s: a directory, or DIR:NAME", text);
+	snprintf(dir, sizeof(dir), "%.*s", name ? (int)(colon - text) : (int)strlen(text), text);
+	r = tls_keys_load(dir, name, &w->keys);
+	if (r < 0)
+		return r;
+	w->cipher = mem_alloc(HOST_CIPHER_MAX);
+	return w->cipher ? 0 : err_nomem();
 }
 
 /* ---- create and destroy ---- */
@@ -79,10 +102,14 @@ static int open_fds(struct sim_world *w)
 static void host_free(struct sim_world *w)
 {
 	fd_close(w->fd);
+	fd_close(w->udp_fd);
 	fd_close(w->epoll_fd);
 	fd_close(w->wake_fd);
 	fd_close(w->timer_fd);
 	side_destroy(w->side);
+	tls_destroy(w->tls);
+	tls_keys_destroy(w->keys);
+	mem_free(w->cipher);
 	pthread_cond_destroy(&w->news);
 	pthread_mutex_destroy(&w->lock);
 	mem_free(w);
@@ -97,7 +124,7 @@ static int host_new(const struct sim_world_options *o, struct sim_world **ret)
 		return err_nomem();
 	pthread_mutex_init(&w->lock, NULL);
 	thread_cond_init(&w->news);
-	w->fd = w->epoll_fd = w->wake_fd = w->timer_fd = -1;
+	w->fd = w->udp_fd = w->epoll_fd = w->wake_fd = w->timer_fd = -1;
 	w->flags = o->flags;
 	w->history = o->history ? o->history : HISTORY;
 	w->guess_dur_ns = o->guess_dur_ns ? o->guess_dur_ns : NS_PER_S;
@@ -109,7 +136,9 @@ static int host_new(const struct sim_world_options *o, struct sim_world **ret)
 		w->events = *o->events;
 	r = side_of(o, w);
 	if (r == 0)
-		r = dial_parse(o->address ? o->address : ADDRESS, true, &w->address);
+		r = load_keys(o->keys, w);
+	if (r == 0)
+		r = dial_parse(o->address ? o->address : ADDRESS, !w->keys, &w->address);
 	if (r == 0)
 		r = open_fds(w);
 	if (r < 0) {
@@ -223,7 +252,7 @@ static void say_bye(struct sim_world *w)
 
 	if (side_bye(w->side) < 0)
 		return;
-	for (host_flush(w); w->fd >= 0 && side_output(w->side, &data) && mono_now_ns() < until; host_flush(w))
+	for (host_flush(w); w->fd >= 0 && host_output(w, &data) && mono_now_ns() < until; host_flush(w))
 		if (fd_wait(w->fd, POLLOUT, until - mono_now_ns()) != 1)
 			return;
 }

@@ -202,6 +202,20 @@ int sim_world_each(struct sim_world *w, int64_t at_sim_ns, bool (*fn)(void *user
 	return unlock(w, n);
 }
 
+int sim_world_each_type(struct sim_world *w, bool (*fn)(void *user, const struct sim_world_type *t), void *user)
+{
+	struct side_type t;
+	bool go_on = true;
+	int n = 0;
+
+	lock(w);
+	while (go_on && side_type(w->side, (size_t)n, &t)) {
+		go_on = fn(user, &(struct sim_world_type){ t.code, t.name, t.proto });
+		n++;
+	}
+	return unlock(w, n);
+}
+
 int sim_world_look(struct sim_world *w, const double (*places)[3], unsigned n, double radius)
 {
 	int r;

@@ -18,6 +18,7 @@
 #define BACKOFF_MAX_NS   NS_PER_S
 #define ANSWER_DUR_NS    (5 * NS_PER_S) /* for the connection and the Welcome */
 #define READS_MAX        64             /* of one turn */
+#define DATAGRAMS_MAX    1024
 
 /* ---- callbacks ---- */
 
@@ -148,7 +149,7 @@ static void watch(const struct sim_world *w, int op)
 	(void)epoll_ctl(w->epoll_fd, op, w->fd, &e);
 }
 
-static void set_timer(const struct sim_world *w, int64_t dur_ns)
+void host_set_timer(const struct sim_world *w, int64_t dur_ns)
 {
 	const struct itimerspec t = { .it_value = timespec_from_ns(dur_ns) };
 
@@ -158,14 +159,20 @@ static void set_timer(const struct sim_world *w, int64_t dur_ns)
 /* It is tried again after a while, unless that is of no use. */
 static void lose(struct sim_world *w, int error, const char *why, bool again)
 {
+	char text[sizeof(w->info.why)]; /* why may be the side's, whose message goes with side_end() */
+
+	snprintf(text, sizeof(text), "%s", why);
 	w->fd = fd_close(w->fd);
+	host_udp_close(w);
+	tls_destroy(w->tls);
+	w->tls = NULL;
 	w->dialling = w->blocked = false;
 	side_end(w->side);
 	if (again) {
-		set_timer(w, w->backoff_dur_ns);
+		host_set_timer(w, w->backoff_dur_ns);
 		w->backoff_dur_ns = w->backoff_dur_ns * 2 < BACKOFF_MAX_NS ? w->backoff_dur_ns * 2 : BACKOFF_MAX_NS;
 	}
-	set_state(w, again ? SIM_WORLD_CONNECTING : SIM_WORLD_FAILED, error, why);
+	set_state(w, again ? SIM_WORLD_CONNECTING : SIM_WORLD_FAILED, error, text);
 }
 
 void host_dial(struct sim_world *w)
@@ -173,7 +180,7 @@ void host_dial(struct sim_world *w)
 	char why[320];
 	int r = dial_begin(&w->address);
 
-	set_timer(w, ANSWER_DUR_NS);
+	host_set_timer(w, ANSWER_DUR_NS);
 	if (r < 0) {
 		snprintf(why, sizeof(why), "%s: %s", w->address.text, err_text(r));
 		lose(w, r, why, true);
@@ -182,6 +189,15 @@ void host_dial(struct sim_world *w)
 	w->fd = r;
 	w->dialling = true;
 	watch(w, EPOLL_CTL_ADD);
+}
+
+/* The handshake, or Hello, can go out. */
+static int begin(struct sim_world *w)
+{
+	const struct tls_options o = { .keys = w->keys, .host = w->address.host };
+	int r = w->keys ? tls_create(TLS_CLIENT, &o, &w->tls) : 0;
+
+	return r < 0 ? r : side_begin(w->side);
 }
 
 /* False: it is not connected yet, or is not to be. */
@@ -198,7 +214,7 @@ static bool dialled(struct sim_world *w)
 	if (r == 0) {
 		w->dialling = false;
 		watch(w, EPOLL_CTL_MOD);
-		r = side_begin(w->side);
+		r = begin(w);
 	}
 	if (r < 0) {
 		snprintf(why, sizeof(why), "%s: %s", w->address.text, err_text(r));
@@ -207,19 +223,45 @@ static bool dialled(struct sim_world *w)
 	return r == 0;
 }
 
+size_t host_output(struct sim_world *w, const void **ret)
+{
+	const void *plain;
+	ssize_t n;
+	size_t len;
+
+	if (!w->tls)
+		return side_output(w->side, ret);
+	while (tls_state(w->tls) == TLS_OPEN && (len = side_output(w->side, &plain))) {
+		n = tls_write(w->tls, plain, len);
+		if (n <= 0) /* full; why it has failed is seen when it is read */
+			break;
+		side_sent(w->side, (size_t)n);
+	}
+	return tls_output(w->tls, ret);
+}
+
+void host_sent(struct sim_world *w, size_t n)
+{
+	w->info.bytes_out += n;
+	if (w->tls)
+		tls_sent(w->tls, n);
+	else
+		side_sent(w->side, n);
+}
+
 void host_flush(struct sim_world *w)
 {
 	const void *data;
 	size_t len;
 	bool blocked = false;
 
-	while (w->fd >= 0 && !w->dialling && !blocked && (len = side_output(w->side, &data))) {
+	if (w->fd >= 0)
+		host_udp_flush(w);
+	while (w->fd >= 0 && !w->dialling && !blocked && (len = host_output(w, &data))) {
 		ssize_t n = send(w->fd, data, len, MSG_NOSIGNAL | MSG_DONTWAIT);
 
-		if (n > 0) {
-			side_sent(w->side, (size_t)n);
-			w->info.bytes_out += (uint64_t)n;
-		}
+		if (n > 0)
+			host_sent(w, (size_t)n);
 		blocked = n < (ssize_t)len; /* a connection that is gone is seen when it is read */
 	}
 	if (w->fd < 0 || w->dialling || w->blocked == blocked)
@@ -238,6 +280,8 @@ static void on_welcome(struct sim_world *w, const struct side_event *e)
 	w->info.reconnects += w->info.connection != 0;
 	w->info.connection = side_connection(w->side);
 	w->at_tick = e->tick.tick;
+	if (e->udp_port)
+		host_udp_open(w, e->udp_port);
 	w->news_tick = !said || side_done(w->side, e->tick.tick, mono_now_ns()) < 0;
 	set_state(w, SIM_WORLD_CONNECTED, 0, "");
 }
@@ -276,27 +320,78 @@ static int on_events(struct sim_world *w)
 	return n;
 }
 
-/* 0: there is no more for now, or the connection is gone. */
-static ssize_t read_some(struct sim_world *w)
+static bool has_room(struct sim_world *w, uint8_t **ret, size_t *ret_size)
 {
-	uint8_t *room;
-	size_t size;
-	ssize_t n;
+	if (side_room(w->side, ret, ret_size) == 0)
+		return true;
+	lose(w, -ENOMEM, "out of memory", true);
+	return false;
+}
 
-	if (side_room(w->side, &room, &size) < 0) {
-		lose(w, -ENOMEM, "out of memory", true);
-		return 0;
-	}
-	n = recv(w->fd, room, size, MSG_DONTWAIT);
+static const char *closed(const struct sim_world *w)
+{
+	if (side_is_in(w->side))
+		return "the server closed the connection";
+	return w->keys ? "the server closed the connection without an answer: it may have no keys"
+		       : "the server closed the connection without an answer: it may want keys";
+}
+
+/* 0: there is no more for now, or the connection is gone. */
+static ssize_t receive(struct sim_world *w, uint8_t *room, size_t size)
+{
+	ssize_t n = recv(w->fd, room, size, MSG_DONTWAIT);
+
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n <= 0) {
-		lose(w, n ? -errno : -ECONNRESET, n ? err_text(errno) : "the server closed the connection", true);
+		lose(w, n ? -errno : -ECONNRESET, n && side_is_in(w->side) ? err_text(errno) : closed(w), true);
 		return 0;
 	}
-	side_add(w->side, (size_t)n, mono_now_ns());
 	w->info.bytes_in += (uint64_t)n;
 	return n;
+}
+
+/* Both: false: there is no more for now, or the connection is gone. */
+static bool read_plain(struct sim_world *w, int *ticks)
+{
+	uint8_t *room;
+	size_t size;
+	ssize_t n = has_room(w, &room, &size) ? receive(w, room, size) : 0;
+
+	if (n <= 0)
+		return false;
+	side_add(w->side, (size_t)n, mono_now_ns());
+	*ticks += on_events(w);
+	return true;
+}
+
+static void fail_tls(struct sim_world *w)
+{
+	char why[600];
+
+	host_flush(w); /* the server is told why */
+	snprintf(why, sizeof(why), "%s: TLS: %s", w->address.text, tls_why(w->tls));
+	lose(w, -EACCES, why, true);
+}
+
+static bool read_tls(struct sim_world *w, int *ticks)
+{
+	ssize_t n = receive(w, w->cipher, HOST_CIPHER_MAX);
+	uint8_t *room;
+	size_t size;
+
+	if (n <= 0)
+		return false;
+	tls_input(w->tls, w->cipher, (size_t)n);
+	while (w->fd >= 0 && has_room(w, &room, &size) && (n = tls_read(w->tls, room, size)) > 0) {
+		side_add(w->side, (size_t)n, mono_now_ns());
+		*ticks += on_events(w);
+	}
+	if (w->fd >= 0 && n == -EPIPE)
+		lose(w, -ECONNRESET, closed(w), true);
+	else if (w->fd >= 0 && n < 0)
+		fail_tls(w);
+	return w->fd >= 0;
 }
 
 static bool timer_is_due(const struct sim_world *w)
@@ -328,9 +423,13 @@ int host_turn(struct sim_world *w)
 		on_timer(w);
 	if (dialled(w)) {
 		host_flush(w);
-		for (int i = 0; i < READS_MAX && !w->stop && w->fd >= 0 && read_some(w) > 0; i++)
+		for (int i = 0; i < READS_MAX && !w->stop && w->fd >= 0; i++)
+			if (!(w->tls ? read_tls(w, &ticks) : read_plain(w, &ticks)))
+				break;
+		for (int i = 0; i < DATAGRAMS_MAX && !w->stop && host_udp_read(w); i++)
 			ticks += on_events(w);
 		host_flush(w);
+		host_udp_set_timer(w);
 	}
 	w->inside = false;
 	return ticks;

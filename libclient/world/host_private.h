@@ -9,6 +9,9 @@
 
 #include "dial.h"
 #include "side.h"
+#include "tls.h"
+
+#define HOST_CIPHER_MAX 65536u /* bytes of TLS that are read at once */
 
 struct sim_world {
 	pthread_mutex_t lock; /* over all below; not held in callbacks */
@@ -20,11 +23,14 @@ struct sim_world {
 	enum sim_world_role role;
 	struct side *side;
 	struct dial_address address;
-	int fd;                          /* of the connection; -1: none */
-	int epoll_fd, wake_fd, timer_fd; /* timer: when it is tried again */
-	bool dialling, blocked;          /* EPOLLOUT is waited for: to be connected, for room */
-	int64_t backoff_dur_ns;
-	pthread_t thread, caller; /* caller: in a callback, while calling */
+	struct tls_keys *keys;               /* NULL: plain text */
+	struct tls *tls;                     /* of the connection; NULL: none, or plain text */
+	uint8_t *cipher;                     /* what came by TLS: HOST_CIPHER_MAX; NULL without keys */
+	int fd, udp_fd;                      /* of the connection, and its datagrams; -1: none */
+	int epoll_fd, wake_fd, timer_fd;     /* timer: when it is tried again */
+	bool dialling, blocked;              /* EPOLLOUT is waited for: to be connected, for room */
+	int64_t backoff_dur_ns, udp_mono_ns; /* udp: when the timer wakes it for datagrams */
+	pthread_t thread, caller;            /* caller: in a callback, while calling */
 	bool has_thread, stop, calling;
 	bool inside;                    /* somebody takes a turn */
 	bool waits;                     /* the program does */
@@ -40,8 +46,25 @@ struct sim_world {
 
 /* Reads, tells, writes, connects again: what can be done now. Lets go of the lock for callbacks. Returns how many ticks came. */
 int host_turn(struct sim_world *w);
+/* ---- host_udp.c: with the lock held ---- */
+
+/* The Welcome has a port for them. What the system refuses is no failure: all goes by the connection. */
+void host_udp_open(struct sim_world *w, uint16_t port);
+void host_udp_close(struct sim_world *w);
+/* What has come; the events of it are side_next()'s. Returns false when there is no more for now. */
+bool host_udp_read(struct sim_world *w);
+/* What is due; and the timer, for what will be. */
+void host_udp_flush(struct sim_world *w);
+void host_udp_set_timer(struct sim_world *w);
+
+/* ---- host_loop.c again ---- */
+
+void host_set_timer(const struct sim_world *w, int64_t dur_ns);
 /* What waits goes out, as far as it does. */
 void host_flush(struct sim_world *w);
+/* What is for the server, as it goes out: by TLS what there is room for; and that so much of it went. */
+size_t host_output(struct sim_world *w, const void **ret);
+void host_sent(struct sim_world *w, size_t n);
 /* A connection is begun. */
 void host_dial(struct sim_world *w);
 bool host_in_callback(const struct sim_world *w);

@@ -11,8 +11,10 @@
 struct cell {
 	struct section_key key;
 	struct section *now;  /* of the last whole tick; NULL: none yet */
-	struct section *next; /* of the tick to come; NULL: nothing has come */
-	bool leaves;
+	struct section *next; /* of the tick that is put together; NULL: it has none */
+	struct section **got; /* owned: references, ascending by tick: of ticks to come, and bases */
+	uint32_t n_got, got_size;
+	bool leaves; /* now is no base any more */
 };
 
 struct remotes {
@@ -25,6 +27,11 @@ struct remotes {
 	size_t n_events, events_size;
 	struct remote **gone; /* of the last tick: its events name them */
 	size_t n_gone, gone_size;
+	uint32_t kept; /* objects in cell::got */
+	struct {
+		uint64_t tick;
+		uint32_t sections;
+	} came[REMOTE_TICKS_MAX]; /* by tick % REMOTE_TICKS_MAX */
 };
 
 /* ---- create and destroy ---- */
@@ -61,6 +68,25 @@ int remotes_create(unsigned history, struct remotes **ret)
 	return 0;
 }
 
+static void drop_got(struct remotes *r, struct cell *c, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		r->kept -= c->got[i]->count;
+		section_unref(c->got[i]);
+	}
+	c->n_got -= n;
+	if (n)
+		memmove(c->got, c->got + n, c->n_got * sizeof(*c->got));
+}
+
+static void cell_finish(struct remotes *r, struct cell *c)
+{
+	drop_got(r, c, c->n_got);
+	mem_free(c->got);
+	section_unref(c->now);
+	section_unref(c->next);
+}
+
 void remotes_destroy(struct remotes *r)
 {
 	if (!r)
@@ -69,10 +95,8 @@ void remotes_destroy(struct remotes *r)
 	for (uint32_t i = 0; i <= r->mask; i++)
 		if (r->table[i])
 			remote_free(r->table[i]);
-	for (uint32_t i = 0; i < r->n_cells; i++) {
-		section_unref(r->cells[i].now);
-		section_unref(r->cells[i].next);
-	}
+	for (uint32_t i = 0; i < r->n_cells; i++)
+		cell_finish(r, &r->cells[i]);
 	mem_free(r->cells);
 	mem_free(r->table);
 	mem_free(r->events);
@@ -282,6 +306,81 @@ static int cell_add(struct remotes *r, struct section_key key, struct cell **ret
 	return 0;
 }
 
+/* Of that tick or a later one the first. */
+static uint32_t got_place(const struct cell *c, uint64_t tick)
+{
+	uint32_t i = c->n_got;
+
+	while (i && c->got[i - 1]->tick >= tick)
+		i--;
+	return i;
+}
+
+static struct section *got_find(const struct cell *c, uint64_t tick)
+{
+	uint32_t i = got_place(c, tick);
+
+	return i < c->n_got && c->got[i]->tick == tick ? c->got[i] : NULL;
+}
+
+static const struct section *base_of(const struct cell *c, uint64_t tick)
+{
+	if (!c || !tick)
+		return NULL;
+	if (c->now && c->now->tick == tick && !c->leaves)
+		return c->now;
+	return got_find(c, tick);
+}
+
+static int got_room(struct cell *c)
+{
+	uint32_t size = c->got_size ? 2 * c->got_size : 2;
+	struct section **p;
+
+	if (c->n_got < c->got_size)
+		return 0;
+	p = mem_realloc(c->got, size * sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	c->got = p;
+	c->got_size = size;
+	return 0;
+}
+
+static void count_came(struct remotes *r, uint64_t tick)
+{
+	uint32_t i = tick % REMOTE_TICKS_MAX;
+
+	if (r->came[i].tick < tick) {
+		r->came[i].tick = tick;
+		r->came[i].sections = 0;
+	}
+	r->came[i].sections += r->came[i].tick == tick;
+}
+
+/* Takes s, also on failure. What is older than its base the server needs no more. */
+static int keep(struct remotes *r, struct cell *c, struct section *s, uint64_t base)
+{
+	uint32_t i;
+	int e = r->kept + s->count > REMOTE_KEPT_MAX ? -E2BIG : got_room(c);
+
+	if (e < 0) {
+		section_unref(s);
+		return e;
+	}
+	drop_got(r, c, got_place(c, base));
+	if (c->n_got == REMOTE_TICKS_MAX)
+		drop_got(r, c, 1);
+	i = got_place(c, s->tick);
+	memmove(&c->got[i + 1], &c->got[i], (c->n_got - i) * sizeof(*c->got));
+	c->got[i] = s;
+	c->n_got++;
+	c->leaves = false;
+	r->kept += s->count;
+	count_came(r, s->tick);
+	return 0;
+}
+
 int remotes_section(struct remotes *r, const void *data, size_t len)
 {
 	struct section_head head;
@@ -293,8 +392,10 @@ int remotes_section(struct remotes *r, const void *data, size_t len)
 	if (e < 0)
 		return e;
 	c = cell_find(r, head.key);
-	base = c && head.base ? c->now : NULL;
-	if (head.base && (!base || base->tick != head.base))
+	if (c && got_find(c, head.tick))
+		return 0;
+	base = base_of(c, head.base);
+	if (head.base && !base)
 		return -ESTALE;
 	e = section_decode(data, len, base, &s);
 	if (e < 0)
@@ -305,10 +406,14 @@ int remotes_section(struct remotes *r, const void *data, size_t len)
 		section_unref(s);
 		return e;
 	}
-	section_unref(c->next);
-	c->next = s;
-	c->leaves = false;
-	return 0;
+	return keep(r, c, s, head.base);
+}
+
+uint32_t remotes_sections(const struct remotes *r, uint64_t tick)
+{
+	uint32_t i = tick % REMOTE_TICKS_MAX;
+
+	return r->came[i].tick == tick ? r->came[i].sections : 0;
 }
 
 int remotes_leave(struct remotes *r, struct section_key key)
@@ -364,8 +469,8 @@ static int remove_all_left(struct remotes *r)
 	return e;
 }
 
-/* The tick's sections become those that there are, and nobody is seen. */
-static void turn_cells(struct remotes *r)
+/* The tick's sections become those that there are, and nobody is seen. bases: up to that tick they go with a cell that leaves; 0: with each. */
+static void turn_cells(struct remotes *r, uint64_t bases)
 {
 	uint32_t n = 0;
 
@@ -383,15 +488,19 @@ static void turn_cells(struct remotes *r)
 			c.now = c.next;
 			c.next = NULL;
 		}
-		if (c.leaves)
-			section_unref(c.now);
+		if (!bases)
+			drop_got(r, &c, c.n_got);
+		else if (c.leaves)
+			drop_got(r, &c, got_place(&c, bases + 1));
+		if (c.leaves && !c.n_got)
+			cell_finish(r, &c);
 		else
 			r->cells[n++] = c;
 	}
 	r->n_cells = n;
 }
 
-int remotes_tick(struct remotes *r, const struct remote_event **ret, size_t *ret_n)
+static int turn(struct remotes *r, uint64_t bases, const struct remote_event **ret, size_t *ret_n)
 {
 	int e;
 
@@ -399,16 +508,41 @@ int remotes_tick(struct remotes *r, const struct remote_event **ret, size_t *ret
 	e = put_all(r);
 	if (!e)
 		e = remove_all_left(r);
-	turn_cells(r);
+	turn_cells(r, bases);
 	*ret = r->events;
 	*ret_n = r->n_events;
 	return e;
 }
 
+int remotes_tick(struct remotes *r, const struct remote_event **ret, size_t *ret_n)
+{
+	for (uint32_t i = 0; i < r->n_cells; i++) {
+		struct cell *c = &r->cells[i];
+
+		if (c->n_got)
+			c->next = section_ref(c->got[c->n_got - 1]);
+	}
+	return turn(r, 0, ret, ret_n);
+}
+
+int remotes_tick_whole(struct remotes *r, uint64_t tick, const struct remote_event **ret, size_t *ret_n)
+{
+	for (uint32_t i = 0; i < r->n_cells; i++) {
+		struct cell *c = &r->cells[i];
+
+		c->next = section_ref(got_find(c, tick));
+		c->leaves = !c->next;
+	}
+	return turn(r, tick, ret, ret_n);
+}
+
 void remotes_begin_again(struct remotes *r)
 {
-	for (uint32_t i = 0; i < r->n_cells; i++)
+	for (uint32_t i = 0; i < r->n_cells; i++) {
+		drop_got(r, &r->cells[i], r->cells[i].n_got);
 		r->cells[i].leaves = true;
+	}
+	memset(r->came, 0, sizeof(r->came));
 }
 
 /* ---- what there is ---- */

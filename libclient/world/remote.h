@@ -10,6 +10,8 @@
 
 #define REMOTE_OBJECTS_MAX  (1u << 20)
 #define REMOTE_SECTIONS_MAX 65536u
+#define REMOTE_TICKS_MAX    32u        /* of one cell that are kept: no server has older ones as bases */
+#define REMOTE_KEPT_MAX     (1u << 22) /* objects in sections that are kept and not seen */
 
 struct remotes;
 
@@ -48,13 +50,21 @@ void remotes_destroy(struct remotes *r);
 void remotes_begin_again(struct remotes *r);
 
 /*
- * A Section's body, or a Leave, of the tick to come. As section_decode(); -ESTALE: also where its base is not the one there is; -E2BIG: also
- * too many sections or objects; -EBADMSG: it leaves what is not seen.
+ * A Section's body, or a Leave, of a tick to come. One that is there already is taken once. As section_decode(); -ESTALE: also where its base is
+ * not here; -E2BIG: also too many sections or objects; -EBADMSG: it leaves what is not seen.
  */
 int remotes_section(struct remotes *r, const void *data, size_t len) __attribute__((warn_unused_result));
 int remotes_leave(struct remotes *r, struct section_key key) __attribute__((warn_unused_result));
 /* The tick is whole: what has happened in it, by events. -ENOMEM. */
 int remotes_tick(struct remotes *r, const struct remote_event **ret, size_t *ret_n) __attribute__((warn_unused_result));
+/*
+ * The same where sections come in any order, and may be lost: as many as remotes_sections() says are of that tick, and that is all there are. A cell
+ * without one has left. Sections stay, as bases of those to come, until one has a later base.
+ */
+int remotes_tick_whole(struct remotes *r, uint64_t tick, const struct remote_event **ret, size_t *ret_n)
+	__attribute__((warn_unused_result));
+uint32_t remotes_sections(const struct remotes *r,
+			  uint64_t tick); /* that have come, of the newest REMOTE_TICKS_MAX ticks */
 
 uint32_t remotes_count(const struct remotes *r);
 const struct remote *remotes_find(const struct remotes *r, uint64_t id); /* NULL: it is not seen */

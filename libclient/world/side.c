@@ -47,12 +47,32 @@ void side_destroy(struct side *s)
 	if (!s)
 		return;
 	side_end(s);
+	side_forget_types(s);
 	side_own_finish(s);
 	remotes_destroy(s->remotes);
 	wire_buf_finish(&s->out);
 	mem_free(s->name);
 	mem_free(s->token);
 	mem_free(s);
+}
+
+/* ---- types of the operator's ---- */
+
+void side_forget_types(struct side *s)
+{
+	if (s->welcome)
+		protobuf_c_message_free_unpacked(s->welcome, NULL);
+	s->welcome = NULL;
+}
+
+bool side_type(const struct side *s, size_t i, struct side_type *ret)
+{
+	const Sim__World__Welcome *m = (const void *)s->welcome;
+
+	if (!m || i >= m->n_types)
+		return false;
+	*ret = (struct side_type){ m->types[i]->code, m->types[i]->name, m->types[i]->proto };
+	return true;
 }
 
 /* ---- what goes out ---- */
@@ -123,6 +143,7 @@ static int say_hello(struct side *s)
 	m.lookahead_ns = s->o.lookahead_dur_ns;
 	m.section_level = s->o.level;
 	m.radius = s->o.radius;
+	m.udp = s->o.datagrams;
 	m.own_codes = codes;
 	for (uint32_t i = 0; i < 128; i++)
 		if (s->o.own_codes[i / 8] & 1u << i % 8)
@@ -142,6 +163,7 @@ void side_end(struct side *s)
 	if (s->message)
 		protobuf_c_message_free_unpacked(s->message, NULL);
 	s->message = NULL;
+	side_udp_end(s);
 	s->state = SIDE_OUT;
 	s->sent = s->out.len = 0;
 	frame_reader_finish(&s->in);

@@ -8,6 +8,7 @@
 #ifndef WORLD_SIDE_H
 #define WORLD_SIDE_H
 
+#include "datagram.h"
 #include "frame.h"
 #include "remote.h"
 
@@ -31,6 +32,7 @@ struct side_options {
 	double radius;
 	unsigned history;      /* states of each object, at least 2 */
 	uint8_t own_codes[16]; /* bit c - 128: object codes beyond 127 that it will send */
+	bool datagrams;        /* where the server has them */
 };
 
 /* An object of one's own, as it is said. */
@@ -70,6 +72,7 @@ struct side_event {
 	int64_t time_sim_ns;
 	uint32_t connection;
 	bool refused, again;
+	uint16_t udp_port;   /* of SIDE_WELCOME; 0: no datagrams */
 	int error;           /* of SIDE_ENDED: what it comes to */
 	const void *payload; /* of a note; as sentence until the next call with its side */
 	size_t len;
@@ -99,6 +102,18 @@ int side_next(struct side *s, struct side_event *ret) __attribute__((warn_unused
 size_t side_output(const struct side *s, const void **ret);
 void side_sent(struct side *s, size_t n);
 
+/* ---- datagrams: of a connection whose Welcome had a udp_port ---- */
+
+/* One that came from there. What it tells side_next() returns. As of datagram_input(). */
+int side_datagram(struct side *s, const void *data, size_t len, int64_t now_mono_ns)
+	__attribute__((warn_unused_result));
+/* All that is due, as of datagram_output(); nothing where there are no datagrams. */
+int side_datagrams(struct side *s, int64_t now_mono_ns, struct datagram_out *ret) __attribute__((warn_unused_result));
+/* Lets age what has to. Returns when that, or side_datagrams(), is to be called next; INT64_MAX: there are none. */
+int64_t side_turn(struct side *s, int64_t now_mono_ns);
+/* They go both ways; else all goes by the connection. */
+bool side_has_datagrams(const struct side *s);
+
 /*
  * Each: 0; -ENOTCONN no Welcome yet, or none any more (what was put, and where it looks from, is said when there is one: that is no failure); -EAGAIN
  * the server does not read; -ENOMEM. With a sentence.
@@ -124,6 +139,12 @@ uint32_t side_objects(const struct side *s);         /* that it may have */
 uint64_t side_world(const struct side *s);           /* which run of the server */
 uint64_t side_id(const struct side *s, uint64_t id); /* whole; 0: no connection yet */
 const struct side_tick *side_tick(const struct side *s);
+/* The i-th type that the operator of its server has added, as the last Welcome had it; false: there are no more. Not checked; valid until the next Welcome. */
+struct side_type {
+	uint32_t code;
+	const char *name, *proto;
+};
+bool side_type(const struct side *s, size_t i, struct side_type *ret);
 const struct remotes *side_remotes(const struct side *s);
 
 #endif

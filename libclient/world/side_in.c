@@ -46,32 +46,55 @@ static int on_welcome(struct side *s, const Sim__World__Welcome *m, struct side_
 				      .pace_permille = 1000,
 				      .role = (enum side_role)m->role };
 	remotes_begin_again(s->remotes);
-	r = s->learns ? 0 : side_own_again(s, m->again);
+	r = side_udp_begin(s, m);
+	if (r == 0 && !s->learns)
+		r = side_own_again(s, m->again);
 	if (r == 0)
 		r = side_look_again(s);
-	*ret = (struct side_event){ .kind = SIDE_WELCOME, .tick = s->tick, .again = m->again };
+	*ret = (struct side_event){ .kind = SIDE_WELCOME, .tick = s->tick, .again = m->again, .udp_port = s->udp.port };
 	return r < 0 ? r : 1;
+}
+
+struct side_beat side_beat_of(const struct side *s, const Sim__World__Heartbeat *m, int64_t now_mono_ns)
+{
+	return (struct side_beat){ .tick = { .tick = m->tick,
+					     .time_sim_ns = m->time_sim_ns,
+					     .step_dur_ns = s->tick.step_dur_ns,
+					     .pace_permille = m->pace_permille,
+					     .waited_for = m->waited_for,
+					     .step_advice_e6 = m->step_advice_e6,
+					     .role = (enum side_role)m->role },
+				   .sections = m->sections,
+				   .sent_mono_ns = m->sent_mono_ns,
+				   .arrived_mono_ns = now_mono_ns };
+}
+
+int side_take_tick(struct side *s, const struct side_beat *b, bool whole, struct side_event *ret)
+{
+	int r;
+
+	s->tick = b->tick;
+	s->beat_mono_ns = b->sent_mono_ns;
+	s->arrived_mono_ns = b->arrived_mono_ns;
+	*ret = (struct side_event){ .kind = SIDE_TICK, .tick = s->tick };
+	r = whole ? remotes_tick_whole(s->remotes, s->tick.tick, &ret->changes, &ret->n_changes)
+		  : remotes_tick(s->remotes, &ret->changes, &ret->n_changes);
+	if (r == 0 && s->learns)
+		r = side_own_learn(s);
+	return r == -ENOMEM ? err_nomem() : r < 0 ? err_set(r, "the world's server sent too many objects") : 1;
 }
 
 static int on_heartbeat(struct side *s, const Sim__World__Heartbeat *m, struct side_event *ret)
 {
-	int r;
+	const struct side_beat b = side_beat_of(s, m, s->in_mono_ns);
 
+	if (s->udp.d) {
+		side_udp_beat(s, &b);
+		return 0;
+	}
 	if (m->tick < s->tick.tick)
 		return bad("a tick that is earlier than the one before it");
-	s->tick.tick = m->tick;
-	s->tick.time_sim_ns = m->time_sim_ns;
-	s->tick.pace_permille = m->pace_permille;
-	s->tick.waited_for = m->waited_for;
-	s->tick.step_advice_e6 = m->step_advice_e6;
-	s->tick.role = (enum side_role)m->role;
-	s->beat_mono_ns = m->sent_mono_ns;
-	s->arrived_mono_ns = s->in_mono_ns;
-	*ret = (struct side_event){ .kind = SIDE_TICK, .tick = s->tick };
-	r = remotes_tick(s->remotes, &ret->changes, &ret->n_changes);
-	if (r == 0 && s->learns)
-		r = side_own_learn(s);
-	return r == -ENOMEM ? err_nomem() : r < 0 ? err_set(r, "the world's server sent too many objects") : 1;
+	return side_take_tick(s, &b, false, ret);
 }
 
 /* What was sent is not what is here: the section comes whole. */
@@ -85,14 +108,15 @@ static int ask_again(struct side *s, struct section_key key)
 	return side_send(s, FRAME_AGAIN, &m.base);
 }
 
-static int on_section(struct side *s, const struct frame *f)
+int side_take_section(struct side *s, const void *body, size_t len, bool by_datagram)
 {
 	struct section_head head;
-	int r = remotes_section(s->remotes, f->body, f->len);
+	int r = remotes_section(s->remotes, body, len);
 
+	if (r == -ESTALE && by_datagram)
+		return r;
 	if (r == -ESTALE)
-		return section_peek(f->body, f->len, &head) < 0 ? bad("a section that is malformed")
-								: ask_again(s, head.key);
+		return section_peek(body, len, &head) < 0 ? bad("a section that is malformed") : ask_again(s, head.key);
 	if (r == -ENOMEM)
 		return err_nomem();
 	return r == -E2BIG ? err_set(r, "the world's server sent too many sections or objects")
@@ -156,8 +180,11 @@ static int on_bye(struct side *s, const Sim__World__Bye *m, struct side_event *r
 	return 1;
 }
 
+/* With datagrams it may be late: there a cell without a section in a tick has left. */
 static int on_leave(struct side *s, const Sim__World__Leave *m)
 {
+	if (s->udp.d)
+		return 0;
 	return remotes_leave(s->remotes, (struct section_key){ m->x, m->y, m->level }) < 0
 		       ? bad("a Leave of a section that it never sent")
 		       : 0;
@@ -206,15 +233,24 @@ static const ProtobufCMessageDescriptor *descriptor_of(uint8_t code)
 static int on_frame(struct side *s, const struct frame *f, struct side_event *ret)
 {
 	const ProtobufCMessageDescriptor *d = descriptor_of(f->code);
+	int r;
 
 	if (s->state == SIDE_HELLO && f->code != FRAME_WELCOME && f->code != FRAME_REFUSED)
 		return err_set(-EBADMSG, "what listens there is no world's server of version %u", PROTOCOL);
 	if (f->code == FRAME_SECTION)
-		return on_section(s, f);
+		return side_take_section(s, f->body, f->len, false);
 	if (!d)
 		return 0; /* of a later version */
 	s->message = protobuf_c_message_unpack(d, NULL, f->len, f->body);
-	return s->message ? on_message(s, f->code, s->message, ret) : bad("a frame that is no protobuf");
+	if (!s->message)
+		return bad("a frame that is no protobuf");
+	r = on_message(s, f->code, s->message, ret);
+	if (r == 1 && f->code == FRAME_WELCOME) {
+		side_forget_types(s);
+		s->welcome = s->message;
+		s->message = NULL;
+	}
+	return r;
 }
 
 int side_next(struct side *s, struct side_event *ret)
@@ -222,11 +258,15 @@ int side_next(struct side *s, struct side_event *ret)
 	struct frame f;
 	int r = 0, e = 0;
 
+	if (s->state == SIDE_IN && s->udp.d)
+		r = side_udp_tick(s, ret);
 	while (r == 0 && s->state != SIDE_OUT && (e = frame_next(&s->in, &f)) == 1) {
 		if (s->message)
 			protobuf_c_message_free_unpacked(s->message, NULL);
 		s->message = NULL;
 		r = on_frame(s, &f, ret);
+		if (r == 0 && s->udp.d)
+			r = side_udp_tick(s, ret);
 	}
 	if (e < 0)
 		return s->state == SIDE_HELLO ? err_set(-EBADMSG, "what listens there is no world's server")

@@ -92,12 +92,8 @@ void side_own_finish(struct side *s)
 
 /* ---- what is said ---- */
 
-static int say(struct side *s, const struct own *o, bool with_body)
+static void write_object(const struct side *s, const struct own *o, bool with_body, struct wire_buf *b)
 {
-	struct wire_buf *b = &s->out;
-	size_t begin = frame_begin(b, (uint8_t)o->code);
-	int r;
-
 	wire_u64(b, OBJECT_ID, whole_id(s, o));
 	wire_u64(b, OBJECT_TIME, (uint64_t)o->motion.time_sim_ns);
 	wire_doubles(b, OBJECT_POSITION, o->motion.position, 3);
@@ -106,9 +102,46 @@ static int say(struct side *s, const struct own *o, bool with_body)
 	wire_doubles(b, OBJECT_SPIN, o->motion.spin, 3);
 	if (with_body)
 		wire_bytes(b, OBJECT_BODY, o->body ? o->body->data : NULL, o->body ? o->body->len : 0);
+}
+
+/*
+ * By datagram, where nobody waits for it: who regulates has promised that all of it counts. Until the server is known to have the body, each
+ * statement has it.
+ */
+static bool say_by_datagram(struct side *s, const struct own *o)
+{
+	struct wire_buf b = { 0 };
+	bool gone;
+
+	if (s->o.role == SIDE_REGULATING || !side_has_datagrams(s))
+		return false;
+	write_object(s, o, !o->body_sure, &b);
+	gone = !b.failed && side_udp_send(s, (uint8_t)o->code, b.data, b.len, o->body_sure ? NULL : o);
+	wire_buf_finish(&b);
+	return gone;
+}
+
+static int say(struct side *s, const struct own *o, bool with_body)
+{
+	struct wire_buf *b = &s->out;
+	size_t begin;
+	int r;
+
+	if (say_by_datagram(s, o))
+		return 0;
+	begin = frame_begin(b, (uint8_t)o->code);
+	write_object(s, o, with_body || (s->udp.d && !o->body_sure), b);
 	r = frame_end(b, begin, FRAME_MAX_CLIENT);
 	b->failed = false;
 	return r < 0 ? err_nomem() : 0;
+}
+
+void side_own_sure(struct side *s, uint64_t id, uint32_t bodies)
+{
+	struct own *o = find(s, id);
+
+	if (o && o->bodies == bodies)
+		o->body_sure = true;
 }
 
 static int say_gone(struct side *s, struct own *o)
@@ -215,6 +248,10 @@ int side_put(struct side *s, const struct side_object *o)
 	}
 	body_unref(own->body);
 	own->body = body;
+	if (changed) {
+		own->bodies++;
+		own->body_sure = false;
+	}
 	own->code = o->code;
 	own->motion = o->motion;
 	return s->state == SIDE_IN && !s->learns ? say(s, own, changed) : 0;

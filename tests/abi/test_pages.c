@@ -252,7 +252,7 @@ TEST(the_bridge_abi_is_pinned)
 	AT(struct sim_bridge_option, deflt, 8);
 	AT(struct sim_bridge_option, help, 16);
 
-	SIZE(struct sim_bridge_host, 184);
+	SIZE(struct sim_bridge_host, 200);
 	AT(struct sim_bridge_host, abi, 0);
 	AT(struct sim_bridge_host, size, 4);
 	AT(struct sim_bridge_host, ctx, 8);
@@ -277,6 +277,8 @@ TEST(the_bridge_abi_is_pinned)
 	AT(struct sim_bridge_host, loan, 160);
 	AT(struct sim_bridge_host, publish_loan, 168);
 	AT(struct sim_bridge_host, unloan, 176);
+	AT(struct sim_bridge_host, bridge, 184);
+	AT(struct sim_bridge_host, socket, 192);
 
 	SIZE(struct sim_bridge_ops, 144);
 	AT(struct sim_bridge_ops, abi, 0);

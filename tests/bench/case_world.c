@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sim-world with many clients, all on this machine: the server on CPU 0, those who load it on CPU 1.
- *   world_100x10      lock-step of 100 clients of 10 objects, all of whom see all: ticks a second, against the worlds a second that each client of
- *                     the original's pattern gets; world_ceiling: against a copy of 64 bytes an object without any protocol
+ *   world_100x10      lock-step of 100 clients of 10 objects, all of whom see all, by TLS: ticks a second, against the worlds a second that each client of
+ *                     the original's pattern gets, which is plain; world_ceiling: against a copy of 64 bytes an object without any protocol;
+ *                     world_100x10_plain: the same two without TLS
  *   world_lockstep_2  two hosts by the library, one object each, against a bare barrier of two clients by TCP
  *   world_1000x1      1000 clients of one object at 20 Hz: percentage of heartbeats that came a quarter of a step late, or more
  *   world_interest    50 000 objects, 100 clients that see 1000 each at 20 Hz: the same
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <sim/world.h>
 
@@ -62,7 +64,7 @@ static int server_port(struct server *s)
 	return -EIO;
 }
 
-static int server_start(const struct bench *b, struct server *s, const char *step, const char *pace)
+static int server_start(const struct bench *b, struct server *s, const char *step, const char *pace, const char *keys)
 {
 	char program[BENCH_PATH + 16];
 	int log[2];
@@ -75,13 +77,32 @@ static int server_start(const struct bench *b, struct server *s, const char *ste
 		dup2(log[1], STDERR_FILENO);
 		close(log[0]);
 		execl(program, "sim-world", "--listen", "127.0.0.1:0", "--step", step, "--pace", pace, "--clients",
-		      "2100", (char *)NULL);
+		      "2100", keys ? "--keys" : NULL, keys, (char *)NULL);
 		_exit(127);
 	}
 	close(log[1]);
 	s->log = fdopen(log[0], "r");
 	bench_pin_process(s->pid, 0);
 	return server_port(s);
+}
+
+/* A directory of keys for it and for who loads it; an earlier run's will do. */
+static int make_keys(const struct bench *b, char ret[BENCH_PATH + 16])
+{
+	char program[BENCH_PATH + 16];
+	pid_t pid;
+
+	snprintf(program, sizeof(program), "%s/keys/load.key", b->dir);
+	snprintf(ret, BENCH_PATH + 16, "%s/keys", b->dir);
+	if (access(program, R_OK) == 0)
+		return 0;
+	snprintf(program, sizeof(program), "%s/sim-world", b->bin);
+	pid = fork();
+	if (!pid) {
+		execl(program, "sim-world", "--make-keys", ret, "--client", "load", (char *)NULL);
+		_exit(127);
+	}
+	return bench_wait(pid) == 0 ? 0 : -EIO;
 }
 
 /* ---- those who load it ---- */
@@ -103,6 +124,7 @@ static int measure(struct load *l, int64_t dur_ns, struct measured *ret)
 
 	BENCH_UNTIL(60, loaded(&l->n.here) == l->o.clients + l->o.looks_on || loaded(&l->n.ended));
 	BENCH_UNTIL(60, loaded(&l->n.heartbeats) >= 2 * l->o.clients || loaded(&l->n.ended));
+	atomic_fetch_add(&l->n.window, 1);
 	beats = loaded(&l->n.heartbeats);
 	late = loaded(&l->n.late);
 	begin = mono_now_ns();
@@ -133,7 +155,7 @@ static int measure_load(struct bench *b, struct load *l, const char *step, const
 {
 	struct server s = { .pid = 0 };
 	pid_t pid;
-	int r = server_start(b, &s, step, pace);
+	int r = server_start(b, &s, step, pace, l->o.keys);
 
 	if (r == 0) {
 		memset(&l->n, 0, sizeof(l->n));
@@ -176,30 +198,45 @@ static int measure_roles(struct original *o, int (*server)(void *), int (*client
 	return 0;
 }
 
+/* All see all; ours in *ret. keys: NULL: plain text. */
+static int measure_100x10(struct bench *b, struct load *l, const char *keys, int64_t dur_ns, double *ret)
+{
+	struct measured m = { 0 };
+	int r;
+
+	l->o = (struct load_options){
+		.clients = b->smoke ? 10 : 100, .objects = 10, .cpu = 1, .looks_on = true, .keys = keys
+	};
+	r = measure_load(b, l, "10ms", "0", dur_ns, (uint64_t)l->o.clients * l->o.objects, &m);
+	*ret = m.ticks_per_s;
+	return r;
+}
+
 static int run_100x10(struct bench *b, struct load *l, struct original *o)
 {
-	struct bench_pair original[BENCH_PAIRS_MAX], ceiling[BENCH_PAIRS_MAX];
+	struct bench_pair original[BENCH_PAIRS_MAX], ceiling[BENCH_PAIRS_MAX], plain[BENCH_PAIRS_MAX];
 	int64_t dur = b->smoke ? 200 * NS_PER_MS : 3 * NS_PER_S;
+	char keys[BENCH_PATH + 16];
 	unsigned n = bench_runs(b, 5);
-	struct measured m = { 0 };
-	int r = 0;
+	int r = make_keys(b, keys);
 
+	o->clients = b->smoke ? 10 : 100;
+	o->objects = 10;
 	for (unsigned i = 0; i < n && r == 0; i++) {
-		l->o = (struct load_options){
-			.clients = b->smoke ? 10 : 100, .objects = 10, .cpu = 1, .looks_on = true
-		};
-		o->clients = l->o.clients;
-		o->objects = l->o.objects;
-		r = measure_load(b, l, "10ms", "0", dur, (uint64_t)l->o.clients * l->o.objects, &m);
-		original[i].ours = ceiling[i].ours = m.ticks_per_s;
+		r = measure_100x10(b, l, keys, dur, &original[i].ours);
+		if (r == 0)
+			r = measure_100x10(b, l, NULL, dur, &plain[i].ours);
 		if (r == 0)
 			r = measure_roles(o, original_server, original_clients, dur, &original[i].reference);
 		if (r == 0)
 			r = measure_roles(o, ceiling_server, ceiling_clients, dur, &ceiling[i].reference);
+		ceiling[i].ours = original[i].ours;
+		plain[i].reference = original[i].reference;
 	}
 	if (r < 0)
 		return r;
 	bench_report(b, "world_100x10", "ticks/s", "the original's pattern", BENCH_RATE, original, n, 20);
+	bench_report(b, "world_100x10_plain", "ticks/s", "the original's pattern", BENCH_RATE, plain, n, 0);
 	bench_report(b, "world_ceiling", "ticks/s", "a bare copy", BENCH_RATE, ceiling, n, 100.0 / 360);
 	return 0;
 }
@@ -243,7 +280,7 @@ static int measure_hosts(struct bench *b, struct pair *p, int64_t dur_ns, double
 	pid_t pid[2];
 	uint64_t ticks;
 	int64_t begin;
-	int r = server_start(b, &p->s, "10ms", "0");
+	int r = server_start(b, &p->s, "10ms", "0", NULL);
 
 	if (r < 0)
 		return r;
@@ -317,7 +354,7 @@ static int measure_threads(struct bench *b, struct load *l, unsigned clients, in
 {
 	struct server s = { .pid = 0 };
 	pid_t pid;
-	int r = server_start(b, &s, "100ms", "1"), n;
+	int r = server_start(b, &s, "100ms", "1", NULL), n;
 
 	if (r < 0)
 		return r;
@@ -356,7 +393,7 @@ static int measure_stalled(struct bench *b, struct load *l, int64_t dur_ns, stru
 	struct server s = { .pid = 0 };
 	struct measured m = { 0 };
 	pid_t pid[2];
-	int r = server_start(b, &s, "10ms", "1");
+	int r = server_start(b, &s, "10ms", "1", NULL);
 
 	if (r < 0)
 		return r;

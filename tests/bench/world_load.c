@@ -14,14 +14,17 @@
 #include "err.h"
 #include "fd.h"
 #include "world/side.h"
+#include "world/tls.h"
 #include "world_load.h"
 
-#define SMALL 256u
+#define SMALL   256u
+#define AT_ONCE 8u /* clients that have no Welcome yet: a server takes so many handshakes of one address and no more */
 
 struct client {
 	struct load *load;
 	unsigned index;
 	int fd;
+	struct tls *tls;   /* NULL: plain text */
 	struct side *side; /* NULL: one that passes over */
 	uint8_t head[FRAME_HEAD], small[SMALL];
 	uint32_t n_head, n_small, left; /* of the frame that is coming */
@@ -29,11 +32,12 @@ struct client {
 	size_t sent;
 	uint64_t connection, tick;
 	int64_t time_sim_ns, step_dur_ns;
-	uint64_t first_tick;
+	uint64_t first_tick; /* of the window */
 	int64_t first_mono_ns;
+	uint32_t window;
 };
 
-static uint8_t scratch[1 << 18];
+static uint8_t scratch[1 << 18], plain[1 << 14];
 
 /* ---- what a client says ---- */
 
@@ -85,21 +89,65 @@ static int speak(struct client *c)
 	return r == 0 ? put_done(c) : r;
 }
 
-static int flush(struct client *c)
+static size_t said(const struct client *c, const void **ret)
 {
-	const void *data = c->out.data + c->sent;
-	size_t n = c->side ? side_output(c->side, &data) : c->out.len - c->sent;
+	if (c->side)
+		return side_output(c->side, ret);
+	*ret = c->out.data + c->sent;
+	return c->out.len - c->sent;
+}
+
+static void took(struct client *c, size_t n)
+{
+	if (c->side) {
+		side_sent(c->side, n);
+		return;
+	}
+	c->sent += n;
+	if (c->sent == c->out.len)
+		c->sent = c->out.len = 0;
+}
+
+/* Returns what the socket has taken; 0: nothing for now, or there was nothing. */
+static ssize_t put_bytes(const struct client *c, const void *data, size_t n)
+{
 	ssize_t sent = n ? send(c->fd, data, n, MSG_NOSIGNAL) : 0;
 
-	if (sent < 0)
-		return errno == EAGAIN ? 0 : -errno;
-	if (c->side) {
-		side_sent(c->side, (size_t)sent);
-	} else {
-		c->sent += (size_t)sent;
-		if (c->sent == c->out.len)
-			c->sent = c->out.len = 0;
+	return sent < 0 ? errno == EAGAIN ? 0 : -errno : sent;
+}
+
+static int flush_tls(struct client *c)
+{
+	const void *data;
+	ssize_t n = 1;
+
+	while (n > 0) {
+		size_t len = said(c, &data);
+		ssize_t r = len ? tls_write(c->tls, data, len) : 0;
+
+		if (r < 0)
+			return -EPROTO;
+		took(c, (size_t)r);
+		len = tls_output(c->tls, &data);
+		n = put_bytes(c, data, len);
+		if (n > 0)
+			tls_sent(c->tls, (size_t)n);
 	}
+	return (int)n;
+}
+
+static int flush(struct client *c)
+{
+	const void *data;
+	ssize_t n;
+
+	if (c->tls)
+		return flush_tls(c);
+	n = (ssize_t)said(c, &data);
+	n = put_bytes(c, data, (size_t)n);
+	if (n < 0)
+		return (int)n;
+	took(c, (size_t)n);
 	return 0;
 }
 
@@ -110,7 +158,8 @@ static void count(struct client *c)
 	struct load_counters *n = &c->load->n;
 	int64_t now = mono_now_ns(), due;
 
-	if (!c->first_tick) {
+	if (!c->first_tick || c->window != atomic_load_explicit(&n->window, memory_order_relaxed)) {
+		c->window = atomic_load_explicit(&n->window, memory_order_relaxed);
 		c->first_tick = c->tick;
 		c->first_mono_ns = now;
 	}
@@ -228,25 +277,44 @@ static int decode_all(struct client *c, const uint8_t *p, size_t n)
 	return r;
 }
 
+static int take(struct client *c, const uint8_t *p, size_t n)
+{
+	return c->side ? decode_all(c, p, n) : eat_all(c, p, n);
+}
+
 static int hear(struct client *c)
 {
 	ssize_t n = recv(c->fd, scratch, sizeof(scratch), 0);
+	int r = 0;
 
 	if (n <= 0)
 		return n < 0 && errno == EAGAIN ? 0 : -ECONNRESET;
 	atomic_fetch_add_explicit(&c->load->n.bytes, (uint64_t)n, memory_order_relaxed);
-	return c->side ? decode_all(c, scratch, (size_t)n) : eat_all(c, scratch, (size_t)n);
+	if (!c->tls)
+		return take(c, scratch, (size_t)n);
+	tls_input(c->tls, scratch, (size_t)n);
+	while (r == 0 && (n = tls_read(c->tls, plain, sizeof(plain))) > 0)
+		r = take(c, plain, (size_t)n);
+	return n < 0 ? -EPROTO : r;
 }
 
 /* ---- all of them ---- */
 
-static int connect_client(struct client *c, int epoll_fd)
+static int begin_tls(struct client *c, const struct tls_keys *keys)
+{
+	const struct tls_options o = { .keys = keys, .host = "127.0.0.1" };
+
+	return keys ? tls_create(TLS_CLIENT, &o, &c->tls) : 0;
+}
+
+static int connect_client(struct client *c, int epoll_fd, const struct tls_keys *keys)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET,
 				 .sin_port = htons(c->load->o.port),
 				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	struct epoll_event e = { .events = EPOLLIN | EPOLLOUT | EPOLLET, .data.ptr = c };
 	const int on = 1;
+	int r;
 
 	c->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (c->fd < 0 || connect(c->fd, (const struct sockaddr *)&a, sizeof(a)) < 0)
@@ -254,53 +322,78 @@ static int connect_client(struct client *c, int epoll_fd)
 	(void)setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	if (fd_set_nonblock(c->fd, true) < 0 || epoll_ctl(epoll_fd, EPOLL_CTL_ADD, c->fd, &e) < 0)
 		return -errno;
-	return c->side ? side_begin(c->side) : put_hello(c);
+	r = begin_tls(c, keys);
+	if (r == 0)
+		r = c->side ? side_begin(c->side) : put_hello(c);
+	return r < 0 ? r : flush(c);
 }
 
-static int connect_all(struct load *l, struct client *clients, int epoll_fd)
+struct all {
+	struct load *load;
+	struct client *clients;
+	unsigned n, asked; /* how many there are to be; who has been connected */
+	struct tls_keys *keys;
+	int epoll_fd;
+};
+
+/* As many more as may be without a Welcome. */
+static int connect_more(struct all *a)
 {
 	const struct side_options looks = {
 		.name = "looks on", .role = SIDE_OBSERVER, .identity = { 255, 255, 255, 255 }, .history = 2
 	};
 	int r = 0;
 
-	for (unsigned i = 0; i < l->o.clients + l->o.looks_on && r == 0; i++) {
-		clients[i].load = l;
-		clients[i].index = i;
-		if (i == l->o.clients)
-			r = side_create(&looks, &clients[i].side);
+	while (a->asked < a->n && a->asked - atomic_load(&a->load->n.here) < AT_ONCE && r == 0) {
+		struct client *c = &a->clients[a->asked];
+
+		c->load = a->load;
+		c->index = a->asked++;
+		if (c->index == a->load->o.clients)
+			r = side_create(&looks, &c->side);
 		if (r == 0)
-			r = connect_client(&clients[i], epoll_fd);
-		if (r == 0)
-			r = flush(&clients[i]);
+			r = connect_client(c, a->epoll_fd, a->keys);
 	}
 	return r;
+}
+
+/* Edge-triggered: to the end. */
+static int on_event(struct client *c)
+{
+	_Atomic uint64_t *bytes = &c->load->n.bytes;
+	uint64_t before;
+	int r;
+
+	do {
+		before = atomic_load_explicit(bytes, memory_order_relaxed);
+		r = hear(c);
+	} while (r == 0 && atomic_load_explicit(bytes, memory_order_relaxed) != before);
+	return r < 0 ? r : flush(c);
 }
 
 int load_main(void *arg)
 {
 	struct load *l = arg;
-	struct client *clients = calloc(l->o.clients + 1, sizeof(*clients));
-	int epoll_fd = epoll_create1(EPOLL_CLOEXEC), r, n;
+	struct all a = { .load = l, .n = l->o.clients + l->o.looks_on };
 	struct epoll_event e[64];
+	int r, n;
 
+	a.clients = calloc(a.n, sizeof(*a.clients));
+	a.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (l->o.cpu >= 0)
 		bench_pin(l->o.cpu);
 	(void)fd_limit_raise(l->o.clients + 64, &(struct rlimit){ 0 });
-	r = clients && epoll_fd >= 0 ? connect_all(l, clients, epoll_fd) : -ENOMEM;
+	r = a.clients && a.epoll_fd >= 0 ? 0 : -ENOMEM;
+	if (r == 0 && l->o.keys)
+		r = tls_keys_load(l->o.keys, "load", &a.keys);
+	if (r == 0)
+		r = connect_more(&a);
 	while (r == 0) {
-		n = epoll_wait(epoll_fd, e, 64, -1);
-		for (int i = 0; i < n && r == 0; i++) {
-			struct client *c = e[i].data.ptr;
-			size_t before;
-
-			do { /* edge-triggered: to the end */
-				before = atomic_load_explicit(&l->n.bytes, memory_order_relaxed);
-				r = hear(c);
-			} while (r == 0 && atomic_load_explicit(&l->n.bytes, memory_order_relaxed) != before);
-			if (r == 0)
-				r = flush(c);
-		}
+		n = epoll_wait(a.epoll_fd, e, 64, -1);
+		for (int i = 0; i < n && r == 0; i++)
+			r = on_event(e[i].data.ptr);
+		if (r == 0)
+			r = connect_more(&a);
 	}
 	fprintf(stderr, "bench: clients of a world: %s\n", strerror(-r));
 	return 1;

@@ -17,6 +17,7 @@ struct load_options {
 	double apart;              /* [m] between places of clients, two at each; 0: all together */
 	double radius;             /* [m] of interest; 0: the whole world */
 	int cpu;                   /* -1: any */
+	const char *keys;          /* by TLS, with ca.pem, load.pem and load.key of that directory; NULL: plain. Kept */
 	bool looks_on;             /* with one more client that decodes */
 };
 
@@ -24,7 +25,9 @@ struct load_options {
 struct load_counters {
 	_Atomic uint64_t here;       /* clients that have their Welcome */
 	_Atomic uint64_t heartbeats; /* of all clients */
-	_Atomic uint64_t late;       /* of these: later than a quarter of a step, by the time of the first one */
+	_Atomic uint64_t late; /* of these: later than a quarter of a step, by the time of the first one of the window */
+	_Atomic uint32_t
+		window; /* one more when a window begins: what a world lost while it was filled counts in none */
 	_Atomic uint64_t bytes, ended;
 	_Atomic uint64_t seen, stale; /* objects that the one who decodes sees; sections that it had to ask for again */
 };

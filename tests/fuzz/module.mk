@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Harnesses: fuzz_<name>.c, corpus/<name>/, an optional <name>.dict. `make fuzz` runs them for a while; their
 # corpus is a test of every run (replay.c).
-FUZZERS += conf varlink printable control msg_parser type_json msg_body traci ss2 map_in generic ros_text rpc graph rtps xmlrpc http tcpros lgsvl cyber json cbor rosbridge pb pb_own bag record_file mcap pack rosbag2_yaml codec dag launch sched_conf param world world_session world_side world_datagram world_tls world_log
+FUZZERS += conf varlink printable control msg_parser type_json msg_body traci ss2 map_in generic ros_text rpc graph rtps xmlrpc http tcpros lgsvl cyber json cbor rosbridge foxglove guard pb pb_own bag record_file mcap pack rosbag2_yaml codec dag launch sched_conf param filter world world_session world_side world_compat world_datagram world_udp world_tls world_log
 FUZZ_LIBS_conf    := $(B)/lib/libbase.a
 FUZZ_LIBS_varlink := $(B)/lib/libbase.a
 FUZZ_LIBS_printable := $(B)/lib/libbase.a
@@ -20,6 +20,13 @@ FUZZ_LIBS_rosbridge := $(addprefix $(B)/obj/tools/bridge/rosbridge/,in.o service
 	$(addprefix $(B)/lib/,libtopics.a libconvert.a libros.a libmsggen.a libintrospect.a libschema.a libbase.a)
 FUZZ_LINK_rosbridge := -ljansson -lm
 FLAGS_tests/fuzz/fuzz_rosbridge.c := -Itools/bridge/rosbridge -Itools/bridge/topics -Itools/bridge/convert
+FUZZ_LIBS_foxglove := $(addprefix $(B)/obj/tools/bridge/foxglove/,op.o publish.o service.o queue.o channel.o) \
+	$(addprefix $(B)/lib/,libtopics.a libconvert.a libros.a libmsggen.a libintrospect.a libschema.a libbase.a)
+FUZZ_LINK_foxglove := -ljansson -lwebsockets -lm
+FLAGS_tests/fuzz/fuzz_foxglove.c := -Itools/bridge/foxglove -Itools/bridge/topics -Itools/bridge/convert
+FUZZ_LIBS_guard := $(B)/obj/tools/bridge/foxglove/guard.o $(B)/lib/libbase.a
+FUZZ_LINK_guard := -ljansson -lcrypto
+FLAGS_tests/fuzz/fuzz_guard.c := -Itools/bridge/foxglove
 FUZZ_LIBS_graph := $(B)/obj/tools/bridge/ros2/graph_read.o $(B)/lib/libconvert.a $(B)/lib/libbase.a
 FUZZ_LIBS_rtps := $(B)/obj/tools/bridge/ros2/rtps_packet.o $(B)/lib/libbase.a
 FUZZ_LIBS_xmlrpc := $(addprefix $(B)/obj/tools/bridge/ros1/,xmlrpc.o xmlrpc_write.o) $(B)/lib/libbase.a
@@ -57,9 +64,18 @@ FUZZ_LINK_world := $(LINK_WORLD)
 FUZZ_LIBS_world_session := $(addprefix $(B)/lib/,libworld.a libsimworldwire.a libbase.a)
 FUZZ_LINK_world_session := $(LINK_WORLD)
 FLAGS_tests/fuzz/fuzz_world_session.c := -Ilibclient
+FUZZ_LIBS_filter := $(addprefix $(B)/obj/,tools/simctl/filter.o tools/simctl/line.o tools/simctl/json.o libclient/src/why.o) $(addprefix $(B)/lib/,libintrospect.a libschema.a libbase.a)
+FUZZ_LINK_filter := -ljansson -lm
+FLAGS_tests/fuzz/fuzz_filter.c := -Itools/simctl
+FUZZ_LIBS_world_compat := $(FUZZ_LIBS_world_session)
+FUZZ_LINK_world_compat := $(LINK_WORLD)
+FLAGS_tests/fuzz/fuzz_world_compat.c := -Ilibclient
 FUZZ_LIBS_world_datagram := $(addprefix $(B)/lib/,libsimworldwire.a libbase.a)
 FUZZ_LINK_world_datagram := $(LINK_WORLD)
 FLAGS_tests/fuzz/fuzz_world_datagram.c := -Ilibclient
+FUZZ_LIBS_world_udp := $(addprefix $(B)/lib/,libsimworldwire.a libbase.a)
+FUZZ_LINK_world_udp := $(LINK_WORLD)
+FLAGS_tests/fuzz/fuzz_world_udp.c := -Ilibclient
 FUZZ_LIBS_world_tls := $(addprefix $(B)/lib/,libworld.a libsimworldwire.a libbase.a)
 FUZZ_LINK_world_tls := $(LINK_WORLD_NET)
 FLAGS_tests/fuzz/fuzz_world_tls.c := -Ilibclient

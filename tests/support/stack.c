@@ -424,7 +424,10 @@ int64_t stack_int(const char *method, const char *path)
 {
 	json_t *j = stack_call(method, NULL);
 	const json_t *v = walk(j, path);
-	int64_t n = json_is_number(v) ? (int64_t)json_number_value(v) : json_is_boolean(v) ? json_is_true(v) : -1;
+	int64_t n = json_is_integer(v) ? json_integer_value(v) : /* all its digits */
+			    json_is_real(v) ? (int64_t)json_real_value(v)
+		    : json_is_boolean(v)    ? json_is_true(v)
+					    : -1;
 
 	json_decref(j);
 	return n;

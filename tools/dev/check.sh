@@ -108,7 +108,7 @@ soak_full()
 	soak full
 	unset SOAK_SECONDS
 	export FAULT_KILLS="${FAULT_KILLS:-10000}" KILLS="${KILLS:-200}" ATTACK_SECONDS="${ATTACK_SECONDS:-3600}" \
-		RUNS="${RUNS:-5000}" ROUNDS="${ROUNDS:-1000}" CALLS="${CALLS:-2500}"
+		RUNS="${RUNS:-5000}" ROUNDS="${ROUNDS:-1000}" CALLS="${CALLS:-2500}" LOSS_TABLE=1
 	stage "long tests" WERROR=1 LEVEL=soak LIMIT=14400 run-tests
 	stage "fuzzing" FUZZ_SECONDS="${FUZZ_SECONDS:-600}" fuzz
 	for i in 1 2 3 4 5; do

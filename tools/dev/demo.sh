@@ -7,7 +7,7 @@
 set -u
 B=${B:-build}
 seconds=${DEMO_SECONDS:-20}
-bridges=${BRIDGES:-logging,mcap,ros2}
+bridges=${BRIDGES:-logging,mcap,ros2,foxglove}
 rig=${RIG:-demo}
 out=${DEMO_DIR:-$B/demo}
 ctl() { "$B/bin/simctl" --socket "$out/run/control" "$@"; }
@@ -51,13 +51,19 @@ mkdir -p "$out" || exit 1
 # what a simd that was killed has left to the next one is not a user's
 [ ! -d "$out.1/run" ] || mv "$out.1/run" "$out/run" || exit 1
 
+world=
+if grep -q '"sim-world"' "$rig"; then
+	. tools/dev/demo-world.sh
+	world_prepare
+fi
+
 # One fragment that adds the chosen bridges to the rig; a bridge writes below $out unless its own file says more.
 fragment=$out/bridges.json
 list=
 extra=
 for b in $(printf '%s' "$bridges" | tr ',' ' '); do
 	if [ -f "config/rigs/demo/bridge-$b.json" ]; then
-		sed "s/\"name\": \"demo\"/\"name\": \"$rig_name\"/" "config/rigs/demo/bridge-$b.json" >"$out/bridge-$b.json"
+		sed "s/\"name\": \"demo\"/\"name\": \"$rig_name\"/; s|\"OUT/|\"$out/|" "config/rigs/demo/bridge-$b.json" >"$out/bridge-$b.json"
 		extra="$extra --rig $out/bridge-$b.json"
 	else
 		stem=$b
@@ -74,6 +80,7 @@ master=
 stop()
 {
 	[ -n "$simd" ] || return 0
+	[ -z "$world" ] || world_end
 	kill -TERM "$simd" 2>/dev/null
 	wait "$simd"
 	status=$?
@@ -147,6 +154,10 @@ draw() # a table that is drawn over the last one, fitted to the screen: a wrappe
 	width=$(stty size 2>/dev/null </dev/tty | cut -d' ' -f2)
 	[ "${width:-0}" -gt 0 ] || width=80
 	table=$(COLUMNS=$width ctl list)
+	[ -z "$world" ] || table="$table
+
+$(COLUMNS=$width world_top)
+$(tail -n 6 "$out/world.txt" | cut -c1-"$width")"
 	[ $drawn -eq 0 ] || printf '\033[%dA' "$drawn"
 	printf '%s\n' "$table" | while IFS= read -r line; do printf '\033[2K%s\n' "$line"; done
 	printf '[%s] %d of %d s\033[K\n\033[J' "$(bar "$1" "$seconds")" "$1" "$seconds"
@@ -155,15 +166,34 @@ draw() # a table that is drawn over the last one, fitted to the screen: a wrappe
 
 say "demo: simd runs (pid $simd); beside it, try:"
 say "  $B/bin/simctl --socket $out/run/control list"
+say_page()
+{
+	case ",$bridges," in *,foxglove,*) ;; *) return ;; esac
+	for i in $(seq 50); do
+		page=$(COLUMNS=1000 ctl bridge list | sed -n 's/^foxglove .* connected .*\(http:[^ ]*\).*/\1/p')
+		[ -z "$page" ] || break
+		sleep 0.1
+	done
+	if [ -n "$page" ]; then
+		say "and look at it in a browser, or with Foxglove (ws://${page#http://}):"
+		say "  $page?token=$(cat "$out/foxglove.token")"
+	else
+		say "its web page is not there: $(COLUMNS=1000 ctl bridge list | sed -n 's/^foxglove .*-disconnected  *[0-9 ]*//p')"
+	fi
+}
+say_page
+[ -z "$world" ] || world_begin
 n=0
 while [ $n -lt "$seconds" ]; do
 	sleep 1
 	n=$((n + 1))
 	kill -0 "$simd" 2>/dev/null || failed "simd ended early"
+	[ -z "$world" ] || world_second $n
 	if [ -t 1 ]; then
 		draw $n
 	elif [ $((n % 5)) -eq 0 ] || [ $n -eq "$seconds" ]; then
 		say "demo: $n of $seconds s, $(ctl summary | awk '/messages/ { c++; m += $3 } END { printf "%d messages on %d channels", m, c }')"
+		[ -z "$world" ] || world_top
 	fi
 done
 
@@ -178,6 +208,11 @@ for i in $(seq 50); do
 done
 ctl summary --json --pretty >"$out/summary.json" || failed "no summary"
 ctl summary
+if [ -n "$world" ]; then
+	say ""
+	say "what became of the world's hosts:"
+	cat "$out/world.txt"
+fi
 trap '' INT TERM HUP
 stop || failed "simd did not end cleanly"
 if [ "$peer_of" = cyber ] && grep -q '^channel' "$out/cyber-peer.txt"; then
@@ -197,9 +232,9 @@ fi
 [ -z "$peer" ] || say "look next at what the peer of $peer_of got:  $out/$peer_of-peer.txt"
 say "look next at what each channel and bridge carried, and at what simd said:  $out/summary.json, $out/simd.log"
 ros=2 how=
-case ",$BRIDGES," in
+case ",$bridges," in
 *,ros2,*) ;;
-*,ros1,*) ros=1 how=" BRIDGES=$BRIDGES" ;;
+*,ros1,*) ros=1 how=" BRIDGES=$bridges" ;;
 esac
 say "look next at it from ROS $ros, and drive it:  make demo DEMO_SECONDS=600$how, and \"See it from ROS $ros\" in README.md"
 exit 0

@@ -120,10 +120,9 @@ int cmd_bridge_info(struct ctl *c)
 	return b ? 0 : 1;
 }
 
-static int restart(struct ctl *c, const char *method, const char *name)
+/* Nothing is said where it worked, but with --json. Exit code as ctl_put(). */
+static int done(const struct ctl *c, json_t *reply)
 {
-	json_t *reply = ctl_call_named(c, method, name);
-
 	if (!reply || c->a.json)
 		return ctl_put(c, reply);
 	json_decref(reply);
@@ -132,10 +131,19 @@ static int restart(struct ctl *c, const char *method, const char *name)
 
 int cmd_bridge_restart(struct ctl *c)
 {
-	return restart(c, "io.simd.Control.RestartBridge", c->a.bridge);
+	return done(c, ctl_call_named(c, "io.simd.Control.RestartBridge", c->a.bridge));
+}
+
+int cmd_bridge_connect(struct ctl *c)
+{
+	json_t *params = json_pack("{s:s, s:s}", "name", c->a.bridge, "connection", c->a.connection_text);
+	json_t *reply = ctl_call(c, "io.simd.Control.SetBridgeConnection", params);
+
+	json_decref(params);
+	return done(c, reply);
 }
 
 int cmd_process_restart(struct ctl *c)
 {
-	return restart(c, "io.simd.Control.RestartProcess", c->a.process);
+	return done(c, ctl_call_named(c, "io.simd.Control.RestartProcess", c->a.process));
 }

@@ -162,23 +162,6 @@ bool ctl_pause(int64_t dur_ns)
 	return !simctl_stop && !ctl_unread();
 }
 
-const char *json_text(const json_t *obj, const char *key)
-{
-	const char *s = json_string_value(json_object_get(obj, key));
-
-	return s ? s : "";
-}
-
-double json_num(const json_t *obj, const char *key)
-{
-	return json_number_value(json_object_get(obj, key));
-}
-
-bool json_yes(const json_t *obj, const char *key)
-{
-	return json_is_true(json_object_get(obj, key));
-}
-
 /* A line no longer than the screen is wide, and no part of a character of UTF-8. */
 static int line_cut(const char *line, int len, int columns)
 {
@@ -205,8 +188,7 @@ static void redraw(const char *text)
 	fflush(stdout);
 }
 
-/* What `once` prints, as text: its lines are cut to the screen. */
-static int onto_screen(struct ctl *c, int (*once)(struct ctl *c))
+int ctl_onto_screen(int (*once)(void *arg), void *arg)
 {
 	FILE *terminal = stdout, *memory;
 	char *text = NULL;
@@ -215,9 +197,9 @@ static int onto_screen(struct ctl *c, int (*once)(struct ctl *c))
 
 	memory = open_memstream(&text, &len);
 	if (!memory)
-		return once(c);
+		return once(arg);
 	stdout = memory;
-	r = once(c);
+	r = once(arg);
 	stdout = terminal;
 	if (fclose(memory) == 0)
 		redraw(text);
@@ -225,15 +207,35 @@ static int onto_screen(struct ctl *c, int (*once)(struct ctl *c))
 	return r;
 }
 
-int ctl_repeat(struct ctl *c, int (*once)(struct ctl *c))
+bool ctl_begin_screen(const struct ctl *c)
 {
-	bool screen = c->a.watch && !c->a.json && isatty(STDOUT_FILENO);
-	int r;
+	const bool screen = c->a.watch && !c->a.json && isatty(STDOUT_FILENO);
 
 	if (screen)
 		fputs("\033[2J", stdout);
+	return screen;
+}
+
+struct repeated {
+	struct ctl *c;
+	int (*once)(struct ctl *c);
+};
+
+static int run_once(void *arg)
+{
+	const struct repeated *p = arg;
+
+	return p->once(p->c);
+}
+
+int ctl_repeat(struct ctl *c, int (*once)(struct ctl *c))
+{
+	struct repeated p = { c, once };
+	const bool screen = ctl_begin_screen(c);
+	int r;
+
 	do {
-		r = screen ? onto_screen(c, once) : once(c);
+		r = screen ? ctl_onto_screen(run_once, &p) : once(c);
 		fflush(stdout);
 	} while (!r && c->a.watch && ctl_pause(1000000000));
 	return r;

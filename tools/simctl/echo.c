@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "filter.h"
+#include "line.h"
 #include "printable.h"
 #include "simctl.h"
 #include "timeutil.h"
@@ -12,18 +14,16 @@
 #define GONE_DUR_NS    (3 * NS_PER_S)   /* a restart of simd takes less */
 #define SLICE_DUR_NS   (50 * NS_PER_MS) /* how soon a signal or a gone reader is noticed at the latest */
 
-static int write_out(void *user, const char *data, size_t len)
-{
-	return fwrite(data, 1, len, user) == len ? 0 : -EIO;
-}
-
 struct echo {
 	struct ctl *c;
 	json_t *channel; /* as simd has it: its full name */
 	const struct sim_type *type;
 	struct sim_field_path path; /* of --field */
 	bool missing;               /* a message had no such element */
-	int64_t gone_mono_ns;       /* since when simd is; 0: it is there */
+	enum line_time time;
+	struct filter *filter; /* of --filter; NULL: all */
+	struct line *line;     /* of --csv and --format; NULL: neither */
+	int64_t gone_mono_ns;  /* since when simd is; 0: it is there */
 };
 
 static int print_json(const struct echo *e, const struct sim_message *m, const struct sim_json_options *o)
@@ -36,21 +36,21 @@ static int print_json(const struct echo *e, const struct sim_message *m, const s
 	       "\"message\":",
 	       json_text(json_object_get(e->channel, "channel"), "name"), m->header.channel_id,
 	       (unsigned long long)m->header.sequence, (long long)m->header.stamp_sim_ns, frame);
-	r = sim_msg_to_json(e->type, m->body, m->body_size, o, write_out, stdout);
+	r = sim_msg_to_json(e->type, m->body, m->body_size, o, json_to_file, stdout);
 	fputs("}\n", stdout);
 	return r;
 }
 
 static int print_text(const struct echo *e, const struct sim_message *m, const struct sim_json_options *o)
 {
-	char stamp[STAMP_FORMAT_MAX], frame[FRAME_TEXT_MAX];
+	char stamp[LINE_TIME_MAX], frame[FRAME_TEXT_MAX];
 	int r;
 
 	printable(frame, sizeof(frame), m->header.frame_id, strnlen(m->header.frame_id, SIM_FRAME_ID_MAX));
 	if (!o->field)
-		printf("--- %s #%llu %s%s%s\n", stamp_format(m->header.stamp_sim_ns, stamp),
+		printf("--- %s #%llu %s%s%s\n", line_time_text(e->time, m->header.stamp_sim_ns, stamp),
 		       (unsigned long long)m->header.sequence, e->type->name, *frame ? " in " : "", frame);
-	r = sim_msg_to_json(e->type, m->body, m->body_size, o, write_out, stdout);
+	r = sim_msg_to_json(e->type, m->body, m->body_size, o, json_to_file, stdout);
 	putchar('\n');
 	return r;
 }
@@ -75,6 +75,10 @@ static int print(struct echo *e, const struct sim_message *m)
 	};
 	int r;
 
+	if (e->line) {
+		line_print(e->line, m, stdout);
+		return fflush(stdout) ? -EIO : 0;
+	}
 	if (!has_field(e, m))
 		return 0;
 	r = a->json ? print_json(e, m, &o) : print_text(e, m, &o);
@@ -100,10 +104,11 @@ static int64_t print_queued(struct echo *e, struct sim_subscriber *s, int64_t le
 	int64_t n = 0;
 
 	while (n < left && !ctl_unread() && sim_take(s, &msg) == 0) {
-		int r = print(e, msg);
+		const bool wanted = !e->filter || filter_pass(e->filter, &msg->header, msg->body, msg->body_size);
+		int r = wanted ? print(e, msg) : 0;
 
 		sim_release(s, msg);
-		n++;
+		n += wanted;
 		if (r < 0 && !ctl_unread())
 			return r;
 	}
@@ -157,6 +162,32 @@ static int follow(struct echo *e, struct sim_subscriber *s, int64_t end_mono_ns)
 	return e->missing;
 }
 
+/* What messages are to be like, and what of them is printed. 0, or 1 with a sentence. */
+static int choose(struct echo *e)
+{
+	const struct args *a = &e->c->a;
+	const char *option = "--filter";
+	char why[512] = "";
+	int r = 0;
+
+	if (line_time_of(a->time_format, &e->time) < 0)
+		return fprintf(stderr, "simctl: --time-format %s: seconds, raw or date\n", a->time_format), 1;
+	if (!!a->csv + !!a->format + a->json > 1)
+		return fprintf(stderr, "simctl: --csv, --format and --json: one of them\n"), 1;
+	if (a->filter)
+		r = filter_create(e->type, a->filter, why, &e->filter);
+	if (r == 0 && (a->csv || a->format)) {
+		option = a->csv ? "--csv" : "--format";
+		r = a->csv ? line_columns(e->type, a->field, e->time, why, &e->line)
+			   : line_template(e->type, a->format, e->time, why, &e->line);
+	}
+	if (r < 0)
+		return fprintf(stderr, "simctl: %s: %s\n", option, why), 1;
+	if (e->line && *line_left_out(e->line))
+		fprintf(stderr, "simctl: arrays that differ in length are no columns: %s\n", line_left_out(e->line));
+	return 0;
+}
+
 int cmd_echo(struct ctl *c)
 {
 	int64_t end = c->a.timeout_dur_ns ? mono_now_ns() + c->a.timeout_dur_ns : INT64_MAX;
@@ -171,15 +202,19 @@ int cmd_echo(struct ctl *c)
 		ctl_fail("--field");
 		goto out;
 	}
-	e.channel = ctl_channel(c, c->a.channel);
+	e.channel = choose(&e) ? NULL : ctl_channel(c, c->a.channel);
 	if (!e.channel)
 		goto out;
+	if (e.line)
+		line_print_head(e.line, stdout);
 	if (sim_subscribe(c->client, c->a.channel, e.type, &o, &s) < 0)
 		ctl_fail(NULL);
 	else
 		r = follow(&e, s, end);
 out:
 	sim_subscriber_destroy(s);
+	filter_destroy(e.filter);
+	line_destroy(e.line);
 	json_decref(e.channel);
 	sim_type_unref(e.type);
 	return r;

@@ -41,19 +41,34 @@ static void filter(const struct ctl *c, json_t *reply)
 			json_array_remove(list, i);
 }
 
-static int list_once(struct ctl *c)
+json_t *ctl_channels(struct ctl *c)
 {
 	json_t *reply = ctl_call(c, "io.simd.Control.ListChannels", NULL);
 
-	if (!reply)
-		return 1;
 	filter(c, reply);
-	return ctl_list(c, reply, "channels", channel_columns);
+	return reply;
+}
+
+static int list_once(struct ctl *c)
+{
+	return ctl_list(c, ctl_channels(c), "channels", channel_columns);
 }
 
 int cmd_list(struct ctl *c)
 {
 	return ctl_repeat(c, list_once);
+}
+
+int cmd_find(struct ctl *c)
+{
+	json_t *reply = ctl_channels(c);
+	const bool none = reply && !json_array_size(json_object_get(reply, "channels"));
+
+	c->a.names = true;
+	if (none)
+		fprintf(stderr, "simctl: no channel has a type like \"%s\"; `simctl list` shows those there are\n",
+			c->a.type);
+	return ctl_list(c, reply, "channels", channel_columns) || none;
 }
 
 static void print_endpoints(const char *what, const json_t *list)
@@ -157,6 +172,22 @@ static void print_info(const json_t *reply)
 json_t *ctl_channel(struct ctl *c, const char *name)
 {
 	return ctl_call_named(c, "io.simd.Control.GetChannel", name);
+}
+
+json_t *ctl_channel_quiet(struct ctl *c, const char *name)
+{
+	json_t *params = json_pack("{s:s}", "name", name), *reply;
+	char *text = params ? json_dumps(params, JSON_COMPACT) : NULL, *answer = NULL;
+
+	if (!text || sim_call(c->client, "io.simd.Control.GetChannel", text, &answer) < 0)
+		answer = NULL;
+	reply = answer ? json_loads(answer, 0, NULL) : NULL;
+	if (!c->a.json)
+		ctl_make_fit(reply);
+	free(answer);
+	free(text);
+	json_decref(params);
+	return reply;
 }
 
 int cmd_info(struct ctl *c)

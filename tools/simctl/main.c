@@ -47,7 +47,75 @@ static const struct opt echo_opts[] = {
 	OPT("field", 'f', STRING, field, "PATH", "print only this field, such as objects[0].position.x"),
 	FLAG("no-arr", no_arr, "print arrays as their type and length"),
 	OPT("max-array", 0, INT, max_array, "N", "elements printed of an array (0: all)", .min = 0, .max = UINT32_MAX),
+	OPT("filter", 0, STRING, filter, "CONDITION", "only messages that meet it, such as 'speed > 3 && gear != 2'"),
+	FLAG("csv", csv, "a line of values each, with a line of names first"),
+	OPT("format", 0, STRING, format, "TEXT", "this text each, with {path} for values and {@time}"),
+	OPT("time-format", 0, STRING, time_format, "NAME", "seconds, raw (ns) or date (seconds)"),
 	TIMEOUT("give up after this much wall time"),
+	{ 0 },
+};
+
+static const struct opt pub_opts[] = {
+	CHANNEL("channel to publish on"),
+	OPT_ARG("MESSAGE", OPTIONAL, STRING, request,
+		"the message as JSON, or as `echo --json` prints it; without it, or as -: a line of stdin each"),
+	OPT("type", 't', STRING, type, "TYPE", "its type, where nobody publishes on the channel yet"),
+	OPT("rate", 'r', DOUBLE, hz, "HZ", "so many a second of wall time, and MESSAGE again and again", .min = 0,
+	    .max = 100000),
+	COUNT("exit after N messages"),
+	OPT("frame", 0, STRING, frame, "FRAME", "frame_id of the messages"),
+	FLAG("wait", wait, "wait for a subscriber or a bridge before the first one"),
+	TIMEOUT("give up waiting after this much wall time"),
+	{ 0 },
+};
+static const struct opt plot_opts[] = {
+	OPT_ARG("CHANNEL.FIELD", MANY, STRINGS, fields, "numbers to plot, such as /imu.linear_acceleration.x",
+		.least = 1, .complete = "simctl list --names"),
+	OPT("window", 'w', DUR, span_dur_ns, "TIME", "simulated time that is shown (10s)", .min = 1000000,
+	    .max = INT64_C(3600000000000)),
+	FLAG("csv", csv, "a line of values for each message instead"),
+	FLAG("batch", batch, "one picture as text, when -n messages have come or the window is full"),
+	COUNT("exit after N messages"),
+	OPT("time-format", 0, STRING, time_format, "NAME", "of --csv: seconds, raw (ns) or date (seconds)"),
+	TIMEOUT("give up after this much wall time"),
+	{ 0 },
+};
+static const struct opt trace_opts[] = {
+	CHANNEL("channel whose messages are timed"),
+	OPT("window", 'w', DUR, window_dur_ns, "TIME", "wall time that a table covers (1s)"),
+	COUNT("a table over N messages received here, instead of a window"),
+	TIMEOUT("give up waiting for -n messages after this much wall time"),
+	FLAG("watch", watch, "table after table, until interrupted"),
+	{ 0 },
+};
+static const struct opt snapshot_opts[] = {
+	CHANNEL("channel to look at"),
+	OPT("out", 'o', STRING, out, "FILE", "a new file, .png, .pcd or .json (the channel's name)",
+	    .complete = "file"),
+	OPT("metres", 0, DOUBLE, metres, "METRES", "of a cloud: from the middle to the edge (most points)", .min = 1,
+	    .max = 100000),
+	TIMEOUT("give up after this much wall time (10s)"),
+	{ 0 },
+};
+static const struct opt graph_opts[] = {
+	OPT_ARG("PATTERN", OPTIONAL, STRING, channel, "only channels whose name matches, as in a shell"),
+	FLAG("dot", dot, "for dot, of Graphviz"),
+	WATCH,
+	{ 0 },
+};
+static const struct opt find_opts[] = {
+	OPT_ARG("TYPE", REQUIRED, STRING, type, "type, such as sim/Imu, or a pattern as in a shell"),
+	{ 0 },
+};
+
+static const struct opt top_opts[] = {
+	FLAG("batch", batch, "print text instead of drawing on the terminal"),
+	COUNT("exit after N pictures"),
+	WINDOW,
+	OPT("tab", 0, STRING, tab, "NAME", "begin with channels, processes, pools, bridges or clock (channels)",
+	    .complete = "echo channels processes pools bridges clock"),
+	OPT("sort", 0, STRING, sort, "COLUMN", "by that column; numbers begin with the greatest"),
+	OPT("filter", 0, STRING, filter, "TEXT", "only rows that hold this text"),
 	{ 0 },
 };
 
@@ -85,6 +153,12 @@ static const struct opt source_opts[] = {
 
 static const struct opt bridges_opts[] = { FLAG("names", names, "names alone, a line each"), WATCH, { 0 } };
 static const struct opt bridge_opts[] = { BRIDGE, { 0 } };
+
+static const struct opt bridge_connect_opts[] = {
+	BRIDGE,
+	OPT_ARG("CONNECTION", REQUIRED, STRING, connection_text, "what its plug-in understands, such as HOST:PORT"),
+	{ 0 },
+};
 
 static const struct opt process_opts[] = {
 	OPT_ARG("PROCESS", REQUIRED, STRING, process, "a process of a rig"),

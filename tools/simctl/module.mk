@@ -3,4 +3,4 @@ INC_tools/simctl := -Itools -Itools/bridge -Ilibclient/include -Ilibclient/base 
 PROGRAMS += $(B)/bin/simctl
 
 $(B)/bin/simctl: $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard tools/simctl/*.c))) $(B)/lib/librecord.a $(B)/lib/libconvert.a $(B)/lib/libros.a $(B)/lib/libmsggen.a $(B)/lib/libbase.a | $(B)/lib/libsimclient.so
-LINK_simctl = $(LINK_SIMCLIENT) $(LINK_RECORD) -ljansson
+LINK_simctl = $(LINK_SIMCLIENT) $(LINK_RECORD) -ljansson -lpng -lncursesw -ltinfo -lm

@@ -67,12 +67,6 @@ struct pending {
 	int code;
 };
 
-static int write_out(void *user, const char *data, size_t len)
-{
-	(void)user;
-	return fwrite(data, 1, len, stdout) == len ? 0 : -1;
-}
-
 static void on_answer(void *user, int r, const char *why, const void *response, size_t size)
 {
 	struct pending *p = user;
@@ -86,7 +80,7 @@ static void on_answer(void *user, int r, const char *why, const void *response, 
 		fprintf(stderr, "simctl: %s\n", *fit ? fit : sim_strerror(r));
 		return;
 	}
-	if (sim_msg_to_json(p->type->response, response, size, &o, write_out, NULL) < 0)
+	if (sim_msg_to_json(p->type->response, response, size, &o, json_to_file, stdout) < 0)
 		p->code = ctl_fail(NULL);
 	putchar('\n');
 	fflush(stdout);

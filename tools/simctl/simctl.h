@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <sim/sim.h>
 
@@ -27,6 +28,8 @@ struct args { /* every command's values; filled by opt from the table */
 	bool ros, json, watch, names, once, no_arr, cont, pretty, no_wait;
 	int64_t count, timeout_dur_ns, window_dur_ns, max_array, step_dur_ns;
 	double scale;
+	bool batch; /* top */
+	const char *tab, *sort, *filter;
 	struct opt_strings channels, files, include, exclude;
 	int64_t split_dur_ns, start_dur_ns, end_dur_ns;
 	const char *file, *out, *split_size, *compression, *encoding;
@@ -35,8 +38,18 @@ struct args { /* every command's values; filled by opt from the table */
 	const char *start, *end, *rate, *prefix, *name;
 	const char *dir, *channel, *field, *type, *source, *bridge, *process, *service, *request;
 	const char *node, *param, *value;
-	const char *world, *reason; /* world */
+	const char *world, *reason;       /* world */
+	const char *format, *time_format; /* echo */
+	bool csv;
+	const char *connection_text; /* bridge connect */
+	bool dot;                    /* graph */
+	double metres;               /* snapshot */
+	bool wait;                   /* pub */
+	double hz;
+	const char *frame;
 	int64_t connection;
+	struct opt_strings fields; /* plot */
+	int64_t span_dur_ns;
 };
 
 struct ctl {
@@ -51,8 +64,15 @@ enum need { ALONE, CONTROL, DATA }; /* what a command needs of simd */
 /* name, need, function, options, help */
 #define COMMANDS(X) \
 	X("list", CONTROL, list, list_opts, "channels: type, rate, who publishes and subscribes, drops, age") \
+	X("top", ALONE, top, top_opts, "channels, processes, pools, bridges and the clock, live") \
 	X("info", CONTROL, info, info_opts, "all about one channel") \
 	X("echo", DATA, echo, echo_opts, "print messages") \
+	X("pub", DATA, pub, pub_opts, "publish messages, written as JSON") \
+	X("snapshot", DATA, snapshot, snapshot_opts, "a message as a picture, a cloud's file or JSON") \
+	X("plot", DATA, plot, plot_opts, "numbers of messages as lines over time, on the terminal or as CSV") \
+	X("trace", DATA, trace, trace_opts, "how long messages take from stage to stage, up to each bridge's answer") \
+	X("graph", CONTROL, graph, graph_opts, "who publishes and subscribes to what, and what bridges carry") \
+	X("find", CONTROL, find, find_opts, "names of the channels that have a type") \
 	X("hz", DATA, hz, rate_opts, "message rate, counted by the publisher, and how even it is") \
 	X("bw", CONTROL, bw, rate_opts, "bandwidth, counted by the publisher") \
 	X("delay", DATA, delay, delay_opts, "time from capture and from publishing to here") \
@@ -67,6 +87,8 @@ enum need { ALONE, CONTROL, DATA }; /* what a command needs of simd */
 	X("bridge list", CONTROL, bridge_list, bridges_opts, "bridges: status, what was sent, what failed") \
 	X("bridge info", CONTROL, bridge_info, bridge_opts, "all about one bridge") \
 	X("bridge restart", CONTROL, bridge_restart, bridge_opts, "end a bridge's process and start it again") \
+	X("bridge connect", CONTROL, bridge_connect, bridge_connect_opts, \
+	  "connect a bridge to another place, until simd ends") \
 	X("process restart", CONTROL, process_restart, process_opts, "end a rig's process and start it again") \
 	X("service list", CONTROL, service_list, bridges_opts, "services: type, who offers them, how calls went") \
 	X("service info", CONTROL, service_info, service_opts, "all about one service") \
@@ -129,6 +151,9 @@ int ctl_show(const struct ctl *c, json_t *reply, void (*print)(const json_t *rep
 int ctl_list(const struct ctl *c, json_t *reply, const char *list, const struct column *columns);
 /* Once, or every second with --watch: a screen that is redrawn, or block after block where it is no terminal. */
 int ctl_repeat(struct ctl *c, int (*once)(struct ctl *c));
+/* The parts of it, for who has another rhythm: whether a screen is to be redrawn, cleared then; what `once` prints, onto it, its lines cut. */
+bool ctl_begin_screen(const struct ctl *c);
+int ctl_onto_screen(int (*once)(void *arg), void *arg);
 /* All texts of a reply, which come from others, as they may be printed: escapes for what is not printable. */
 void ctl_make_fit(json_t *reply);
 /* Sleep until that much wall time has passed or a signal came; false: stop, by a signal or because nobody reads us. */
@@ -136,10 +161,17 @@ bool ctl_pause(int64_t dur_ns);
 /* Nobody reads what we print, as behind `| head -1`: no error, an end. */
 bool ctl_unread(void);
 
+/* ListChannels, those alone that the pattern and --type leave. As ctl_call() (list.c). */
+json_t *ctl_channels(struct ctl *c);
 /* GetChannel; without a leading slash simd takes the name as a program of its rig would. As ctl_call() (list.c). */
 json_t *ctl_channel(struct ctl *c, const char *name);
+/* The same; NULL and nothing is said: there is none. */
+json_t *ctl_channel_quiet(struct ctl *c, const char *name);
 /* Fields of a type, given as its JSON, a line each (list.c). */
 void ctl_print_fields(const json_t *json);
+
+/* A type that comes with simd, or that a channel has, by its name or the channel's. 0: a reference; 1: failed, and said (type.c). */
+int ctl_find_type(struct ctl *c, const char *name, const struct sim_type **ret);
 
 /* ---- table.c ---- */
 enum cell { TEXT, NUM, NUM1, NUM2, SPAN }; /* numbers, to the right, with no, one, two places; seconds with three */
@@ -151,9 +183,14 @@ struct column {
 	int leave;    /* where the screen is too narrow the column with the highest goes first; the last one stays */
 	int least;    /* > 0: a text that may be shortened to so many characters */
 	bool end;     /* then its end is kept */
+	const char *none; /* stands for no number; NULL: "never" */
 };
 /* A row an object. The number of a list is its length, of an object the sum of what is in it; absent or null: "never". */
 void table_of(const struct column *columns, const json_t *list);
+/* The same into f, for a screen of that width; 0: as wide as it is. */
+void table_print(FILE *f, const struct column *columns, const json_t *list, int width);
+/* What a number's cell shows, before it is scaled. */
+double json_amount(const json_t *value);
 
 struct screen {
 	int columns, rows; /* 0: as many as needed */
@@ -161,8 +198,11 @@ struct screen {
 /* Of the terminal that stdout is; where it is none, as wide as $COLUMNS says. */
 struct screen ctl_screen(void);
 
+/* ---- json.c ---- */
 const char *json_text(const json_t *obj, const char *key); /* "" when absent */
 double json_num(const json_t *obj, const char *key);       /* 0 when absent */
 bool json_yes(const json_t *obj, const char *key);         /* false when absent */
+/* For sim_msg_to_json(): into a FILE. */
+int json_to_file(void *file, const char *data, size_t len);
 
 #endif

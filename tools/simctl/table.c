@@ -42,6 +42,20 @@ struct screen ctl_screen(void)
 
 /* ---- filling ---- */
 
+static bool continues(char byte) /* a character of UTF-8 */
+{
+	return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+static int characters(const char *text)
+{
+	int n = 0;
+
+	for (; *text; text++)
+		n += !continues(*text);
+	return n;
+}
+
 static bool grow(struct table *t)
 {
 	unsigned cap = t->cap ? t->cap * 2 : 64;
@@ -69,6 +83,7 @@ static void __attribute__((format(printf, 2, 3))) table_cell(struct table *t, co
 	if (w < 0)
 		return;
 	t->cells[t->n] = text;
+	w = characters(text);
 	if (w > t->width[t->n % t->columns])
 		t->width[t->n % t->columns] = w;
 	t->n++;
@@ -156,19 +171,26 @@ static void fit(struct table *t, int columns)
 
 /* ---- printing ---- */
 
-static void print_text(const char *text, int width, bool end)
+static const char *skip(const char *text, int n)
 {
-	int len = (int)strlen(text), keep = width - (int)strlen(CUT);
-
-	if (len <= width || keep < 1)
-		printf("%.*s", width, text);
-	else if (end)
-		printf(CUT "%s", text + len - keep);
-	else
-		printf("%.*s" CUT, keep, text);
+	for (; *text && (n > 0 || continues(*text)); text++)
+		n -= !continues(text[1]);
+	return text;
 }
 
-static void print_row(const struct table *t, unsigned first)
+static void print_text(FILE *f, const char *text, int width, bool end)
+{
+	int len = characters(text), keep = width - (int)strlen(CUT);
+
+	if (len <= width || keep < 1)
+		fprintf(f, "%.*s", (int)(skip(text, width) - text), text);
+	else if (end)
+		fprintf(f, CUT "%s", skip(text, len - keep));
+	else
+		fprintf(f, "%.*s" CUT, (int)(skip(text, keep) - text), text);
+}
+
+static void print_row(FILE *f, const struct table *t, unsigned first)
 {
 	unsigned last = 0;
 	bool any = false;
@@ -179,32 +201,21 @@ static void print_row(const struct table *t, unsigned first)
 	for (unsigned i = 0; i < t->columns && first + i < t->n; i++) {
 		const struct column *c = &t->column[i];
 		const char *text = t->cells[first + i];
-		int pad = t->width[i] - (int)strlen(text);
+		int pad = t->width[i] - characters(text);
 
 		if (!t->width[i])
 			continue;
-		printf("%*s", (any ? GAP : 0) + (c->as && pad > 0 ? pad : 0), "");
-		print_text(text, t->width[i], c->end);
-		printf("%*s", !c->as && pad > 0 && i != last ? pad : 0, "");
+		fprintf(f, "%*s", (any ? GAP : 0) + (c->as && pad > 0 ? pad : 0), "");
+		print_text(f, text, t->width[i], c->end);
+		fprintf(f, "%*s", !c->as && pad > 0 && i != last ? pad : 0, "");
 		any = true;
 	}
-	putchar('\n');
-}
-
-static void table_print(struct table *t)
-{
-	struct screen s = ctl_screen();
-
-	if (t && s.columns)
-		fit(t, s.columns);
-	for (unsigned i = 0; t && i < t->n; i += t->columns)
-		print_row(t, i);
-	fflush(stdout);
+	putc('\n', f);
 }
 
 /* ---- of JSON ---- */
 
-static double number_of(const json_t *value)
+double json_amount(const json_t *value)
 {
 	const char *key;
 	json_t *v;
@@ -219,10 +230,10 @@ static double number_of(const json_t *value)
 
 static void add_number(struct table *t, const struct column *c, const json_t *value)
 {
-	double v = number_of(value) * (c->scale > 0 ? c->scale : 1);
+	double v = json_amount(value) * (c->scale > 0 ? c->scale : 1);
 
 	if (!value || json_is_null(value))
-		table_cell(t, "%s", "never");
+		table_cell(t, "%s", c->none ? c->none : "never");
 	else
 		table_cell(t, "%.*f%s", c->as == SPAN ? 3 : (int)c->as - NUM, v, c->as == SPAN ? " s" : "");
 }
@@ -242,7 +253,7 @@ static void add_cell(struct table *t, const struct column *c, const json_t *obj)
 	}
 }
 
-void table_of(const struct column *columns, const json_t *list)
+void table_print(FILE *f, const struct column *columns, const json_t *list, int width)
 {
 	struct table *t = table_create(columns);
 	const json_t *obj;
@@ -251,6 +262,15 @@ void table_of(const struct column *columns, const json_t *list)
 	json_array_foreach(list, i, obj)
 		for (const struct column *c = columns; c->head; c++)
 			add_cell(t, c, obj);
-	table_print(t);
+	if (t && width)
+		fit(t, width);
+	for (unsigned k = 0; t && k < t->n; k += t->columns)
+		print_row(f, t, k);
 	table_destroy(t);
+}
+
+void table_of(const struct column *columns, const json_t *list)
+{
+	table_print(stdout, columns, list, ctl_screen().columns);
+	fflush(stdout);
 }

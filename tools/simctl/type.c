@@ -34,26 +34,11 @@ static int type_of_channel(struct ctl *c, const char *channel, const struct sim_
 	return r;
 }
 
-/* A channel that has it, as a program of the rig would name it; its full name, NULL: none. Quiet. */
-static json_t *channel_named(struct ctl *c, const char *name)
-{
-	json_t *params = json_pack("{s:s}", "name", name), *reply;
-	char *text = params ? json_dumps(params, JSON_COMPACT) : NULL, *answer = NULL;
-
-	if (!text || sim_call(c->client, "io.simd.Control.GetChannel", text, &answer) < 0)
-		answer = NULL;
-	reply = answer ? json_loads(answer, 0, NULL) : NULL;
-	free(answer);
-	free(text);
-	json_decref(params);
-	return reply;
-}
-
 /* A type that somebody has registered: any channel of it tells; or a channel without its first slash, or its prefix. */
 static int type_of_others(struct ctl *c, const char *name, const struct sim_type **ret)
 {
 	json_t *reply = reach(c) ? ctl_call(c, "io.simd.Control.ListChannels", NULL) : NULL, *ch;
-	json_t *named = reply ? channel_named(c, name) : NULL;
+	json_t *named = reply ? ctl_channel_quiet(c, name) : NULL;
 	const char *channel = named ? json_text(json_object_get(named, "channel"), "name") : NULL;
 	size_t i;
 	int r = 1;
@@ -74,14 +59,14 @@ static int type_of_others(struct ctl *c, const char *name, const struct sim_type
 	return r;
 }
 
-static int find_type(struct ctl *c, const struct sim_type **ret)
+int ctl_find_type(struct ctl *c, const char *name, const struct sim_type **ret)
 {
-	*ret = sim_type_builtin(c->a.type);
+	*ret = sim_type_builtin(name);
 	if (*ret)
 		return 0;
-	if (c->a.type[0] == '/' || !strchr(c->a.type, '/')) /* a type has a package */
-		return type_of_channel(c, c->a.type, ret);
-	return type_of_others(c, c->a.type, ret);
+	if (name[0] == '/' || !strchr(name, '/')) /* a type has a package */
+		return type_of_channel(c, name, ret);
+	return type_of_others(c, name, ret);
 }
 
 /* ---- files ---- */
@@ -221,7 +206,7 @@ int cmd_type_show(struct ctl *c)
 	const struct sim_type *t;
 	bool ros = c->a.ros || c->a.dir;
 	char *text;
-	int r = find_type(c, &t);
+	int r = ctl_find_type(c, c->a.type, &t);
 
 	if (r)
 		return r;

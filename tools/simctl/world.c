@@ -176,6 +176,7 @@ static const struct column client_columns[] = {
 	{ "OBJECTS", "objects", NUM, .leave = 2 },
 	{ "REFUSED", "refused", NUM, .leave = 7 },
 	{ "SKIPPED", "skipped", NUM, .leave = 8 },
+	{ "UDP LOST", "frames_lost", NUM, .leave = 9 },
 	{ 0 },
 };
 /* clang-format on */

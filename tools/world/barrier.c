@@ -10,7 +10,8 @@
 #define NS_PER_MS     INT64_C(1000000)
 #define RUNG_LEAST_NS (50 * NS_PER_MS)
 #define RUNG_STEPS    5
-#define PACE_LEAST    100u /* a tenth of real time */
+#define TRIP_MAX_NS   (250 * NS_PER_MS) /* of a round trip that counts: the client could lie */
+#define PACE_LEAST    100u              /* a tenth of real time */
 #define RTT_KEPT      8u
 #define HELD_MAX_NS   (INT64_C(3600) * 1000000000)
 
@@ -31,7 +32,8 @@ struct participant {
 	uint64_t lookahead; /* in ticks */
 	enum barrier_rung rung;
 	int64_t since_mono_ns; /* that it keeps time waiting; INT64_MAX: it does not */
-	int64_t work_dur_ns;   /* -1: none yet */
+	int64_t joined_mono_ns;
+	int64_t work_dur_ns; /* -1: none yet */
 	struct trip trips[RTT_KEPT];
 	uint32_t n_trips; /* in all */
 };
@@ -113,7 +115,8 @@ static int room(struct barrier *b)
 	return 0;
 }
 
-int barrier_join(struct barrier *b, uint32_t connection, enum barrier_role role, int64_t lookahead_dur_ns)
+int barrier_join(struct barrier *b, uint32_t connection, enum barrier_role role, int64_t lookahead_dur_ns,
+		 int64_t now_mono_ns)
 {
 	uint32_t i = place_of(b, connection);
 	int r;
@@ -132,6 +135,7 @@ int barrier_join(struct barrier *b, uint32_t connection, enum barrier_role role,
 					  .promised = b->tick ? b->tick - 1 : 0,
 					  .lookahead = (uint64_t)(lookahead_dur_ns / b->o.step_dur_ns),
 					  .since_mono_ns = INT64_MAX,
+					  .joined_mono_ns = now_mono_ns,
 					  .work_dur_ns = -1 };
 	return 0;
 }
@@ -200,24 +204,37 @@ static bool has_promised(const struct barrier *b, const struct participant *p)
 	return p->promised + p->lookahead >= b->tick;
 }
 
-/* Rungs take longer in a world that goes slower. */
-static int64_t rung_dur_ns(const struct barrier *b)
+/* Least of its newest round trips; 0: none is known. */
+static int64_t trip_dur_ns(const struct participant *p)
 {
-	return b->o.dilate && b->pace && b->pace < b->o.pace_permille ? b->o.rung_dur_ns * b->o.pace_permille / b->pace
-								      : b->o.rung_dur_ns;
+	int64_t least = p->n_trips ? TRIP_MAX_NS : 0;
+
+	for (uint32_t i = 0; i < p->n_trips && i < RTT_KEPT; i++)
+		least = p->trips[i].rtt_dur_ns < least ? p->trips[i].rtt_dur_ns : least;
+	return least;
 }
 
-/* From when on somebody who has not promised is late: the tick could have come. */
-static int64_t waited_since(const struct barrier *b)
+/* Rungs take longer in a world that goes slower, and for who is far away. */
+static int64_t rung_dur_ns(const struct barrier *b, const struct participant *p)
 {
-	return b->pace && b->due_mono_ns > b->ticked_mono_ns ? b->due_mono_ns : b->ticked_mono_ns;
+	int64_t dur = b->o.rung_dur_ns + trip_dur_ns(p);
+
+	return b->o.dilate && b->pace && b->pace < b->o.pace_permille ? dur * b->o.pace_permille / b->pace : dur;
+}
+
+/* From when on it is late: the tick could have come, and it was there. */
+static int64_t waited_since(const struct barrier *b, const struct participant *p)
+{
+	int64_t since = b->pace && b->due_mono_ns > b->ticked_mono_ns ? b->due_mono_ns : b->ticked_mono_ns;
+
+	return p->joined_mono_ns > since ? p->joined_mono_ns : since;
 }
 
 static bool moves(struct barrier *b, struct participant *p, int64_t now_mono_ns, struct barrier_next *ret)
 {
 	int64_t since = p->since_mono_ns, late = now_mono_ns - since;
 
-	if (since == INT64_MAX || p->rung == BARRIER_OUT || late < rung_at[p->rung + 1] * rung_dur_ns(b))
+	if (since == INT64_MAX || p->rung == BARRIER_OUT || late < rung_at[p->rung + 1] * rung_dur_ns(b, p))
 		return false;
 	p->rung++;
 	p->demoted |= p->rung == BARRIER_DEMOTED;
@@ -246,7 +263,7 @@ static int64_t wake_for(const struct barrier *b, const struct participant *p)
 {
 	if (p->since_mono_ns == INT64_MAX || p->rung == BARRIER_OUT)
 		return INT64_MAX;
-	return p->since_mono_ns + rung_at[p->rung + 1] * rung_dur_ns(b);
+	return p->since_mono_ns + rung_at[p->rung + 1] * rung_dur_ns(b, p);
 }
 
 void barrier_next(struct barrier *b, int64_t now_mono_ns, struct barrier_next *ret)
@@ -261,7 +278,7 @@ void barrier_next(struct barrier *b, int64_t now_mono_ns, struct barrier_next *r
 		if (p->since_mono_ns != INT64_MAX && returns(b, p, ret))
 			return;
 		if (p->since_mono_ns == INT64_MAX && !has_promised(b, p))
-			p->since_mono_ns = waited_since(b);
+			p->since_mono_ns = waited_since(b, p);
 		if (moves(b, p, now_mono_ns, ret))
 			return;
 		next.tick &= !regulates(p) || has_promised(b, p);

@@ -31,8 +31,8 @@ void barrier_destroy(struct barrier *b);
  * A participant, known by its connection number from now on; the tick that is next is the first one that waits for it. lookahead_dur_ns: 0 or more.
  * -EEXIST; -EINVAL; -ENOMEM.
  */
-int barrier_join(struct barrier *b, uint32_t connection, enum barrier_role role, int64_t lookahead_dur_ns)
-	__attribute__((warn_unused_result));
+int barrier_join(struct barrier *b, uint32_t connection, enum barrier_role role, int64_t lookahead_dur_ns,
+		 int64_t now_mono_ns) __attribute__((warn_unused_result));
 void barrier_leave(struct barrier *b, uint32_t connection);
 
 struct barrier_done {

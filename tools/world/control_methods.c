@@ -117,7 +117,9 @@ static json_t *client_json(const struct session *s, int64_t now_mono_ns)
 			  JX_INT("bytes_in", i.bytes_in), JX_INT("bytes_out", i.bytes_out),
 			  JX_REAL("bytes_in_per_s", r.bytes_in_per_s), JX_REAL("bytes_out_per_s", r.bytes_out_per_s),
 			  JX_INT("queued_bytes", i.queued), JX_INT("ticks", i.ticks), JX_INT("skipped", i.skipped),
-			  JX_INT("updates", i.updates), JX_INT("refused", i.refused));
+			  JX_INT("updates", i.updates), JX_INT("refused", i.refused), JX_BOOL("datagrams", i.udp),
+			  JX_INT("datagrams_in", i.datagrams_in), JX_INT("datagrams_out", i.datagrams_out),
+			  JX_INT("frames_lost", i.datagrams_lost));
 }
 
 static int method_clients(struct call *call)

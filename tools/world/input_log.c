@@ -24,6 +24,7 @@ struct input_log {
 	int fd; /* the thread's */
 	char *path;
 	size_t queue_max;
+	struct log_ring *ring; /* the thread's */
 	pthread_t thread;
 	bool runs;
 	uint64_t chain;         /* the thread's: of the last record */
@@ -211,6 +212,7 @@ static void *run(void *arg)
 	bool ends = false;
 	int r;
 
+	log_thread_use(l->ring); /* the lock is held while it logs, and a tick waits for that */
 	while (!ends) {
 		pthread_mutex_lock(&l->lock);
 		while (!l->waits.len && !l->ends)
@@ -278,6 +280,7 @@ int input_log_create(const struct input_log_options *o, struct input_log **ret)
 	thread_cond_init(&l->news);
 	l->fd = -1;
 	l->queue_max = o->queue_max ? o->queue_max : QUEUE_MAX;
+	l->ring = o->ring;
 	r = open_new(l, o->path);
 	if (r == 0)
 		r = write_begin(l, o);

@@ -38,7 +38,8 @@ struct input_log_options {
 	const char *path;
 	struct store_options store;
 	uint64_t number;
-	size_t queue_max; /* bytes that wait for the disk; 0: 64 MiB */
+	size_t queue_max;      /* bytes that wait for the disk; 0: 64 MiB */
+	struct log_ring *ring; /* for what its thread logs, kept; NULL: directly */
 };
 
 /* -EEXIST: there is such a file; as the system says. With a sentence. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sim-world: a world that many hosts share. Options, and what they ask for. Thread: main, which is all there is. */
+/* sim-world: a world that many hosts share. Options, and what they ask for. Thread: main, which makes the ticks; lines of its log are written by another one. */
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -10,6 +10,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "config.h"
 #include "control.h"
 #include "err.h"
 #include "fd.h"
@@ -18,6 +19,7 @@
 #include "log.h"
 #include "mem.h"
 #include "net.h"
+#include "net_compat.h"
 #include "opt.h"
 #include "replay.h"
 #include "rnd.h"
@@ -28,13 +30,16 @@
 LOG_TOPIC("world");
 
 #define GRACE_DUR_NS NS_PER_S
+#define LOG_LINES    4096
+#define LOG_DUR_NS   NS_PER_S /* for the last lines to be written, when somebody reads them */
 
 struct args {
-	const char *listen, *keys, *make_keys, *control, *input_log, *replay;
+	const char *listen, *config, *keys, *make_keys, *control, *input_log, *replay, *compat, *compat_listen,
+		*compat_fields;
 	struct opt_strings names, new_clients;
 	int64_t step_dur_ns, grace_dur_ns, clients, objects, objects_each;
 	double pace, section, radius;
-	bool dilate, clamp;
+	bool dilate, clamp, tcp_only;
 };
 
 #define OPT_VALUES struct args
@@ -43,6 +48,14 @@ static const struct opt OPTS[] = {
 	OPT("listen", 'l', STRING, listen, "HOST:PORT", "where clients connect [127.0.0.1:8082]"),
 	OPT("keys", 'k', STRING, keys, "DIR",
 	    "TLS with ca.pem, server.pem and server.key of DIR: for other machines as well", .complete = "dir"),
+	OPT("config", 'c', STRING, config, "FILE", "who may own what, and object types of one's own: JSON",
+	    .complete = "file"),
+	OPT("compat", 0, STRING, compat, "tr2016",
+	    "clients of TR-2016-06 as well: its first protocol by TCP, from this machine"),
+	OPT("compat-listen", 0, STRING, compat_listen, "HOST:PORT", "where these connect [127.0.0.1:8083]"),
+	OPT("compat-fields", 0, STRING, compat_fields, "FILE",
+	    "numbers of the fields of its VehicleMessage, lines NAME NUMBER", .complete = "file"),
+	OPT("tcp-only", 0, FLAG, tcp_only, NULL, "no datagrams"),
 	OPT("control", 0, STRING, control, "PATH",
 	    "socket for simctl world [/run/simd/world, or $XDG_RUNTIME_DIR/simd/world]", .complete = "file"),
 	OPT("input-log", 0, STRING, input_log, "FILE", "write what the world is told, to be replayed; a new file",
@@ -93,7 +106,8 @@ static void on_event(void *user, enum world_event what, uint32_t connection, con
 	       sentence);
 }
 
-static int world_of(const struct args *a, struct input_log **ret_log, struct world **ret)
+static int world_of(const struct args *a, const struct config *config, struct log_ring *ring,
+		    struct input_log **ret_log, struct world **ret)
 {
 	struct world_options o = {
 		.store = { .objects_max = (uint32_t)a->objects,
@@ -110,11 +124,13 @@ static int world_of(const struct args *a, struct input_log **ret_log, struct wor
 		.clamp = a->clamp,
 		.event = on_event,
 	};
-	const struct input_log_options l = { .path = a->input_log, .store = o.store, .number = o.number };
+	const struct input_log_options l = { .path = a->input_log, .store = o.store, .number = o.number, .ring = ring };
 	int r = a->input_log ? input_log_create(&l, ret_log) : 0;
 
 	if (r < 0)
 		return r;
+	if (config)
+		o.access = *config_access(config);
 	o.user = *ret_log;
 	o.store.user = *ret_log;
 	o.store.told = *ret_log ? input_log_told : NULL;
@@ -123,17 +139,16 @@ static int world_of(const struct args *a, struct input_log **ret_log, struct wor
 }
 
 /* "HOST:PORT", of which either may be absent. */
-static int address_of(const char *text, char host[64], struct net_options *ret)
+static int address_of(const char *option, const char *text, unsigned long port, char host[64], struct net_options *ret)
 {
 	const char *colon = strrchr(text, ':');
 	size_t len = colon ? (size_t)(colon - text) : strlen(text);
 	char *end = NULL;
-	unsigned long port = 8082;
 
 	if (colon)
 		port = strtoul(colon + 1, &end, 10);
 	if (len >= 64 || port > 65535 || (colon && (*end || end == colon + 1)))
-		return err_set(-EINVAL, "--listen %s: give HOST:PORT, as 127.0.0.1:8082", text);
+		return err_set(-EINVAL, "--%s %s: give HOST:PORT, as 127.0.0.1:8082", option, text);
 	memcpy(host, text, len);
 	host[len] = 0;
 	*ret = (struct net_options){ .host = len ? host : NULL, .port = (uint16_t)port };
@@ -168,6 +183,39 @@ static int make_keys(const struct args *a)
 	return r < 0 ? 1 : 0;
 }
 
+/* Clients of TR-2016-06. */
+struct old {
+	struct compat_fields fields;
+	struct compat *compat;
+	struct net_compat *net;
+};
+
+static int open_old(const struct args *a, struct world *w, struct net *n, struct old *ret)
+{
+	const char *at = a->compat_listen ? a->compat_listen : "127.0.0.1:8083";
+	struct net_options o;
+	char host[64];
+	int r = address_of("compat-listen", at, 8083, host, &o);
+
+	compat_fields_default(&ret->fields);
+	if (r == 0 && a->compat_fields)
+		r = compat_fields_load(a->compat_fields, &ret->fields);
+	if (r == 0)
+		r = compat_create(w, &ret->fields, mono_now_ns(), &ret->compat);
+	if (r == 0)
+		r = net_compat_create(ret->compat, n, o.host ? o.host : "127.0.0.1", o.port, &ret->net);
+	if (r == 0)
+		log_info("clients of %s come to %s:%u", a->compat, o.host ? o.host : "127.0.0.1",
+			 net_compat_port(ret->net));
+	return r;
+}
+
+static void close_old(struct old *o)
+{
+	net_compat_destroy(o->net);
+	compat_destroy(o->compat);
+}
+
 static void on_control(void *user, int64_t now_mono_ns)
 {
 	control_turn(user, now_mono_ns);
@@ -183,7 +231,7 @@ static int open_control(const char *asked, struct world *w, struct net *n, struc
 		r = path ? control_listen(*ret, path)
 			 : err_set(-ENOENT, "there is neither /run/simd nor $XDG_RUNTIME_DIR");
 	if (r == 0)
-		r = net_also(n, control_fd(*ret), on_control, *ret);
+		r = net_also(n, &(struct net_source){ .fd = control_fd(*ret), .ready = on_control, .user = *ret });
 	if (r == 0)
 		log_info("control socket %s", path);
 	mem_free(path);
@@ -195,40 +243,72 @@ static int open_control(const char *asked, struct world *w, struct net *n, struc
 	return 0;
 }
 
+/* Who reads stderr too slowly, or not at all, must not hold a tick: another thread writes, and what finds no room is dropped and counted. */
+static int log_begin(struct log_ring **ret)
+{
+	int r = log_ring_create(LOG_LINES, ret);
+
+	if (r == 0)
+		r = log_ring_start(*ret, "world-log");
+	if (r == 0)
+		log_thread_use(*ret);
+	return r;
+}
+
+static void log_end(struct log_ring *ring)
+{
+	log_thread_use(NULL);
+	if (ring && log_ring_stop_within(ring, LOG_DUR_NS) == 0)
+		log_ring_destroy(ring);
+}
+
 static int serve(const struct args *a)
 {
 	int stop_fd = stop_signals();
+	struct log_ring *ring = NULL;
 	struct tls_keys *keys = NULL;
+	struct config *config = NULL;
 	struct net_options o;
 	struct world *w = NULL;
 	struct net *n = NULL;
 	struct control *c = NULL;
 	struct input_log *log = NULL;
+	struct old old = { .compat = NULL };
 	char host[64];
-	int r = stop_fd < 0 ? err_sys(-errno, "signals") : address_of(a->listen, host, &o);
+	int r = stop_fd < 0 ? err_sys(-errno, "signals") : address_of("listen", a->listen, 8082, host, &o);
 
+	if (r == 0)
+		r = log_begin(&ring);
 	if (r == 0 && a->keys)
 		r = tls_keys_load(a->keys, "server", &keys);
+	if (r == 0 && a->config)
+		r = config_load(a->config, &config);
 	if (r == 0)
-		r = world_of(a, &log, &w);
+		r = world_of(a, config, ring, &log, &w);
 	if (r == 0) {
 		o.keys = keys;
+		o.tcp_only = a->tcp_only;
 		r = net_create(&o, w, &n);
 	}
 	if (r == 0)
 		r = open_control(a->control, w, n, &c);
+	if (r == 0 && a->compat)
+		r = open_old(a, w, n, &old);
 	if (r == 0) {
-		log_info("listening on %s:%u, %s", o.host ? o.host : "127.0.0.1", net_port(n),
-			 keys ? "TLS 1.3" : "plain text");
+		log_info("listening on %s:%u, %s%s", o.host ? o.host : "127.0.0.1", net_port(n),
+			 keys ? "TLS 1.3" : "plain text", a->tcp_only ? "" : " and datagrams");
 		r = net_run(n, stop_fd, GRACE_DUR_NS);
 	}
 	if (r < 0)
 		log_error("%s", err_why());
 	net_destroy(n);
 	control_destroy(c);
+	close_old(&old);
 	world_destroy(w);
+	config_destroy(config);
 	tls_keys_destroy(keys);
 	input_log_destroy(log);
+	log_end(ring);
 	fd_close(stop_fd);
 	return r < 0 ? 1 : 0;
 }
@@ -254,9 +334,14 @@ int main(int argc, char **argv)
 		fprintf(stderr, "sim-world: --name and --client go with --make-keys DIR\n");
 		return 2;
 	}
+	if (a.compat ? strcmp(a.compat, "tr2016") != 0 : a.compat_listen || a.compat_fields) {
+		fprintf(stderr,
+			"sim-world: --compat tr2016 is the one there is; --compat-listen and --compat-fields go with it\n");
+		return 2;
+	}
 	if (a.replay)
 		return replay_file(a.replay);
-	if (fd_limit_raise((unsigned long)a.clients + 64, &before) == 1)
+	if (fd_limit_raise(2 * (unsigned long)a.clients + 64, &before) == 1)
 		log_warn("this process may have fewer descriptors than %lld clients need (ulimit -n)",
 			 (long long)a.clients);
 	return serve(&a);

@@ -6,12 +6,13 @@
 #include <string.h>
 
 #include "mem.h"
+#include "store.h"
 
 #define CONNECTION_LAST ((1u << 24) - 1)
 
-void members_init(struct members *ms, uint32_t max)
+void members_init(struct members *ms, uint32_t max, const struct store *store)
 {
-	*ms = (struct members){ .max = max };
+	*ms = (struct members){ .max = max, .store = store };
 }
 
 void members_finish(struct members *ms)
@@ -37,21 +38,37 @@ struct member *members_find(const struct members *ms, uint32_t connection)
 	return low < ms->n && ms->at[low]->connection == connection ? ms->at[low] : NULL;
 }
 
-/* The one that has been away longest, without objects, makes room. */
+/* What forgetting it costs: the objects that it would find again. */
+static uint32_t cost(const struct members *ms, const struct member *m)
+{
+	return m->until_mono_ns == INT64_MAX ? 0 : store_owned(ms->store, m->connection);
+}
+
+/* The grace of all is one duration: whose ends first has been away longest, and who has none any more before it. */
+static bool is_cheaper(const struct members *ms, const struct member *a, const struct member *b)
+{
+	uint32_t of_a = cost(ms, a), of_b = cost(ms, b);
+	bool over_a = a->until_mono_ns == INT64_MAX, over_b = b->until_mono_ns == INT64_MAX;
+
+	if (of_a != of_b)
+		return of_a < of_b;
+	return over_a != over_b ? over_a : a->until_mono_ns < b->until_mono_ns;
+}
+
 static int forget_one(struct members *ms, uint32_t *ret_forgotten)
 {
-	for (uint32_t i = 0; i < ms->n; i++) {
-		struct member *m = ms->at[i];
+	uint32_t best = ms->n;
 
-		if (m->session || m->until_mono_ns != INT64_MAX)
-			continue;
-		*ret_forgotten = m->connection;
-		mem_free(m);
-		memmove(ms->at + i, ms->at + i + 1, (ms->n - i - 1) * sizeof(struct member *));
-		ms->n--;
-		return 0;
-	}
-	return -ENOSPC;
+	for (uint32_t i = 0; i < ms->n; i++)
+		if (!ms->at[i]->session && (best == ms->n || is_cheaper(ms, ms->at[i], ms->at[best])))
+			best = i;
+	if (best == ms->n)
+		return -ENOSPC;
+	*ret_forgotten = ms->at[best]->connection;
+	mem_free(ms->at[best]);
+	memmove(ms->at + best, ms->at + best + 1, (ms->n - best - 1) * sizeof(struct member *));
+	ms->n--;
+	return 0;
 }
 
 static int room(struct members *ms)

@@ -12,6 +12,7 @@
 #define IDENTITY_SIZE 16u
 
 struct session;
+struct store;
 
 struct member {
 	uint8_t identity[IDENTITY_SIZE];
@@ -25,13 +26,16 @@ struct members {
 	struct member **at; /* ascending by connection; each stays where it is until it is forgotten */
 	uint32_t n, size, max;
 	uint32_t last; /* connection number that was given */
+	const struct store *store;
 };
 
-void members_init(struct members *ms, uint32_t max);
+/* store: whose objects they have; kept. */
+void members_init(struct members *ms, uint32_t max, const struct store *store);
 void members_finish(struct members *ms);
 /*
- * That of the identity, or a new one; ret_forgotten: the connection that was forgotten for it, 0: none. -ENOSPC as many as may be are here or within their
- * grace, or the numbers are used up; -ENOMEM.
+ * That of the identity, or a new one; ret_forgotten: the connection that was forgotten for it, 0: none. Who is away makes room, of them who has the fewest
+ * objects, and of those who has been away longest: so whoever comes with ever new identities displaces its own, and neither those who are here nor who will
+ * be back with its objects. -ENOSPC as many as may be are here, or the numbers are used up; -ENOMEM.
  */
 int members_get(struct members *ms, const uint8_t identity[IDENTITY_SIZE], struct member **ret, uint32_t *ret_forgotten)
 	__attribute__((warn_unused_result));

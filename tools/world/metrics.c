@@ -63,6 +63,21 @@ static double refused(const struct session_info *i)
 	return (double)i->refused;
 }
 
+static double datagrams_in(const struct session_info *i)
+{
+	return (double)i->datagrams_in;
+}
+
+static double datagrams_out(const struct session_info *i)
+{
+	return (double)i->datagrams_out;
+}
+
+static double datagrams_lost(const struct session_info *i)
+{
+	return (double)i->datagrams_lost;
+}
+
 static const struct kind kinds[] = {
 	{ "lag_ticks", "gauge", "ticks since the one it has promised, or was sent", lag },
 	{ "rung", "gauge", "of the ladder: 0 in time, 1 warned, 2 resent, 3 demoted", rung },
@@ -74,6 +89,9 @@ static const struct kind kinds[] = {
 	{ "ticks", "counter", "that it was sent", ticks },
 	{ "skipped_ticks", "counter", "that it was not sent, as too much waited for it", skipped },
 	{ "refused", "counter", "what it said and was not taken", refused },
+	{ "received_datagrams", "counter", "from it", datagrams_in },
+	{ "sent_datagrams", "counter", "to it", datagrams_out },
+	{ "lost_frames", "counter", "to it, by datagram", datagrams_lost },
 };
 
 #define KINDS     (sizeof(kinds) / sizeof(kinds[0]))
@@ -100,6 +118,10 @@ static void of_world(FILE *f, const struct world_info *i)
 		{ "updates_total", "counter", "of objects, taken", (double)i->counters.updates },
 		{ "notes_total", "counter", "short messages, passed on", (double)i->notes },
 		{ "notes_lost_total", "counter", "short messages, not passed on", (double)i->notes_lost },
+		{ "floods_total", "counter", "clients that sent more than their share, and were disconnected",
+		  (double)i->floods },
+		{ "withheld_total", "counter", "frames of others that a client was not sent, as too much waited for it",
+		  (double)i->withheld },
 	};
 
 	for (unsigned k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The world: libworld.a without sockets, and sim-world.
-INC_tools/world := -Ilibclient/base -Ilibclient -Itools/world -I$(B)/gen
+INC_tools/world := -Ilibclient/base -Ilibclient -Ilibclient/include -Itools/world -I$(B)/gen
 
-WORLD_MAIN := main net net_tls
+WORLD_MAIN := main config net net_bounds net_compat net_tls net_udp
 
 # the interface of its control socket becomes a string, as simd's does
 $(B)/gen/tools/world_interface.c: schemas/wire/io.simd.World.varlink tools/world/module.mk

@@ -22,6 +22,8 @@ LOG_TOPIC("world");
 #define BACKLOG 512
 #define EVENTS  64
 
+#define LAST_DUR_NS (2 * NS_PER_S) /* for an ended session to take what it was sent last */
+
 /* ---- create and destroy ---- */
 
 static int address_of(const struct net_options *o, struct sockaddr_in *ret)
@@ -72,12 +74,20 @@ int net_create(const struct net_options *o, struct world *w, struct net **ret)
 		return err_nomem();
 	n->w = w;
 	n->keys = o->keys;
-	n->listen_fd = n->epoll_fd = -1;
+	n->listen_fd = n->epoll_fd = n->udp_fd = -1;
 	list_init(&n->peers);
 	list_init(&n->strangers);
 	n->refused = (struct log_limit)LOG_LIMIT(NS_PER_S, 1);
 	n->failed = (struct log_limit)LOG_LIMIT(NS_PER_S, 10);
+	n->rested = (struct log_limit)LOG_LIMIT(10 * NS_PER_S, 1);
+	n->rest_mono_ns = INT64_MAX;
 	r = listen_on(n, o);
+	if (r == 0 && !o->tcp_only)
+		r = net_udp_open(n);
+	if (r == 0 && n->udp_fd >= 0) {
+		r = watch(n, EPOLL_CTL_ADD, n->udp_fd, EPOLLIN, &n->udp_fd);
+		world_set_udp(w, net_port(n));
+	}
 	if (r < 0) {
 		net_destroy(n);
 		return r;
@@ -106,6 +116,7 @@ void net_destroy(struct net *n)
 	list_for_each_safe(p, next, &n->peers, link)
 		peer_destroy(n, p, mono_now_ns());
 	fd_close(n->listen_fd);
+	fd_close(n->udp_fd);
 	fd_close(n->epoll_fd);
 	mem_free(n);
 }
@@ -168,8 +179,10 @@ static void accept_all(struct net *n, int64_t now_mono_ns)
 		int fd = accept4(n->listen_fd, (struct sockaddr *)&from, &len, SOCK_CLOEXEC | SOCK_NONBLOCK), r;
 		const char *why;
 
-		if (fd < 0)
+		if (fd < 0) {
+			net_rest(n, errno, now_mono_ns);
 			return;
+		}
 		why = net_crowded(n, &from);
 		r = why ? 0 : peer_create(n, fd, &from, now_mono_ns);
 		if (!why && r == 0)
@@ -245,13 +258,31 @@ static bool write_peer(const struct net *n, struct peer *p)
 	return goes_on(p);
 }
 
-static void write_all(struct net *n, int64_t now_mono_ns)
+/* Until when a client that does not read is kept: for ever, as far as the socket goes, or its session is over. */
+static int64_t kept_until(struct peer *p, int64_t now_mono_ns)
 {
+	if (!session_ends(p->s))
+		return INT64_MAX;
+	if (!p->until_mono_ns)
+		p->until_mono_ns = now_mono_ns + LAST_DUR_NS;
+	return p->until_mono_ns;
+}
+
+/* Returns when the next one that does not take its last bytes is closed. */
+static int64_t write_all(struct net *n, int64_t now_mono_ns)
+{
+	int64_t wake = INT64_MAX, until;
 	struct peer *p, *next;
 
-	list_for_each_safe(p, next, &n->peers, link)
-		if (!p->blocked && !write_peer(n, p))
+	list_for_each_safe(p, next, &n->peers, link) {
+		net_udp_write(n, p->s, now_mono_ns);
+		until = p->blocked || write_peer(n, p) ? kept_until(p, now_mono_ns) : now_mono_ns;
+		if (until <= now_mono_ns)
 			peer_destroy(n, p, now_mono_ns);
+		else if (until < wake)
+			wake = until;
+	}
+	return wake;
 }
 
 /* Strangers who are not known in time. Returns when the next one will be late. */
@@ -286,13 +317,37 @@ static void on_event(struct net *n, const struct epoll_event *e, int64_t now_mon
 		peer_destroy(n, p, now_mono_ns);
 }
 
-int net_also(struct net *n, int fd, void (*fn)(void *user, int64_t now_mono_ns), void *user)
+int net_also(struct net *n, const struct net_source *s)
 {
-	int r = watch(n, EPOLL_CTL_ADD, fd, EPOLLIN, &n->also);
+	struct net_source *mine = &n->sources[n->n_sources];
+	int r = n->n_sources < NET_SOURCES ? watch(n, EPOLL_CTL_ADD, s->fd, EPOLLIN, mine) : -ENOSPC;
 
-	n->also = fn;
-	n->also_user = user;
-	return r < 0 ? err_sys(r, "the server's loop") : 0;
+	if (r < 0)
+		return err_sys(r, "the server's loop");
+	*mine = *s;
+	n->n_sources++;
+	return 0;
+}
+
+static int64_t turn_sources(struct net *n, int64_t now_mono_ns)
+{
+	int64_t wake = INT64_MAX;
+
+	for (unsigned i = 0; i < n->n_sources; i++) {
+		const struct net_source *s = &n->sources[i];
+		int64_t again = s->turn ? s->turn(s->user, now_mono_ns) : INT64_MAX;
+
+		wake = again < wake ? again : wake;
+	}
+	return wake;
+}
+
+static struct net_source *source_of(struct net *n, const void *who)
+{
+	for (unsigned i = 0; i < n->n_sources; i++)
+		if (who == &n->sources[i])
+			return &n->sources[i];
+	return NULL;
 }
 
 /* What is due, what goes, what comes. Returns 1 when it is to stop. */
@@ -300,11 +355,17 @@ static int turn(struct net *n, int64_t until_mono_ns)
 {
 	struct epoll_event events[EVENTS];
 	struct timespec ts = { 0 };
-	int64_t now = mono_now_ns(), wake = world_turn(n->w, now), late = close_late(n, now);
+	int64_t now = mono_now_ns(), wake = world_turn(n->w, now), late = close_late(n, now), last,
+		rest = net_listen_again(n, now), others = turn_sources(n, now);
 	int got, stop = 0;
 
-	write_all(n, now);
+	last = write_all(n, now);
+	if (until_mono_ns != INT64_MAX && list_empty(&n->peers)) /* it stops, and all have been told */
+		return 0;
 	wake = wake < late ? wake : late;
+	wake = wake < last ? wake : last;
+	wake = wake < rest ? wake : rest;
+	wake = wake < others ? wake : others;
 	wake = wake < until_mono_ns ? wake : until_mono_ns;
 	if (wake > now)
 		ts = (struct timespec){ (wake - now) / NS_PER_S, (wake - now) % NS_PER_S };
@@ -312,13 +373,18 @@ static int turn(struct net *n, int64_t until_mono_ns)
 	if (got < 0)
 		return errno == EINTR ? 0 : err_sys(-errno, "the server's loop");
 	now = mono_now_ns();
-	for (int i = 0; i < got; i++)
+	for (int i = 0; i < got; i++) {
+		const struct net_source *other = source_of(n, events[i].data.ptr);
+
 		if (events[i].data.ptr == n)
 			stop = 1;
-		else if (events[i].data.ptr == &n->also)
-			n->also(n->also_user, now);
+		else if (events[i].data.ptr == &n->udp_fd)
+			net_udp_read(n, now);
+		else if (other)
+			other->ready(other->user, now);
 		else
 			on_event(n, &events[i], now);
+	}
 	return stop;
 }
 
@@ -335,8 +401,9 @@ int net_run(struct net *n, int stop_fd, int64_t grace_dur_ns)
 	if (r < 0)
 		return r;
 	world_stop(n->w);
-	for (until = mono_now_ns() + grace_dur_ns; !list_empty(&n->peers) && mono_now_ns() < until;)
-		if (turn(n, until) < 0)
-			break;
+	until = mono_now_ns() + grace_dur_ns;
+	do
+		r = turn(n, until);
+	while (r >= 0 && !list_empty(&n->peers) && mono_now_ns() < until);
 	return 0;
 }

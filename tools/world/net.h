@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A world on TCP: listens, reads and writes for its sessions, and makes its ticks when they are due. One thread, one epoll, however many clients.
+ * A world on TCP and UDP: listens, reads and writes for its sessions, and makes its ticks when they are due. One thread, one epoll, however many clients.
  * With keys by TLS; else plain text, so on loopback alone.
  */
 #ifndef WORLD_NET_H
@@ -15,6 +15,7 @@ struct net_options {
 	const char *host;            /* an address, without keys of loopback; NULL: 127.0.0.1 */
 	uint16_t port;               /* 0: any */
 	const struct tls_keys *keys; /* NULL: plain text. Kept until destroy */
+	bool tcp_only;               /* no datagrams */
 };
 
 /*
@@ -23,9 +24,20 @@ struct net_options {
 int net_create(const struct net_options *o, struct world *w, struct net **ret) __attribute__((warn_unused_result));
 void net_destroy(struct net *n);
 uint16_t net_port(const struct net *n);
-/* Another descriptor of the loop: fn when it is readable. One; fd, user: kept until destroy. With a sentence. */
-int net_also(struct net *n, int fd, void (*fn)(void *user, int64_t now_mono_ns), void *user)
-	__attribute__((warn_unused_result));
+
+/* Another part of the loop. */
+struct net_source {
+	int fd;
+	void (*ready)(void *user, int64_t now_mono_ns);
+	int64_t (*turn)(void *user,
+			int64_t now_mono_ns); /* behind what the world does; when to come again. NULL: none */
+	void *user;
+};
+
+#define NET_SOURCES 2u
+
+/* NET_SOURCES at most; fd, user: kept until destroy. With a sentence. */
+int net_also(struct net *n, const struct net_source *s) __attribute__((warn_unused_result));
 /* Until stop_fd is readable; then clients are told, and waited for up to grace_dur_ns. 0, or what the system refused. */
 int net_run(struct net *n, int stop_fd, int64_t grace_dur_ns) __attribute__((warn_unused_result));
 

@@ -50,6 +50,7 @@ static int admit(struct net *n, struct peer *p, int64_t now_mono_ns)
 	if (r < 0)
 		return err_set(r, "it was not admitted: %s", strerror(-r));
 	session_set_certificate(p->s, who.name);
+	p->until_mono_ns = 0;
 	list_remove(&p->link);
 	n->n_strangers--;
 	list_append(&n->peers, &p->link);
@@ -102,12 +103,15 @@ void net_encrypt(struct peer *p)
 		tls_close(p->tls);
 }
 
-struct peer *net_late(const struct net *n, int64_t now_mono_ns, int64_t *ret_mono_ns)
+struct peer *net_late(struct net *n, int64_t now_mono_ns, int64_t *ret_mono_ns)
 {
 	struct peer *p = list_first(&n->strangers, struct peer, link);
 
-	if (p && p->until_mono_ns <= now_mono_ns)
+	if (p && p->until_mono_ns <= now_mono_ns) {
+		(void)err_set(-ETIMEDOUT, "its handshake was not done in %d s", (int)(HANDSHAKE_DUR_NS / NS_PER_S));
+		tell_why(n, p, now_mono_ns);
 		return p;
+	}
 	*ret_mono_ns = p ? p->until_mono_ns : INT64_MAX;
 	return NULL;
 }

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <sodium.h>
+
 #include "mem.h"
 #include "object_in.h"
 #include "printable.h"
@@ -17,7 +19,7 @@ int session_open(struct world *w, int64_t now_mono_ns, struct session **ret)
 {
 	struct session *s;
 
-	if (w->n_sessions == w->o.sessions_max)
+	if (w->n_sessions - w->n_strangers >= w->o.sessions_max)
 		return -ENOSPC;
 	s = MEM_NEW(struct session);
 	if (!s)
@@ -27,9 +29,13 @@ int session_open(struct world *w, int64_t now_mono_ns, struct session **ret)
 	s->full_mono_ns = INT64_MAX;
 	s->samples[0].mono_ns = s->samples[1].mono_ns = now_mono_ns;
 	frame_reader_init(&s->in, FRAME_MAX_STRANGER);
+	session_share_init(s, now_mono_ns);
 	list_init(&s->link);
 	list_append(&w->sessions, &s->link);
 	w->n_sessions++;
+	w->n_strangers++;
+	w->n_silent++;
+	world_bound_silent(w);
 	*ret = s;
 	return 0;
 }
@@ -46,8 +52,11 @@ void session_close(struct session *s, int64_t now_mono_ns)
 	if (s->m)
 		world_say(s, WORLD_LEFT, "its connection is lost");
 	world_leave(s, true, now_mono_ns);
+	session_not_silent(s);
+	s->w->n_strangers -= !s->info.connection;
 	list_remove(&s->link);
 	s->w->n_sessions--;
+	session_udp_end(s);
 	view_finish(&s->view);
 	frame_reader_finish(&s->in);
 	wire_buf_finish(&s->out);
@@ -81,6 +90,15 @@ void session_info(const struct session *s, struct session_info *ret)
 	ret->name = s->name;
 	ret->role = s->role;
 	ret->queued = s->out.len - s->sent;
+	if (s->udp.d) {
+		struct datagram_stats d;
+
+		datagram_stats(s->udp.d, &d);
+		ret->udp = datagram_is_confirmed(s->udp.d);
+		ret->datagrams_in = d.in;
+		ret->datagrams_out = d.out;
+		ret->datagrams_lost = d.lost;
+	}
 	if (!s->m)
 		return;
 	(void)barrier_client(s->w->barrier, s->m->connection, &ret->barrier);
@@ -124,17 +142,6 @@ static void malformed(struct session *s, const char *what)
 
 /* ---- Hello ---- */
 
-/* The whole of both is looked at, however early they differ. */
-static bool token_is(const char *token, const ProtobufCBinaryData *said)
-{
-	size_t n = strlen(token);
-	unsigned differ = said->len != n;
-
-	for (size_t i = 0; i < n; i++)
-		differ |= (unsigned)(said->len == n ? said->data[i] : 0) ^ (uint8_t)token[i];
-	return !differ;
-}
-
 /* NULL: nothing is wrong. */
 static const char *wrong_with(const Sim__World__Hello *h)
 {
@@ -159,17 +166,35 @@ static void take_hello(struct session *s, const Sim__World__Hello *h)
 					h->radius > 0 ? (int64_t)llround(h->radius * 1e3) : o->radius_mm };
 
 	snprintf(s->name, sizeof(s->name), "%s", h->name);
-	s->role = h->role ? (enum barrier_role)h->role : BARRIER_REGULATING;
+	s->role = access_role(s->access, h->role ? (enum barrier_role)h->role : BARRIER_REGULATING);
 	s->lookahead_dur_ns = h->lookahead_ns;
+	s->wants_udp = h->udp;
 	for (size_t i = 0; i < h->n_own_codes; i++)
 		s->own_codes[(h->own_codes[i] - FRAME_OWN) / 8] |= (uint8_t)(1u << h->own_codes[i] % 8);
 	view_init(&s->view, &v);
 }
 
-static void put_welcome(struct session *s, bool again)
+/* So that whoever sees objects of these can read their bodies. */
+static void add_types(Sim__World__Welcome *m, Sim__World__OwnType **list, Sim__World__OwnType *types,
+		      const struct access *a)
+{
+	for (unsigned i = 0; i < a->n_types; i++) {
+		types[i] = (Sim__World__OwnType)SIM__WORLD__OWN_TYPE__INIT;
+		types[i].code = a->types[i].code;
+		types[i].name = (char *)(uintptr_t)a->types[i].name;
+		types[i].proto = (char *)(uintptr_t)a->types[i].proto;
+		list[i] = &types[i];
+	}
+	m->n_types = a->n_types;
+	m->types = list;
+}
+
+static void put_welcome(struct session *s, bool again, int64_t now_mono_ns)
 {
 	const struct world *w = s->w;
+	uint8_t keys[2][PACKET_KEY];
 	Sim__World__Welcome m = SIM__WORLD__WELCOME__INIT;
+	Sim__World__OwnType types[ACCESS_TYPES_MAX], *list[ACCESS_TYPES_MAX];
 
 	m.version = 1;
 	m.connection = s->m->connection;
@@ -180,21 +205,46 @@ static void put_welcome(struct session *s, bool again)
 	m.section_size = (double)w->o.store.section_mm / 1e3;
 	m.radius = s->view.o.radius_mm == VIEW_ALL ? INFINITY : (double)s->view.o.radius_mm / 1e3;
 	m.role = (Sim__World__Role)s->role;
-	m.objects = w->o.store.objects_each_max;
+	m.objects = session_objects_max(s);
+	add_types(&m, list, types, &w->o.access);
 	m.again = again;
+	if (session_udp_begin(s, keys, now_mono_ns)) {
+		m.udp_port = w->udp_port;
+		m.udp_key_to_server = (ProtobufCBinaryData){ PACKET_KEY, keys[0] };
+		m.udp_key_to_client = (ProtobufCBinaryData){ PACKET_KEY, keys[1] };
+	}
 	session_put(s, FRAME_WELCOME, &m.base);
+	explicit_bzero(keys, sizeof(keys));
+}
+
+/* With another certificate it is somebody else, whatever identity it has heard of. */
+static void identity_of(const struct session *s, const uint8_t said[IDENTITY_SIZE], uint8_t ret[IDENTITY_SIZE])
+{
+	uint8_t both[IDENTITY_SIZE + sizeof(s->certificate)];
+	size_t len = strlen(s->certificate);
+
+	memcpy(ret, said, IDENTITY_SIZE);
+	if (!len)
+		return;
+	memcpy(both, said, IDENTITY_SIZE);
+	memcpy(both + IDENTITY_SIZE, s->certificate, len);
+	(void)crypto_generichash(ret, IDENTITY_SIZE, both, IDENTITY_SIZE + len, NULL, 0);
 }
 
 /* Into the world, as the member that it is. */
-static int join(struct session *s, const uint8_t identity[IDENTITY_SIZE])
+static int join(struct session *s, const uint8_t said[IDENTITY_SIZE], int64_t now_mono_ns)
 {
 	struct world *w = s->w;
-	uint32_t forgotten;
+	uint8_t identity[IDENTITY_SIZE];
+	uint32_t forgotten = 0;
 	struct member *m;
-	int r = members_get(&w->members, identity, &m, &forgotten);
+	int r = -ENOSPC;
 
+	identity_of(s, said, identity);
+	if (w->n_sessions - w->n_strangers < w->o.sessions_max)
+		r = members_get(&w->members, identity, &m, &forgotten);
 	if (forgotten)
-		store_forget_connection(w->store, forgotten);
+		world_forget(w, forgotten);
 	if (r < 0)
 		return r;
 	if (m->session) {
@@ -204,41 +254,43 @@ static int join(struct session *s, const uint8_t identity[IDENTITY_SIZE])
 			    INT64_MAX - w->o.grace_dur_ns - 1); /* its objects are this one's in a moment */
 		session_tell_end(before, SIM__WORLD__BYE__REASON__REPLACED, "its identity has connected again");
 	}
-	r = barrier_join(w->barrier, m->connection, s->role, s->lookahead_dur_ns);
+	r = barrier_join(w->barrier, m->connection, s->role, s->lookahead_dur_ns, now_mono_ns);
 	if (r < 0)
 		return r;
 	m->session = s;
 	m->until_mono_ns = INT64_MAX;
 	s->m = m;
 	s->info.connection = m->connection;
+	w->n_strangers--;
 	return 0;
 }
 
-static void on_hello(struct session *s, const Sim__World__Hello *h)
+static void on_hello(struct session *s, const Sim__World__Hello *h, int64_t now_mono_ns)
 {
 	const char *wrong = wrong_with(h);
 	int r;
 
+	s->greeted = true;
 	if (h->version != 1) {
 		session_tell_end(s, SIM__WORLD__BYE__REASON__VERSION, "Hello: version %u; this server has 1",
 				 h->version);
 	} else if (wrong) {
 		malformed(s, wrong);
-	} else if (s->w->o.token && !token_is(s->w->o.token, &h->token)) {
+	} else if (s->w->o.token && !access_token_is(s->w->o.token, h->token.data, h->token.len)) {
 		session_tell_end(s, SIM__WORLD__BYE__REASON__REFUSED, "Hello: the token is not this server's");
-	} else {
+	} else if (session_admit(s, h)) {
 		take_hello(s, h);
-		r = join(s, h->identity.data);
+		r = join(s, h->identity.data, now_mono_ns);
 		if (r < 0) {
 			session_tell_end(s, SIM__WORLD__BYE__REASON__FULL,
 					 "no more clients: as many as may be are here, or %s",
 					 r == -ENOMEM ? "there is no memory" : "were here a moment ago");
 			return;
 		}
-		s->hello_mono_ns = INT64_MAX;
+		session_not_silent(s);
 		s->in.max = FRAME_MAX_CLIENT;
 		s->told_tick = s->w->newest ? s->w->newest->tick : 0;
-		put_welcome(s, store_owned(s->w->store, s->m->connection) > 0);
+		put_welcome(s, store_owned(s->w->store, s->m->connection) > 0, now_mono_ns);
 		world_say(s, WORLD_CAME, "%s",
 			  s->role == BARRIER_REGULATING    ? "regulating"
 			  : s->role == BARRIER_CONSTRAINED ? "constrained"
@@ -271,27 +323,33 @@ static bool too_far_ahead(struct session *s, struct store_update *u)
 	return !s->w->o.clamp;
 }
 
-static void on_object(struct session *s, const struct frame *f)
+/* Negative: it was of no use. */
+static int on_object(struct session *s, const struct frame *f)
 {
 	struct store_update u;
 	int r = object_decode(f->code, f->body, f->len, &u);
 
 	if (r == -EBADMSG || r == -E2BIG) {
 		malformed(s, r == -E2BIG ? "an object's body is longer than 32768 bytes" : "an object is no protobuf");
-		return;
+		return r;
 	}
 	if (r < 0)
-		return; /* no memory: as if it had been lost */
+		return r; /* no memory: as if it had been lost */
 	if (s->role == BARRIER_OBSERVER || too_far_ahead(s, &u)) {
 		body_unref(u.body);
 		s->info.refused++;
-		return;
+		return -ERANGE;
+	}
+	if (!session_may_put(s, u.id, f->code)) {
+		body_unref(u.body);
+		return -EPERM;
 	}
 	r = store_update(s->w->store, s->m->connection, &u);
 	if (r == -EINVAL || r == -ERANGE)
 		malformed(s, "an object has no id, or a number that is not finite or out of range");
 	s->info.updates += r == 0;
 	s->info.refused += r < 0;
+	return r;
 }
 
 static void on_gone(struct session *s, const Sim__World__Gone *m)
@@ -300,19 +358,32 @@ static void on_gone(struct session *s, const Sim__World__Gone *m)
 }
 
 /* It would have an object: the owner is asked. */
-static void on_want(struct session *s, const Sim__World__Ownership *m)
+static void on_want(struct session *s, const Sim__World__Ownership *m, int64_t now_mono_ns)
 {
 	struct session *owner = world_session(s->w, store_owner(s->w->store, m->id));
 	Sim__World__Ownership ask = SIM__WORLD__OWNERSHIP__INIT;
 
 	ask.id = m->id;
 	ask.connection = s->m->connection;
-	ask.refused = !owner || s->role == BARRIER_OBSERVER;
-	session_put(ask.refused ? s : owner, ask.refused ? FRAME_GIVE : FRAME_WANT, &ask.base);
+	if (owner && s->role != BARRIER_OBSERVER && session_may_ask(s, now_mono_ns) && session_may_get(s, m->id) &&
+	    session_pass_on(owner, FRAME_WANT, &ask.base))
+		return;
+	ask.refused = true;
+	session_answer(s, FRAME_GIVE, &ask.base);
+}
+
+/* Of what is not its own the store says so, and the other one is not blamed for it. */
+static bool may_give(struct session *s, struct session *to, uint64_t id)
+{
+	uint32_t owner = store_owner(s->w->store, id);
+
+	if (!owner) /* it was made since the last tick */
+		owner = store_id_connection(id);
+	return owner != s->m->connection || session_may_get(to, id);
 }
 
 /* The owner's answer, or a gift that nobody asked for. It is so, or is not, at the next tick. */
-static void on_give(struct session *s, const Sim__World__Ownership *m)
+static void on_give(struct session *s, const Sim__World__Ownership *m, int64_t now_mono_ns)
 {
 	struct session *to = world_session(s->w, m->connection);
 	Sim__World__Ownership no = SIM__WORLD__OWNERSHIP__INIT;
@@ -321,26 +392,25 @@ static void on_give(struct session *s, const Sim__World__Ownership *m)
 	no.connection = m->connection;
 	no.refused = true;
 	if (m->refused) {
-		if (to && store_owner(s->w->store, m->id) == s->m->connection)
-			session_put(to, FRAME_GIVE, &no.base);
+		if (to && store_owner(s->w->store, m->id) == s->m->connection && session_may_ask(s, now_mono_ns))
+			(void)session_pass_on(to, FRAME_GIVE, &no.base);
 		return;
 	}
-	if (!to || to->role == BARRIER_OBSERVER ||
+	if (!to || to->role == BARRIER_OBSERVER || !session_may_ask(s, now_mono_ns) || !may_give(s, to, m->id) ||
 	    store_give(s->w->store, s->m->connection, m->connection, m->id) < 0 ||
 	    world_add_give(s->w, m->id, s->m->connection, m->connection) < 0) {
 		s->info.refused++;
-		session_put(s, FRAME_GIVE, &no.base);
+		session_answer(s, FRAME_GIVE, &no.base);
 	}
 }
 
 /* ---- what it sees ---- */
 
-static void on_again(struct session *s, const Sim__World__Again *m)
+static void on_again(struct session *s, const Sim__World__Again *m, int64_t now_mono_ns)
 {
-	if (m->all)
-		view_lost_all(&s->view);
-	else
-		view_lost(&s->view, (struct section_key){ m->x, m->y, m->level });
+	const struct section_key key = { m->x, m->y, m->level };
+
+	session_again(s, m->all ? NULL : &key, now_mono_ns);
 }
 
 static bool place_of(const Sim__World__Vector *v, struct view_centre *ret)
@@ -388,12 +458,12 @@ static void deliver(struct session *s, const Sim__World__Note *m)
 	if (m->to && !to)
 		s->w->notes_lost++;
 	if (to)
-		session_put(to, FRAME_NOTE, &m->base);
+		s->w->notes_lost += !session_pass_on(to, FRAME_NOTE, &m->base);
 	if (m->to)
 		return;
 	list_for_each(to, &s->w->sessions, link)
 		if (to->m && to != s && (m->all || (s->w->newest && has_in_view(to, m->from))))
-			session_put(to, FRAME_NOTE, &m->base);
+			(void)session_pass_on(to, FRAME_NOTE, &m->base);
 }
 
 /* So many a second, and each number once, over reconnections too. */
@@ -401,6 +471,10 @@ static void on_note(struct session *s, const Sim__World__Note *m, int64_t now_mo
 {
 	if (m->payload.len > NOTE_MAX) {
 		malformed(s, "Note: a payload is up to 2048 bytes");
+		return;
+	}
+	if (!session_may_note(s)) {
+		s->w->notes_lost++;
 		return;
 	}
 	if (now_mono_ns - s->notes_mono_ns >= NS_PER_S) {
@@ -434,7 +508,7 @@ static void take(struct session *s, uint8_t code, const ProtobufCMessage *m, int
 {
 	switch (code) {
 	case FRAME_HELLO:
-		on_hello(s, (const Sim__World__Hello *)(const void *)m);
+		on_hello(s, (const Sim__World__Hello *)(const void *)m, now_mono_ns);
 		break;
 	case FRAME_DONE:
 		on_done(s, (const Sim__World__Done *)(const void *)m, now_mono_ns);
@@ -443,13 +517,13 @@ static void take(struct session *s, uint8_t code, const ProtobufCMessage *m, int
 		on_gone(s, (const Sim__World__Gone *)(const void *)m);
 		break;
 	case FRAME_WANT:
-		on_want(s, (const Sim__World__Ownership *)(const void *)m);
+		on_want(s, (const Sim__World__Ownership *)(const void *)m, now_mono_ns);
 		break;
 	case FRAME_GIVE:
-		on_give(s, (const Sim__World__Ownership *)(const void *)m);
+		on_give(s, (const Sim__World__Ownership *)(const void *)m, now_mono_ns);
 		break;
 	case FRAME_AGAIN:
-		on_again(s, (const Sim__World__Again *)(const void *)m);
+		on_again(s, (const Sim__World__Again *)(const void *)m, now_mono_ns);
 		break;
 	case FRAME_INTEREST:
 		on_interest(s, (const Sim__World__Interest *)(const void *)m);
@@ -488,8 +562,10 @@ static void on_frame(struct session *s, const struct frame *f, int64_t now_mono_
 		malformed(s, s->m ? "a second Hello" : "the first frame is not Hello");
 		return;
 	}
+	if (!session_pays(s, f->len))
+		return;
 	if (may_send(s, f->code)) {
-		on_object(s, f);
+		(void)on_object(s, f);
 		return;
 	}
 	if (!d) /* of a version to come */
@@ -501,6 +577,27 @@ static void on_frame(struct session *s, const struct frame *f, int64_t now_mono_
 	}
 	take(s, f->code, m, now_mono_ns);
 	protobuf_c_message_free_unpacked(m, NULL);
+}
+
+/* All else goes by TCP: it is passed over. */
+int session_take_datagram(struct session *s, const struct frame *f, int64_t now_mono_ns)
+{
+	Sim__World__Done *m;
+
+	s->info.frames_in++;
+	session_share_time(s, now_mono_ns);
+	if (!session_pays(s, f->len))
+		return -EAGAIN;
+	if (may_send(s, f->code))
+		return on_object(s, f);
+	if (f->code != FRAME_DONE)
+		return 0;
+	m = sim__world__done__unpack(NULL, f->len, f->body);
+	if (!m)
+		return -EBADMSG;
+	on_done(s, m, now_mono_ns);
+	sim__world__done__free_unpacked(m, NULL);
+	return 0;
 }
 
 static void take_frames(struct session *s, int64_t now_mono_ns)
@@ -517,8 +614,10 @@ static void take_frames(struct session *s, int64_t now_mono_ns)
 void session_input(struct session *s, const void *data, size_t len, int64_t now_mono_ns)
 {
 	const uint8_t *at = data;
+	uint64_t frames = s->info.frames_in;
 
 	s->info.bytes_in += len;
+	session_share_time(s, now_mono_ns);
 	while (len && !s->ends) {
 		uint8_t *room;
 		size_t size;
@@ -534,4 +633,5 @@ void session_input(struct session *s, const void *data, size_t len, int64_t now_
 		len -= size;
 		take_frames(s, now_mono_ns);
 	}
+	session_partial(s, s->info.frames_in != frames, now_mono_ns);
 }

@@ -11,6 +11,7 @@ static void out_of_memory(struct session *s)
 {
 	s->out.failed = false;
 	s->ends = true;
+	session_not_silent(s);
 	world_leave(s, false, 0);
 	world_say(s, WORLD_LEFT, "there is no memory for what it is to be sent");
 }
@@ -57,24 +58,43 @@ void session_tell_end(struct session *s, Sim__World__Bye__Reason reason, const c
 	va_end(ap);
 	m.reason = reason;
 	m.sentence = sentence;
-	session_put(s, took_part ? FRAME_BYE : FRAME_REFUSED, &m.base);
+	if (s->greeted)
+		session_put(s, took_part ? FRAME_BYE : FRAME_REFUSED, &m.base);
 	s->ends = true;
+	session_not_silent(s);
 	world_leave(s, false, 0);
 	world_say(s, took_part ? WORLD_LEFT : WORLD_REFUSED, "%s", sentence);
 }
 
 /* ---- a tick ---- */
 
-static bool put_section(struct session *s, const struct view_section *v)
+bool session_put_section(struct session *s, const struct section *section, uint64_t base)
 {
 	const uint8_t *frame;
 	size_t len;
 
-	if (world_frame(s->w, v->section, v->base, &frame, &len) < 0)
+	if (world_frame(s->w, section, base, &frame, &len) < 0)
 		return false;
 	make_room(s);
 	wire_append(&s->out, frame, len);
 	return !s->out.failed;
+}
+
+/* By datagram the client has it when it has said so. */
+static bool put_section(struct session *s, const struct view_step *step, uint32_t i, bool by_datagram)
+{
+	const struct view_section *v = &step->sections[i];
+	const uint8_t *frame;
+	size_t len;
+
+	if (!by_datagram)
+		return session_put_section(s, v->section, v->base);
+	if (world_frame(s->w, v->section, v->base, &frame, &len) < 0)
+		return false;
+	if (!session_udp_put(s, v->index, FRAME_SECTION, frame + FRAME_HEAD, len - FRAME_HEAD))
+		return session_put_section(s, v->section, v->base);
+	view_unsure(&s->view, step, i);
+	return true;
 }
 
 static void put_left(struct session *s, struct section_key key)
@@ -107,45 +127,68 @@ static void put_gone(struct session *s)
 	}
 }
 
-static void put_heartbeat(struct session *s, uint32_t sections, int64_t now_mono_ns)
+static bool heartbeat_of(const struct session *s, int64_t now_mono_ns, Sim__World__Heartbeat *m)
 {
 	const struct world *w = s->w;
-	Sim__World__Heartbeat m = SIM__WORLD__HEARTBEAT__INIT;
 	struct barrier_client c;
 
 	if (!barrier_client(w->barrier, s->m->connection, &c))
+		return false;
+	m->tick = w->newest->tick;
+	m->time_sim_ns = w->newest->time_sim_ns;
+	m->sent_mono_ns = now_mono_ns;
+	m->pace_permille = barrier_pace(w->barrier);
+	m->step_advice_e6 = c.step_advice_e6;
+	m->waited_for = barrier_waited_for(w->barrier);
+	m->role = (Sim__World__Role)c.role;
+	m->sections = s->view.n;
+	return true;
+}
+
+void session_put_heartbeat(struct session *s, int64_t now_mono_ns)
+{
+	Sim__World__Heartbeat m = SIM__WORLD__HEARTBEAT__INIT;
+
+	if (heartbeat_of(s, now_mono_ns, &m))
+		session_put(s, FRAME_HEARTBEAT, &m.base);
+}
+
+static void put_heartbeat(struct session *s, bool by_datagram, int64_t now_mono_ns)
+{
+	Sim__World__Heartbeat m = SIM__WORLD__HEARTBEAT__INIT;
+	uint8_t body[128]; /* of at most 12 bytes a field */
+
+	if (!heartbeat_of(s, now_mono_ns, &m))
 		return;
-	m.tick = w->newest->tick;
-	m.time_sim_ns = w->newest->time_sim_ns;
-	m.sent_mono_ns = now_mono_ns;
-	m.pace_permille = barrier_pace(w->barrier);
-	m.step_advice_e6 = c.step_advice_e6;
-	m.waited_for = barrier_waited_for(w->barrier);
-	m.role = (Sim__World__Role)c.role;
-	m.sections = sections;
+	if (by_datagram &&
+	    session_udp_put(s, SESSION_UDP_HEARTBEAT, FRAME_HEARTBEAT, body, sim__world__heartbeat__pack(&m, body)))
+		return;
 	session_put(s, FRAME_HEARTBEAT, &m.base);
 }
 
-void session_put_tick(struct session *s, int64_t now_mono_ns)
+void session_put_tick(struct session *s, bool surely, int64_t now_mono_ns)
 {
 	const struct view_centre *centres =
 		s->n_said ? s->said : s->own; /* what it has said, or where its own objects are */
 	unsigned n = s->n_said ? s->n_said : s->n_own;
+	bool whole = true, by_datagram = !surely && session_udp_is_open(s, now_mono_ns);
 	struct view_step step;
-	bool whole = true;
 
+	session_share_tick(s);
+	session_again_due(s, now_mono_ns);
 	if (view_next(&s->view, s->w->newest, centres, n, &step) < 0) {
 		out_of_memory(s);
 		return;
 	}
 	for (uint32_t i = 0; whole && i < step.n_sections; i++)
-		whole = put_section(s, &step.sections[i]);
+		whole = put_section(s, &step, i, by_datagram);
 	if (!whole)
 		out_of_memory(s);
-	for (uint32_t i = 0; i < step.n_left; i++)
+	for (uint32_t i = 0; !s->udp.d && i < step.n_left; i++) /* with datagrams, who has no section has left */
 		put_left(s, step.left[i]);
 	put_gone(s);
-	put_heartbeat(s, step.n_sections, now_mono_ns);
+	if (!s->ends)
+		put_heartbeat(s, by_datagram, now_mono_ns);
 	s->told_tick = s->w->newest->tick;
 	s->info.ticks++;
 	view_step_finish(&step);

@@ -131,6 +131,13 @@ uint32_t store_owner(const struct store *st, uint64_t id)
 	return o && o->now.code ? o->now.owner : 0;
 }
 
+uint32_t store_code(const struct store *st, uint64_t id)
+{
+	const struct object *o = find(st, id);
+
+	return !o ? 0 : o->said.update ? o->said.code : o->now.code;
+}
+
 void store_drop(struct store *st, struct object *o)
 {
 	struct maker *made = store_maker(st, store_id_connection(o->now.id)), *owner = store_maker(st, o->now.owner);
@@ -200,13 +207,11 @@ static int make_object(struct store *st, uint32_t connection, uint64_t id, struc
 }
 
 /* What says nothing that is real is no statement, and makes no object. */
-static int check_update(const struct store *st, uint32_t connection, const struct store_update *u)
+static int check_update(const struct store *st, uint32_t connection, const struct store_update *u, struct motion *ret)
 {
-	struct motion m;
-
 	if (!connection || connection >= CONNECTIONS_MAX || !u->code || !u->id)
 		return -EINVAL;
-	return motion_from_real(&u->motion, store_next_sim_ns(st), &m);
+	return motion_from_real(&u->motion, store_next_sim_ns(st), ret);
 }
 
 static int object_for(struct store *st, uint32_t connection, const struct store_update *u, struct object **ret)
@@ -230,7 +235,8 @@ static int object_for(struct store *st, uint32_t connection, const struct store_
 int store_update(struct store *st, uint32_t connection, const struct store_update *u)
 {
 	struct object *o = NULL;
-	int r = check_update(st, connection, u);
+	struct motion motion;
+	int r = check_update(st, connection, u, &motion);
 
 	if (!r)
 		r = object_for(st, connection, u, &o);
@@ -240,7 +246,7 @@ int store_update(struct store *st, uint32_t connection, const struct store_updat
 	}
 	o->said.update = true;
 	o->said.code = u->code;
-	o->said.motion = u->motion;
+	o->said.motion = motion;
 	o->said_sim_ns = u->motion.time_sim_ns;
 	store_tell(st, &(struct store_told){ .what = STORE_UPDATE, .connection = connection, .update = u });
 	if (u->has_body) {
@@ -333,15 +339,18 @@ uint32_t store_owned(const struct store *st, uint32_t connection)
 	return m ? m->owned : 0;
 }
 
-void store_forget_connection(struct store *st, uint32_t connection)
+bool store_forget_connection(struct store *st, uint32_t connection)
 {
 	struct maker *m = store_maker(st, connection);
 
-	if (!m || m->owned || m->made)
-		return;
+	if (!m)
+		return true;
+	if (m->owned || m->made)
+		return false;
 	mem_free(m);
 	st->makers[connection] = NULL;
 	store_tell(st, &(struct store_told){ .what = STORE_FORGET, .connection = connection });
+	return true;
 }
 
 void store_counters(const struct store *st, struct store_counters *ret)

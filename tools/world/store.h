@@ -77,6 +77,8 @@ void store_remove_all(struct store *st, uint32_t connection);
 int store_give(struct store *st, uint32_t from, uint32_t to, uint64_t id) __attribute__((warn_unused_result));
 /* Who owns it since the last tick; 0: nobody, it is not there. */
 uint32_t store_owner(const struct store *st, uint64_t id);
+/* As it was last said to be, if it is not in the world yet too; 0: it is not known. */
+uint32_t store_code(const struct store *st, uint64_t id);
 
 /*
  * The next tick. levels: bit L set: sections of level L are made, besides level 0. -ENOMEM: nothing has changed, it may be tried again.
@@ -89,8 +91,8 @@ int64_t store_next_sim_ns(const struct store *st);
 uint32_t store_count(const struct store *st);
 /* Objects of a connection, those that are not in the world yet too. */
 uint32_t store_owned(const struct store *st, uint32_t connection);
-/* That number never comes back: what was kept to refuse its old ids goes. Nothing happens while there are objects that it made or owns. */
-void store_forget_connection(struct store *st, uint32_t connection);
+/* That number never comes back: what was kept to refuse its old ids goes. False: nothing happens while there are objects that it made or owns. */
+bool store_forget_connection(struct store *st, uint32_t connection);
 void store_counters(const struct store *st, struct store_counters *ret);
 
 #endif

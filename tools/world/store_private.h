@@ -10,7 +10,7 @@ struct statement {
 	bool update, has_body, remove;
 	uint32_t give; /* to this connection; 0: to nobody */
 	uint32_t code;
-	struct motion_real motion;
+	struct motion motion; /* at the next tick, whose time is known already */
 	struct body *body;
 };
 

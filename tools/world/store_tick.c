@@ -19,11 +19,27 @@ static int by_id(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* By id. Where much is said that is the order of `all`, which need not be found again. */
+static void order_said(struct store *st)
+{
+	struct objects *said = &st->said;
+	uint32_t n = 0;
+
+	if (said->n < st->all.n / 8) {
+		if (said->n > 1)
+			qsort(said->at, said->n, sizeof(struct object *), by_id);
+		return;
+	}
+	for (uint32_t i = 0; i < st->all.n; i++)
+		if (st->all.at[i]->listed)
+			said->at[n++] = st->all.at[i];
+}
+
 static void give(struct store *st, struct object *o)
 {
 	struct maker *from = store_maker(st, o->now.owner), *to = store_maker(st, o->said.give);
 
-	if (to != from && to->owned == st->o.objects_each_max) {
+	if (!to || (to != from && to->owned == st->o.objects_each_max)) { /* NULL: it was forgotten meanwhile */
 		st->counters.full++;
 	} else {
 		from->owned--;
@@ -121,8 +137,7 @@ static int change_members(struct store *st)
 		r = gone_room(st, removed);
 	if (r < 0)
 		return r;
-	if (st->said.n > 1)
-		qsort(st->said.at, st->said.n, sizeof(struct object *), by_id);
+	order_said(st);
 	for (uint32_t i = 0, kept = 0, said = st->said.n; i < said; i++) {
 		struct object *o = st->said.at[i];
 
@@ -156,9 +171,11 @@ static int32_t cell_of(int64_t mm, int64_t size, int32_t was, bool had)
 	return (int32_t)floor_div(mm, size);
 }
 
-static void next_motion(struct store *st, struct object *o, int64_t now_sim_ns)
+static void next_motion(struct store *st, struct object *o)
 {
-	if (!o->said.update || motion_from_real(&o->said.motion, now_sim_ns, &o->next) < 0) {
+	if (o->said.update) {
+		o->next = o->said.motion;
+	} else {
 		motion_predict(&o->now.motion, st->o.step_dur_ns, &o->next);
 		if (!motion_valid(&o->next))
 			o->next = o->now.motion; /* at the world's end it stays where it is */
@@ -341,7 +358,7 @@ int store_tick(struct store *st, uint32_t levels, struct snapshot **ret)
 	*s = (struct snapshot){ .refs = 1, .tick = store_next_tick(st), .time_sim_ns = store_next_sim_ns(st) };
 	r = change_members(st);
 	for (uint32_t i = 0; !r && i < st->all.n; i++)
-		next_motion(st, st->all.at[i], s->time_sim_ns);
+		next_motion(st, st->all.at[i]);
 	for (uint32_t level = 0; !r && level < SECTION_LEVELS; level++)
 		if (!level || levels & 1u << level)
 			r = add_level(st, s, level);

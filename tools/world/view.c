@@ -47,13 +47,33 @@ void view_lost(struct view *v, struct section_key key)
 	struct view_cell *c = find(v, key);
 
 	if (c)
-		c->tick = 0;
+		*c = (struct view_cell){ key, 0, UINT64_MAX };
 }
 
 void view_lost_all(struct view *v)
 {
 	for (uint32_t i = 0; i < v->n; i++)
-		v->cells[i].tick = 0;
+		v->cells[i] = (struct view_cell){ v->cells[i].key, 0, UINT64_MAX };
+}
+
+void view_unsure(struct view *v, const struct view_step *step, uint32_t i)
+{
+	v->cells[i].tick = step->sections[i].base;
+}
+
+void view_acked(struct view *v, struct section_key key, uint64_t tick)
+{
+	struct view_cell *c = find(v, key);
+
+	if (c && tick >= c->since && tick > c->tick)
+		c->tick = tick;
+}
+
+uint64_t view_has(const struct view *v, struct section_key key)
+{
+	const struct view_cell *c = find(v, key);
+
+	return c ? c->tick : 0;
 }
 
 /* From a place to the nearest point of an interval. */
@@ -129,8 +149,12 @@ int view_next(struct view *v, const struct snapshot *s, const struct view_centre
 		if (old < v->n && section_key_equal(v->cells[old].key, key))
 			was = &v->cells[old++];
 		if (sees(v, key, was != NULL, centres, n)) {
-			cells[step.n_sections] = (struct view_cell){ key, s->tick };
-			step.sections[step.n_sections++] = (struct view_section){ sections[i], was ? was->tick : 0 };
+			cells[step.n_sections] =
+				(struct view_cell){ key, s->tick,
+						    was && was->since != UINT64_MAX ? was->since : s->tick };
+			step.sections[step.n_sections++] =
+				(struct view_section){ sections[i], was ? was->tick : 0,
+						       (uint32_t)(sections - s->sections) + i };
 		} else if (was) {
 			step.left[step.n_left++] = key;
 		}

@@ -23,7 +23,8 @@ struct view_options {
 
 struct view_cell {
 	struct section_key key;
-	uint64_t tick; /* that was sent */
+	uint64_t tick; /* that the client has; 0: none */
+	uint64_t since; /* in view, or sent whole, from that tick on: what it has of earlier ones it may not have any more */
 };
 
 struct view {
@@ -37,6 +38,7 @@ struct view_step {
 	struct view_section {
 		struct section *section; /* borrowed from the snapshot */
 		uint64_t base;           /* tick that the client has of it; 0: none */
+		uint32_t index;          /* of the snapshot's sections */
 	} * sections;                    /* ascending by key */
 	struct section_key *left;        /* out of view, ascending */
 	uint32_t n_sections, n_left;
@@ -51,6 +53,12 @@ void view_finish(struct view *v);
 int view_next(struct view *v, const struct snapshot *s, const struct view_centre *centres, unsigned n,
 	      struct view_step *ret) __attribute__((warn_unused_result));
 void view_step_finish(struct view_step *step);
+/* Section i of the last step may be lost on its way: the client has what it had of that cell, until view_acked(). */
+void view_unsure(struct view *v, const struct view_step *step, uint32_t i);
+/* It has that cell of that tick. */
+void view_acked(struct view *v, struct section_key key, uint64_t tick);
+/* The tick that it has of that cell; 0: none. */
+uint64_t view_has(const struct view *v, struct section_key key);
 /* It has lost that cell: the next step sends it whole. All: every cell. */
 void view_lost(struct view *v, struct section_key key);
 void view_lost_all(struct view *v);

@@ -27,7 +27,7 @@ int world_create(const struct world_options *o, int64_t now_mono_ns, struct worl
 	int r;
 
 	if (!o->number || !o->sessions_max || o->members_max < o->sessions_max || o->radius_mm < 0 ||
-	    o->ahead_dur_ns < 0)
+	    o->ahead_dur_ns < 0 || o->access.n_types > ACCESS_TYPES_MAX)
 		return -EINVAL;
 	w = MEM_NEW(struct world);
 	if (!w)
@@ -35,8 +35,8 @@ int world_create(const struct world_options *o, int64_t now_mono_ns, struct worl
 	w->o = *o;
 	defaults(&w->o);
 	list_init(&w->sessions);
-	members_init(&w->members, o->members_max);
 	r = store_create(&w->o.store, &w->store);
+	members_init(&w->members, o->members_max, w->store);
 	if (!r)
 		r = barrier_create(&w->o.barrier, now_mono_ns, &w->barrier);
 	if (r < 0) {
@@ -60,6 +60,7 @@ void world_destroy(struct world *w)
 	wire_buf_finish(&w->frames);
 	mem_free(w->encoded);
 	mem_free(w->gives);
+	mem_free(w->forgotten);
 	members_finish(&w->members);
 	barrier_destroy(w->barrier);
 	store_destroy(w->store);
@@ -255,6 +256,45 @@ static void find_places(struct world *w)
 			add_place(w, w->newest->sections[i], &w->newest->sections[i]->objects[j]);
 }
 
+/* Without memory for it its number is kept, which costs memory and nothing else. */
+static void forget_later(struct world *w, uint32_t connection)
+{
+	uint32_t size = w->forgotten_size < 8 ? 16 : w->forgotten_size * 2, *at = w->forgotten;
+
+	if (w->n_forgotten == w->forgotten_size) {
+		at = mem_realloc(at, size * sizeof(*at));
+		if (!at)
+			return;
+		w->forgotten = at;
+		w->forgotten_size = size;
+	}
+	at[w->n_forgotten++] = connection;
+}
+
+/* True: nothing of it is left. What it was given meanwhile goes too. */
+static bool is_forgotten(struct world *w, uint32_t connection)
+{
+	if (store_owned(w->store, connection))
+		store_remove_all(w->store, connection);
+	return store_forget_connection(w->store, connection);
+}
+
+void world_forget(struct world *w, uint32_t connection)
+{
+	if (!is_forgotten(w, connection))
+		forget_later(w, connection);
+}
+
+static void forget_again(struct world *w)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < w->n_forgotten; i++)
+		if (!is_forgotten(w, w->forgotten[i]))
+			w->forgotten[n++] = w->forgotten[i];
+	w->n_forgotten = n;
+}
+
 int world_add_give(struct world *w, uint64_t id, uint32_t from, uint32_t to)
 {
 	uint32_t size = w->gives_size < 8 ? 16 : w->gives_size * 2;
@@ -290,6 +330,10 @@ static bool takes_ticks(struct session *s, int64_t now_mono_ns)
 {
 	size_t queued = s->out.len - s->sent;
 
+	if (session_udp_is_full(s)) {
+		s->info.skipped++;
+		return false;
+	}
 	if (queued <= s->w->o.queue_soft) {
 		s->full_mono_ns = INT64_MAX;
 		return true;
@@ -312,7 +356,7 @@ static void tell_all(struct world *w, int64_t now_mono_ns)
 	w->n_gives = 0;
 	list_for_each(s, &w->sessions, link)
 		if (s->m && !s->ends && takes_ticks(s, now_mono_ns))
-			session_put_tick(s, now_mono_ns);
+			session_put_tick(s, false, now_mono_ns);
 }
 
 static int tick(struct world *w, int64_t now_mono_ns)
@@ -327,6 +371,7 @@ static int tick(struct world *w, int64_t now_mono_ns)
 	frames_reset(w);
 	find_places(w);
 	barrier_ticked(w->barrier, s->tick, now_mono_ns);
+	forget_again(w);
 	tell_all(w, now_mono_ns);
 	return 0;
 }
@@ -345,9 +390,11 @@ static void on_rung(struct world *w, const struct barrier_next *n, int64_t now_m
 		world_say(s, WORLD_LATE, "time has waited for it for %.3f s", late);
 		break;
 	case BARRIER_RESENT:
+		if (session_udp_mends(s, now_mono_ns)) /* more on a way that is full already would put it out */
+			break;
 		view_lost_all(&s->view);
 		if (w->newest && takes_ticks(s, now_mono_ns))
-			session_put_tick(s, now_mono_ns);
+			session_put_tick(s, true, now_mono_ns);
 		break;
 	case BARRIER_DEMOTED:
 		world_say(s, WORLD_LATE,
@@ -362,19 +409,30 @@ static void on_rung(struct world *w, const struct barrier_next *n, int64_t now_m
 	}
 }
 
-/* Who has not said Hello, and whose grace is over. Returns when the next one is. */
+static int64_t earliest(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Who has not said Hello, or does not end a frame, and whose grace is over. Returns when the next one is. */
 static int64_t expire(struct world *w, int64_t now_mono_ns)
 {
 	int64_t wake = INT64_MAX;
 	struct session *s;
 
 	list_for_each(s, &w->sessions, link) {
+		int64_t due = session_udp_turn(s, now_mono_ns);
+
+		wake = due < wake ? due : wake;
 		session_sample(s, now_mono_ns);
 		if (s->hello_mono_ns <= now_mono_ns)
 			session_tell_end(s, SIM__WORLD__BYE__REASON__REFUSED, "no Hello came in %.1f s",
 					 (double)w->o.hello_dur_ns / 1e9);
-		else if (!s->ends && s->hello_mono_ns < wake)
-			wake = s->hello_mono_ns;
+		else if (session_partial_until(s) <= now_mono_ns)
+			session_tell_end(s, SIM__WORLD__BYE__REASON__SLOW,
+					 "a frame that it has begun does not come to an end");
+		else
+			wake = earliest(wake, earliest(s->hello_mono_ns, session_partial_until(s)));
 	}
 	for (uint32_t i = 0; i < w->members.n; i++) {
 		struct member *m = w->members.at[i];
@@ -424,6 +482,11 @@ int64_t world_turn(struct world *w, int64_t now_mono_ns)
 	return n.tick ? now_mono_ns + NS_PER_S / 100 : n.wake_mono_ns < wake ? n.wake_mono_ns : wake;
 }
 
+void world_set_udp(struct world *w, uint16_t port)
+{
+	w->udp_port = port;
+}
+
 void world_info(const struct world *w, struct world_info *ret)
 {
 	const struct session *s;
@@ -439,7 +502,9 @@ void world_info(const struct world *w, struct world_info *ret)
 				    .objects = store_count(w->store),
 				    .ahead = w->ahead,
 				    .notes = w->notes,
-				    .notes_lost = w->notes_lost };
+				    .notes_lost = w->notes_lost,
+				    .floods = w->floods,
+				    .withheld = w->withheld };
 	store_counters(w->store, &ret->counters);
 	list_for_each(s, &w->sessions, link) {
 		ret->clients += s->m != NULL;

@@ -7,6 +7,7 @@
 #ifndef WORLD_WORLD_H
 #define WORLD_WORLD_H
 
+#include "access.h"
 #include "barrier.h"
 #include "store.h"
 
@@ -23,9 +24,11 @@ struct world_options {
 	struct store_options store;
 	struct barrier_options barrier; /* its step is the store's */
 	uint64_t number;                /* of this run: Welcome::world; not 0 */
-	uint32_t sessions_max, members_max;
+	uint32_t sessions_max;          /* that take part, and as many again that have not said Hello */
+	uint32_t members_max;
 	int64_t radius_mm;    /* of interest, where a client says none; VIEW_ALL */
 	const char *token;    /* that each must say; NULL: none. Kept */
+	struct access access; /* its tables are kept; 0: all may do everything, and no types are named */
 	int64_t hello_dur_ns; /* for the first frame; 0: 5 s */
 	int64_t grace_dur_ns; /* objects of who has lost its connection stay for so long */
 	int64_t ahead_dur_ns; /* of what is stamped later than the next tick and this: -ERANGE, or clamped */
@@ -55,7 +58,7 @@ void world_stop(struct world *w);
 int session_open(struct world *w, int64_t now_mono_ns, struct session **ret) __attribute__((warn_unused_result));
 /* Who it has proved to be, up to 63 characters: shown beside what it calls itself. Once, before anything came from it. */
 void session_set_certificate(struct session *s, const char *name);
-/* What came from it; nothing is kept of data. After an error of its own making it is told, and ends. */
+/* What came from it; nothing is kept of data. After an error of its own making it is told, unless no Hello has come from it, and ends. */
 void session_input(struct session *s, const void *data, size_t len, int64_t now_mono_ns);
 /* What is for it, from the first byte that was not sent; valid until the next call with it or with its world. */
 size_t session_output(const struct session *s, const void **ret);
@@ -64,6 +67,24 @@ void session_sent(struct session *s, size_t n);
 bool session_ends(const struct session *s);
 /* The connection is gone: so is s. Its objects stay for the grace, unless it said Bye or was told to go. */
 void session_close(struct session *s, int64_t now_mono_ns);
+
+/* ---- datagrams ---- */
+
+struct session_address {
+	uint8_t bytes[28]; /* a socket's address, as the caller has it */
+	uint32_t len;
+};
+
+struct datagram_out;
+
+/* Where clients send datagrams to; 0, as it is at first: there are none. */
+void world_set_udp(struct world *w, uint16_t port);
+/* One that came from there. 0; -ENXIO it is of no session, or not from where its session's come; else as of datagram_input(): it is passed over. */
+int world_datagram(struct world *w, const void *data, size_t len, const struct session_address *from,
+		   int64_t now_mono_ns) __attribute__((warn_unused_result));
+/* What is to go to that address, all at once; false: nothing. Valid until the next call with its world. */
+bool session_datagrams(struct session *s, int64_t now_mono_ns, struct datagram_out *ret,
+		       const struct session_address **ret_to);
 
 /* ---- what there is ---- */
 
@@ -76,6 +97,8 @@ struct session_info {
 	uint64_t lag;     /* ticks since the one that it has promised; of an observer since the one it was sent */
 	size_t queued;
 	uint64_t bytes_in, bytes_out, frames_in, updates, refused, ticks, skipped;
+	bool udp;                                             /* what is said each tick goes by datagrams */
+	uint64_t datagrams_in, datagrams_out, datagrams_lost; /* lost: frames */
 };
 void session_info(const struct session *s, struct session_info *ret);
 
@@ -101,6 +124,8 @@ struct world_info {
 	struct store_counters counters;
 	uint64_t ahead; /* statements whose stamp was too far ahead */
 	uint64_t notes, notes_lost;
+	uint64_t floods;   /* sessions that ended for sending more than their share */
+	uint64_t withheld; /* frames of others that were not passed on, as too much waited for a client */
 };
 void world_info(const struct world *w, struct world_info *ret);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A convoy of hosts: each is a process with one car. The first drives on a circle; every other drives where the car in front was a second ago. Start
- * sim-world, then each of four in a terminal, on any number of machines that reach it:
+ * sim-world, then each of four in a terminal; with its keys, on any number of machines that reach it:
  *
- *     convoy 0        convoy 1        convoy 2        convoy 3        [HOST:PORT [SECONDS]]
+ *     convoy 0        convoy 1        convoy 2        convoy 3        [HOST:PORT [SECONDS [DIR:NAME]]]
  */
 #include <math.h>
 #include <stdio.h>
@@ -130,7 +130,7 @@ int main(int argc, char **argv)
 	char name[16];
 
 	if (number < 0 || number > 999) {
-		fprintf(stderr, "usage: convoy NUMBER [HOST:PORT [SECONDS]]\n");
+		fprintf(stderr, "usage: convoy NUMBER [HOST:PORT [SECONDS [DIR:NAME]]]\n");
 		return 2;
 	}
 	snprintf(name, sizeof(name), "host-%d", number);
@@ -139,6 +139,7 @@ int main(int argc, char **argv)
 	if (sim_world_connect(&(struct sim_world_options){ .size = sizeof(struct sim_world_options),
 							   .address = argc > 2 ? argv[2] : NULL,
 							   .name = name,
+							   .keys = argc > 4 ? argv[4] : NULL,
 							   .history = 128,
 							   .flags = SIM_WORLD_NO_THREAD,
 							   .events = &events,

@@ -3,7 +3,9 @@
  * A host in C++ whose physics is an object such as Chrono::Vehicle's ChWheeledVehicle: it is asked to advance, and where it and its wheels are. The
  * class Vehicle has what a host needs of it; Drive is one without an engine, so that this runs by itself. With Chrono a class of a dozen lines stands between.
  *
- *     vehicle_host [HOST:PORT [SECONDS]]
+ *     vehicle_host [HOST:PORT [SECONDS [DIR:NAME]]]
+ *
+ * DIR:NAME: by TLS, with keys of sim-world --make-keys.
  */
 #include <sim/world.h>
 
@@ -52,7 +54,7 @@ static void Check(int r)
 class Host
 {
       public:
-	Host(Vehicle &vehicle, const char *address) : vehicle_(vehicle)
+	Host(Vehicle &vehicle, const char *address, const char *keys) : vehicle_(vehicle)
 	{
 		sim_world_events events{};
 		sim_world_options o{};
@@ -61,6 +63,7 @@ class Host
 		events.leave = OnLeave;
 		o.size = sizeof(o);
 		o.address = address;
+		o.keys = keys;
 		o.name = "vehicle_host";
 		o.flags = SIM_WORLD_NO_THREAD; /* callbacks come inside Step() */
 		o.events = &events;
@@ -221,7 +224,7 @@ int main(int argc, char **argv)
 try {
 	const double seconds = argc > 2 ? std::atof(argv[2]) : 0;
 	Drive drive;
-	Host host(drive, argc > 1 ? argv[1] : nullptr);
+	Host host(drive, argc > 1 ? argv[1] : nullptr, argc > 3 ? argv[3] : nullptr);
 	double told = host.Time();
 
 	while (!(seconds > 0) || host.Time() < seconds) {

@@ -161,6 +161,8 @@ struct sim_bridge_host {
 	int (*publish_loan)(void *ctx, const char *channel, void *body, size_t size, int64_t stamp_sim_ns,
 			    const char *frame);
 	void (*unloan)(void *ctx, const char *channel, void *body);
+	/* What this bridge is called in the rig; and simd's control socket, for who asks simd itself, as sim_connect() takes it. */
+	const char *bridge, *socket;
 };
 
 #define SIM_BRIDGE_CLOCK_GONE INT64_C(-1)

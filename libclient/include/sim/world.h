@@ -109,17 +109,27 @@ struct sim_world_events {
 
 enum sim_world_flag {
 	SIM_WORLD_NO_THREAD = 1u << 0,
+	/*
+	 * What is told each tick comes by UDP, where the server has it and the way lets it through, so a packet that is lost holds up nothing: the newest
+	 * tick counts, and ticks may be passed over. What a host that regulates puts goes by TCP all the same, as it must not be lost.
+	 */
+	SIM_WORLD_DATAGRAMS = 1u << 1,
 };
 
 struct sim_world_options {
 	size_t size; /* sizeof(struct sim_world_options) of the caller */
 	const char *
-		address; /* HOST:PORT; NULL: 127.0.0.1:8082. Plain text: an address of this machine. Borrows, as all below, for the call */
+		address; /* HOST:PORT; NULL: 127.0.0.1:8082. Without keys: an address of this machine. Borrows, as all below, for the call */
 	const char *name;  /* 1 to 63 printable characters, for people */
 	const char *token; /* where the server wants one */
 	/*
+	 * DIR:NAME: by TLS 1.3, with the server that DIR/ca.pem vouches for under the host of address; it is shown DIR/NAME.pem with
+	 * DIR/NAME.key, which sim-world --make-keys has made. DIR: it is shown none, where it takes a token instead. NULL: plain text.
+	 */
+	const char *keys;
+	/*
 	 * Who this host is: 16 bytes of its own choice. All 0: chosen by chance, so a new process is another host. A process that comes with the identity of
-	 * an earlier one has its connection number, and takes its place: what that one had put goes.
+	 * an earlier one, and with keys a certificate of the same name, has its connection number, and takes its place: what that one had put goes.
 	 */
 	uint8_t identity[16];
 	enum sim_world_role role;
@@ -139,7 +149,8 @@ struct sim_world_options {
 /*
  * Connect, and wait until the server has answered.
  * Returns: 0; -EINVAL options; -ECONNREFUSED nobody listens; -ETIMEDOUT; -EPROTO what listens is no world's server of this version; -EACCES the
- *          server refused this host, or address is another machine; -ENOSPC the server is full; -ENOMEM; -EAGAIN no thread; as the system says.
+ *          server refused this host, or it the server's certificate, or address is another machine and there are no keys; keys that cannot be
+ *          read: -ENOENT and so on, -EPERM others than their owner can read them, -EINVAL they are none; -ENOSPC the server is full; -ENOMEM; -EAGAIN no thread; as the system says.
  *          Since 0.1.
  */
 SIM_API SIM_MUST_CHECK int sim_world_connect(const struct sim_world_options *o, struct sim_world **ret);
@@ -192,6 +203,16 @@ SIM_API int sim_world_each(struct sim_world *w, int64_t at_sim_ns,
 			   bool (*fn)(void *user, const struct sim_world_object *o), void *user);
 /* Look from up to 8 places instead of one's own objects; n 0: from these again. radius: [m]; 0: as it is. */
 SIM_API SIM_MUST_CHECK int sim_world_look(struct sim_world *w, const double (*places)[3], unsigned n, double radius);
+
+/* An object type that the operator of the world has added (--config of sim-world). All is the server's: not checked. */
+struct sim_world_type {
+	uint32_t code;     /* 128 to 255 */
+	const char *name;  /* borrowed, as is proto */
+	const char *proto; /* text of a .proto file, whose first message is the body of its objects */
+};
+/* All of them, as of the last time that it has connected, until fn returns false. fn must call nothing of this library. Returns how many. Since 0.1. */
+SIM_API int sim_world_each_type(struct sim_world *w, bool (*fn)(void *user, const struct sim_world_type *t),
+				void *user);
 
 /* ---- messages and ownership ---- */
 
@@ -276,6 +297,8 @@ struct sim_world_info {
 	uint64_t bytes_in, bytes_out, ticks, reconnects;
 	struct sim_world_tick tick;
 	char why[256]; /* not CONNECTED: a sentence */
+	uint64_t datagrams_in, datagrams_out;
+	bool datagrams; /* they go both ways */
 };
 SIM_API void sim_world_get_info(struct sim_world *w, struct sim_world_info *ret);
 

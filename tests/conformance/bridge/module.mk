@@ -3,7 +3,7 @@
 # on the faulty one, which brings messages in and calls services:
 # BRIDGE_CONNECTION_<name> is a string that connects at once.
 INC_tests/conformance/bridge := -I. -Itests -Itools/bridge/ros1 -Ischemas -Ilibclient/include -I$(B)/gen
-BRIDGE_STAMPS := logging mcap null ros1 ros2 rosbridge lgsvl cyber OLD faulty
+BRIDGE_STAMPS := logging mcap null ros1 ros2 rosbridge lgsvl cyber foxglove OLD faulty
 BRIDGE_CONNECTION_logging := %s
 BRIDGE_CONNECTION_mcap := %s
 BRIDGE_CONNECTION_null := %s
@@ -18,9 +18,10 @@ BRIDGE_PEER_ros1 := conformance/bridge/peer_ros1.o system/ros1/fake.o
 BRIDGE_PEER_rosbridge := conformance/bridge/peer_rosbridge.o support/rosbridge_server.o support/ws_server.o support/cbor_tree_write.o
 BRIDGE_PEER_cyber := conformance/bridge/peer_cyber.o support/cyber_server.o support/cyber_types.o
 BRIDGE_PEER_lgsvl := conformance/bridge/peer_lgsvl.o support/lgsvl_server.o
+BRIDGE_PEER_foxglove := conformance/bridge/peer_foxglove.o
 BRIDGE_SUITES := $(BRIDGE_STAMPS:%=$(B)/test/conformance-bridge-%)
 # those that talk to the network do so in namespaces of their own
-BRIDGE_STAMPS_NS := ros1 ros2 rosbridge lgsvl cyber
+BRIDGE_STAMPS_NS := ros1 ros2 rosbridge lgsvl cyber foxglove
 TESTS += $(filter-out $(BRIDGE_STAMPS_NS:%=$(B)/test/conformance-bridge-%),$(BRIDGE_SUITES))
 TESTS_NS += $(if $(SAN_RUNTIME),,$(BRIDGE_STAMPS_NS:%=$(B)/test/conformance-bridge-%))
 

@@ -304,7 +304,7 @@ TEST(losing_the_connection_fails_what_is_queued)
 TEST(the_connection_string_is_kept)
 {
 	make(4, false, 1, 0, 0);
-	assert_int_equal(dispatch_bridge_connect(w.d, 0, "host:1234"), 0);
+	assert_int_equal(dispatch_bridge_connect(w.d, 0, "host:1234", true), 0);
 	world_settle(&w);
 	bridge_read(a);
 	assert_string_equal(a->connection, "host:1234");
@@ -314,7 +314,7 @@ TEST(the_connection_string_is_kept)
 	bridge_read(a);
 	assert_int_equal(a->connects, 1);
 	assert_string_equal(a->connection, "host:1234");
-	assert_int_equal(dispatch_bridge_connect(w.d, 0, NULL), 0);
+	assert_int_equal(dispatch_bridge_connect(w.d, 0, NULL, true), 0);
 	world_settle(&w);
 	bridge_read(a);
 	assert_string_equal(a->connection, "");

@@ -86,7 +86,7 @@ for (const line of fs.readFileSync(0, "utf8").split("\n").filter(Boolean)) {
     const d = differ(m.said, reader.readMessage(bytes), m.type) ??
       differ(m.said, unpack(m.said, fromJSON(Buffer.from(m.json, "hex").toString())), m.type + " in JSON") ??
       differ(m.said, unpack(m.said, fromCBOR(hex(m.cbor))), m.type + " in CBOR") ??
-      (m.ros1 && ++ros1 && differ(m.said, readRos1(m), m.type + " of ROS 1", true));
+      (m.ros1 && ++ros1 && differ(m.ros1_said ?? m.said, readRos1(m), m.type + " of ROS 1", true));
     const left = bytes.length - reader.lastReadByteLength();
     const fields = (all) => new Map(all.map((x) => [x.name ?? m.type, x.definitions]));
     if (d) tell(d);

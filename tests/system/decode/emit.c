@@ -381,8 +381,21 @@ static int emit_generic(const struct sim_type *t)
 	return r;
 }
 
+/* What was said, as JSON. */
+static int put_said(const struct map *m, const struct map_message *in)
+{
+	static struct said s;
+	int r;
+
+	s = (struct said){ .enc.ops = &said_ops, .f = stdout, .first = true };
+	r = m->emit(in, &s.enc);
+	next(&s.enc);
+	putchar('}');
+	return r;
+}
+
 /* The same in ROS 1's bytes, with the definition that goes before them there. */
-static int put_ros1(const struct map *m, const struct map_message *in)
+static int put_ros1(const struct map *m, struct map_message *in)
 {
 	const struct ros_type *t = ros_type_find(ros1_types, m->ros);
 	struct enc_wire w;
@@ -392,6 +405,7 @@ static int put_ros1(const struct map *m, const struct map_message *in)
 	if (!t || !*t->hash)
 		return 0;
 	iov_buf_init(&o);
+	in->ros1 = true;
 	wire_begin(&w, WIRE_ROS1, &o);
 	r = m->emit(in, &w.enc);
 	if (r == 0)
@@ -401,6 +415,10 @@ static int put_ros1(const struct map *m, const struct map_message *in)
 	fputs("\",\"ros1_definition\":\"", stdout);
 	put_definition(t->definition);
 	putchar('"');
+	if (m->shown) { /* a marker has fewer fields there */
+		fputs(",\"ros1_said\":{", stdout);
+		r |= put_said(m, in);
+	}
 	iov_buf_finish(&o);
 	return r;
 }
@@ -408,7 +426,6 @@ static int put_ros1(const struct map *m, const struct map_message *in)
 /* type: of another form than the one in the folder; NULL: that one. */
 static int emit_as(const struct map *m, const char *how, const struct map_options *options, const struct ros_type *type)
 {
-	static struct said s;
 	struct map_message in = {
 		.body = body, .size = fill(m), .header = { .stamp_sim_ns = STAMP, .frame = "frame" }, .options = options
 	};
@@ -429,10 +446,7 @@ static int emit_as(const struct map *m, const char *how, const struct map_option
 	theirs = type ? type : ros_type_find(ros2_types, m->ros);
 	r = put_message(&o, &(struct source){ .map = m, .in = &in, .type = theirs }, m->sim, how, m->ros,
 			theirs->definition, type != NULL);
-	s = (struct said){ .enc.ops = &said_ops, .f = stdout, .first = true };
-	r |= m->emit(&in, &s.enc);
-	next(&s.enc);
-	putchar('}');
+	r |= put_said(m, &in);
 	r |= type ? 0 : put_ros1(m, &in);
 	puts("}");
 	iov_buf_finish(&o);

@@ -217,7 +217,8 @@ struct sim_bridge *host_create(struct host *h)
 	MUST(h->ops->create(&h->host, &b) == 0);
 	MUST(h->ops->connect(b, h->connection) == 0);
 	for (unsigned i = 0; i < h->n_offered; i++)
-		h->ops->listen(b, h->offered[i], 1);
+		if (h->ops->listen)
+			h->ops->listen(b, h->offered[i], 1);
 	return b;
 }
 
@@ -311,6 +312,7 @@ int host_publish(struct host *h, struct sim_bridge *b, struct sim_bridge_topic *
 	char task; /* all that is asked of it is its address */
 	int r = h->ops->publish(b, t, MESSAGE_OF(s), (struct sim_task *)(void *)&task);
 
+	h->n_later += r == 1;
 	return r == 1 ? host_next_done(h).result : r;
 }
 

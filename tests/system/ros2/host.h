@@ -49,6 +49,7 @@ struct host {
 	const struct sim_bridge_ops *ops;
 	const char *const *options; /* key, value, ..., NULL: instead of the plug-in's defaults */
 	const char *connection;     /* set after host_init(); "" until then */
+	unsigned n_later;           /* calls of publish() that were answered later */
 	int dropped[2], came[2], driven[2], done[2], called[2], answered[2];
 	char offered[HOST_OFFERS][64]; /* channels that come in */
 	unsigned n_offered;

@@ -13,6 +13,7 @@ LIMIT_system-sources-world := 120
 # the scene of the perception rig, with the components of the example in the test
 INC_tests/system/sources := $(INC_tests) -Itests/support
 TESTS_NS += $(B)/test/system-sources-perception
+TESTS_ONCE += $(B)/test/system-sources-perception
 $(B)/test/system-sources-perception: $(addprefix $(B)/obj/tests/,system/sources/test_perception.o support/stack.o support/peer.o support/session.o) \
 	$(PERCEPTION_CLASSES) $(PERCEPTION_CORE) $(B)/lib/libipc.a $(B)/lib/libbase.a | $(B)/lib/libsimclient.so $(B)/lib/simd/ipc_iox.so $(B)/bin/simd \
 	$(B)/bin/simctl $(B)/bin/sim-sumo $(B)/bin/sim-lidar

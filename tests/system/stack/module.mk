@@ -21,6 +21,7 @@ $(foreach s,$(sort $(wildcard tests/system/stack/test_*.c)),$(eval $(call stack_
 $(foreach s,$(sort $(wildcard tests/fault/stack/test_*.c)),$(eval $(call stack_test,fault-stack-$(s:tests/fault/stack/test_%.c=%),$(s))))
 FLAGS_tests/system/stack/test_simhost.c := -DSHELF='"$(B)/test/plugins"'
 $(B)/test/system-stack-simhost: | $(B)/bin/simhost $(COMPONENT_SHELF) $(BAD_COMPONENTS)
+FLAGS_tests/system/stack/test_pub.c := -DBIN='"$(B)/bin/"'
 FLAGS_tests/system/stack/test_custom.c := -DEXAMPLES='"$(B)/examples"'
 FLAGS_tests/system/stack/test_launch.c := -DSHELF='"$(B)/test/plugins"'
 $(B)/test/system-stack-launch: | $(B)/bin/simhost $(COMPONENT_SHELF)
@@ -62,13 +63,14 @@ FLAGS_tests/system/stack/test_cyber_control.c := -I$(B)/gen/apollo10
 $(addprefix $(B)/test/,system-stack-rosbridge system-stack-rosbridge_bad): $(ROSBRIDGE_SERVER) $(B)/obj/tests/system/stack/rosbridge_line.o | $(B)/lib/simd/bridge_rosbridge.so
 LINK_system-stack-rosbridge += -lssl -lcrypto
 LINK_system-stack-rosbridge_bad += -lssl -lcrypto
+$(B)/test/system-stack-foxglove: $(B)/obj/tests/system/foxglove/watcher.o | $(B)/lib/simd/bridge_foxglove.so
 $(B)/test/system-stack-far: $(ROSBRIDGE_SERVER) $(addprefix $(B)/obj/tests/,support/lgsvl_server.o support/ros_tree.o system/ros1/fake.o) \
 	$(addprefix $(B)/obj/tools/bridge/ros1/,net.o http.o tcpros.o xmlrpc.o xmlrpc_write.o) $(MSG_OBJS_example) \
 	$(B)/lib/libros.a | $(B)/lib/simd/bridge_lgsvl.so $(B)/lib/simd/bridge_ros1.so $(B)/lib/simd/bridge_rosbridge.so $(CONVERTER_SHELF)
 LINK_system-stack-far += -lexpat -lssl -lcrypto
 INC_tests/system/stack += -Itools/bridge/ros1
 $(B)/test/system-stack-deaths $(B)/test/system-stack-stopped: | $(IPC_FAULT)
-$(B)/test/system-stack-demo: $(addprefix $(B)/obj/tests/,system/ros2/typed.o support/ros_tree.o support/ros_master.o) $(B)/lib/libros.a | $(B)/bin/sim-sumo $(B)/bin/sim-lidar $(B)/bin/sim-vehicle $(B)/bin/simhost $(B)/examples/libperception.so $(B)/lib/simd/bridge_ros1.so $(B)/lib/simd/bridge_mcap.so
+$(B)/test/system-stack-demo: $(addprefix $(B)/obj/tests/,system/ros2/typed.o support/ros_tree.o support/ros_master.o) $(B)/lib/libros.a | $(B)/bin/sim-sumo $(B)/bin/sim-lidar $(B)/bin/sim-vehicle $(B)/bin/simhost $(B)/bin/sim-world $(B)/examples/convoy $(B)/examples/libperception.so $(B)/lib/simd/bridge_ros1.so $(B)/lib/simd/bridge_mcap.so
 LINK_system-stack-demo += -lddsc
 LINK_system-stack-carried += -lddsc
 LINK_system-stack-isolation += -lddsc
@@ -105,6 +107,16 @@ $(B)/test/system-stack-record: $(addprefix $(B)/lib/,librecord.a libconvert.a li
 LINK_system-stack-record += $(LINK_RECORD) -lutil
 FLAGS_tests/system/stack/test_record.c := -Itests -Itools -Itools/bridge
 LIMIT_system-stack-record := 180
+# terminals that are read
+$(B)/test/system-stack-top: $(B)/obj/tests/support/screen.o | $(B)/examples/sensor_minimal
+$(B)/test/system-stack-plot: $(B)/obj/tests/support/screen.o
+$(B)/test/system-stack-trace: $(B)/obj/tests/support/screen.o | $(B)/examples/sensor_minimal
+FLAGS_tests/system/stack/test_top.c := -Itests
+FLAGS_tests/system/stack/test_plot.c := -Itests
+FLAGS_tests/system/stack/test_trace.c := -Itests
+# a browser beside a whole stack
+$(B)/test/system-stack-page: | $(B)/lib/simd/bridge_foxglove.so
+LIMIT_system-stack-page := 300
 # what a failed test leaves
 $(eval $(call stack_test,stack-leaves,tests/system/stack/leaves.c))
 $(B)/test/stack-leaves: $(B)/lib/libtest.a
@@ -113,6 +125,7 @@ TESTS_NS    += tests/system/stack/leaves.sh
 TESTS_NS    += $(patsubst tests/system/stack/test_%.c,$(B)/test/system-stack-%,$(sort $(wildcard tests/system/stack/test_*.c)))
 TESTS_FAULT += $(patsubst tests/fault/stack/test_%.c,$(B)/test/fault-stack-%,$(sort $(wildcard tests/fault/stack/test_*.c)))
 TESTS_SOAK  += $(B)/test/system-stack-start
+TESTS_ONCE  += $(addprefix $(B)/test/system-stack-,demo page)
 endif
 # ten processes are brought back at once: nothing else shares the CPUs with that, or with the dozen kill runs
 TESTS_ALONE += $(addprefix $(B)/test/,system-stack-roudi fault-stack-attacks fault-stack-chaos fault-stack-deadlock fault-stack-hot fault-stack-soak fault-stack-storm)

@@ -151,6 +151,46 @@ TEST_WITH(a_rig_is_a_name_or_a_path, NULL, sweep)
 	assert_string_equal(stack_leftovers(), "");
 }
 
+/* Of the last host, which the demo stops. */
+static const char *news_of_it(const char *from, const char *what, unsigned *ret_connection)
+{
+	const char *at = from;
+
+	while (at && (at = strstr(at, " client "))) {
+		char word[16] = "";
+		int n = 0;
+
+		if (sscanf(at, " client %u host-2: %15[a-z]:%n", ret_connection, word, &n) == 2 && n &&
+		    !strcmp(word, what))
+			return at + n;
+		at++;
+	}
+	fail_msg("host-2 is not \"%s\" in\n%s", what, from);
+	return NULL;
+}
+
+TEST_WITH(a_host_of_a_world_is_put_out_and_comes_back, NULL, sweep)
+{
+	unsigned first = 0, out = 0, again = 0;
+	const char *at, *text;
+
+	assert_int_equal(stack_wait(demo_of("world", "12", "logging"), 90000), 0);
+	text = said();
+	at = strstr(text, "what became of the world's hosts:");
+	assert_non_null(at);
+	at = news_of_it(at, "connected", &first);
+	at = news_of_it(at, "late", &out);
+	at = news_of_it(at, "disconnected", &out);
+	at = news_of_it(at, "connected", &again);
+	assert_int_equal(out, first);
+	assert_int_equal(again, first);
+	/* as simctl world shows them */
+	assert_non_null(strstr(text, "clients 4, regulating 4"));
+	for (const char *const *name = (const char *const[]){ "sim-sumo ", "host-0 ", "host-1 ", "host-2 ", NULL };
+	     *name; name++)
+		assert_non_null(strstr(text, *name));
+}
+
 TEST(an_unknown_rig_is_answered_with_those_there_are)
 {
 	static const char *const wrong[] = { "nothing", "config/rigs/nothing.json" };

@@ -82,6 +82,34 @@ TEST_WITH(published_and_written, setup, stack_sweep)
 	check_log();
 }
 
+/* What was sent before stays where it was; what comes then goes there. */
+TEST_WITH(a_bridge_is_connected_to_another_place, setup, stack_sweep)
+{
+	struct peer *p = peer_new();
+	int64_t before = stack_bridge("log", "pid");
+	const struct ctl_result *r;
+	pid_t pid = peer_fork(p, messages);
+
+	setenv("SIMD_SOCKET", STACK_SOCKET, 1);
+	peer_join(p, pid);
+	UNTIL(5000, stack_bridge("log", "sent") == MESSAGES);
+	assert_int_equal(stack_ctl("bridge", "connect", "log", "/tmp/out-there", NULL)->code, 0);
+	UNTIL(10000, stack_bridge("log", "pid") > 0 && stack_bridge("log", "pid") != before &&
+			     !strcmp(stack_bridge_text("log", "status"), "connected"));
+	assert_string_equal(stack_bridge_text("log", "connection"), "/tmp/out-there");
+	peer_free(p);
+	p = peer_new();
+	pid = peer_fork(p, messages);
+	peer_join(p, pid);
+	peer_free(p);
+	r = stack_ctl("bridge", "connect", "nobody", "x", NULL);
+	assert_true(r->code == 1 && strstr(r->err, "no rig has a bridge \"nobody\""));
+	stack_stop(simd);
+	check_log();
+	assert_int_equal(rename("/tmp/out-there.txt.gz", "/tmp/out.txt.gz"), 0);
+	check_log();
+}
+
 /* ---- the log outlives its bridge ---- */
 
 static unsigned messages_in(const char *path)

@@ -170,15 +170,16 @@ TEST_WITH(a_scenario_of_sumo_is_a_host_of_a_world, NULL, stack_sweep)
 	};
 	struct town town, before = { .sum = 0 };
 	struct sim_world_tick t;
-	char processes[512];
+	char processes[512], control[TEST_PATH_MAX];
 	struct sim_world *w;
 	unsigned moved = 0;
 	pid_t simd;
 
-	server_start(&server, 0, (const char *const[]){ "--pace", "0", NULL });
+	test_path(control, "control");
+	server_start(&server, 0, (const char *const[]){ "--pace", "0", "--control", control, NULL });
 	snprintf(
 		processes, sizeof(processes),
-		"{\"name\":\"sumo\",\"command\":[\"sim-sumo\",\"--config\",\"config/rigs/demo/town.sumocfg\",\"--world\",\"%s\"]}",
+		"{\"name\":\"sumo\",\"command\":[\"sim-sumo\",\"--config\",\"config/rigs/demo/town.sumocfg\",\"--datagrams\",\"--world\",\"%s\"]}",
 		server.address);
 	simd = start(processes);
 	assert_int_equal(sim_world_connect(&o, &w), 0);
@@ -192,6 +193,8 @@ TEST_WITH(a_scenario_of_sumo_is_a_host_of_a_world, NULL, stack_sweep)
 		moved += town.moving && town.sum != before.sum;
 		before = town;
 	}
+	assert_true(server_sends_datagrams(control, "sim-sumo"));
+	assert_int_equal(unlink(control), 0); /* stack_stop() looks for what is left, and the server is there longer */
 	sim_world_disconnect(w);
 	stack_stop(simd);
 	assert_int_equal(server_stop(&server), 0);

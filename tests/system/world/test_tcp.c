@@ -84,25 +84,33 @@ TEST(time_has_a_pace_without_anybody)
 	assert_int_equal(server_stop(&server), 0);
 }
 
-TEST(who_sends_noise_is_told_and_closed)
+/* A KiB of it. The end comes, and not a byte before it. */
+static void gets_nothing(const void *noise, size_t len)
 {
+	uint8_t all[1024] = { 0 }, byte;
+	int fd = dial();
+
+	memcpy(all, noise, len);
+	for (size_t i = len; i < sizeof(all); i++)
+		all[i] = (uint8_t)(i * 167 + 13);
+	assert_int_equal(send(fd, all, sizeof(all), MSG_NOSIGNAL), sizeof(all));
+	assert_true(recv(fd, &byte, 1, 0) <= 0);
+	close(fd);
+}
+
+TEST(who_sends_noise_gets_nothing_but_a_close)
+{
+	static const char http[] = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
 	static struct client c;
-	static const char noise[] = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
-	char answer[512];
-	size_t n = 0;
-	ssize_t r;
-	int fd;
 
 	server_start(&server, 0, as_fast_as_it_goes);
 	come(&c, SIM__WORLD__ROLE__REGULATING, 1);
-	fd = dial();
-	assert_int_equal(send(fd, noise, sizeof(noise), 0), sizeof(noise));
-	while ((r = recv(fd, answer + n, sizeof(answer) - n, 0)) > 0)
-		n += (size_t)r;
-	assert_in_range(n, 6, 200);
-	assert_int_equal(answer[4], 34);
-	close(fd);
+	gets_nothing(http, sizeof(http));
+	gets_nothing("\x01\0\0\0\x23", 5);     /* a frame, but no Hello */
+	gets_nothing("\x02\0\0\0\x20\x0b", 6); /* Hello that is no protobuf */
 	server_says(&server, "refused: what came is no frame");
+	server_says(&server, "refused: the first frame is not Hello");
+	server_says(&server, "refused: a frame's body is no message");
 	assert_true(client_await(&c, 5));
 	client_done(&c, 1);
 	assert_true(client_await(&c, 5)); /* the other one goes on */

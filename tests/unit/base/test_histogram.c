@@ -72,3 +72,24 @@ TEST(a_merged_one_has_what_both_have)
 		assert_int_equal(histogram_quantile(&a, q), histogram_quantile(&both, q));
 	assert_int_equal(a.total, 3000);
 }
+
+/* Its buckets are enough to make another one of the same quantiles: what travels over a socket. */
+TEST(buckets_carry_it)
+{
+	static struct histogram a, b;
+	struct rnd rnd;
+
+	rnd_seed(&rnd, 5);
+	for (int i = 0; i < 3000; i++)
+		histogram_add(&a, (int64_t)(rnd_u64(&rnd) >> (30 + rnd_below(&rnd, 34))));
+	for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++)
+		if (histogram_count(&a, i))
+			histogram_add_many(&b, histogram_bucket_end(i), histogram_count(&a, i));
+	assert_int_equal(b.total, a.total);
+	for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++)
+		assert_int_equal(histogram_count(&b, i), histogram_count(&a, i));
+	for (uint32_t q = 0; q < 999000; q += 1000)
+		assert_int_equal(histogram_quantile(&b, q), histogram_quantile(&a, q));
+	histogram_add_many(&b, 7, 0);
+	assert_int_equal(b.total, a.total);
+}

@@ -105,6 +105,34 @@ TEST_WITH(errno_is_kept, setup, NULL)
 	assert_int_equal(got.n, 1);
 }
 
+static void wait_for_a_reader(void *user, enum log_level level, const char *topic, const char *text)
+{
+	(void)level, (void)topic, (void)text;
+	pthread_mutex_lock(user);
+	pthread_mutex_unlock(user);
+}
+
+TEST_WITH(a_ring_whose_handler_waits_is_not_waited_for, setup, NULL)
+{
+	pthread_mutex_t nobody_reads = PTHREAD_MUTEX_INITIALIZER;
+	struct log_ring *ring;
+
+	log_set_handler(wait_for_a_reader, &nobody_reads);
+	pthread_mutex_lock(&nobody_reads);
+	assert_int_equal(log_ring_create(16, &ring), 0);
+	assert_int_equal(log_ring_start(ring, "log"), 0);
+	log_thread_use(ring);
+	for (unsigned i = 0; i < 40; i++)
+		log_info("line %u", i);
+	log_thread_use(NULL);
+	assert_true(log_ring_dropped(ring) >= 40 - 17);
+	assert_int_equal(log_ring_stop_within(ring, NS_PER_MS), -ETIMEDOUT);
+	pthread_mutex_unlock(&nobody_reads);
+	assert_int_equal(log_ring_stop_within(ring, 60 * NS_PER_S), 0);
+	assert_int_equal(log_ring_stop_within(ring, 0), 0);
+	log_ring_destroy(ring);
+}
+
 TEST_WITH(the_ring_keeps_order_and_counts_drops, setup, NULL)
 {
 	struct log_ring *ring;

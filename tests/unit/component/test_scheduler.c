@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "fd.h"
 #include "sched_calls.h"
 
 #define ONE_WORKER(tasks) "{\"classic_conf\":{\"groups\":[{\"name\":\"g\",\"processor_num\":1,\"tasks\":[" tasks "]}]}}"
@@ -281,8 +282,20 @@ TEST(every_worker_works)
 	sched_end(s);
 }
 
+static _Atomic int destroyer; /* its thread's id; 0: it has not begun */
+
+/* The kernel says that the thread sleeps. */
+static bool sleeps(int tid)
+{
+	char path[64], state = 0;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	return tid && fd_stat_field(path, 4, &state) >= 0 && state == 'S';
+}
+
 static void *destroy(void *t)
 {
+	atomic_store(&destroyer, gettid());
 	sched_task_destroy(t);
 	atomic_fetch_add(&waiting, 100);
 	return NULL;
@@ -301,8 +314,9 @@ TEST(destroy_waits_for_the_step_that_runs)
 	sched_notify(t);
 	UNTIL(10000, atomic_load(&waiting) == 1);
 	sched_notify(t); /* no further step */
+	atomic_store(&destroyer, 0);
 	assert_int_equal(pthread_create(&thread, NULL, destroy, t), 0);
-	sched_yield();
+	UNTIL(10000, sleeps(atomic_load(&destroyer)));
 	assert_true(atomic_load(&waiting) < 100);
 	atomic_store(&open_gate, true);
 	pthread_join(thread, NULL);

@@ -99,11 +99,14 @@ TEST(each_method_needs_its_right)
 	static const struct {
 		const char *method, *key;
 	} rows[] = {
-		{ "Advertise", "publish" },   { "OpenToken", "publish" },     { "Subscribe", "subscribe" },
-		{ "AcquireDriver", "drive" }, { "JoinStep", "drive" },        { "PauseClock", "pause" },
-		{ "ResumeClock", "pause" },   { "StepClock", "pause" },       { "SetScale", "pause" },
-		{ "SetSource", "pause" },     { "OfferService", "serve" },    { "CallService", "call" },
-		{ "AttachBridge", "bridge" }, { "RestartBridge", "restart" }, { "RestartProcess", "restart" },
+		{ "Advertise", "publish" },      { "OpenToken", "publish" },
+		{ "Subscribe", "subscribe" },    { "AcquireDriver", "drive" },
+		{ "JoinStep", "drive" },         { "PauseClock", "pause" },
+		{ "ResumeClock", "pause" },      { "StepClock", "pause" },
+		{ "SetScale", "pause" },         { "SetSource", "pause" },
+		{ "OfferService", "serve" },     { "CallService", "call" },
+		{ "AttachBridge", "bridge" },    { "RestartBridge", "restart" },
+		{ "RestartProcess", "restart" }, { "SetBridgeConnection", "restart" },
 		{ "Shutdown", "shutdown" },
 	};
 	char text[200];
@@ -182,6 +185,11 @@ TEST(only_what_simd_has_started_stands_for_its_bridge)
 	assert_ok(peer_call(&q, "ListBridges", "{}", &r));
 	assert_int_equal(json_integer_value(json_object_get(json_array_get(json_object_get(r, "bridges"), 0), "pid")),
 			 0);
+	assert_ok(peer_call(&q, "SetBridgeConnection", "{\"name\": \"log\", \"connection\": \"elsewhere\"}", NULL));
+	assert_ok(peer_call(&q, "ListBridges", "{}", &r));
+	assert_string_equal(json_string_value(
+				    json_object_get(json_array_get(json_object_get(r, "bridges"), 0), "connection")),
+			    "elsewhere");
 	assert_ok(peer_call(&p, "GetInfo", "{}", NULL));
 	peer_close(&p);
 	peer_close(&q);

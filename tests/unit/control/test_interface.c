@@ -46,6 +46,8 @@ static const struct sample {
 	{ "GetChannel", "name", "\"cam\"" },
 	{ "RestartBridge", "name", "\"log\"" },
 	{ "RestartProcess", "name", "\"log\"" },
+	{ "SetBridgeConnection", "name", "\"log\"" },
+	{ "SetBridgeConnection", "connection", "\"there:1\"" },
 	{ NULL, "name", "\"set\"" },
 	{ NULL, "abi", "@abi" },
 	{ NULL, "version", "\"0\"" },
@@ -80,6 +82,7 @@ static const struct sample {
 	{ NULL, "dur_ns", "1000000" },
 	{ NULL, "scale", "2.5" },
 	{ NULL, "source", "\"simulation\"" },
+	{ NULL, "stages", "true" },
 	{ NULL, "wait", "true" },
 	{ NULL, "continue", "true" },
 };
@@ -395,12 +398,15 @@ static void look_and_end(void)
 
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
 		call(&tool, lists[i], MINIMAL, NULL);
+	call(&tool, "GetChannel", FULL, NULL);
 	call(&sensor, "Unadvertise", MINIMAL, NULL);
 	call(&sensor, "Unsubscribe", MINIMAL, NULL);
 	call(&sensor, "CloseToken", MINIMAL, NULL);
 	call(&sensor, "Ready", MINIMAL, NULL);
 	call(&sensor, "Goodbye", MINIMAL, NULL);
 	call(&tool, "RestartBridge", MINIMAL, NULL);
+	list_first(&desk.simd->bridges, struct bridge, link)->external = false;
+	call(&tool, "SetBridgeConnection", MINIMAL, NULL);
 	call(&tool, "RestartProcess", MINIMAL, NULL);
 	call(&tool, "Shutdown", MINIMAL, NULL);
 	event_renew(desk.simd, "/c");
@@ -408,8 +414,12 @@ static void look_and_end(void)
 	call(&sensor, "GetClock", MINIMAL, NULL);
 }
 
-/* Fields of which no value came: nothing here makes a bridge too slow, or a message fail, and time waits for nobody. */
-static const char *const not_met[] = { "Bridge.slow", "DispatchChannel.failed", "Clock.waits_for" };
+/*
+ * Fields of which no value came: nothing here makes a bridge too slow, or a message fail, time waits for nobody, and no message is on its
+ * way whose stages are counted.
+ */
+static const char *const not_met[] = { "Bridge.slow", "DispatchChannel.failed", "Clock.waits_for", "Durations.up_to",
+				       "Durations.counts" };
 
 static void all_were_met(void)
 {
@@ -653,6 +663,7 @@ TEST_WITH(documented_errors_come, begin, end)
 		{ "GetService", NULL, -ENOENT },
 		{ "GetChannel", "{\"name\": \"nothing\"}", -ENOENT },
 		{ "RestartBridge", "{\"name\": \"nobody\"}", -ENOENT },
+		{ "SetBridgeConnection", "{\"name\": \"nobody\"}", -ENOENT },
 		{ "SetScale", "{\"scale\": 1000}", -ERANGE },
 		{ "SetSource", "{\"source\": \"sundial\"}", -ENOENT },
 		{ "SetSource", "{\"source\": \"ss2\"}", -EINVAL }, /* and continue */

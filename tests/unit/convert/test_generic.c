@@ -300,6 +300,40 @@ static void no_way(const struct sim_type *t, const char *foreign, int want, cons
 		fail_msg("\"%s\" does not say \"%s\"", why, word);
 }
 
+/* A marker has other fields in ROS 1: a conversion says those of the table that it was opened with. */
+static void shown(const struct ros_type *const *known)
+{
+	static const struct map_options plain;
+	struct map_message in = { .body = body,
+				  .size = sample_body(&sim_LaneLines_type, body, sizeof(body)),
+				  .header.frame = "camera",
+				  .options = &plain };
+	struct conversion_out c;
+	struct enc_check check;
+	struct enc_wire w;
+	struct iov_buf o;
+	char why[256];
+
+	assert_int_equal(conversion_out_open(NULL, known, &sim_LaneLines_type, "visualization_msgs/msg/MarkerArray", &c,
+					     why, sizeof(why)),
+			 0);
+	iov_buf_init(&o);
+	wire_begin(&w, known == ros1_types ? WIRE_ROS1 : WIRE_CDR, &o);
+	enc_check_begin(&check, c.type, &w.enc);
+	assert_int_equal(conversion_out_emit(&c, &in, &check.enc, why, sizeof(why)), 0);
+	if (enc_check_end(&check) < 0)
+		fail_msg("%s", check.why);
+	iov_buf_finish(&o);
+	conversion_out_close(&c);
+}
+
+TEST(what_is_shown_has_the_fields_of_either_ros)
+{
+	shown(ros1_types);
+	shown(ros2_types);
+	assert_null(conversion_out_preferred(NULL, &sim_LaneLines_type, "visualization_msgs"));
+}
+
 TEST(converters_come_first)
 {
 	struct sim_type other = sim_Imu_type;

@@ -88,7 +88,7 @@ TEST(a_long_frame_is_refused)
 {
 	const struct map_options plain = { .frame = "0123456789012345678901234567890123456789" };
 	const struct sim_Detected3DObjects none = { 0 };
-	const struct map_message out = { &none, sizeof(none), { 1, 0, "f" }, &plain };
+	const struct map_message out = { &none, sizeof(none), { 1, 0, "f" }, &plain, false };
 	struct message msg;
 	size_t len;
 
@@ -216,7 +216,9 @@ TEST(detections_come_back)
 	for (int i = 0; i < 2; i++) {
 		const struct sim_type *t = sim_type_builtin(both[i][0]);
 		struct message_in small = { .buf = body, .room = 100 };
-		struct map_message out = { sent, sample_body(t, sent, sizeof(sent)), { 1500000000, 0, "f" }, &plain };
+		struct map_message out = {
+			sent, sample_body(t, sent, sizeof(sent)), { 1500000000, 0, "f" }, &plain, false
+		};
 		struct message msg;
 		size_t len;
 

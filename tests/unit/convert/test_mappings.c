@@ -67,6 +67,8 @@ static void check_one(const struct map *m, const struct ros_type *const *types, 
 	struct map_message in = input(fitting_body(sim_type_builtin(m->sim)), options);
 	struct enc_check c;
 
+	in.ros1 = types == ros1_types;
+
 	assert_true(in.size > 0);
 	if (!type)
 		fail_msg("%s is not defined", m->ros);
@@ -126,4 +128,19 @@ TEST(mappings_are_found_by_either_name)
 	assert_null(map_find("sim/Imu", "sensor_msgs/Im"));
 	assert_null(map_find("sim/Imu", "sensor_msgs"));
 	assert_null(map_find("sim/GpsIns", NULL));
+}
+
+/* What is for displays changes nothing for who does not ask for it. */
+TEST(markers_are_no_default)
+{
+	unsigned n = 0;
+
+	for (const struct map *m = map_table; m->sim; m++) {
+		n += m->shown;
+		assert_int_equal(m->shown, strcmp(m->ros, "visualization_msgs/MarkerArray") == 0);
+		assert_ptr_equal(map_find(m->sim, m->ros), m);
+	}
+	assert_int_equal(n, 4);
+	assert_null(map_find("sim/LaneLines", NULL));
+	assert_string_equal(map_find("sim/Detected3DObjects", NULL)->ros, "lgsvl_msgs/Detection3DArray");
 }

@@ -154,7 +154,7 @@ static const char *said(const char *sim, const char *ros, const struct ros_type 
 	enum ros_generic_words words = known == ros1_types ? ROS_GENERIC_ROS1 : ROS_GENERIC_ROS2;
 	const struct map *m = map_find(sim, ros);
 	struct map_options options = { 0 };
-	struct map_message in = { body, 0, { 1250000000, 7, "a\"b" }, &options };
+	struct map_message in = { body, 0, { 1250000000, 7, "a\"b" }, &options, false };
 	struct enc_json j;
 	struct iov_buf o;
 

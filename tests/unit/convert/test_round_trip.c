@@ -277,7 +277,7 @@ static json_t *json_of(const struct sim_type *t, const void *from, size_t size)
 static size_t emit(const struct map *m, enum wire_format format, const void *from, size_t size)
 {
 	static const struct map_options plain;
-	const struct map_message in = { from, size, { STAMP, SEQ, "here" }, &plain };
+	const struct map_message in = { from, size, { STAMP, SEQ, "here" }, &plain, format == WIRE_ROS1 };
 	struct iovec iov[IOV_BUF_PIECES];
 	struct enc_wire w;
 	struct iov_buf o;
@@ -368,6 +368,10 @@ TEST(all_that_can_comes_back)
 		const struct map_in *in = map_in_find_to(m->ros, m->sim);
 		struct lost lost;
 
+		if (m->shown) { /* nothing is made of a drawing */
+			assert_null(in);
+			continue;
+		}
 		if (!in)
 			fail_msg("%s does not come back as %s", m->ros, m->sim);
 		read_line(m->ros, m->sim, &lost);

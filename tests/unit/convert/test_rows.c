@@ -93,7 +93,7 @@ static void check_out(const struct row *r, enum wire_format format)
 {
 	const struct map *m = map_find(r->ours, r->ros);
 	struct map_options options = options_of(r);
-	struct map_message in = { body, body_of(r), { STAMP, 7, "here" }, &options };
+	struct map_message in = { body, body_of(r), { STAMP, 7, "here" }, &options, format == WIRE_ROS1 };
 	struct conversion_out c = { .map = m, .type = theirs(format, r->ros) };
 	struct enc_wire w;
 	struct iov_buf o;

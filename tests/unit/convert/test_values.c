@@ -152,7 +152,7 @@ static const char *slot_frame = "frame";
 
 static int emit_with(const char *sim, const char *ros, const struct map_options *options)
 {
-	struct map_message in = { body, sim_builder_size(&builder), { 2000000000, 0, slot_frame }, options };
+	struct map_message in = { body, sim_builder_size(&builder), { 2000000000, 0, slot_frame }, options, false };
 
 	memset(&rec, 0, sizeof(rec));
 	rec.enc.ops = &record_ops;

@@ -279,6 +279,7 @@ TEST(every_message_ends_where_its_definition_does)
 		cdr.len = encode(WIRE_CDR, m->sim, m->ros, &in, got, sizeof(got)) - 4;
 		read_type(&cdr, ros_type_find(ros2_types, m->ros));
 		assert_true(cdr.len - cdr.at < 4);
+		in.ros1 = true;
 		ros1.len = encode(WIRE_ROS1, m->sim, m->ros, &in, got, sizeof(got));
 		read_type(&ros1, ros_type_find(ros1_types, m->ros));
 		assert_int_equal(ros1.at, ros1.len);

@@ -54,6 +54,9 @@ static const struct { const char *name, *hash; } md5_sums[] = {
 	{ "sensor_msgs/LaserScan", "90c7ef2dc6895d81024acba2ac42f369" },
 	{ "sensor_msgs/Imu", "6a62c6daae103f4ff57a132d6f95cec2" },
 	{ "sensor_msgs/NavSatFix", "2d3a8cd499b9b4a0249fb98fd05cfa48" },
+	{ "std_msgs/ColorRGBA", "a29a96539573343b1310c73607334b00" },
+	{ "visualization_msgs/Marker", "4048c9de2a16f4ae8e0538085ebf1b97" },
+	{ "visualization_msgs/MarkerArray", "d155b9ce5188fbaf89745847fd5882d7" },
 	{ "autoware_msgs/VehicleStatus", "c076819eac8c8f6f51f5d7b08bb0966b" },
 };
 
@@ -70,6 +73,12 @@ static const struct { const char *name, *hash; } rihs[] = {
 	{ "sensor_msgs/msg/Imu", "RIHS01_7d9a00ff131080897a5ec7e26e315954b8eae3353c3f995c55faf71574000b5b" },
 	{ "geometry_msgs/msg/Vector3", "RIHS01_cc12fe83e4c02719f1ce8070bfd14aecd40f75a96696a67a2a1f37f7dbb0765d" },
 	{ "geometry_msgs/msg/Quaternion", "RIHS01_8a765f66778c8ff7c8ab94afcc590a2ed5325a1d9a076ffff38fbce36f458684" },
+	{ "sensor_msgs/msg/CompressedImage", "RIHS01_15640771531571185e2efc8a100baf923961a4d15d5569652e6cb6691e8e371a" },
+	{ "std_msgs/msg/ColorRGBA", "RIHS01_77a7a5b9ae477306097665106e0413ba74440245b1f3d0c6d6405fe5c7813fe8" },
+	{ "visualization_msgs/msg/Marker", "RIHS01_45b13ccf791f225962bf74e746f9644518855d783a6f42ba0cc14fde2b4f3ce0" },
+	{ "visualization_msgs/msg/MarkerArray", "RIHS01_86cb8800b6fb05b5eff1abd7a56f62a5641d3ae9a1c29e78e67e704f1d067dcf" },
+	{ "visualization_msgs/msg/MeshFile", "RIHS01_7710ece15a148fb7c9b546364cfb215bb06098087bd6394fe5b73a493508f8c4" },
+	{ "visualization_msgs/msg/UVCoordinate", "RIHS01_f27f7ed21fe360c6066944f856b801a0c0d1e94e815b6886444b42d90b196a26" },
 	{ "rmw_dds_common/msg/ParticipantEntitiesInfo",
 	  "RIHS01_91a0593bacdcc50ea9bdcf849a938b128412cc1ea821245c663bcd26f83c295e" },
 	/* computed from the definitions of autoware_msgs 1.12.0, by a program that shares no code with ours */

@@ -5,6 +5,8 @@
 #include "support/test.h"
 
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 void client_send_bytes(struct client *c, const void *data, size_t len, int64_t now_mono_ns)
@@ -31,6 +33,7 @@ static void hello(struct client *c, const struct client_options *o, int64_t now_
 {
 	Sim__World__Hello m = SIM__WORLD__HELLO__INIT;
 	uint8_t identity[16];
+	uint32_t own_code = o->own_code;
 
 	frame_reader_init(&c->in, FRAME_MAX_SERVER);
 	memset(identity, o->identity, sizeof(identity));
@@ -43,14 +46,23 @@ static void hello(struct client *c, const struct client_options *o, int64_t now_
 	m.lookahead_ns = o->lookahead_ns;
 	m.section_level = o->level;
 	m.radius = o->radius;
+	m.n_own_codes = o->own_code != 0;
+	m.own_codes = &own_code;
 	client_send(c, 32, &m.base, now_mono_ns);
+}
+
+void client_connect_as(struct client *c, struct world *w, const char *certificate, const struct client_options *o,
+		       int64_t now_mono_ns)
+{
+	*c = (struct client){ .n_gone = 0 };
+	assert_int_equal(session_open(w, now_mono_ns, &c->s), 0);
+	session_set_certificate(c->s, certificate);
+	hello(c, o, now_mono_ns);
 }
 
 void client_connect(struct client *c, struct world *w, const struct client_options *o, int64_t now_mono_ns)
 {
-	*c = (struct client){ .n_gone = 0 };
-	assert_int_equal(session_open(w, now_mono_ns, &c->s), 0);
-	hello(c, o, now_mono_ns);
+	client_connect_as(c, w, "", o, now_mono_ns);
 }
 
 static void forget(struct client *c)
@@ -133,6 +145,16 @@ static void on_section(struct client *c, const struct frame *f)
 	c->sections[c->n_sections++] = s;
 }
 
+static void keep_types(struct client *c, const Sim__World__Welcome *m)
+{
+	c->n_types = (unsigned)m->n_types;
+	if (!m->n_types)
+		return;
+	c->type_code = m->types[0]->code;
+	snprintf(c->type_name, sizeof(c->type_name), "%s", m->types[0]->name);
+	snprintf(c->type_proto, sizeof(c->type_proto), "%s", m->types[0]->proto);
+}
+
 static void on_message(struct client *c, unsigned code, const void *m)
 {
 	const Sim__World__Welcome *welcome = m;
@@ -150,7 +172,9 @@ static void on_message(struct client *c, unsigned code, const void *m)
 		c->time_sim_ns = welcome->time_sim_ns;
 		c->step_dur_ns = welcome->step_dur_ns;
 		c->again = welcome->again;
-		c->role = welcome->role;
+		c->role = c->welcome_role = welcome->role;
+		c->objects_max = welcome->objects;
+		keep_types(c, welcome);
 		break;
 	case 1:
 	case 34:
@@ -263,6 +287,10 @@ bool client_await(struct client *c, unsigned code)
 
 void client_connect_fd(struct client *c, int fd, const struct client_options *o)
 {
+	const int on = 1;
+
+	/* an object and Done are two frames; what is no TCP refuses this */
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	*c = (struct client){ .fd = fd };
 	hello(c, o, 1);
 	(void)client_await(c, 33);

@@ -25,6 +25,11 @@ struct client {
 	uint32_t pace, waited_for;
 	int32_t advice;
 	bool welcome, again, bye;
+	Sim__World__Role welcome_role; /* and below: of Welcome */
+	uint32_t objects_max;
+	unsigned n_types;
+	uint32_t type_code; /* of the first one */
+	char type_name[64], type_proto[256];
 	unsigned last_code; /* of the newest frame */
 	int reason;         /* of Bye */
 	char sentence[256];
@@ -46,9 +51,13 @@ struct client_options {
 	int64_t lookahead_ns;
 	uint32_t level;
 	double radius;
+	uint8_t own_code; /* that it says it will send; 0: none */
 };
 
 void client_connect(struct client *c, struct world *w, const struct client_options *o, int64_t now_mono_ns);
+/* certificate: its name, that it has shown; "": none. */
+void client_connect_as(struct client *c, struct world *w, const char *certificate, const struct client_options *o,
+		       int64_t now_mono_ns);
 /* By TCP: takes fd. Returns when it has a Welcome or a Bye. */
 void client_connect_fd(struct client *c, int fd, const struct client_options *o);
 /* Until something of a kind has come, or the connection is closed: false. code: of its frame. */

@@ -8,9 +8,17 @@ LIMIT_world-section := 120
 LIMIT_world-datagram := 240
 LIMIT_world-input_log := 240
 $(foreach t,$(WORLD_TESTS),$(eval LINK_world-$(t) = $(LINK_WORLD_NET)))
-$(B)/test/world-world: $(B)/obj/tests/unit/world/client.o
+$(addprefix $(B)/test/world-,access bounds threats world): $(B)/obj/tests/unit/world/client.o
 # its control socket, held against its interface file
 $(B)/test/world-control: $(addprefix $(B)/obj/tests/unit/,world/client.o control/idl.o)
 $(foreach t,control input_log,$(eval LINK_world-$(t) = $(LINK_WORLD) $(LIBBASE_LIBS)))
 $(addprefix $(B)/test/world-,section section_pb): $(B)/obj/tests/unit/world/random_world.o
 $(addprefix $(B)/test/world-,datagram datagram_format): $(B)/obj/tests/unit/world/datagram_pair.o
+# clients of TR-2016-06: their message by protobuf itself
+OLD_PB := $(B)/gen/unit/world/tr2016.pb-c
+$(OLD_PB).c $(OLD_PB).h &: tests/unit/world/tr2016.proto
+	@mkdir -p $(@D)
+	protoc-c --proto_path=tests --c_out=$(B)/gen unit/world/tr2016.proto
+GENERATED += $(OLD_PB).h
+$(addprefix $(B)/test/world-,compat compat_message): $(addprefix $(B)/obj/,tests/unit/world/old_client.o gen/unit/world/tr2016.pb-c.o)
+$(B)/test/world-compat: $(B)/obj/tests/unit/world/client.o

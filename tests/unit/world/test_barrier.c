@@ -33,7 +33,7 @@ static int end(void **state)
 
 static void join(uint32_t connection, enum barrier_role role, int64_t lookahead)
 {
-	assert_int_equal(barrier_join(b, connection, role, lookahead), 0);
+	assert_int_equal(barrier_join(b, connection, role, lookahead, now), 0);
 }
 
 static void done(uint32_t connection, uint64_t of)
@@ -103,6 +103,41 @@ TEST_WITH(who_joins_is_waited_for_at_once, NULL, end)
 	assert_false(ticks());
 	done(7, 5);
 	assert_true(ticks());
+}
+
+/* The world may have stood for a while. */
+TEST_WITH(who_joins_is_late_from_its_own_coming_on, NULL, end)
+{
+	start(0, false);
+	assert_true(ticks());
+	now += 10000 * MS;
+	join(7, BARRIER_REGULATING, 0);
+	assert_false(ticks());
+	now += 50 * MS;
+	rung_is(7, BARRIER_WARNED);
+	assert_false(ticks());
+}
+
+/* Its answers need so long, as has been seen; 250 ms of it count at most. */
+TEST_WITH(who_is_far_away_has_longer_rungs, NULL, end)
+{
+	struct barrier_done d = { .tick = 1 };
+
+	start(0, false);
+	join(7, BARRIER_REGULATING, 0);
+	assert_true(ticks());
+	d.echo_mono_ns = now;
+	now += 200 * MS;
+	rung_is(7, BARRIER_WARNED);
+	rung_is(7, BARRIER_RESENT);
+	d.sent_mono_ns = 1;
+	assert_int_equal(barrier_done(b, 7, &d, now), 0);
+	assert_true(ticks());
+	now += 249 * MS;
+	assert_false(ticks());
+	now += 1 * MS;
+	rung_is(7, BARRIER_WARNED);
+	assert_false(ticks());
 }
 
 TEST_WITH(a_lookahead_lets_time_go_further, NULL, end)
@@ -346,10 +381,10 @@ TEST_WITH(what_cannot_be_is_refused, NULL, end)
 
 	start(0, false);
 	join(1, BARRIER_REGULATING, 0);
-	assert_int_equal(barrier_join(b, 1, BARRIER_OBSERVER, 0), -EEXIST);
-	assert_int_equal(barrier_join(b, 0, BARRIER_OBSERVER, 0), -EINVAL);
-	assert_int_equal(barrier_join(b, 2, 0, 0), -EINVAL);
-	assert_int_equal(barrier_join(b, 2, BARRIER_REGULATING, -1), -EINVAL);
+	assert_int_equal(barrier_join(b, 1, BARRIER_OBSERVER, 0, now), -EEXIST);
+	assert_int_equal(barrier_join(b, 0, BARRIER_OBSERVER, 0, now), -EINVAL);
+	assert_int_equal(barrier_join(b, 2, 0, 0, now), -EINVAL);
+	assert_int_equal(barrier_join(b, 2, BARRIER_REGULATING, -1, now), -EINVAL);
 	assert_true(ticks());
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_int_equal(barrier_done(b, 1, &bad[i], now), -EINVAL);

@@ -250,6 +250,20 @@ TEST_WITH(an_object_changes_hands, begin, end)
 	assert_int_equal(store_owner(st, ID(1, 1)), 2);
 }
 
+TEST_WITH(a_gift_to_who_was_forgotten_stays, begin, end)
+{
+	assert_int_equal(update(1, ID(1, 0), 0, 0), 0);
+	ticks(1);
+	assert_int_equal(store_give(st, 1, 2, ID(1, 0)), 0);
+	assert_true(store_forget_connection(st, 2));
+	assert_false(store_forget_connection(st, 1));
+	ticks(1);
+	assert_int_equal(store_owner(st, ID(1, 0)), 1);
+	store_remove_all(st, 1);
+	ticks(1);
+	assert_true(store_forget_connection(st, 1));
+}
+
 TEST_WITH(nobody_has_more_than_its_share, begin, end)
 {
 	struct store_counters c;

@@ -122,7 +122,7 @@ int conversion_out_open(const struct sim_bridge_host *host, const struct ros_typ
 			const struct sim_type *type, const char *foreign, struct conversion_out *ret, char *why,
 			size_t why_size)
 {
-	struct conversion_out c = { .type = NULL };
+	struct conversion_out c = { .ros1 = known == ros1_types };
 	int r = open_converter(host, known, type, foreign, &c, why, why_size);
 
 	if (r == -ENOENT)
@@ -148,7 +148,8 @@ const char *conversion_out_preferred(const struct sim_bridge_host *host, const s
 	if (converter_of(host, type->name, NULL, 0))
 		return NULL;
 	for (const struct map *m = map_table; m->sim; m++)
-		if (strcmp(m->sim, type->name) == 0 && strncmp(m->ros, package, len) == 0 && m->ros[len] == '/')
+		if (strcmp(m->sim, type->name) == 0 && !m->shown && strncmp(m->ros, package, len) == 0 &&
+		    m->ros[len] == '/')
 			return m->ros;
 	return NULL;
 }
@@ -202,10 +203,13 @@ static int emit_checked(const struct conversion_out *c, const struct map_message
 int conversion_out_emit(const struct conversion_out *c, const struct map_message *in, struct sim_enc *e, char *why,
 			size_t why_size)
 {
+	struct map_message m = *in;
+
 	why[0] = '\0';
 	if (c->converter)
 		return emit_checked(c, in, e, why, why_size);
-	return c->map ? c->map->emit(in, e) : generic_emit(c->generic, in->body, in->size, e);
+	m.ros1 = c->ros1;
+	return c->map ? c->map->emit(&m, e) : generic_emit(c->generic, in->body, in->size, e);
 }
 
 const char *conversion_out_how(const struct conversion_out *c)

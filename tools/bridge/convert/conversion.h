@@ -23,6 +23,7 @@ struct conversion_out {
 	const struct map *map;
 	const struct sim_type *generic;
 	struct ros_text *made; /* type, where it had to be made */
+	bool ros1;             /* type is ROS 1's */
 };
 
 /*

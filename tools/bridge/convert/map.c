@@ -4,10 +4,13 @@
 #include "map_private.h"
 
 const struct map map_table[] = {
-#define X(sim, package, ros) { "sim/" #sim, #package "/" #ros, MAP_NAME(sim, package, ros) },
+#define X(sim, package, ros) { "sim/" #sim, #package "/" #ros, MAP_NAME(sim, package, ros), false },
 	MAPS(X)
 #undef X
-		{ NULL, NULL, NULL },
+#define X(sim, package, ros) { "sim/" #sim, #package "/" #ros, MAP_NAME(sim, package, ros), true },
+		MAPS_SHOWN(X)
+#undef X
+			{ NULL, NULL, NULL, false },
 };
 
 bool map_same_ros(const char *have, const char *want)
@@ -25,7 +28,7 @@ bool map_same_ros(const char *have, const char *want)
 const struct map *map_find(const char *sim, const char *ros)
 {
 	for (const struct map *m = map_table; m->sim; m++)
-		if (strcmp(m->sim, sim) == 0 && (!ros || map_same_ros(m->ros, ros)))
+		if (strcmp(m->sim, sim) == 0 && (ros ? map_same_ros(m->ros, ros) : !m->shown))
 			return m;
 	return NULL;
 }
@@ -39,11 +42,16 @@ void map_header(struct sim_enc *e, const struct map_message *in)
 	sim_enc_header(e, "header", &h);
 }
 
-void map_text(struct sim_enc *e, const char *name, const struct map_message *in, const char *s)
+size_t map_text_length(const struct map_message *in, const char *s)
 {
 	size_t at = (uintptr_t)s - (uintptr_t)in->body;
 
-	e->ops->string(e, name, s, at < in->size ? strnlen(s, in->size - at) : strlen(s)); /* or a constant of ours */
+	return at < in->size ? strnlen(s, in->size - at) : strlen(s); /* or a constant of ours */
+}
+
+void map_text(struct sim_enc *e, const char *name, const struct map_message *in, const char *s)
+{
+	e->ops->string(e, name, s, map_text_length(in, s));
 }
 
 void map_vector(struct sim_enc *e, const char *name, const struct sim_Vector3 *v)

@@ -55,6 +55,7 @@ struct map_message { /* one message; borrows all of it, body until the bytes are
 	size_t size;
 	struct sim_enc_header header;
 	const struct map_options *options;
+	bool ros1; /* as ROS 1 defines it, where that has other fields; conversion_out_emit() sets it */
 };
 
 struct map {
@@ -62,9 +63,10 @@ struct map {
 	const char *ros; /* "sensor_msgs/Image", as in the tables of ros_type.h */
 	/* 0, -EBADMSG the body does not hold together, -ENOTSUP not with these options. What was encoded before is then void. */
 	int (*emit)(const struct map_message *in, struct sim_enc *e);
+	bool shown; /* for displays alone: no type's default, and it does not come in */
 };
 
-extern const struct map map_table[]; /* the first one of a type is its default; ended by a NULL sim */
+extern const struct map map_table[]; /* the first one of a type is its default, unless it is shown; ended by a NULL sim */
 
 /* "pkg/Name" against "pkg/Name" or "pkg/msg/Name". */
 bool map_same_ros(const char *have, const char *want);

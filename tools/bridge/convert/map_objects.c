@@ -45,20 +45,33 @@ static const struct {
 	const char *label;
 	uint8_t number;
 } classes[] = {
-	{ "Car", 1 },           { "Sedan", 1 },          { "SUV", 1 },        { "Jeep", 1 },      { "Hatchback", 1 },
-	{ "Truck", 2 },         { "BoxTruck", 2 },       { "Bus", 3 },        { "SchoolBus", 3 }, { "Trailer", 4 },
-	{ "Motorcycle", 5 },    { "Bicycle", 6 },        { "Pedestrian", 7 }, { "Animal", 8 },    { "Hazard", 9 },
-	{ "OverDrivable", 10 }, { "UnderDrivable", 11 },
+	{ "Car", MAP_CLASS_CAR },
+	{ "Sedan", MAP_CLASS_CAR },
+	{ "SUV", MAP_CLASS_CAR },
+	{ "Jeep", MAP_CLASS_CAR },
+	{ "Hatchback", MAP_CLASS_CAR },
+	{ "Truck", MAP_CLASS_TRUCK },
+	{ "BoxTruck", MAP_CLASS_TRUCK },
+	{ "Bus", MAP_CLASS_BUS },
+	{ "SchoolBus", MAP_CLASS_BUS },
+	{ "Trailer", MAP_CLASS_TRAILER },
+	{ "Motorcycle", MAP_CLASS_MOTORCYCLE },
+	{ "Bicycle", MAP_CLASS_BICYCLE },
+	{ "Pedestrian", MAP_CLASS_PEDESTRIAN },
+	{ "Animal", MAP_CLASS_ANIMAL },
+	{ "Hazard", MAP_CLASS_HAZARD },
+	{ "OverDrivable", MAP_CLASS_OVER_DRIVABLE },
+	{ "UnderDrivable", MAP_CLASS_UNDER_DRIVABLE },
 };
 
-enum { CLASS_UNKNOWN = 0, CLASS_PEDESTRIAN = 7, SHAPE_BOX = 0, SHAPE_CYLINDER = 1, ORIENTATION_AVAILABLE = 2 };
+enum { SHAPE_BOX = 0, SHAPE_CYLINDER = 1, ORIENTATION_AVAILABLE = 2 };
 
-static uint8_t class_of(const char *label)
+uint8_t map_class_of(const char *label)
 {
 	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
 		if (strcasecmp(classes[i].label, label) == 0)
 			return classes[i].number;
-	return CLASS_UNKNOWN;
+	return MAP_CLASS_UNKNOWN;
 }
 
 static void kinematics(struct sim_enc *e, const struct sim_Detected3DObject *o)
@@ -94,7 +107,7 @@ static void classification(struct sim_enc *e, uint8_t class)
 static void shape(struct sim_enc *e, uint8_t class, const struct sim_Vector3 *size)
 {
 	sim_enc_begin(e, "shape");
-	sim_enc_u8(e, "type", class == CLASS_PEDESTRIAN ? SHAPE_CYLINDER : SHAPE_BOX);
+	sim_enc_u8(e, "type", class == MAP_CLASS_PEDESTRIAN ? SHAPE_CYLINDER : SHAPE_BOX);
 	sim_enc_begin(e, "footprint");
 	sim_enc_list(e, "points", 0);
 	sim_enc_list_end(e);
@@ -105,7 +118,7 @@ static void shape(struct sim_enc *e, uint8_t class, const struct sim_Vector3 *si
 
 static void object(struct sim_enc *e, const struct map_message *in, const struct sim_Detected3DObject *o)
 {
-	uint8_t class = class_of(sim_Detected3DObject_label_in(in->body, in->size, o));
+	uint8_t class = map_class_of(sim_Detected3DObject_label_in(in->body, in->size, o));
 
 	sim_enc_begin(e, NULL);
 	sim_enc_f32(e, "existence_probability", o->score);
@@ -166,7 +179,7 @@ static void tracked_kinematics(struct sim_enc *e, const struct sim_Detected3DObj
 
 static void tracked(struct sim_enc *e, const struct map_message *in, const struct sim_Detected3DObject *o)
 {
-	uint8_t class = class_of(sim_Detected3DObject_label_in(in->body, in->size, o));
+	uint8_t class = map_class_of(sim_Detected3DObject_label_in(in->body, in->size, o));
 
 	sim_enc_begin(e, NULL);
 	object_id(e, o->id);

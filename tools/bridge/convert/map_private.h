@@ -70,12 +70,19 @@
 	X(Float32, std_msgs, Float32) \
 	X(Float64, std_msgs, Float64) \
 	X(String, std_msgs, String)
+/* The same for displays: no type becomes one of these unless the rig names it, and none of them comes in. */
+#define MAPS_SHOWN(X) \
+	X(Detected3DObjects, visualization_msgs, MarkerArray) \
+	X(LaneLines, visualization_msgs, MarkerArray) \
+	X(RadarObjects, visualization_msgs, MarkerArray) \
+	X(TrafficSignals, visualization_msgs, MarkerArray)
 /* clang-format on */
 
 #define MAP_NAME(sim, package, ros) map_##sim##_to_##package##_##ros
 #define MAP_ARGS                    const struct map_message *in, struct sim_enc *e
 #define X(sim, package, ros)        int MAP_NAME(sim, package, ros)(MAP_ARGS);
 MAPS(X)
+MAPS_SHOWN(X)
 #undef X
 
 /*
@@ -109,8 +116,10 @@ static inline bool map_is_svl(const struct map_message *in)
 	return in->options->compat != MAP_COMPAT_NONE;
 }
 
+/* How long a string of the message is: its publisher may take the NUL away meanwhile, and it ends with the body then. */
+size_t map_text_length(const struct map_message *in, const char *s);
 void map_header(struct sim_enc *e, const struct map_message *in);
-/* A string of the message, by its accessor. Its publisher may take the NUL away meanwhile: it ends with the body then. */
+/* A string of the message, by its accessor, or a constant. */
 void map_text(struct sim_enc *e, const char *name, const struct map_message *in, const char *s);
 /* Vector3 or Point: both have x, y and z */
 void map_vector(struct sim_enc *e, const char *name, const struct sim_Vector3 *v);
@@ -121,6 +130,23 @@ void map_twist(struct sim_enc *e, const char *name, const struct sim_Vector3 *li
 
 /* A vector of the map in the body's own axes; q: from the body to the map. {0, 0, 0, 0}: not known, nothing is turned. */
 struct sim_Vector3 map_to_body(const struct sim_Quaternion *q, const struct sim_Vector3 *v);
+
+/* What an object's label says it is, in Autoware's numbers; any case. */
+enum map_class {
+	MAP_CLASS_UNKNOWN = 0,
+	MAP_CLASS_CAR = 1,
+	MAP_CLASS_TRUCK = 2,
+	MAP_CLASS_BUS = 3,
+	MAP_CLASS_TRAILER = 4,
+	MAP_CLASS_MOTORCYCLE = 5,
+	MAP_CLASS_BICYCLE = 6,
+	MAP_CLASS_PEDESTRIAN = 7,
+	MAP_CLASS_ANIMAL = 8,
+	MAP_CLASS_HAZARD = 9,
+	MAP_CLASS_OVER_DRIVABLE = 10,
+	MAP_CLASS_UNDER_DRIVABLE = 11,
+};
+uint8_t map_class_of(const char *label);
 
 /* A vehicle's state as SVL had it. */
 struct sim_CanBus;

@@ -164,6 +164,8 @@ static void fill_services(struct host *h)
 		.loan = host_inbound_loan,
 		.publish_loan = host_inbound_publish_loan,
 		.unloan = host_inbound_unloan,
+		.bridge = json_string_value(json_object_get(h->config, "name")),
+		.socket = json_string_value(json_object_get(h->config, "socket")),
 	};
 }
 

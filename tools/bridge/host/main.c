@@ -137,6 +137,9 @@ static int attach(struct sim_client *c, const struct args *a, json_t **ret_confi
 		return err_set(r, "%s", sim_why());
 	*ret_config = json_loads(text, 0, NULL);
 	free(text);
+	if (*ret_config && a->socket)
+		(void)json_object_set_new(*ret_config, "socket",
+					  json_string(a->socket)); /* for plug-ins that ask simd */
 	return *ret_config ? 0 : err_set(-EPROTO, "simd's description of the bridge is not JSON");
 }
 

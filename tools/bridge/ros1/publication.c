@@ -161,7 +161,8 @@ static int welcome(struct publication *p, struct subscriber *s)
 		tcpros_writer_finish(&w);
 		return -ENOMEM;
 	}
-	message_set_bare(m, w.data, w.len);
+	message_set_own(m, w.data, w.len);
+	m->bare = true;
 	subscriber_queue(s, m, &done);
 	message_unref(&p->bridge->pool, m, &done);
 	if (p->latched)
@@ -230,24 +231,11 @@ static void latch(struct publication *p, const struct message *m, struct job **d
 /* Somebody waits for the rest of it. */
 static int hold(struct publication *p, struct message *m, struct sim_task *task, struct job **job)
 {
-	struct job *j = *job;
+	int r = message_hold(m, task, io_mono_ns(), job);
 
-	if (m->own)
-		return 0;
-	if (!task || m->total <= ROS1_SMALL_MAX)
-		return message_own(m);
-	if (!j) {
-		j = *job = malloc(sizeof(*j));
-		if (!j)
-			return message_own(m);
-		*j = (struct job){ .task = task, .left = 1 };
-	}
-	atomic_fetch_add(&j->left, 1);
-	m->job = j;
-	m->since_mono_ns = io_mono_ns();
-	if (!atomic_exchange(&p->bridge->holding, true))
+	if (m->job && !atomic_exchange(&p->bridge->holding, true))
 		io_wake(p->bridge->io);
-	return 0;
+	return r;
 }
 
 int publication_send(struct publication *p, struct message *m, struct sim_task *task, struct job **job)

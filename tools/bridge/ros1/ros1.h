@@ -23,8 +23,6 @@
 #include "subscription.h"
 #include "topics.h"
 
-#define ROS1_SMALL_MAX 65536u /* what a subscriber is slow to take of such a message is copied at once */
-
 struct publication;
 struct xmlrpc_doc;
 

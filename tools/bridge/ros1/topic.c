@@ -79,17 +79,12 @@ int ros1_topic_open(void *bridge, const struct sim_bridge_channel *ch, const str
 
 /* ---- writing ---- */
 
-/* In lock-step: what goes out earlier is out. */
-static void await_turn(struct sim_bridge *b, struct sim_task *task)
-{
-	if (SIM_BRIDGE_HOST_HAS(b->host, in_order))
-		b->host->in_order(b->host->ctx, task);
-}
-
-/* hold: whose the bytes are while it is sent, NULL: they are copied. */
-static int write_one(struct sim_bridge *b, struct ros1_topic *t, const struct map_message *in, struct sim_task *task,
+/* A message_write_fn. */
+static int write_one(void *arg, struct topic_out *out, const struct map_message *in, struct sim_task *task,
 		     struct sim_task *hold, struct job **job)
 {
+	struct ros1_topic *t = (struct ros1_topic *)(void *)out;
+	struct sim_bridge *b = arg;
 	struct iov_buf *o;
 	struct message *m;
 	int r;
@@ -98,7 +93,7 @@ static int write_one(struct sim_bridge *b, struct ros1_topic *t, const struct ma
 		atomic_fetch_add_explicit(&b->skipped, 1, memory_order_relaxed);
 		return 0;
 	}
-	r = topic_out_encode(&t->out, in, &o);
+	r = topic_out_encode(out, in, &o);
 	if (r < 0)
 		return r;
 	m = message_get(&b->pool);
@@ -106,7 +101,7 @@ static int write_one(struct sim_bridge *b, struct ros1_topic *t, const struct ma
 		topics_put_buf(&b->common, o);
 		return -ENOMEM;
 	}
-	r = message_set(m, o);
+	r = message_set(m, true, o);
 	if (r < 0) {
 		struct job *none = NULL;
 
@@ -114,44 +109,12 @@ static int write_one(struct sim_bridge *b, struct ros1_topic *t, const struct ma
 		return r;
 	}
 	atomic_fetch_add_explicit(&b->converted, 1, memory_order_relaxed);
-	await_turn(b, task);
+	messages_await_turn(&b->common, task);
 	return publication_send(t->publication, m, hold, job);
 }
 
-static int write_topic(struct sim_bridge *b, struct ros1_topic *t, const struct map_message *in, struct sim_task *task,
-		       struct job **job)
-{
-	struct map_message all = *in;
-	int r;
-
-	if (!t->out.static_frames)
-		return write_one(b, t, in, task, task, job);
-	await_turn(b, task); /* not with the lock, which those who are earlier need */
-	r = static_frames_lock_and_add(t->out.static_frames, &all);
-	if (r == 0) /* its body is changed by the next one: nothing of it is held */
-		r = write_one(b, t, &all, NULL, NULL, job);
-	static_frames_unlock(t->out.static_frames);
-	return r;
-}
-
-/* Each topic has its try; the first failure is the answer, unless one of the others is still being sent. */
 int ros1_channel_write(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m,
 		       struct sim_task *task)
 {
-	struct map_message in = topic_message(m);
-	struct job *job = NULL, *done = NULL;
-	int r = 0;
-
-	for (unsigned i = 0; i < t->n; i++) {
-		int e = write_topic(b, (struct ros1_topic *)(void *)t->out[i], &in, task, &job);
-
-		r = r < 0 ? r : e;
-	}
-	if (!job)
-		return r;
-	job->result = r;
-	if (!job_unref(job, &done))
-		return 1;
-	free(job); /* all is out already */
-	return r;
+	return messages_publish(&b->common, t, m, task, write_one);
 }

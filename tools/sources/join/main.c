@@ -35,9 +35,10 @@ LOG_TOPIC("join");
 #define EGO           0                 /* its number in the world */
 
 struct args {
-	const char *world, *socket, *name, *ego, *objects, *tf, *role, *model;
+	const char *world, *keys, *socket, *name, *ego, *objects, *tf, *role, *model;
 	double length, width, height, forward, radius;
 	int64_t most;
+	bool datagrams;
 };
 
 #define OPT_VALUES                        struct args
@@ -45,6 +46,9 @@ struct args {
 
 static const struct opt OPTS[] = {
 	OPT("world", 'w', STRING, world, "HOST:PORT", "the world's server [127.0.0.1:8082]"),
+	OPT("keys", 'k', STRING, keys, "DIR[:NAME]", "to it by TLS 1.3, with these keys of sim-world --make-keys",
+	    .complete = "file"),
+	OPT("datagrams", 0, FLAG, datagrams, NULL, "what comes each tick by UDP, where it gets through"),
 	OPT("role", 0, STRING, role, "ROLE",
 	    "regulating: time waits for this host; constrained; observer [regulating]"),
 	OPT("ego", 0, STRING, ego, "CHANNEL",
@@ -324,6 +328,8 @@ static int join(struct app *a)
 {
 	const struct sim_world_options o = { .size = sizeof(o),
 					     .address = a->args.world,
+					     .keys = a->args.keys,
+					     .flags = a->args.datagrams ? SIM_WORLD_DATAGRAMS : 0,
 					     .name = a->args.name,
 					     .role = a->role,
 					     .radius = a->args.radius };

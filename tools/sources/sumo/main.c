@@ -35,9 +35,9 @@ LOG_TOPIC("sumo");
 #define EGO_WAIT_STEPS  6000
 
 struct args {
-	const char *config, *socket, *binary, *ego, *name, *control, *world;
+	const char *config, *socket, *binary, *ego, *name, *control, *world, *keys;
 	int64_t steps, seed, range_m;
-	bool free_run, vehicle;
+	bool free_run, vehicle, datagrams;
 };
 
 #define OPT_VALUES struct args
@@ -57,6 +57,9 @@ static const struct opt OPTS[] = {
 	    "a vehicle program, such as sim-vehicle, is the ego: SUMO's one follows it"),
 	OPT("world", 0, STRING, world, "HOST:PORT",
 	    "be a host of a world that others share, see sim-world(1): in step with it, and all that moves is there"),
+	OPT("keys", 0, STRING, keys, "DIR[:NAME]", "with --world: by TLS 1.3, with these keys of sim-world --make-keys",
+	    .complete = "file"),
+	OPT("datagrams", 0, FLAG, datagrams, NULL, "with --world: what comes each tick by UDP, where it gets through"),
 	OPT("free-run", 0, FLAG, free_run, NULL, "as fast as it goes instead of at the clock's scale"),
 	OPT("sumo", 0, STRING, binary, "PROGRAM", "SUMO program [sumo]", .complete = "file"),
 	{ 0 }
@@ -442,7 +445,13 @@ static int attach(struct app *a)
 			return fail_client(r, a->args.control);
 	}
 	if (a->args.world) {
-		r = share_open(a->args.world, a->args.name, sim_now(a->client), &a->share);
+		const struct sim_world_options o = { .size = sizeof(o),
+						     .address = a->args.world,
+						     .keys = a->args.keys,
+						     .name = a->args.name,
+						     .flags = a->args.datagrams ? SIM_WORLD_DATAGRAMS : 0 };
+
+		r = share_open(&o, sim_now(a->client), &a->share);
 		if (r < 0) {
 			log_error("the world: %s", share_why());
 			return r;

@@ -36,11 +36,10 @@ const char *share_why(void)
 	return sim_world_why();
 }
 
-int share_open(const char *address, const char *name, int64_t now_sim_ns, struct share **ret)
+int share_open(const struct sim_world_options *o, int64_t now_sim_ns, struct share **ret)
 {
-	const struct sim_world_options o = { .size = sizeof(o), .address = address, .name = name };
 	struct share *s = MEM_NEW(struct share);
-	int r = s ? sim_world_connect(&o, &s->world) : -ENOMEM;
+	int r = s ? sim_world_connect(o, &s->world) : -ENOMEM;
 
 	if (r == 0)
 		r = sim_world_wait(s->world, 5 * NS_PER_S, &s->tick);

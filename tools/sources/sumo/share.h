@@ -6,15 +6,16 @@
 #ifndef SOURCES_SUMO_SHARE_H
 #define SOURCES_SUMO_SHARE_H
 
+#include <sim/world.h>
+
 #include "messages.h"
 
 struct share;
 
 /*
- * Join. now_sim_ns: time here. address: HOST:PORT. The log tells of a time that is not the world's. Errors with a sentence in share_why(): those of
- * sim_world_connect(), sim_world_wait().
+ * Join. now_sim_ns: time here. The log tells of a time that is not the world's. Errors with a sentence in share_why(): those of sim_world_connect(), sim_world_wait().
  */
-int share_open(const char *address, const char *name, int64_t now_sim_ns, struct share **ret);
+int share_open(const struct sim_world_options *o, int64_t now_sim_ns, struct share **ret);
 void share_close(struct share *s); /* NULL is fine */
 /*
  * Time here has come to m: when that is the world's next tick, what there is is said, and the tick awaited. stop(user): whether to give up.

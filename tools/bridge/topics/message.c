@@ -66,21 +66,23 @@ static void put_u32(uint8_t *p, uint32_t v)
 		p[i] = (uint8_t)(v >> 8 * i);
 }
 
-int message_set(struct message *m, struct iov_buf *out)
+int message_set(struct message *m, bool counted, struct iov_buf *out)
 {
 	m->out = out;
-	if (out->total > UINT32_MAX - 4)
+	m->total = out->total;
+	if (counted && out->total > UINT32_MAX - 4)
 		return -EMSGSIZE;
-	put_u32(m->head, (uint32_t)out->total);
-	m->iov[0] = (struct iovec){ m->head, 4 };
-	m->n_iov = 1 + iov_buf_iov(out, m->iov + 1);
-	m->total = out->total + 4;
+	if (counted) {
+		put_u32(m->head, (uint32_t)out->total);
+		m->iov[m->n_iov++] = (struct iovec){ m->head, 4 };
+		m->total += 4;
+	}
+	m->n_iov += iov_buf_iov(out, m->iov + m->n_iov);
 	return 0;
 }
 
-void message_set_bare(struct message *m, uint8_t *data, size_t n)
+void message_set_own(struct message *m, uint8_t *data, size_t n)
 {
-	m->bare = true;
 	m->own = data;
 	m->iov[0] = (struct iovec){ data, n };
 	m->n_iov = 1;
@@ -99,21 +101,13 @@ static uint8_t *flatten(const struct message *m)
 	return data;
 }
 
-static void set_own(struct message *m, uint8_t *data, size_t n)
-{
-	m->own = data;
-	m->iov[0] = (struct iovec){ data, n };
-	m->n_iov = 1;
-	m->total = n;
-}
-
 int message_own(struct message *m)
 {
 	uint8_t *data = m->own ? m->own : flatten(m);
 
 	if (!data)
 		return -ENOMEM;
-	set_own(m, data, m->total);
+	message_set_own(m, data, m->total);
 	return 0;
 }
 
@@ -123,7 +117,7 @@ struct message *message_copy(struct message_pool *p, const struct message *m)
 	uint8_t *data = copy ? flatten(m) : NULL;
 
 	if (data)
-		set_own(copy, data, m->total);
+		message_set_own(copy, data, m->total);
 	else if (copy)
 		put(p, copy);
 	return data ? copy : NULL;
@@ -156,4 +150,80 @@ void jobs_answer(const struct sim_bridge_host *host, struct job *done)
 		host->complete(host->ctx, j->task, atomic_load(&j->result));
 		free(j);
 	}
+}
+
+/* ---- holding a slot ---- */
+
+static bool points_into_slot(const struct message *m)
+{
+	for (unsigned i = 0; m->out && i < m->out->n; i++)
+		if (m->out->piece[i].ref)
+			return true;
+	return false;
+}
+
+int message_hold(struct message *m, struct sim_task *task, int64_t now_mono_ns, struct job **job)
+{
+	struct job *j = *job;
+
+	if (m->own || !points_into_slot(m))
+		return 0;
+	if (!task || m->total <= MESSAGE_SMALL_MAX)
+		return message_own(m);
+	if (!j) {
+		j = *job = malloc(sizeof(*j));
+		if (!j)
+			return message_own(m);
+		*j = (struct job){ .task = task, .left = 1 };
+	}
+	atomic_fetch_add(&j->left, 1);
+	m->job = j;
+	m->since_mono_ns = now_mono_ns;
+	return 0;
+}
+
+/* ---- publishing ---- */
+
+void messages_await_turn(const struct topics *s, struct sim_task *task)
+{
+	if (SIM_BRIDGE_HOST_HAS(s->host, in_order))
+		s->host->in_order(s->host->ctx, task);
+}
+
+static int write_topic(struct topics *s, struct topic_out *t, const struct map_message *in, struct sim_task *task,
+		       struct job **job, message_write_fn write)
+{
+	struct map_message all = *in;
+	int r;
+
+	if (!t->static_frames)
+		return write(s->arg, t, in, task, task, job);
+	messages_await_turn(s, task); /* not with the lock, which those who are earlier need */
+	r = static_frames_lock_and_add(t->static_frames, &all);
+	if (r == 0) /* its body is changed by the next one: nothing of it is held */
+		r = write(s->arg, t, &all, NULL, NULL, job);
+	static_frames_unlock(t->static_frames);
+	return r;
+}
+
+/* Each topic has its try; the first failure is the answer, unless one of the others is still being sent. */
+int messages_publish(struct topics *s, struct sim_bridge_topic *t, const struct sim_message *m, struct sim_task *task,
+		     message_write_fn write)
+{
+	struct map_message in = topic_message(m);
+	struct job *job = NULL, *done = NULL;
+	int r = 0;
+
+	for (unsigned i = 0; i < t->n; i++) {
+		int e = write_topic(s, t->out[i], &in, task, &job, write);
+
+		r = r < 0 ? r : e;
+	}
+	if (!job)
+		return r;
+	job->result = r;
+	if (!job_unref(job, &done))
+		return 1;
+	free(job); /* all is out already */
+	return r;
 }

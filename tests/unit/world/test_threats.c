@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What those who mean harm try with a world, as far as no other test has it: the table is in README.md. Thread: the test's. */
+#include "support/test.h"
+
+#include "client.h"
+#include "mem.h"
+
+#define MS    INT64_C(1000000)
+#define STEP  (10 * MS)
+#define N_MAX 4
+
+static struct world *w;
+static int64_t now, blocks_before;
+static struct client clients[N_MAX];
+
+static const struct world_options usual = {
+	.store = { .objects_max = 2000, .objects_each_max = 100, .section_mm = 100000, .step_dur_ns = STEP },
+	.number = 1,
+	.sessions_max = 300,
+	.members_max = 600,
+	.radius_mm = INT64_MAX,
+	.grace_dur_ns = 1000 * MS,
+	.ahead_dur_ns = 100 * MS,
+};
+
+static int64_t blocks(void)
+{
+	struct mem_stats m;
+
+	mem_stats(&m);
+	return m.blocks;
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	blocks_before = blocks();
+	now = 1000 * MS;
+	memset(clients, 0, sizeof(clients));
+	return world_create(&usual, now, &w);
+}
+
+static int end(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < N_MAX; i++)
+		if (clients[i].s)
+			client_lose(&clients[i], now);
+	world_destroy(w);
+	return blocks() != blocks_before;
+}
+
+static struct client *come(unsigned i)
+{
+	client_connect(&clients[i], w,
+		       &(struct client_options){ .role = SIM__WORLD__ROLE__REGULATING, .identity = (uint8_t)(i + 1) },
+		       now);
+	client_receive(&clients[i], SIZE_MAX, now);
+	return &clients[i];
+}
+
+static void turn(void)
+{
+	while (world_turn(w, now) <= now)
+		;
+	for (unsigned i = 0; i < N_MAX; i++)
+		if (clients[i].s)
+			client_receive(&clients[i], SIZE_MAX, now);
+}
+
+static void all_done(void)
+{
+	for (unsigned i = 0; i < N_MAX; i++)
+		if (clients[i].s)
+			client_done(&clients[i], now);
+	turn();
+}
+
+static struct world_info info(void)
+{
+	struct world_info x;
+
+	world_info(w, &x);
+	return x;
+}
+
+#define ID(c, number) ((uint64_t)(c)->connection << 40 | (uint64_t)(number) << 16)
+
+/* ---- before Hello ---- */
+
+/* How many bytes a stranger is sent for these; they end it. */
+static size_t answer_to(const void *bytes, size_t len)
+{
+	struct session *s;
+	const void *out;
+	size_t n;
+
+	assert_int_equal(session_open(w, now, &s), 0);
+	session_input(s, bytes, len, now);
+	n = session_output(s, &out);
+	assert_true(session_ends(s));
+	session_close(s, now);
+	return n;
+}
+
+TEST_WITH(before_hello_nothing_gets_a_byte, begin, end)
+{
+	static const uint8_t beyond[] = { 1, 0x10, 0, 0, 32 }, huge[] = { 0xff, 0xff, 0xff, 0xff, 32 }, none[4] = { 0 };
+	uint8_t frame[] = { 3, 0, 0, 0, 0, 0x08, 1 };
+
+	for (unsigned code = 0; code < 256; code++) {
+		frame[4] = (uint8_t)code;
+		if (code == 32)
+			frame[5] = 0x0b; /* a group: no protobuf of ours */
+		assert_int_equal(answer_to(frame, sizeof(frame)), 0);
+		frame[5] = 0x08;
+	}
+	assert_int_equal(answer_to(beyond, sizeof(beyond)), 0); /* 4097 bytes */
+	assert_int_equal(answer_to(huge, sizeof(huge)), 0);
+	assert_int_equal(answer_to(none, sizeof(none)), 0);
+}
+
+/* A byte now and then gives no more time, nor does it cost more than the frame may. */
+TEST_WITH(half_a_hello_has_no_more_time, begin, end)
+{
+	static const uint8_t head[] = { 0, 0x10, 0, 0, 32 };
+	struct mem_stats m;
+	struct session *s;
+	const void *out;
+	int64_t before;
+
+	assert_int_equal(session_open(w, now, &s), 0);
+	session_input(s, head, sizeof(head), now);
+	mem_stats(&m);
+	before = m.bytes;
+	for (unsigned i = 0; i < 49; i++) {
+		now += 100 * MS;
+		turn();
+		session_input(s, "\x12", 1, now);
+		assert_false(session_ends(s));
+	}
+	mem_stats(&m);
+	assert_true(m.bytes - before <= 8192);
+	now += 100 * MS;
+	turn();
+	assert_true(session_ends(s) && session_output(s, &out) == 0);
+	session_close(s, now);
+}
+
+/* ---- lengths ---- */
+
+/* A frame of a code that no version has: passed over, if it is not too long. */
+static bool passes(struct client *c, uint32_t len)
+{
+	static uint8_t frame[FRAME_MAX_CLIENT + 5];
+
+	for (unsigned i = 0; i < 4; i++)
+		frame[i] = (uint8_t)(len >> 8 * i);
+	frame[4] = 99;
+	client_send_bytes(c, frame, len + 4, now);
+	client_receive(c, SIZE_MAX, now);
+	return !c->bye;
+}
+
+TEST_WITH(frames_are_as_long_as_may_be_and_no_longer, begin, end)
+{
+	struct client *c = come(0);
+
+	assert_true(passes(c, FRAME_MAX_CLIENT));
+	assert_true(passes(c, 1));
+	assert_false(passes(c, FRAME_MAX_CLIENT + 1));
+	assert_int_equal(c->reason, SIM__WORLD__BYE__REASON__MALFORMED);
+}
+
+/* ---- what is another's ---- */
+
+static void say_of(struct client *c, uint64_t id)
+{
+	Sim__World__Object m = SIM__WORLD__OBJECT__INIT;
+	Sim__World__Vector at = SIM__WORLD__VECTOR__INIT;
+
+	at.x = 77;
+	m.id = id;
+	m.time_sim_ns = c->time_sim_ns + c->step_dur_ns;
+	m.position = &at;
+	client_send(c, 2, &m.base, now);
+}
+
+TEST_WITH(ids_of_others_are_worth_nothing, begin, end)
+{
+	struct client *a = come(0), *b = come(1);
+	Sim__World__Ownership give = SIM__WORLD__OWNERSHIP__INIT;
+	Sim__World__Gone gone = SIM__WORLD__GONE__INIT;
+	Sim__World__Note note = SIM__WORLD__NOTE__INIT;
+
+	turn();
+	client_object(a, 0, 5, 0, now);
+	all_done();
+	say_of(b, ID(a, 0));                       /* it is there */
+	say_of(b, ID(a, 1));                       /* it would be a's */
+	say_of(b, ID(b, 0) + ((uint64_t)7 << 40)); /* a connection that is nobody's */
+	gone.id = give.id = note.from = ID(a, 0);
+	give.connection = b->connection;
+	note.number = 1;
+	note.all = true;
+	client_send(b, 36, &gone.base, now);
+	client_send(b, 39, &give.base, now);
+	client_send(b, 6, &note.base, now);
+	all_done();
+	all_done();
+	assert_int_equal(info().objects, 1);
+	assert_int_equal(client_find(a, ID(a, 0))->motion.v[0], 5000);
+	assert_int_equal(client_find(a, ID(a, 0))->owner, a->connection);
+	assert_int_equal(a->n_notes, 0);
+	assert_true(info().counters.not_owner >= 3);
+	assert_false(b->bye);
+}
+
+static struct client *come_with(unsigned i, const char *certificate)
+{
+	static const uint8_t hello[] = "\x19\0\0\0\x20\x08\x01\x12\x02me\x22\x10"
+				       "0123456789abcdef";
+	struct client *c = &clients[i];
+
+	*c = (struct client){ .n_gone = 0 };
+	frame_reader_init(&c->in, FRAME_MAX_SERVER);
+	assert_int_equal(session_open(w, now, &c->s), 0);
+	session_set_certificate(c->s, certificate);
+	session_input(c->s, hello, sizeof(hello) - 1, now);
+	client_receive(c, SIZE_MAX, now);
+	assert_true(c->welcome);
+	return c;
+}
+
+/* Who has heard of another's identity has neither its number nor its objects. */
+TEST_WITH(an_identity_is_of_its_certificate, begin, end)
+{
+	struct client *alice = come_with(0, "alice"), *mallory;
+	uint32_t number = alice->connection;
+
+	turn();
+	client_object(alice, 0, 5, 0, now);
+	all_done();
+	mallory = come_with(1, "mallory");
+	assert_int_not_equal(mallory->connection, number);
+	assert_false(mallory->again || alice->bye);
+	client_lose(alice, now);
+	alice = come_with(0, "alice");
+	assert_int_equal(alice->connection, number);
+	assert_true(alice->again);
+}
+
+/* ---- floods ---- */
+
+/* Of what is said of one object between two ticks the last counts, and the others take no room. */
+TEST_WITH(a_flood_of_statements_takes_no_room, begin, end)
+{
+	struct client *c = come(0);
+	struct mem_stats m;
+	int64_t before;
+
+	turn();
+	client_object(c, 0, 0, 0, now);
+	mem_stats(&m);
+	before = m.bytes;
+	for (unsigned i = 1; i < 20000; i++) {
+		c->time_sim_ns += 1000; /* each is later than the one before */
+		client_object(c, 0, i, 0, now);
+	}
+	mem_stats(&m);
+	assert_true(m.bytes - before < 65536);
+	all_done();
+	assert_int_equal(client_find(c, ID(c, 0))->motion.v[0], 19999000);
+}

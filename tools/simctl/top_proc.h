@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the kernel knows of a process of this machine. Thread: any. */
+#ifndef SIMCTL_TOP_PROC_H
+#define SIMCTL_TOP_PROC_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct top_proc {
+	char state;     /* as in /proc: R, S, D, T, Z, ... */
+	int64_t cpu_ns; /* of all its threads since its start */
+	int64_t rss;    /* bytes in memory */
+};
+
+typedef int (*top_proc_fn)(pid_t pid, struct top_proc *ret);
+
+/* -ESRCH: there is none; -EBADMSG: the kernel writes it otherwise. */
+int top_proc_read(pid_t pid, struct top_proc *ret);
+/* A line of /proc/PID/stat. -EBADMSG. */
+int top_proc_parse(const char *line, struct top_proc *ret);
+
+#endif

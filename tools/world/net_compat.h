@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The socket of --compat tr2016: a listener on loopback and its clients, beside the world's own, in the same loop. Thread: the world's. */
+#ifndef WORLD_NET_COMPAT_H
+#define WORLD_NET_COMPAT_H
+
+#include "compat.h"
+#include "net.h"
+
+struct net_compat;
+
+/* host: an address of loopback; port 0: any. c, n: kept. -EACCES another address; as net_create(). With a sentence. */
+int net_compat_create(struct compat *c, struct net *n, const char *host, uint16_t port, struct net_compat **ret)
+	__attribute__((warn_unused_result));
+void net_compat_destroy(struct net_compat *nc);
+uint16_t net_compat_port(const struct net_compat *nc);
+
+#endif
