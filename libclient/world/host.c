@@ -8,6 +8,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -21,7 +22,7 @@
 #define ADDRESS     "127.0.0.1:8082"
 #define HISTORY     4u
 #define HISTORY_MAX 256u
-#define BYE_DUR_NS  (100 * NS_PER_MS)
+#define BYE_DUR_NS  (2 * NS_PER_S) /* until the server has taken Bye: as long as a way that loses it twice may need */
 
 /* ---- options ---- */
 
@@ -244,17 +245,41 @@ int sim_world_connect(const struct sim_world_options *o, struct sim_world **ret)
 	return 0;
 }
 
+/* False: it is past. */
+static bool wait_until(const struct sim_world *w, short events, int64_t until_mono_ns)
+{
+	int64_t left_dur_ns = until_mono_ns - mono_now_ns();
+
+	return left_dur_ns > 0 && fd_wait(w->fd, events, left_dur_ns) == 1;
+}
+
+/* Closed with bytes unread, or sent to later, a connection is reset, and what was lost on the way is not sent again: so the server closes first. */
+static void await_close(const struct sim_world *w, int64_t until_mono_ns)
+{
+	uint8_t trash[4096];
+	ssize_t n = 1;
+
+	(void)shutdown(w->fd, SHUT_WR);
+	while (n && wait_until(w, POLLIN, until_mono_ns)) {
+		n = recv(w->fd, trash, sizeof(trash), MSG_DONTWAIT);
+		if (n < 0 && errno != EAGAIN && errno != EINTR)
+			return;
+	}
+}
+
 /* What waits goes out, as far as it does in a moment. */
 static void say_bye(struct sim_world *w)
 {
-	int64_t until = mono_now_ns() + BYE_DUR_NS;
+	int64_t until_mono_ns = mono_now_ns() + BYE_DUR_NS;
 	const void *data;
 
 	if (side_bye(w->side) < 0)
 		return;
-	for (host_flush(w); w->fd >= 0 && host_output(w, &data) && mono_now_ns() < until; host_flush(w))
-		if (fd_wait(w->fd, POLLOUT, until - mono_now_ns()) != 1)
+	for (host_flush(w); w->fd >= 0 && host_output(w, &data); host_flush(w))
+		if (!wait_until(w, POLLOUT, until_mono_ns))
 			return;
+	if (w->fd >= 0)
+		await_close(w, until_mono_ns);
 }
 
 void sim_world_disconnect(struct sim_world *w)

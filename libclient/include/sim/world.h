@@ -154,7 +154,7 @@ struct sim_world_options {
  *          Since 0.1.
  */
 SIM_API SIM_MUST_CHECK int sim_world_connect(const struct sim_world_options *o, struct sim_world **ret);
-/* Says Bye: its objects go at once. NULL is fine. Not from a callback. */
+/* Says Bye: its objects go at once. Waits up to 2 s for the server to take that. NULL is fine. Not from a callback. */
 SIM_API void sim_world_disconnect(struct sim_world *w);
 
 /* ---- one's own objects ---- */

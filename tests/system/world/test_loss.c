@@ -6,6 +6,7 @@
  */
 #include "support/test.h"
 
+#include <poll.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -252,7 +253,7 @@ static void spoil(const struct row *row)
 }
 
 /* Port 0 is the server's. */
-static void begin(const struct row *row)
+static void begin_with(const struct row *row, const char *const options[])
 {
 	if (switch_create(test_seed(11), SWITCH_ANY, &net) < 0) {
 		printf("no switch here: %s\n", err_why());
@@ -262,9 +263,13 @@ static void begin(const struct row *row)
 		assert_int_equal(switch_add_port(net), i);
 	spoil(row);
 	memset(shared, 0, sizeof(*shared));
-	/* steps so long that nobody is late: what is late on this network is not what is tested */
-	server_start_at(&server, switch_ns(net, 0), "10.0.0.1", 0,
-			(const char *const[]){ "--pace", "0", "--step", "3s", "--section", "100", "--keys", keys,
+	server_start_at(&server, switch_ns(net, 0), "10.0.0.1", 0, options);
+}
+
+/* Steps so long that nobody is late: what is late on this network is not what is tested. */
+static void begin(const struct row *row)
+{
+	begin_with(row, (const char *const[]){ "--pace", "0", "--step", "3s", "--section", "100", "--keys", keys,
 					       "--control", control, NULL });
 }
 
@@ -357,12 +362,12 @@ static void end(const pid_t pid[HOSTS])
 
 #define SECOND_PORT 2u /* of the second host */
 
-static bool frames_are_parted(void)
+static uint64_t parted(unsigned port)
 {
 	struct switch_port_counts c;
 
-	assert_ok(switch_port_counts(net, SECOND_PORT, &c));
-	return c.parted > 0;
+	assert_ok(switch_port_counts(net, port, &c));
+	return c.parted;
 }
 
 /* The second host's network parts, and is whole again a second after the first frame that this has cost: less than makes it connect again. */
@@ -375,7 +380,7 @@ static void part(const struct row *row)
 		assert_ok(switch_partition(net, 1u << SECOND_PORT, 0, INT64_MAX));
 		shared->parted = waits = true;
 	}
-	if (waits && frames_are_parted()) {
+	if (waits && parted(SECOND_PORT)) {
 		switch_heal(net);
 		assert_ok(switch_partition(net, 1u << SECOND_PORT, 0, 1000 * MS));
 		waits = false;
@@ -448,6 +453,76 @@ TEST(a_third_overtaken_by_udp)
 TEST(a_network_that_parts_and_heals_by_udp)
 {
 	run(&(struct row){ 1000000, 2, 5, 2, 5, 20, 60, true }, &udp);
+}
+
+/* ---- the last word ---- */
+
+#define GOES 2u /* a constrained host: nobody waits for it */
+
+/* A host with one object, which goes while there are ticks that it has not read. */
+static int go(void)
+{
+	struct host h = { .number = GOES, .row = &usual };
+	struct sim_world_tick t = { 0 };
+	struct pollfd p;
+	int r;
+
+	come(&h, &tcp);
+	r = sim_world_wait(h.w, -1, &t);
+	r = r < 0 ? r : move(&h, 1, &t);
+	r = r < 0 ? r : sim_world_done(h.w);
+	if (r < 0)
+		return 1;
+	p = (struct pollfd){ sim_world_fd(h.w), POLLIN, 0 };
+	AWAIT(poll(&p, 1, 100) == 1);
+	shared->come[GOES] = true;
+	AWAIT(shared->parted);
+	shared->tick[GOES] = 1;
+	sim_world_disconnect(h.w);
+	return 0;
+}
+
+static pid_t start_to_go(void)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	_exit(switch_enter(net, GOES + 1) < 0 ? 2 : go());
+}
+
+static unsigned objects_there(void)
+{
+	struct server_status s;
+
+	server_status(control, &s);
+	return s.objects;
+}
+
+/* Its Bye is lost on the way, and gets there all the same: what it owned goes at once, and not when a lost host's would. */
+TEST(a_lost_goodbye_is_said_again)
+{
+	const struct row clean = { .rate_bytes_s = 10000000 };
+	uint64_t before;
+	pid_t pid;
+	int status;
+
+	begin_with(&clean, (const char *const[]){ "--step", "20ms", "--grace", "1000s", "--keys", keys, "--control",
+						  control, NULL });
+	pid = start_to_go();
+	AWAIT(shared->come[GOES] && objects_there() == 1);
+	assert_ok(switch_partition(net, 1u << (GOES + 1), 0, INT64_MAX));
+	shared->parted = true;
+	AWAIT(shared->tick[GOES]);
+	before = parted(GOES + 1);
+	AWAIT(parted(GOES + 1) > before);
+	switch_heal(net);
+	AWAIT(objects_there() == 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(server_stop(&server), 0);
+	switch_destroy(net);
 }
 
 /* LOSS_TABLE=n: from the n-th row on. */
