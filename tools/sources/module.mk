@@ -23,4 +23,4 @@ $(B)/lib/simd/source_play.so: $(B)/obj/tools/sources/play/source_play.o
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -o $@ $(filter %.o,$^)
 
-include tools/sources/vehicle/module.mk tools/sources/ss2/module.mk tools/sources/join/module.mk
+include tools/sources/camera/module.mk tools/sources/vehicle/module.mk tools/sources/ss2/module.mk tools/sources/join/module.mk

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A PNG in a file: whole, or what was there before. */
+#include "support/test.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <png.h>
+#include <sys/stat.h>
+
+#include "picture.h"
+
+static const uint8_t RGBA[2][3][4] = { { { 255, 0, 0, 9 }, { 0, 255, 0, 9 }, { 0, 0, 255, 9 } },
+				       { { 1, 2, 3, 0 }, { 4, 5, 6, 0 }, { 7, 8, 9, 0 } } };
+static char dir[TEST_PATH_MAX], why[300];
+
+static const char *path(void)
+{
+	static char p[TEST_PATH_MAX + 8];
+
+	test_path(dir, "pictures");
+	(void)mkdir(dir, 0700);
+	snprintf(p, sizeof(p), "%s/a.png", dir);
+	return p;
+}
+
+static unsigned files(void)
+{
+	DIR *d = opendir(dir);
+	unsigned n = 0;
+
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n - 2;
+}
+
+TEST(it_has_the_pixels)
+{
+	png_image image = { .version = PNG_IMAGE_VERSION };
+	uint8_t back[2][3][3];
+	struct stat st;
+
+	umask(027);
+	assert_int_equal(picture_write(path(), RGBA[0][0], 3, 2, sizeof(RGBA[0]), why, sizeof(why)), 0);
+	assert_int_equal(stat(path(), &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0640);
+	assert_true(png_image_begin_read_from_file(&image, path()));
+	assert_true(image.width == 3 && image.height == 2 && image.format == PNG_FORMAT_RGB);
+	assert_true(png_image_finish_read(&image, NULL, back, 0, NULL));
+	for (unsigned y = 0; y < 2; y++)
+		for (unsigned x = 0; x < 3; x++)
+			assert_memory_equal(back[y][x], RGBA[y][x], 3);
+	assert_int_equal(files(), 1);
+}
+
+TEST(another_takes_its_place)
+{
+	FILE *f = fopen(path(), "w");
+
+	fputs("was here", f);
+	fclose(f);
+	assert_int_equal(picture_write(path(), RGBA[0][0], 3, 2, sizeof(RGBA[0]), why, sizeof(why)), 0);
+	f = fopen(path(), "r");
+	assert_int_equal(fgetc(f), 0x89);
+	fclose(f);
+}
+
+TEST(what_cannot_be_written_leaves_nothing_behind)
+{
+	(void)path();
+	assert_int_equal(picture_write("/nowhere/at/all.png", RGBA[0][0], 3, 2, sizeof(RGBA[0]), why, sizeof(why)),
+			 -ENOENT);
+	assert_non_null(strstr(why, "/nowhere/at/all.png: No such file"));
+	assert_int_equal(picture_write(dir, RGBA[0][0], 3, 2, sizeof(RGBA[0]), why, sizeof(why)), -EISDIR);
+	assert_true(files() <= 1);
+}
