@@ -134,6 +134,9 @@ static int choose_format(struct gles *g, const struct device_request *q, struct 
 	case SIM_READBACK_R8:
 		p->format = GL_RED;
 		break;
+	case SIM_READBACK_RGB8:
+		return err_set(-EOPNOTSUPP,
+			       "gles: what is read as RGB8 is RGBA8 as well; read that, and have it changed");
 	case SIM_READBACK_R16:
 		return err_set(-EOPNOTSUPP, "gles: no framebuffer of OpenGL ES is read as R16; read R32F");
 	}

@@ -228,7 +228,7 @@ static int check_source(const struct sim_readback *rb, const struct sim_readback
 	if (rb->pub && s->memory)
 		return err_set(-EINVAL,
 			       "read-back: source.memory was given, but the target is a slot of the publisher");
-	if (!rb->pub && (!s->memory || (uintptr_t)s->memory % sim_readback_pixel_size(to->format)))
+	if (!rb->pub && (!s->memory || (uintptr_t)s->memory % rows_align(to->format)))
 		return err_set(-EINVAL, "read-back: source.memory, the target, is NULL or not aligned to a pixel");
 	return 0;
 }

@@ -21,6 +21,15 @@ struct rows {
 
 /* Whether there is a way from one format to the other. */
 bool rows_possible(enum sim_readback_format from, enum sim_readback_format to);
+/* What a pixel's address is a multiple of. */
+static inline size_t rows_align(enum sim_readback_format format)
+{
+	size_t size = sim_readback_pixel_size(format);
+
+	return size & -size;
+}
 void rows_copy(const struct rows *r);
+/* The same; wide: with AVX2, which the processor has. */
+void rows_copy_with(const struct rows *r, bool wide);
 
 #endif

@@ -62,7 +62,8 @@ enum sim_readback_backend {
 	X(RGBA8,   3,  4) \
 	X(BGRA8,   4,  4) \
 	X(R32F,    5,  4) \
-	X(RGBA32F, 6, 16)
+	X(RGBA32F, 6, 16) \
+	X(RGB8,    7,  3) /* as most of ROS has colour images; a device seldom draws it: made of RGBA8 or BGRA8, costs a copy */
 /* clang-format on */
 
 enum sim_readback_format {
@@ -155,7 +156,7 @@ struct sim_readback_options {
  */
 struct sim_readback_source {
 	size_t size; /* sizeof(struct sim_readback_source) of the caller */
-	/* of the source; the same as the shape's, RGBA8 for BGRA8 and back, R32F for R16 */
+	/* of the source; the same as the shape's, RGBA8 for BGRA8 and back, either of them for RGB8, R32F for R16 */
 	enum sim_readback_format format;
 	uint32_t row_pitch;     /* of memory or a buffer: bytes, a multiple of a pixel's; 0: those of a row */
 	uint64_t offset;        /* of memory or a buffer: bytes before the first row */

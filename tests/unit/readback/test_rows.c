@@ -103,8 +103,73 @@ TEST(depth_in_millimetres)
 		assert_int_equal(mm[i], of[i].mm);
 }
 
+TEST(red_green_and_blue_alone)
+{
+	for (int swap = 0; swap < 2; swap++) {
+		struct rows r = rows(swap ? SIM_READBACK_BGRA8 : SIM_READBACK_RGBA8, SIM_READBACK_RGB8);
+
+		rows_copy(&r);
+		for (size_t y = 0; y < H; y++) {
+			for (size_t x = 0; x < W; x++) {
+				const uint8_t *f = from + y * r.from_pitch + 4 * x, *t = to + y * r.to_pitch + 3 * x;
+
+				assert_int_equal(t[0], f[swap ? 2 : 0]);
+				assert_int_equal(t[1], f[1]);
+				assert_int_equal(t[2], f[swap ? 0 : 2]);
+			}
+			for (size_t x = 3 * W; x < r.to_pitch; x++)
+				assert_int_equal(to[y * r.to_pitch + x], 0xee);
+		}
+	}
+}
+
+/* The wide way and the plain one, with rows of all lengths at all places, of any bits: what is no number among them. */
+TEST(many_at_once_are_as_one_by_one)
+{
+	static const struct {
+		enum sim_readback_format from, to;
+	} of[] = { { SIM_READBACK_RGBA8, SIM_READBACK_BGRA8 },
+		   { SIM_READBACK_RGBA8, SIM_READBACK_RGB8 },
+		   { SIM_READBACK_BGRA8, SIM_READBACK_RGB8 },
+		   { SIM_READBACK_R32F, SIM_READBACK_R16 } };
+	static uint8_t in[4 * 80], wide[4 * 80 + 1], plain[4 * 80 + 1];
+	unsigned seed = (unsigned)test_seed(3);
+
+#ifdef __x86_64__
+	if (!__builtin_cpu_supports("avx2"))
+		skip();
+#else
+	skip();
+#endif
+	for (unsigned round = 0; round < 4000; round++) {
+		struct rows r = {
+			.to_pitch = 1, .from_pitch = 1, .height = 1, .width = round % 71, .depth_scale = 1000.0f
+		};
+		size_t at = 4 * (round % 3), i = round % 4;
+
+		for (size_t k = 0; k < sizeof(in); k++)
+			in[k] = (uint8_t)rand_r(&seed);
+		for (size_t k = 0; round % 2 && k < sizeof(in); k += 4) /* floats that mostly are some metres */
+			in[k + 3] = (uint8_t)(0x40 + rand_r(&seed) % 4);
+		memset(wide, 0xee, sizeof(wide));
+		memset(plain, 0xee, sizeof(plain));
+		r.from = in + at;
+		r.from_format = of[i].from;
+		r.to_format = of[i].to;
+		r.to = wide + round % 2;
+		rows_copy_with(&r, true);
+		r.to = plain + round % 2;
+		rows_copy_with(&r, false);
+		assert_memory_equal(wide, plain, sizeof(wide));
+	}
+}
+
 TEST(what_is_possible)
 {
+	assert_true(rows_possible(SIM_READBACK_BGRA8, SIM_READBACK_RGB8));
+	assert_false(rows_possible(SIM_READBACK_RGB8, SIM_READBACK_RGBA8));
+	assert_int_equal(rows_align(SIM_READBACK_RGB8), 1);
+	assert_int_equal(rows_align(SIM_READBACK_RGBA32F), 16);
 	assert_true(rows_possible(SIM_READBACK_R8, SIM_READBACK_R8));
 	assert_true(rows_possible(SIM_READBACK_RGBA8, SIM_READBACK_BGRA8));
 	assert_true(rows_possible(SIM_READBACK_BGRA8, SIM_READBACK_RGBA8));
