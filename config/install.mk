@@ -67,7 +67,7 @@ install: all
 	$(INSTALL) -m 644 $(INSTALL_EXAMPLES) $(D)$(DATADIR)/simd/examples
 	$(INSTALL) -m 644 $(wildcard libclient/examples/perception/*.[ch]) libclient/examples/perception/Makefile $(D)$(DATADIR)/simd/examples/perception
 	$(INSTALL) -m 644 libclient/examples/world/convoy.c libclient/examples/world/vehicle_host.cpp libclient/examples/world/Makefile $(D)$(DATADIR)/simd/examples/world
-	$(INSTALL) -m 644 libclient/examples/readback/camera_gles.c libclient/examples/readback/Makefile $(D)$(DATADIR)/simd/examples/readback
+	$(INSTALL) -m 644 libclient/examples/readback/camera_gles.c libclient/examples/readback/camera_vulkan.c libclient/examples/readback/Makefile $(D)$(DATADIR)/simd/examples/readback
 	$(INSTALL) -m 644 $(B)/examples/libperception.so $(D)$(PLUGINDIR)
 	$(INSTALL) -m 644 tools/bridge/null/null.c tools/bridge/null/Makefile $(D)$(DATADIR)/simd/examples/bridge
 	$(INSTALL) -m 644 config/packaging/LICENSE $(D)$(DOCDIR)

@@ -22,10 +22,10 @@ $(B)/examples/convoy: $(B)/obj/libclient/examples/world/convoy.o | $(B)/lib/libs
 INC_libclient/examples/world := -Ilibclient/include
 
 # a camera, read back by the third one
-EXAMPLES += $(B)/examples/camera_gles
-$(B)/examples/camera_gles: $(B)/obj/libclient/examples/readback/camera_gles.o | $(B)/lib/libsimclient.so $(B)/lib/libsimreadback.so
+EXAMPLES += $(B)/examples/camera_gles $(B)/examples/camera_vulkan
+$(B)/examples/camera_gles $(B)/examples/camera_vulkan: $(B)/examples/%: $(B)/obj/libclient/examples/readback/%.o | $(B)/lib/libsimclient.so $(B)/lib/libsimreadback.so
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -pie -o $@ $(filter %.o,$^) -L$(B)/lib -lsimreadback -lsimclient -Wl,-rpath,'$$ORIGIN/../lib' -lEGL -lGLESv2
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -pie -o $@ $(filter %.o,$^) -L$(B)/lib -lsimreadback -lsimclient -Wl,-rpath,'$$ORIGIN/../lib' $(if $(filter %gles,$@),-lEGL -lGLESv2,-lvulkan)
 INC_libclient/examples/readback := -Ilibclient/include -I$(B)/gen
 
 # a host in C++, where there is a compiler for it; what tests start

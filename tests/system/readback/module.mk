@@ -10,8 +10,8 @@ $(READBACK_SYSTEM_TESTS:%=$(B)/test/system-readback-%): $(B)/test/system-readbac
 $(B)/test/system-readback-vulkan: $(B)/obj/tests/system/readback/gpu.o
 LINK_system-readback-vulkan = $(LINK_READBACK) $(LINK_SIMCLIENT) -lvulkan -ljansson -lz
 LINK_system-readback-gles = $(LINK_READBACK) $(LINK_SIMCLIENT) -lEGL -lGLESv2 -ljansson -lz
-FLAGS_tests/system/readback/test_example.c := -DCAMERA='"$(B)/examples/camera_gles"'
-$(B)/test/system-readback-example: | $(B)/examples/camera_gles
+FLAGS_tests/system/readback/test_example.c := -DCAMERAS='"$(B)/examples/"'
+$(B)/test/system-readback-example: | $(B)/examples/camera_gles $(B)/examples/camera_vulkan
 LINK_system-readback-example = $(LINK_READBACK) $(LINK_SIMCLIENT) -ljansson -lz
 $(foreach t,$(READBACK_SYSTEM_TESTS),$(eval LIMIT_system-readback-$(t) := 120))
 endif

@@ -53,14 +53,14 @@ static void receive(FILE *out)
 }
 
 /* Clients in processes of their own, with whose end all that they have of the data plane goes. */
-TEST_WITH(a_camera_of_opengl_es, NULL, stack_sweep)
+static void run(enum sim_readback_backend backend, const char *command)
 {
 	int go[2];
 	pid_t simd, viewer;
 	char line[64];
 	FILE *camera;
 
-	if (sim_readback_probe(SIM_READBACK_GLES) < 0)
+	if (sim_readback_probe(backend) < 0)
 		skip();
 	simd = stack_start("\"TimeSource\":\"system\",\"pools\":[{\"size\":\"1KiB\",\"count\":1500},{\"size\":\"2MiB\","
 			   "\"count\":80}]");
@@ -74,11 +74,21 @@ TEST_WITH(a_camera_of_opengl_es, NULL, stack_sweep)
 	close(go[1]);
 	assert_true(read(go[0], line, 3) == 3);
 	close(go[0]);
-	camera = popen(CAMERA " 15", "r");
+	camera = popen(command, "r");
 	assert_non_null(camera);
 	assert_non_null(fgets(line, sizeof(line), camera));
 	assert_string_equal(line, "15 images, 0 copies\n");
 	assert_int_equal(pclose(camera), 0);
 	assert_int_equal(stack_wait(viewer, 30000), 0);
 	stack_stop(simd);
+}
+
+TEST_WITH(a_camera_of_opengl_es, NULL, stack_sweep)
+{
+	run(SIM_READBACK_GLES, CAMERAS "camera_gles 15");
+}
+
+TEST_WITH(a_camera_of_vulkan, NULL, stack_sweep)
+{
+	run(SIM_READBACK_VULKAN, CAMERAS "camera_vulkan 15");
 }
