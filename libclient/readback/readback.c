@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "describe.h"
 #include "mem.h"
 #include "timeutil.h"
 
@@ -192,6 +193,20 @@ int sim_readback_probe(enum sim_readback_backend backend)
 		return gles_probe();
 	}
 	return err_set(-EINVAL, "sim_readback_probe: there is no back end %d", (int)backend);
+}
+
+int sim_readback_describe(enum sim_readback_backend backend, char *ret, size_t cap)
+{
+	switch (backend) {
+	case SIM_READBACK_CPU:
+		snprintf(ret, cap, "memory of the program: one copy of each image");
+		return 0;
+	case SIM_READBACK_VULKAN:
+		return vulkan_describe(ret, cap);
+	case SIM_READBACK_GLES:
+		return gles_describe(ret, cap);
+	}
+	return err_set(-EINVAL, "sim_readback_describe: there is no back end %d", (int)backend);
 }
 
 /* ---- complete ---- */

@@ -12,7 +12,7 @@
 #define DEVICES_MAX 16
 
 /* Loaded once and never unloaded: drivers do not all survive that. */
-static int loader(PFN_vkGetInstanceProcAddr *ret)
+int vulkan_loader(PFN_vkGetInstanceProcAddr *ret)
 {
 	void *lib = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 
@@ -56,7 +56,7 @@ int vulkan_load(const struct sim_readback_vulkan *v, struct vulkan_calls *ret)
 	if (v->get_instance_proc_addr)
 		*(void **)&get = v->get_instance_proc_addr;
 	else
-		r = loader(&get);
+		r = vulkan_loader(&get);
 	if (r < 0)
 		return r;
 #define X(name) \
@@ -98,28 +98,37 @@ static bool serves(VkPhysicalDevice d, PFN_vkGetPhysicalDeviceProperties2 proper
 	return t.timelineSemaphore;
 }
 
-static int probe_instance(PFN_vkGetInstanceProcAddr get, VkInstance i)
+int vulkan_choose(PFN_vkGetInstanceProcAddr get, VkInstance i, const VkPhysicalDevice *all, uint32_t n,
+		  VkPhysicalDevice *ret)
 {
-	PFN_vkEnumeratePhysicalDevices list = (PFN_vkEnumeratePhysicalDevices)get(i, "vkEnumeratePhysicalDevices");
 	PFN_vkGetPhysicalDeviceProperties2 properties =
 		(PFN_vkGetPhysicalDeviceProperties2)get(i, "vkGetPhysicalDeviceProperties2");
 	PFN_vkGetPhysicalDeviceFeatures2 features =
 		(PFN_vkGetPhysicalDeviceFeatures2)get(i, "vkGetPhysicalDeviceFeatures2");
-	VkPhysicalDevice d[DEVICES_MAX];
+
+	for (uint32_t k = 0; properties && features && k < n; k++) {
+		if (serves(all[k], properties, features)) {
+			*ret = all[k];
+			return 0;
+		}
+	}
+	return err_set(-EOPNOTSUPP, "vulkan: none of %u devices has Vulkan 1.2 with timeline semaphores", n);
+}
+
+static int probe_instance(PFN_vkGetInstanceProcAddr get, VkInstance i)
+{
+	PFN_vkEnumeratePhysicalDevices list = (PFN_vkEnumeratePhysicalDevices)get(i, "vkEnumeratePhysicalDevices");
+	VkPhysicalDevice all[DEVICES_MAX], one;
 	uint32_t n = DEVICES_MAX;
 	VkResult r;
 
-	if (!list || !properties || !features)
-		return err_set(-EOPNOTSUPP, "vulkan: the loader is older than Vulkan 1.2");
-	r = list(i, &n, d);
+	if (!list)
+		return err_set(-EOPNOTSUPP, "vulkan: the loader has no vkEnumeratePhysicalDevices");
+	r = list(i, &n, all);
 	if ((r != VK_SUCCESS && r != VK_INCOMPLETE) || n == 0)
 		return err_set(-ENOENT, "vulkan: there is no device; install a driver, mesa-vulkan-drivers has one "
 					"that needs no GPU");
-	for (uint32_t k = 0; k < n; k++) {
-		if (serves(d[k], properties, features))
-			return 0;
-	}
-	return err_set(-EOPNOTSUPP, "vulkan: none of %u devices has Vulkan 1.2 with timeline semaphores", n);
+	return vulkan_choose(get, i, all, n, &one);
 }
 
 int vulkan_probe(void)
@@ -131,7 +140,7 @@ int vulkan_probe(void)
 	PFN_vkDestroyInstance destroy;
 	VkInstance i;
 	VkResult vr;
-	int r = loader(&get);
+	int r = vulkan_loader(&get);
 
 	if (r < 0)
 		return r;

@@ -52,6 +52,22 @@ static void draw(unsigned i)
 	}
 }
 
+/* Read once a fence has passed, and nothing later is in flight, as the library does. */
+static int bare(unsigned frame)
+{
+	static uint8_t pixels[SCENE_W * SCENE_H * 4];
+	GLsync fence;
+	GLenum done;
+
+	draw(frame % SCENE_RING);
+	fence = glFenceSync(GL_SYNC_GPU_COMMANDS_COMPLETE, 0);
+	done = glClientWaitSync(fence, GL_SYNC_FLUSH_COMMANDS_BIT, 10000000000u);
+	glDeleteSync(fence);
+	glBindFramebuffer(GL_READ_FRAMEBUFFER, framebuffer[frame % SCENE_RING]);
+	glReadPixels(0, 0, SCENE_W, SCENE_H, GL_RGBA, GL_UNSIGNED_BYTE, pixels);
+	return done == GL_WAIT_FAILED || done == GL_TIMEOUT_EXPIRED || glGetError() != GL_NO_ERROR ? -EIO : 0;
+}
+
 static void source(unsigned i, struct sim_readback_source *s)
 {
 	s->gles.framebuffer = framebuffer[i];
@@ -64,4 +80,4 @@ static void finish(void)
 	eglTerminate(display);
 }
 
-const struct scene scene_gl = { init, draw, source, finish };
+const struct scene scene_gl = { "gl", 1, init, draw, bare, source, finish };

@@ -14,7 +14,10 @@ static VkQueue queue;
 static VkCommandPool pool;
 static VkImage image[SCENE_RING + 1];
 static VkDeviceMemory memory[SCENE_RING + 1];
-static VkCommandBuffer commands[SCENE_RING];
+static VkCommandBuffer commands[SCENE_RING], copies[SCENE_RING]; /* what draws; what transfers that into buffer */
+static VkBuffer buffer[SCENE_RING];
+static VkDeviceMemory buffer_memory[SCENE_RING];
+static VkFence fence[SCENE_RING];
 
 static VkResult create_device(void)
 {
@@ -114,6 +117,45 @@ static VkResult record(unsigned i)
 	return r == VK_SUCCESS ? vkEndCommandBuffer(c) : r;
 }
 
+static VkResult create_buffer(unsigned i)
+{
+	const VkBufferCreateInfo info = { .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+					  .size = SCENE_W * SCENE_H * 4,
+					  .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT };
+	const VkFenceCreateInfo f = { .sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO,
+				      .flags = VK_FENCE_CREATE_SIGNALED_BIT };
+	VkMemoryAllocateInfo need = { .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO };
+	VkPhysicalDeviceMemoryProperties types;
+	VkMemoryRequirements m;
+	VkResult r = vkCreateBuffer(device, &info, NULL, &buffer[i]);
+
+	if (r != VK_SUCCESS)
+		return r;
+	vkGetPhysicalDeviceMemoryProperties(physical, &types);
+	vkGetBufferMemoryRequirements(device, buffer[i], &m);
+	need.allocationSize = m.size;
+	while (need.memoryTypeIndex + 1 < types.memoryTypeCount &&
+	       (!(m.memoryTypeBits & 1u << need.memoryTypeIndex) ||
+		!(types.memoryTypes[need.memoryTypeIndex].propertyFlags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)))
+		need.memoryTypeIndex++;
+	r = vkAllocateMemory(device, &need, NULL, &buffer_memory[i]);
+	if (r == VK_SUCCESS)
+		r = vkBindBufferMemory(device, buffer[i], buffer_memory[i], 0);
+	return r == VK_SUCCESS ? vkCreateFence(device, &f, NULL, &fence[i]) : r;
+}
+
+static VkResult record_copy(unsigned i)
+{
+	const VkCommandBufferBeginInfo begin = { .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO };
+	const VkBufferImageCopy all = { .imageSubresource = { VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1 },
+					.imageExtent = { SCENE_W, SCENE_H, 1 } };
+	VkCommandBuffer c = copies[i];
+	VkResult r = vkBeginCommandBuffer(c, &begin);
+
+	vkCmdCopyImageToBuffer(c, image[i], VK_IMAGE_LAYOUT_GENERAL, buffer[i], 1, &all);
+	return r == VK_SUCCESS ? vkEndCommandBuffer(c) : r;
+}
+
 static int init(struct sim_readback_options *o)
 {
 	VkResult r = create_device();
@@ -126,9 +168,16 @@ static int init(struct sim_readback_options *o)
 							   .commandBufferCount = SCENE_RING };
 
 		r = vkAllocateCommandBuffers(device, &info, commands);
+		if (r == VK_SUCCESS)
+			r = vkAllocateCommandBuffers(device, &info, copies);
 	}
-	for (unsigned i = 0; r == VK_SUCCESS && i < SCENE_RING; i++)
+	for (unsigned i = 0; r == VK_SUCCESS && i < SCENE_RING; i++) {
 		r = record(i);
+		if (r == VK_SUCCESS)
+			r = create_buffer(i);
+		if (r == VK_SUCCESS)
+			r = record_copy(i);
+	}
 	if (r != VK_SUCCESS) {
 		fprintf(stderr, "readback: no device of Vulkan 1.2 with VK_EXT_external_memory_host: %d\n", (int)r);
 		return -ENOENT;
@@ -150,6 +199,20 @@ static void draw(unsigned i)
 		fprintf(stderr, "readback: nothing could be drawn\n");
 }
 
+static int bare(unsigned frame)
+{
+	unsigned i = frame % SCENE_RING;
+	const VkCommandBuffer both[2] = { commands[i], copies[i] };
+	const VkSubmitInfo submit = { .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+				      .commandBufferCount = 2,
+				      .pCommandBuffers = both };
+
+	if (vkWaitForFences(device, 1, &fence[i], VK_TRUE, UINT64_MAX) != VK_SUCCESS ||
+	    vkResetFences(device, 1, &fence[i]) != VK_SUCCESS)
+		return -EIO;
+	return vkQueueSubmit(queue, 1, &submit, fence[i]) == VK_SUCCESS ? 0 : -EIO;
+}
+
 static void source(unsigned i, struct sim_readback_source *s)
 {
 	s->vulkan.image = (uint64_t)image[i];
@@ -159,6 +222,11 @@ static void source(unsigned i, struct sim_readback_source *s)
 static void finish(void)
 {
 	vkDeviceWaitIdle(device);
+	for (unsigned i = 0; i < SCENE_RING; i++) {
+		vkDestroyFence(device, fence[i], NULL);
+		vkDestroyBuffer(device, buffer[i], NULL);
+		vkFreeMemory(device, buffer_memory[i], NULL);
+	}
 	for (unsigned i = 0; i <= SCENE_RING; i++) {
 		vkDestroyImage(device, image[i], NULL);
 		vkFreeMemory(device, memory[i], NULL);
@@ -168,4 +236,4 @@ static void finish(void)
 	vkDestroyInstance(instance, NULL);
 }
 
-const struct scene scene_vulkan = { init, draw, source, finish };
+const struct scene scene_vulkan = { "vulkan", SCENE_RING, init, draw, bare, source, finish };

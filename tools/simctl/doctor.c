@@ -16,6 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "doctor.h"
 #include "err.h"
 #include "fd.h"
 #include "group.h"
@@ -26,17 +27,7 @@
 #define SHM_MGMT     "/dev/shm/iceoryx_mgmt"
 #define MIB          1048576.0
 
-enum grade { FINE, WARN, BAD };
-
-struct doctor {
-	json_t *findings;
-	int bad;
-};
-
-static void find(struct doctor *d, const char *check, enum grade g, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
-
-static void find(struct doctor *d, const char *check, enum grade g, const char *fmt, ...)
+void doctor_find(struct doctor *d, const char *check, enum doctor_grade g, const char *fmt, ...)
 {
 	static const char *const names[] = { "ok", "warning", "error" };
 	char text[768], fit[1024];
@@ -46,7 +37,7 @@ static void find(struct doctor *d, const char *check, enum grade g, const char *
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	printable(fit, sizeof(fit), text, strlen(text)); /* names of files and processes are others' */
-	d->bad += g == BAD;
+	d->bad += g == DOCTOR_BAD;
 	json_array_append_new(d->findings,
 			      json_pack("{s:s, s:s, s:s}", "check", check, "result", names[g], "text", fit));
 }
@@ -67,16 +58,17 @@ static int roudi_state(void)
 static void check_roudi(struct doctor *d, int state)
 {
 	if (!state)
-		find(d, "roudi", FINE, "iox-roudi answers");
+		doctor_find(d, "roudi", DOCTOR_FINE, "iox-roudi answers");
 	else if (state == -ENOENT)
-		find(d, "roudi", FINE, "no iox-roudi runs; simd starts one");
+		doctor_find(d, "roudi", DOCTOR_FINE, "no iox-roudi runs; simd starts one");
 	else if (state == -ECONNREFUSED)
-		find(d, "roudi", WARN,
-		     "%s was left by an iox-roudi that does not run any more; the next one replaces it", ROUDI_SOCKET);
+		doctor_find(d, "roudi", DOCTOR_WARN,
+			    "%s was left by an iox-roudi that does not run any more; the next one replaces it",
+			    ROUDI_SOCKET);
 	else if (state == -EACCES)
-		find(d, "roudi", FINE, "an iox-roudi runs; who may use it: see group");
+		doctor_find(d, "roudi", DOCTOR_FINE, "an iox-roudi runs; who may use it: see group");
 	else
-		find(d, "roudi", BAD, "iox-roudi cannot be reached: %s", err_text(state));
+		doctor_find(d, "roudi", DOCTOR_BAD, "iox-roudi cannot be reached: %s", err_text(state));
 }
 
 static const char *find_program(const char *name, char *buf, size_t size)
@@ -116,9 +108,9 @@ static void check_programs(struct doctor *d)
 	const char *p = find_program("iox-roudi", buf, sizeof(buf));
 
 	if (p)
-		find(d, "iceoryx", FINE, "%s", p);
+		doctor_find(d, "iceoryx", DOCTOR_FINE, "%s", p);
 	else
-		find(d, "iceoryx", BAD, "iox-roudi is not installed: apt-get install iceoryx");
+		doctor_find(d, "iceoryx", DOCTOR_BAD, "iox-roudi is not installed: apt-get install iceoryx");
 }
 
 static void check_shm(struct doctor *d)
@@ -126,10 +118,12 @@ static void check_shm(struct doctor *d)
 	struct statvfs v;
 
 	if (statvfs("/dev/shm", &v) < 0)
-		find(d, "shm", BAD, "/dev/shm: %s: shared memory needs a tmpfs mounted there", err_text(-errno));
+		doctor_find(d, "shm", DOCTOR_BAD, "/dev/shm: %s: shared memory needs a tmpfs mounted there",
+			    err_text(-errno));
 	else
-		find(d, "shm", FINE, "/dev/shm has %.0f of %.0f MiB free",
-		     (double)v.f_bavail * (double)v.f_frsize / MIB, (double)v.f_blocks * (double)v.f_frsize / MIB);
+		doctor_find(d, "shm", DOCTOR_FINE, "/dev/shm has %.0f of %.0f MiB free",
+			    (double)v.f_bavail * (double)v.f_frsize / MIB,
+			    (double)v.f_blocks * (double)v.f_frsize / MIB);
 }
 
 /* simd runs, so half of what it needs is taken; the other half is for the day when iox-roudi is replaced. */
@@ -138,12 +132,13 @@ static void check_need(struct doctor *d, const json_t *info)
 	double need = json_num(info, "shm_need"), room = json_num(info, "shm_free");
 
 	if (room < need / 2)
-		find(d, "memory", WARN,
-		     "the data plane needs %.0f MiB of /dev/shm, %.0f of them for a restart of iox-roudi, but %.0f MiB are "
-		     "free: mount -o remount,size=... /dev/shm",
-		     need / MIB, need / 2 / MIB, room / MIB);
+		doctor_find(
+			d, "memory", DOCTOR_WARN,
+			"the data plane needs %.0f MiB of /dev/shm, %.0f of them for a restart of iox-roudi, but %.0f MiB are "
+			"free: mount -o remount,size=... /dev/shm",
+			need / MIB, need / 2 / MIB, room / MIB);
 	else
-		find(d, "memory", FINE, "the data plane needs %.0f MiB of /dev/shm", need / MIB);
+		doctor_find(d, "memory", DOCTOR_FINE, "the data plane needs %.0f MiB of /dev/shm", need / MIB);
 }
 
 /* Without a simd to ask: what a start would say, which is in simd's own words. */
@@ -163,17 +158,18 @@ static void check_configuration(struct doctor *d)
 		line[0] = '\0';
 	line[strcspn(line, "\n")] = '\0';
 	r = pclose(f);
-	find(d, "config", r || strstr(line, "would not start") ? BAD : FINE, "%s", line);
+	doctor_find(d, "config", r || strstr(line, "would not start") ? DOCTOR_BAD : DOCTOR_FINE, "%s", line);
 }
 
 /* Only RouDi's socket tells whether one is there: what cannot be reached is not gone. */
 static void check_stale(struct doctor *d, int roudi)
 {
 	if ((roudi == -ENOENT || roudi == -ECONNREFUSED) && access(SHM_MGMT, F_OK) == 0)
-		find(d, "stale", WARN,
-		     "%s was left by an iox-roudi that does not run any more; simd removes it at its start", SHM_MGMT);
+		doctor_find(d, "stale", DOCTOR_WARN,
+			    "%s was left by an iox-roudi that does not run any more; simd removes it at its start",
+			    SHM_MGMT);
 	else
-		find(d, "stale", FINE, "no shared memory is left behind");
+		doctor_find(d, "stale", DOCTOR_FINE, "no shared memory is left behind");
 }
 
 static void check_group(struct doctor *d, int roudi)
@@ -185,9 +181,10 @@ static void check_group(struct doctor *d, int roudi)
 		return;
 	group_name(st.st_gid, group);
 	if (st.st_uid == geteuid() || group_check(st.st_gid) == 0)
-		find(d, "group", FINE, "this user may use iox-roudi (group %s)", group);
+		doctor_find(d, "group", DOCTOR_FINE, "this user may use iox-roudi (group %s)", group);
 	else
-		find(d, "group", geteuid() == 0 ? WARN : BAD, "iox-roudi is for members of its group: %s", err_why());
+		doctor_find(d, "group", geteuid() == 0 ? DOCTOR_WARN : DOCTOR_BAD,
+			    "iox-roudi is for members of its group: %s", err_why());
 }
 
 static void check_limits(struct doctor *d)
@@ -196,10 +193,10 @@ static void check_limits(struct doctor *d)
 
 	getrlimit(RLIMIT_NOFILE, &files);
 	if (files.rlim_cur < 1024)
-		find(d, "files", WARN, "only %llu descriptors a process: ulimit -n 1024",
-		     (unsigned long long)files.rlim_cur);
+		doctor_find(d, "files", DOCTOR_WARN, "only %llu descriptors a process: ulimit -n 1024",
+			    (unsigned long long)files.rlim_cur);
 	else
-		find(d, "files", FINE, "%llu descriptors a process", (unsigned long long)files.rlim_cur);
+		doctor_find(d, "files", DOCTOR_FINE, "%llu descriptors a process", (unsigned long long)files.rlim_cur);
 }
 
 static void check_slow(struct doctor *d, const json_t *b)
@@ -208,12 +205,13 @@ static void check_slow(struct doctor *d, const json_t *b)
 	json_t *n;
 
 	json_object_foreach(json_object_get(b, "slow"), channel, n)
-		find(d, "bridge", WARN, "%s has missed %lld messages of %s (bridge-slow): %s", json_text(b, "name"),
-		     (long long)json_integer_value(n), channel,
-		     json_yes(b, "lossless")
-			     ? "it was silent for dispatch.deadline_ms; its own log has what it was waiting for"
-			     : "it fell behind the channel's other bridges; set \"lossless\": true for it if producers may wait "
-			       "for it, or take the channel off it");
+		doctor_find(
+			d, "bridge", DOCTOR_WARN, "%s has missed %lld messages of %s (bridge-slow): %s",
+			json_text(b, "name"), (long long)json_integer_value(n), channel,
+			json_yes(b, "lossless")
+				? "it was silent for dispatch.deadline_ms; its own log has what it was waiting for"
+				: "it fell behind the channel's other bridges; set \"lossless\": true for it if producers may wait "
+				  "for it, or take the channel off it");
 }
 
 static void check_carried(struct doctor *d, const json_t *topics)
@@ -223,13 +221,13 @@ static void check_carried(struct doctor *d, const json_t *topics)
 
 	json_array_foreach(topics, i, t)
 		if (*json_text(t, "why"))
-			find(d, "channel", WARN, "%s is not carried by %s: %s", json_text(t, "channel"),
-			     json_text(t, "bridge"), json_text(t, "why"));
+			doctor_find(d, "channel", DOCTOR_WARN, "%s is not carried by %s: %s", json_text(t, "channel"),
+				    json_text(t, "bridge"), json_text(t, "why"));
 }
 
-static enum grade grade_of(const char *status)
+static enum doctor_grade grade_of(const char *status)
 {
-	return !strcmp(status, "connected") ? FINE : !strcmp(status, "permanent") ? BAD : WARN;
+	return !strcmp(status, "connected") ? DOCTOR_FINE : !strcmp(status, "permanent") ? DOCTOR_BAD : DOCTOR_WARN;
 }
 
 static void check_locks(struct doctor *d, const json_t *info)
@@ -237,15 +235,16 @@ static void check_locks(struct doctor *d, const json_t *info)
 	double pid = json_num(info, "roudi_pid");
 
 	if (pid > 0 && !json_yes(info, "roudi_robust"))
-		find(d, "locks", WARN,
-		     "the locks of iox-roudi (pid %.0f) are not robust: a program that is killed while it publishes can stop it, "
-		     "and simd then replaces its own, but not one that somebody else has started; %s",
-		     pid,
-		     json_yes(info, "roudi_owned")
-			     ? "see simd's log for the reason"
-			     : "let simd start it, or start it with LD_PRELOAD=.../simd/roudi_robust.so");
+		doctor_find(
+			d, "locks", DOCTOR_WARN,
+			"the locks of iox-roudi (pid %.0f) are not robust: a program that is killed while it publishes can stop it, "
+			"and simd then replaces its own, but not one that somebody else has started; %s",
+			pid,
+			json_yes(info, "roudi_owned")
+				? "see simd's log for the reason"
+				: "let simd start it, or start it with LD_PRELOAD=.../simd/roudi_robust.so");
 	else if (pid > 0)
-		find(d, "locks", FINE, "no program's death or stop holds up iox-roudi");
+		doctor_find(d, "locks", DOCTOR_FINE, "no program's death or stop holds up iox-roudi");
 }
 
 /* 'T': stopped by a signal; 't': by a debugger. */
@@ -268,13 +267,14 @@ static void check_stopped(struct doctor *d, struct ctl *c)
 		char state = state_of(pid);
 
 		if (state == 'T')
-			find(d, "stopped", WARN, "client %s (pid %lld) is stopped: kill -CONT %lld",
-			     json_text(cl, "name"), pid, pid);
+			doctor_find(d, "stopped", DOCTOR_WARN, "client %s (pid %lld) is stopped: kill -CONT %lld",
+				    json_text(cl, "name"), pid, pid);
 		else if (state == 't')
-			find(d, "stopped", WARN,
-			     "client %s (pid %lld) is stopped by a debugger; should it stand in the middle of a publish, iox-roudi "
-			     "waits for it and is replaced",
-			     json_text(cl, "name"), pid);
+			doctor_find(
+				d, "stopped", DOCTOR_WARN,
+				"client %s (pid %lld) is stopped by a debugger; should it stand in the middle of a publish, iox-roudi "
+				"waits for it and is replaced",
+				json_text(cl, "name"), pid);
 	}
 	json_decref(reply);
 }
@@ -285,7 +285,7 @@ static void check_given_up(struct doctor *d, const json_t *list)
 	size_t i;
 
 	json_array_foreach(list, i, p)
-		find(d, "process", BAD, "%s: permanent: %s", json_text(p, "name"), json_text(p, "why"));
+		doctor_find(d, "process", DOCTOR_BAD, "%s: permanent: %s", json_text(p, "name"), json_text(p, "why"));
 }
 
 static void check_bridges(struct doctor *d, struct ctl *c)
@@ -294,12 +294,13 @@ static void check_bridges(struct doctor *d, struct ctl *c)
 	size_t i;
 
 	json_array_foreach(json_object_get(reply, "bridges"), i, b) {
-		find(d, "bridge", grade_of(json_text(b, "status")), "%s: %s%s%s", json_text(b, "name"),
-		     json_text(b, "status"), *json_text(b, "detail") ? ": " : "", json_text(b, "detail"));
+		doctor_find(d, "bridge", grade_of(json_text(b, "status")), "%s: %s%s%s", json_text(b, "name"),
+			    json_text(b, "status"), *json_text(b, "detail") ? ": " : "", json_text(b, "detail"));
 		if (json_yes(b, "stalled"))
-			find(d, "bridge", WARN,
-			     "%s is stalled: no answer for dispatch.deadline_ms; `simctl bridge restart %s` starts it again",
-			     json_text(b, "name"), json_text(b, "name"));
+			doctor_find(
+				d, "bridge", DOCTOR_WARN,
+				"%s is stalled: no answer for dispatch.deadline_ms; `simctl bridge restart %s` starts it again",
+				json_text(b, "name"), json_text(b, "name"));
 		check_slow(d, b);
 		check_carried(d, json_object_get(b, "topics"));
 	}
@@ -315,10 +316,11 @@ static void check_missing(struct doctor *d, struct ctl *c)
 		double n = json_num(json_object_get(ch, "drops"), sim_reason_name(SIM_REASON_MISSING));
 
 		if (n > 0)
-			find(d, "channel", WARN,
-			     "%s: %.0f messages were published and never arrived (missing): an iceoryx application outside simd "
-			     "publishes there, or a program writes past the end of its slots",
-			     json_text(ch, "name"), n);
+			doctor_find(
+				d, "channel", DOCTOR_WARN,
+				"%s: %.0f messages were published and never arrived (missing): an iceoryx application outside simd "
+				"publishes there, or a program writes past the end of its slots",
+				json_text(ch, "name"), n);
 	}
 	json_decref(reply);
 }
@@ -329,12 +331,13 @@ static void check_pages(struct doctor *d, struct ctl *c)
 	double n = json_num(json_object_get(reply, "dispatch"), "strange_claims");
 
 	if (n > 0)
-		find(d, "pages", WARN,
-		     "%.0f credits or tokens were claimed in the name of no publisher, and freed: a client writes where it should "
-		     "not, or lost its connection while it published",
-		     n);
+		doctor_find(
+			d, "pages", DOCTOR_WARN,
+			"%.0f credits or tokens were claimed in the name of no publisher, and freed: a client writes where it should "
+			"not, or lost its connection while it published",
+			n);
 	else
-		find(d, "pages", FINE, "no credit or token is claimed in the name of no publisher");
+		doctor_find(d, "pages", DOCTOR_FINE, "no credit or token is claimed in the name of no publisher");
 	json_decref(reply);
 }
 
@@ -350,10 +353,10 @@ static void check_pools(struct doctor *d, const json_t *info)
 		count += json_num(p, "count");
 	}
 	if (*why)
-		find(d, "pools", WARN,
-		     "%s: slots that a killed process has in hand stay lost until iox-roudi is replaced", why);
+		doctor_find(d, "pools", DOCTOR_WARN,
+			    "%s: slots that a killed process has in hand stay lost until iox-roudi is replaced", why);
 	else
-		find(d, "pools", FINE, "%.0f of %.0f slots are in use", used, count);
+		doctor_find(d, "pools", DOCTOR_FINE, "%.0f of %.0f slots are in use", used, count);
 }
 
 /* Of simd's clock thread; where there is no simd, of one that this user would start. */
@@ -364,16 +367,17 @@ static void check_realtime(struct doctor *d, const json_t *clock)
 
 	getrlimit(RLIMIT_RTPRIO, &rt);
 	if (priority > 0)
-		find(d, "realtime", FINE, "the clock thread has real-time priority %.0f", priority);
+		doctor_find(d, "realtime", DOCTOR_FINE, "the clock thread has real-time priority %.0f", priority);
 	else if (clock)
-		find(d, "realtime", WARN,
-		     "simd's clock thread has no real-time priority: /clock is late, or left out, while the CPUs are busy; allow "
-		     "it with LimitRTPRIO=50 or `ulimit -r 50`, and see clock.priority");
+		doctor_find(
+			d, "realtime", DOCTOR_WARN,
+			"simd's clock thread has no real-time priority: /clock is late, or left out, while the CPUs are busy; allow "
+			"it with LimitRTPRIO=50 or `ulimit -r 50`, and see clock.priority");
 	else if (rt.rlim_cur == 0 && geteuid() != 0)
-		find(d, "realtime", WARN,
-		     "this user is allowed no real-time priority (ulimit -r) for simd's clock thread");
+		doctor_find(d, "realtime", DOCTOR_WARN,
+			    "this user is allowed no real-time priority (ulimit -r) for simd's clock thread");
 	else
-		find(d, "realtime", FINE, "this user may give simd's clock thread a real-time priority");
+		doctor_find(d, "realtime", DOCTOR_FINE, "this user may give simd's clock thread a real-time priority");
 }
 
 /* Somebody drives, and time does not move. */
@@ -385,10 +389,11 @@ static void check_start(struct doctor *d, const json_t *clock)
 	if (!json_is_object(json_object_get(clock, "driver")))
 		return;
 	json_array_foreach(names, i, v)
-		find(d, "clock", WARN,
-		     "time has not begun: it waits for %s (rigs[].wait_for), until that is connected, takes part in lock-step or "
-		     "says that it is ready",
-		     json_string_value(v));
+		doctor_find(
+			d, "clock", DOCTOR_WARN,
+			"time has not begun: it waits for %s (rigs[].wait_for), until that is connected, takes part in lock-step or "
+			"says that it is ready",
+			json_string_value(v));
 }
 
 static void check_clock(struct doctor *d, struct ctl *c)
@@ -408,19 +413,21 @@ static void check_simd(struct doctor *d, struct ctl *c)
 	int r = ctl_connect(c);
 
 	if (r < 0) {
-		find(d, "simd", r == -ENOENT || r == -ECONNREFUSED ? WARN : BAD, "%s", sim_why());
+		doctor_find(d, "simd", r == -ENOENT || r == -ECONNREFUSED ? DOCTOR_WARN : DOCTOR_BAD, "%s", sim_why());
 		check_configuration(d);
 		check_realtime(d, NULL);
 		return;
 	}
 	info = ctl_call(c, "io.simd.Control.GetInfo", NULL);
-	find(d, "simd", FINE, "simd %s, pid %.0f, runtime %s, %.0f channels, %.0f clients", json_text(info, "version"),
-	     json_num(info, "pid"), json_text(info, "runtime"), json_num(info, "channels"), json_num(info, "clients"));
+	doctor_find(d, "simd", DOCTOR_FINE, "simd %s, pid %.0f, runtime %s, %.0f channels, %.0f clients",
+		    json_text(info, "version"), json_num(info, "pid"), json_text(info, "runtime"),
+		    json_num(info, "channels"), json_num(info, "clients"));
 	if (strcmp(json_text(info, "version"), sim_version()))
-		find(d, "versions", WARN, "simd is %s, this simctl's library is %s: install both from one build",
-		     json_text(info, "version"), sim_version());
+		doctor_find(d, "versions", DOCTOR_WARN,
+			    "simd is %s, this simctl's library is %s: install both from one build",
+			    json_text(info, "version"), sim_version());
 	else
-		find(d, "versions", FINE, "simd and library are %s", sim_version());
+		doctor_find(d, "versions", DOCTOR_FINE, "simd and library are %s", sim_version());
 	check_locks(d, info);
 	check_given_up(d, json_object_get(info, "given_up"));
 	check_need(d, info);
@@ -453,6 +460,7 @@ int cmd_doctor(struct ctl *c)
 	check_stale(&d, roudi);
 	check_group(&d, roudi);
 	check_limits(&d);
+	doctor_check_gpus(&d);
 	check_simd(&d, c);
 	if (c->a.json) {
 		json_t *all = json_pack("{s:o, s:b}", "findings", d.findings, "healthy", d.bad == 0);

@@ -195,6 +195,13 @@ struct sim_readback_counters {
  */
 SIM_API SIM_MUST_CHECK int sim_readback_probe(enum sim_readback_backend backend);
 
+/*
+ * More than the probe: a device is made and asked. *ret, cut to cap bytes: which it is, and whether it reads without a copy; "llvmpipe (LLVM 15.0.6, 256
+ * bits): writes slots itself". Drivers start threads and may crash: what is not a renderer itself asks in a process of its own, as `simctl doctor`
+ * does. Errors as those of the probe. Since 0.1.
+ */
+SIM_API SIM_MUST_CHECK int sim_readback_describe(enum sim_readback_backend backend, char *ret, size_t cap);
+
 /* Bytes of one pixel; 0: no such format. Any thread. */
 SIM_API size_t sim_readback_pixel_size(enum sim_readback_format format);
 /* Bytes of a body: head and rows; 0: no such shape. For sim_publisher_options.max_body. Any thread. */

@@ -13,5 +13,11 @@ LINK_system-readback-gles = $(LINK_READBACK) $(LINK_SIMCLIENT) -lEGL -lGLESv2 -l
 FLAGS_tests/system/readback/test_example.c := -DCAMERAS='"$(B)/examples/"'
 $(B)/test/system-readback-example: | $(B)/examples/camera_gles $(B)/examples/camera_vulkan
 LINK_system-readback-example = $(LINK_READBACK) $(LINK_SIMCLIENT) -ljansson -lz
+FLAGS_tests/system/readback/test_doctor.c := -DBAD_DRIVER='"$(B)/test/plugins/bad_driver.so"'
+$(B)/test/plugins/bad_driver.so: $(B)/obj/tests/system/readback/bad_driver.o
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -o $@ $^
+$(B)/test/system-readback-doctor: | $(B)/test/plugins/bad_driver.so
+LINK_system-readback-doctor = $(LINK_READBACK) $(LINK_SIMCLIENT) -ljansson -lz
 $(foreach t,$(READBACK_SYSTEM_TESTS),$(eval LIMIT_system-readback-$(t) := 120))
 endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * doctor: which GPUs can hand images to slots. Drivers are foreign code that may crash or hang while they are looked at, so each is, by libsimreadback, in
+ * a process of its own, with a bound. Thread: main.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <sim/readback.h>
+
+#include "doctor.h"
+#include "fd.h"
+#include "timeutil.h"
+
+#define LIBRARY     "libsimreadback.so.0"
+#define LOOK_DUR_NS (10 * NS_PER_S) /* a driver's first start compiles, and reads its cache */
+#define TEXT_MAX    600u
+#define NO_LIBRARY  3 /* exit codes of the child; 0: what there is, 1: why not */
+
+static const struct {
+	enum sim_readback_backend backend;
+	const char *name;
+} BACKENDS[] = { { SIM_READBACK_VULKAN, "vulkan" }, { SIM_READBACK_GLES, "gles" } };
+
+/* ---- in the child ---- */
+
+static _Noreturn void look(enum sim_readback_backend backend, int to)
+{
+	int (*describe)(enum sim_readback_backend, char *, size_t) = NULL;
+	const char *(*why)(void) = NULL;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC), r;
+	char text[TEXT_MAX] = "";
+	void *lib;
+
+	(void)dup2(null, STDOUT_FILENO); /* drivers talk */
+	(void)dup2(null, STDERR_FILENO);
+	lib = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	if (lib) {
+		*(void **)&describe = dlsym(lib, "sim_readback_describe");
+		*(void **)&why = dlsym(lib, "sim_readback_why");
+	}
+	if (!describe || !why)
+		_exit(NO_LIBRARY);
+	r = describe(backend, text, sizeof(text));
+	if (r < 0)
+		snprintf(text, sizeof(text), "%s", why());
+	(void)!write(to, text, strlen(text));
+	_exit(r < 0);
+}
+
+/* ---- its watcher ---- */
+
+/* All that it says, until it ends or time is up. */
+static void read_all(int from, char text[TEXT_MAX], int64_t until_mono_ns)
+{
+	size_t n = 0;
+	ssize_t got = 1;
+
+	while (got > 0 && n < TEXT_MAX - 1) {
+		int64_t left_dur_ns = until_mono_ns - mono_now_ns();
+
+		if (left_dur_ns <= 0 || fd_wait(from, POLLIN, left_dur_ns) != 1)
+			break;
+		got = read(from, text + n, TEXT_MAX - 1 - n);
+		n += got > 0 ? (size_t)got : 0;
+	}
+	text[n] = 0;
+}
+
+/* Its wait status; -1: it did not end by itself. */
+static int end(pid_t pid, int64_t until_mono_ns)
+{
+	int fd = fd_pidfd_open(pid), status = 0;
+	int64_t left_dur_ns = until_mono_ns - mono_now_ns();
+	bool ended = fd >= 0 && fd_pidfd_wait(fd, left_dur_ns > 0 ? left_dur_ns : 0) == 1;
+
+	if (!ended)
+		(void)kill(pid, SIGKILL);
+	(void)waitpid(pid, &status, 0);
+	if (fd >= 0)
+		close(fd);
+	return ended ? status : -1;
+}
+
+static void judge(struct doctor *d, const char *name, int status, const char *text)
+{
+	if (status < 0)
+		doctor_find(d, "gpu", DOCTOR_WARN, "%s: its driver did not answer within 10 s: cameras cannot use it",
+			    name);
+	else if (WIFSIGNALED(status))
+		doctor_find(d, "gpu", DOCTOR_WARN,
+			    "%s: its driver crashed while it was looked at (%s): cameras cannot use it", name,
+			    strsignal(WTERMSIG(status)));
+	else if (WEXITSTATUS(status) == NO_LIBRARY)
+		doctor_find(d, "gpu", DOCTOR_WARN, "%s: " LIBRARY " cannot be loaded: install it beside libsimclient",
+			    name);
+	else if (WEXITSTATUS(status) != 0)
+		doctor_find(d, "gpu", DOCTOR_FINE, "none by %s, which cameras alone need: %s", name, text);
+	else
+		doctor_find(d, "gpu", DOCTOR_FINE, "%s: %s", name, text);
+}
+
+static void check_backend(struct doctor *d, enum sim_readback_backend backend, const char *name)
+{
+	int64_t until_mono_ns = mono_now_ns() + LOOK_DUR_NS;
+	char text[TEXT_MAX];
+	int pair[2];
+	pid_t pid;
+
+	if (pipe2(pair, O_CLOEXEC) < 0)
+		return;
+	(void)fflush(NULL);
+	pid = fork();
+	if (pid == 0)
+		look(backend, pair[1]);
+	close(pair[1]);
+	if (pid > 0) {
+		read_all(pair[0], text, until_mono_ns);
+		judge(d, name, end(pid, until_mono_ns), text);
+	}
+	close(pair[0]);
+}
+
+void doctor_check_gpus(struct doctor *d)
+{
+	for (size_t i = 0; i < sizeof(BACKENDS) / sizeof(BACKENDS[0]); i++)
+		check_backend(d, BACKENDS[i].backend, BACKENDS[i].name);
+}
