@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * OpenGL ES: a fence behind what was drawn; once it has passed, the pixels are read straight into the target. So the picture has to stay until
+ * OpenGL ES, or OpenGL, whichever context is current: a fence behind what was drawn; once it has passed, the pixels are read straight into the target. So the picture has to stay until
  * then, and each request that is under way needs one of its own. Bindings of the context are put back as they were.
  *
  * Thread: the owner's, whose context is current.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "device.h"
@@ -27,7 +28,8 @@ struct gles {
 	EGLContext context;
 	bool says_lost; /* the context has reset notification */
 	bool bgra;
-	GLuint own; /* framebuffer, for textures */
+	bool desktop; /* OpenGL, which changes formats while it reads */
+	GLuint own;   /* framebuffer, for textures */
 };
 
 static struct gles *of(struct device *d)
@@ -138,8 +140,14 @@ static int choose_format(struct gles *g, const struct device_request *q, struct 
 		return err_set(-EOPNOTSUPP,
 			       "gles: what is read as RGB8 is RGBA8 as well; read that, and have it changed");
 	case SIM_READBACK_R16:
+		p->format = GL_RED;
+		p->type = GL_UNSIGNED_SHORT;
+		if (g->desktop)
+			break;
 		return err_set(-EOPNOTSUPP, "gles: no framebuffer of OpenGL ES is read as R16; read R32F");
 	}
+	if (g->desktop)
+		return 0;
 	g->gl.GetIntegerv(GL_IMPLEMENTATION_COLOR_READ_FORMAT, &format);
 	g->gl.GetIntegerv(GL_IMPLEMENTATION_COLOR_READ_TYPE, &type);
 	if (p->format == GL_RED && ((GLenum)format != GL_RED || (GLenum)type != p->type))
@@ -282,23 +290,42 @@ static const struct device_ops gles_ops = {
 	.destroy = gles_destroy,
 };
 
+/* "OpenGL ES 3.0 ..." and later, "3.2 ..." and later. */
+static bool can_serve(const char *version, bool *ret_desktop)
+{
+	static const char es[] = "OpenGL ES ";
+
+	*ret_desktop = version && strncmp(version, es, sizeof(es) - 1) != 0;
+	if (!*ret_desktop)
+		return version && version[sizeof(es) - 1] >= '3';
+	return strtod(version, NULL) >= 3.15;
+}
+
+/* Bad enums are what an older context answers, and no one else's business. */
+static bool says_lost(struct gles *g)
+{
+	GLint strategy = 0;
+
+	if (g->gl.GetGraphicsResetStatus)
+		g->gl.GetIntegerv(GL_RESET_NOTIFICATION_STRATEGY_EXT, &strategy);
+	(void)g->gl.GetError();
+	return strategy == GL_LOSE_CONTEXT_ON_RESET_EXT;
+}
+
 static int look_at_context(struct gles *g)
 {
 	const char *version, *extensions;
-	GLint strategy = 0;
 
 	g->context = g->gl.GetCurrentContext();
 	if (g->context == EGL_NO_CONTEXT)
 		return err_set(-ENOENT, "gles: no context is current in this thread; make one so before");
 	version = (const char *)g->gl.GetString(GL_VERSION);
-	if (!version || strncmp(version, "OpenGL ES ", 10) != 0 || version[10] < '3')
-		return err_set(-EOPNOTSUPP, "gles: the context is \"%s\", not OpenGL ES 3.0 or later",
+	if (!can_serve(version, &g->desktop))
+		return err_set(-EOPNOTSUPP, "gles: the context is \"%s\", not OpenGL ES 3.0 or later, nor OpenGL 3.2",
 			       version ? version : "none");
-	extensions = (const char *)g->gl.GetString(GL_EXTENSIONS);
-	g->bgra = extensions && strstr(extensions, "GL_EXT_read_format_bgra");
-	if (g->gl.GetGraphicsResetStatus && extensions && strstr(extensions, "GL_EXT_robustness"))
-		g->gl.GetIntegerv(GL_RESET_NOTIFICATION_STRATEGY_EXT, &strategy);
-	g->says_lost = strategy == GL_LOSE_CONTEXT_ON_RESET_EXT;
+	extensions = g->desktop ? NULL : (const char *)g->gl.GetString(GL_EXTENSIONS);
+	g->bgra = g->desktop || (extensions && strstr(extensions, "GL_EXT_read_format_bgra"));
+	g->says_lost = (g->desktop || (extensions && strstr(extensions, "GL_EXT_robustness"))) && says_lost(g);
 	g->gl.GenFramebuffers(1, &g->own);
 	return 0;
 }

@@ -48,6 +48,8 @@ int gles_load(struct gles_calls *ret)
 		return r;
 	if (address)
 		c.GetGraphicsResetStatus = (GLenum(*)(void))address("glGetGraphicsResetStatusEXT");
+	if (address && !c.GetGraphicsResetStatus)
+		c.GetGraphicsResetStatus = (GLenum(*)(void))address("glGetGraphicsResetStatusARB");
 	*ret = c;
 	return 0;
 }

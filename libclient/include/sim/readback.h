@@ -51,7 +51,7 @@ enum sim_readback_backend {
 	SIM_READBACK_CPU = 0, /* memory of the program: sources are pointers. Always there; one copy */
 	/* 1.2 with timeline semaphores; VK_EXT_external_memory_host, where enabled, for 0 copies */
 	SIM_READBACK_VULKAN = 1,
-	SIM_READBACK_GLES = 2, /* OpenGL ES 3.0 by EGL */
+	SIM_READBACK_GLES = 2, /* OpenGL ES 3.0 or OpenGL 3.2, by EGL: whichever context is current */
 };
 
 /* clang-format off */

@@ -33,9 +33,11 @@ static uint32_t memory[SCENE][SIZE / 4 + 256];
 
 static const uint8_t lower[4] = { 10, 20, 30, 40 }, upper[4] = { 200, 100, 50, 255 };
 
-static bool context_create(void)
+/* desktop: OpenGL with its core profile, else OpenGL ES. */
+static bool create(bool desktop)
 {
-	static const EGLint attributes[] = { EGL_CONTEXT_MAJOR_VERSION, 3, EGL_NONE };
+	static const EGLint attributes[] = { EGL_CONTEXT_MAJOR_VERSION, 3, EGL_CONTEXT_MINOR_VERSION, 0, EGL_NONE };
+	static const EGLint core[] = { EGL_CONTEXT_MAJOR_VERSION, 3, EGL_CONTEXT_MINOR_VERSION, 2, EGL_NONE };
 
 	if (sim_readback_probe(SIM_READBACK_GLES) < 0) {
 		print_message("%s\n", sim_readback_why());
@@ -44,20 +46,26 @@ static bool context_create(void)
 	display = eglGetPlatformDisplay(EGL_PLATFORM_SURFACELESS_MESA, NULL, NULL);
 	if (!display || !eglInitialize(display, NULL, NULL))
 		return false;
-	assert_true(eglBindAPI(EGL_OPENGL_ES_API));
-	context = eglCreateContext(display, EGL_NO_CONFIG_KHR, EGL_NO_CONTEXT, attributes);
+	assert_true(eglBindAPI(desktop ? EGL_OPENGL_API : EGL_OPENGL_ES_API));
+	context = eglCreateContext(display, EGL_NO_CONFIG_KHR, EGL_NO_CONTEXT, desktop ? core : attributes);
 	assert_non_null(context);
 	assert_true(eglMakeCurrent(display, EGL_NO_SURFACE, EGL_NO_SURFACE, context));
 	glGenTextures(SCENE, texture);
 	glGenFramebuffers(SCENE, framebuffer);
 	for (int i = 0; i < SCENE; i++) {
 		glBindTexture(GL_TEXTURE_2D, texture[i]);
-		glTexStorage2D(GL_TEXTURE_2D, 1, GL_RGBA8, GPU_W, GPU_H);
+		glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, GPU_W, GPU_H, 0, GL_RGBA, GL_UNSIGNED_BYTE, NULL);
+		glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_NEAREST);
 		glBindFramebuffer(GL_FRAMEBUFFER, framebuffer[i]);
 		glFramebufferTexture2D(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, texture[i], 0);
 		assert_int_equal(glCheckFramebufferStatus(GL_FRAMEBUFFER), GL_FRAMEBUFFER_COMPLETE);
 	}
 	return true;
+}
+
+static bool context_create(void)
+{
+	return create(false);
 }
 
 static void context_destroy(void)
@@ -149,14 +157,14 @@ static unsigned read_one(struct sim_readback_source s)
 	return last.copies;
 }
 
-TEST(pictures_into_memory)
+static void pictures(bool desktop)
 {
 	struct sim_readback_options o = options();
 	struct sim_readback_source s;
 	struct sim_readback_counters n;
 	GLint bound;
 
-	if (!context_create())
+	if (!create(desktop))
 		skip();
 	ok(sim_readback_create(&o, &rb));
 	for (int i = 0; i < SCENE; i++) {
@@ -186,6 +194,41 @@ TEST(pictures_into_memory)
 	assert_int_equal(read_one(picture(0, memory[0])), 0);
 	check((uint8_t *)memory[0], ROW + 8, false, false);
 	assert_int_equal(((uint8_t *)memory[0])[ROW], 0xee);
+	sim_readback_destroy(rb);
+	context_destroy();
+}
+
+TEST(pictures_into_memory)
+{
+	pictures(false);
+}
+
+TEST(pictures_of_opengl_into_memory)
+{
+	pictures(true);
+}
+
+/* What OpenGL ES may refuse: other formats than the picture's own, changed while it is read. */
+TEST(opengl_reads_in_other_formats)
+{
+	struct sim_readback_options o = options();
+	struct sim_readback_source s;
+	uint16_t red;
+
+	if (!create(true))
+		skip();
+	o.shape.format = SIM_READBACK_BGRA8;
+	ok(sim_readback_create(&o, &rb));
+	s = picture(0, memory[0]);
+	s.format = SIM_READBACK_BGRA8;
+	assert_int_equal(read_one(s), 0);
+	check((uint8_t *)memory[0], ROW, false, true);
+	o.shape.format = SIM_READBACK_R16;
+	ok(sim_readback_resize(rb, &o.shape));
+	s.format = SIM_READBACK_R16;
+	assert_int_equal(read_one(s), 0);
+	memcpy(&red, memory[0], sizeof(red));
+	assert_int_equal(red, lower[0] * 257);
 	sim_readback_destroy(rb);
 	context_destroy();
 }
