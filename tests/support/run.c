@@ -66,7 +66,7 @@ static const struct opt options[] = {
 	OPT("jobs", 'j', INT, jobs, NULL, "tests at once", .min = 1, .max = JOBS_MAX),
 	OPT("logs", 0, STRING, logs, "DIR", "output goes there"),
 	OPT("wrap", 0, STRING, wrap, "CMD", "runs a test in namespaces"),
-	OPT("totals", 0, STRING, totals, "FILE", "append the counts there"),
+	OPT("totals", 0, STRING, totals, "FILE", "append the counts there, and what has failed"),
 	{ 0 },
 };
 
@@ -402,7 +402,11 @@ static void add_totals(const struct run *r)
 
 	if (!f)
 		return;
-	fprintf(f, "%u %u\n", r->passed, r->failed);
+	fprintf(f, "%u %u", r->passed, r->failed);
+	for (unsigned i = 0; r->tests && i < r->n; i++)
+		if (r->tests[i].failed)
+			fprintf(f, " %s", r->tests[i].name);
+	fputc('\n', f);
 	fclose(f);
 }
 
@@ -426,12 +430,12 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; e == 0 && !stop_signal && i < r.n; i++)
 		if (!r.tests[i].start_mono_ns)
 			e = err_set(-EIO, "%s was not run", r.tests[i].path);
-	cleanup(&r);
 	if (e < 0 || stop_signal) {
 		fprintf(stderr, "run: %s\n", e < 0 ? err_why() : "interrupted");
 		r.failed++;
 	}
 	add_totals(&r);
+	cleanup(&r);
 	if (!r.n) {
 		printf("FAIL no test was chosen\n");
 		r.failed++;

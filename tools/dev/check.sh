@@ -11,9 +11,18 @@ out=build/check
 mkdir -p "$out" || exit 1
 totals=$top/$out/totals
 : >"$totals"
+what_failed=
 began=$(date +%s)
 
 say() { printf '== %s (%s s)\n' "$*" "$(($(date +%s) - began))"; }
+
+# note_failed LINES: what has failed since the totals had so many, for the last lines of the output
+note_failed()
+{
+	names=$(tail -n "+$(($1 + 1))" "$totals" | awk '$2 > 0 { $1 = $2 = ""; print (NF > 2 ? $0 : " (see above)") }' | tr -d '\n')
+	[ -z "$names" ] || what_failed="$what_failed
+failed in $name:$names"
+}
 
 # stage NAME make-arguments...: counts itself as one failure if it fails without having counted any
 stage()
@@ -33,6 +42,7 @@ stage()
 		printf 'FAIL %s: make %s\n' "$name" "$*"
 		echo "0 1" >>"$totals"
 	fi
+	note_failed "$lines"
 }
 
 # script_stage NAME COMMAND...: one that adds its counts itself; 77: it was impossible here, and has said why
@@ -44,9 +54,11 @@ script_stage()
 	lines=$(wc -l <"$totals")
 	TOTALS="$totals" "$@"
 	status=$?
-	[ "$status" != 0 ] && [ "$status" != 77 ] && [ "$(wc -l <"$totals")" = "$lines" ] || return 0
-	printf 'FAIL %s: %s\n' "$name" "$*"
-	echo "0 1" >>"$totals"
+	if [ "$status" != 0 ] && [ "$status" != 77 ] && [ "$(wc -l <"$totals")" = "$lines" ]; then
+		printf 'FAIL %s: %s\n' "$name" "$*"
+		echo "0 1" >>"$totals"
+	fi
+	note_failed "$lines"
 }
 
 quick()
@@ -74,7 +86,8 @@ bare_and_quick()
 		stage "checks, and tests that were skipped there" WERROR=1 ONLY="check- $(skipped_there | tr '\n' ' ')" run-tests
 		return
 	fi
-	[ "$status" = 77 ] || echo "0 1" >>"$totals"
+	[ "$status" = 77 ] || { echo "0 1" >>"$totals"; what_failed="$what_failed
+failed on the bare Debian: build/bare-root/first-contact-*.log"; }
 	stage "tests" WERROR=1 run-tests
 }
 
@@ -129,4 +142,5 @@ soak-full) soak_full ;;
 *) echo "usage: $0 quick|full|soak|soak-full" >&2; exit 2 ;;
 esac
 say "done"
+[ -z "$what_failed" ] || printf '%s\n' "${what_failed#?}"
 awk '{ p += $1; f += $2 } END { printf "%d passed, %d failed\n", p, f; exit f > 0 }' "$totals"
