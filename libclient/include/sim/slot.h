@@ -58,7 +58,7 @@ struct sim_slot {
 SIM_STATIC_ASSERT(sizeof(struct sim_slot) == 128, "slot header is shared-memory ABI");
 SIM_STATIC_ASSERT(offsetof(struct sim_slot, frame_id) == 88, "slot header is shared-memory ABI");
 
-/* The message of a loaned slot: its fixed struct, for the publisher to fill. */
+/* The message of a loaned slot: its fixed struct, for the publisher to fill; at an address that is a multiple of 64. */
 SIM_INLINE void *sim_slot_body_mut(struct sim_slot *s)
 {
 	return s + 1;

@@ -346,6 +346,7 @@ static void check_message(struct sim_subscriber *sub, const uint8_t rgba[4])
 	assert_string_equal(sim_Image_encoding(m, got->body_size), "rgba8");
 	data = sim_Image_data(m, got->body_size, &n);
 	assert_int_equal(n, SIZE);
+	assert_int_equal((uintptr_t)data % 64, 0); /* where a driver may want it */
 	assert_int_equal(got->header.stamp_sim_ns, last.capture_sim_ns);
 	for (uint32_t i = 0; i < n; i += 4)
 		assert_memory_equal(data + i, rgba, 4);
