@@ -8,5 +8,6 @@
 /* 0, with what is there and how it reads; as sim_readback_probe() else, with a sentence. */
 int vulkan_describe(char *ret, size_t cap);
 int gles_describe(char *ret, size_t cap);
+int cuda_describe(char *ret, size_t cap);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a back end does: the contract between readback.c and cpu.c, vulkan*.c, gles*.c. A request goes through
+ * What a back end does: the contract between readback.c and cpu.c, vulkan*.c, gles*.c, cuda*.c. A request goes through
  *
  *     add     once, for its place: what it needs for whatever comes
  *     start   the device begins; it says whether it writes the target itself (direct), or memory of its own
@@ -66,7 +66,9 @@ struct device { /* embedded in what a back end has */
 int cpu_create(const struct sim_readback_options *o, struct device **ret);
 int vulkan_create(const struct sim_readback_options *o, struct device **ret);
 int gles_create(const struct sim_readback_options *o, struct device **ret);
+int cuda_create(const struct sim_readback_options *o, struct device **ret);
 int vulkan_probe(void);
 int gles_probe(void);
+int cuda_probe(void);
 
 #endif

@@ -176,6 +176,9 @@ int sim_readback_create(const struct sim_readback_options *o, struct sim_readbac
 	case SIM_READBACK_GLES:
 		r = gles_create(o, &dev);
 		break;
+	case SIM_READBACK_CUDA:
+		r = cuda_create(o, &dev);
+		break;
 	default:
 		r = err_set(-EINVAL, "sim_readback_create: there is no back end %d", (int)o->backend);
 	}
@@ -191,6 +194,8 @@ int sim_readback_probe(enum sim_readback_backend backend)
 		return vulkan_probe();
 	case SIM_READBACK_GLES:
 		return gles_probe();
+	case SIM_READBACK_CUDA:
+		return cuda_probe();
 	}
 	return err_set(-EINVAL, "sim_readback_probe: there is no back end %d", (int)backend);
 }
@@ -205,6 +210,8 @@ int sim_readback_describe(enum sim_readback_backend backend, char *ret, size_t c
 		return vulkan_describe(ret, cap);
 	case SIM_READBACK_GLES:
 		return gles_describe(ret, cap);
+	case SIM_READBACK_CUDA:
+		return cuda_describe(ret, cap);
 	}
 	return err_set(-EINVAL, "sim_readback_describe: there is no back end %d", (int)backend);
 }

@@ -28,7 +28,7 @@
 static const struct {
 	enum sim_readback_backend backend;
 	const char *name;
-} BACKENDS[] = { { SIM_READBACK_VULKAN, "vulkan" }, { SIM_READBACK_GLES, "gles" } };
+} BACKENDS[] = { { SIM_READBACK_VULKAN, "vulkan" }, { SIM_READBACK_GLES, "gles" }, { SIM_READBACK_CUDA, "cuda" } };
 
 /* ---- in the child ---- */
 

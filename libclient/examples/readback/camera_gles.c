@@ -123,14 +123,14 @@ static int open_all(void)
 
 int main(int argc, char **argv)
 {
-	unsigned frames = argc > 1 ? (unsigned)atoi(argv[1]) : 0;
+	unsigned frames = argc > 1 ? (unsigned)atoi(argv[1]) : 0, taken = 0;
 	struct sim_readback_counters n;
 	int64_t due;
 
 	if (!open_all())
 		return 1;
 	due = sim_now(client);
-	for (unsigned frame = 0; !frames || frame < frames; frame++) {
+	for (unsigned frame = 0; !frames || taken < frames; frame++) {
 		struct sim_readback_source s = { .size = sizeof(s), .format = SIM_READBACK_RGBA8 };
 		struct sim_readback_ticket *t;
 		int r = sim_sleep_until(client, due, 1000000000);
@@ -144,9 +144,10 @@ int main(int argc, char **argv)
 		s.gles.framebuffer = framebuffer[frame % RING];
 		s.capture_sim_ns = due;
 		r = sim_readback_start(readback, &s, &t);
-		if (r == 0)
+		if (r == 0) {
 			((struct mine *)t->user)->frame = frame;
-		else if (r < 0)
+			taken++;
+		} else if (r < 0)
 			fprintf(stderr, "%s\n", sim_readback_why());
 		due += 50000000;
 	}

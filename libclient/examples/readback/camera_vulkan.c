@@ -269,8 +269,8 @@ static int open_all(void)
 	return 1;
 }
 
-/* What is submitted afterwards may draw into the picture again: the queue keeps the order. */
-static void take_picture(unsigned frame, int64_t due_sim_ns)
+/* Whether there will be one. What is submitted afterwards may draw into it again: the queue keeps the order. */
+static int take_picture(unsigned frame, int64_t due_sim_ns)
 {
 	struct sim_readback_source s = { .size = sizeof(s),
 					 .format = SIM_READBACK_RGBA8,
@@ -281,30 +281,31 @@ static void take_picture(unsigned frame, int64_t due_sim_ns)
 	int r;
 
 	if (!draw(frame))
-		return;
+		return 0;
 	r = sim_readback_start(readback, &s, &t);
 	if (r == 0)
 		((struct mine *)t->user)->frame = frame;
 	else if (r < 0)
 		fprintf(stderr, "%s\n", sim_readback_why());
+	return r == 0;
 }
 
 int main(int argc, char **argv)
 {
-	unsigned frames = argc > 1 ? (unsigned)atoi(argv[1]) : 0;
+	unsigned frames = argc > 1 ? (unsigned)atoi(argv[1]) : 0, taken = 0;
 	struct sim_readback_counters n;
 	int64_t due;
 
 	if (!open_all())
 		return 1;
 	due = sim_now(client);
-	for (unsigned frame = 0; !frames || frame < frames; frame++) {
+	for (unsigned frame = 0; !frames || taken < frames; frame++) {
 		if (sim_sleep_until(client, due, 1000000000) < 0) {
 			fprintf(stderr, "%s\n", sim_why()); /* no driver yet, paused, a jump, simd is away */
 			due = sim_now(client);
 		}
 		sim_readback_process(readback);
-		take_picture(frame, due);
+		taken += (unsigned)take_picture(frame, due);
 		due += 50000000;
 	}
 	if (sim_readback_drain(readback, 1000000000) < 0)

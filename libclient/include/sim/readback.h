@@ -46,12 +46,15 @@ struct sim_readback;
 #define SIM_READBACK_IN_FLIGHT_MAX 64 /* requests; with a publisher 8, what it may loan */
 #define SIM_READBACK_SIDE_MAX      65536u
 #define SIM_READBACK_HEAD_ALIGN    64u /* of options.head: that of a large array in a body */
+#define SIM_READBACK_CUDA_IPC_SIZE 64u /* bytes of a CUipcMemHandle */
+#define SIM_READBACK_CUDA_IPC_MAX  16u /* allocations of other processes that a read-back keeps open */
 
 enum sim_readback_backend {
 	SIM_READBACK_CPU = 0, /* memory of the program: sources are pointers. Always there; one copy */
 	/* 1.2 with timeline semaphores; VK_EXT_external_memory_host, where enabled, for 0 copies */
 	SIM_READBACK_VULKAN = 1,
 	SIM_READBACK_GLES = 2, /* OpenGL ES 3.0 or OpenGL 3.2, by EGL: whichever context is current */
+	SIM_READBACK_CUDA = 3, /* the driver API of CUDA 11.0 or later; 0 copies where it page-locks shared memory */
 };
 
 /* clang-format off */
@@ -128,6 +131,16 @@ struct sim_readback_vulkan {
 	void *get_instance_proc_addr; /* PFN_vkGetInstanceProcAddr; NULL: that of libvulkan.so.1 */
 };
 
+/*
+ * Handles of CUDA's driver API as they are; keeps the context and the stream until it is destroyed. Of CUDA's run-time API: the context is
+ * what cuDevicePrimaryCtxRetain() has, a cudaStream_t is a stream. With several read-backs in one process over the same memory, the context of the
+ * first that started is destroyed after the last read-back.
+ */
+struct sim_readback_cuda {
+	void *context; /* CUcontext; made current during calls where it is not. NULL: the one that is current at the create */
+	void *stream; /* CUstream of that context: what draws or computes; NULL: its default stream */
+};
+
 struct sim_readback_options {
 	size_t size; /* sizeof(struct sim_readback_options) of the caller */
 	enum sim_readback_backend backend;
@@ -142,6 +155,7 @@ struct sim_readback_options {
 	void *done_arg;
 	size_t user_size; /* bytes of the caller's own with each ticket */
 	struct sim_readback_vulkan vulkan;
+	struct sim_readback_cuda cuda;
 	/*
 	 * Without a publisher: the memory that starts name lies in it, and is mapped until the read-back is destroyed. So a device can be given it
 	 * once; what lies elsewhere costs a copy. NULL: none.
@@ -152,7 +166,8 @@ struct sim_readback_options {
 
 /*
  * What is read. With OpenGL ES it must stay as it is until the request has completed: each that is pending needs a picture of its own. With
- * Vulkan what is submitted to the same queue afterwards may draw into it again; it is not destroyed before the request has completed.
+ * Vulkan what is submitted to the same queue afterwards may draw into it again, with CUDA what is put into the same stream; it is not
+ * destroyed before the request has completed.
  */
 struct sim_readback_source {
 	size_t size; /* sizeof(struct sim_readback_source) of the caller */
@@ -174,6 +189,16 @@ struct sim_readback_source {
 		uint32_t framebuffer; /* what it is read from; 0: the default one; from its lower left corner */
 		uint32_t texture;     /* not 0: level 0 of this GL_TEXTURE_2D instead */
 	} gles;
+	struct {                            /* one of the three */
+		unsigned long long pointer; /* CUdeviceptr: linear memory */
+		void *array;                /* CUarray of one or two dimensions (a texture); from its first element */
+		/*
+		 * Linear memory of another process: SIM_READBACK_CUDA_IPC_SIZE bytes, those of a CUipcMemHandle; copied. It is opened
+		 * at its first start, and closed when room is needed after SIM_READBACK_CUDA_IPC_MAX others, or at the destroy: until
+		 * then the other process does not free it. That it has finished writing is between the two.
+		 */
+		const void *ipc;
+	} cuda;
 };
 
 /* What has happened so far. */
@@ -189,7 +214,7 @@ struct sim_readback_counters {
 };
 
 /*
- * Whether a back end can work here: its library is loaded, for Vulkan a device is looked for that has what is needed.
+ * Whether a back end can work here: its library is loaded, for Vulkan and CUDA a device is looked for that has what is needed.
  * Any thread; blocks as loading a driver does. Returns: 0; -ENOENT a library or device is missing, -EOPNOTSUPP it lacks something,
  * -EINVAL no such back end.
  */
@@ -209,8 +234,9 @@ SIM_API size_t sim_readback_body_size(const struct sim_readback_shape *shape, si
 
 /*
  * Create one, in the thread that will use it. For OpenGL ES its context is current, and stays the one.
- * Returns: 0; -EINVAL an option is invalid; -ENOENT the back end's library is missing, or no context is current; -EOPNOTSUPP the
- * device or context lacks something; -ENOMEM; -EAGAIN no thread could be started; -EIO the device refused.
+ * Returns: 0; -EINVAL an option is invalid; -ENOENT the back end's library or device is missing, or no context is current; -EOPNOTSUPP
+ * the device, context or driver lacks something; -ENOMEM; -EAGAIN no thread could be started; -EIO the device refused; -ENODEV the
+ * context is lost.
  */
 SIM_API SIM_MUST_CHECK int sim_readback_create(const struct sim_readback_options *o, struct sim_readback **ret);
 /*
@@ -227,10 +253,12 @@ SIM_API void sim_readback_destroy(struct sim_readback *rb);
 SIM_API SIM_MUST_CHECK int sim_readback_resize(struct sim_readback *rb, const struct sim_readback_shape *shape);
 
 /*
- * Start reading what was submitted to the device before. Never waits for it.
+ * Start reading what was submitted to the device before. Never waits for it; but the first starts, and the first into another generation of the
+ * data plane, have the driver import, page-lock or allocate memory, which can take it some ms.
  * *ret: the request, whose `user` the caller may fill; borrowed until it completes; NULL when none was made; may be NULL itself.
  * Returns: 0 it will complete; 1 dropped, see SIM_READBACK_DROP_NEWEST; -EAGAIN full; -EINVAL the source does not go with the shape, or is
- * misaligned; -EOPNOTSUPP the context cannot read that format; -ENOMEM, -ENOBUFS, -EMSGSIZE, -ESTALE, -ENOTCONN as sim_loan(); -ENODEV the device
+ * misaligned, or is smaller; -EOPNOTSUPP the context cannot read that format; -ENOMEM, -ENOBUFS, -EMSGSIZE, -ESTALE, -ENOTCONN as sim_loan();
+ * -ENOBUFS also: SIM_READBACK_CUDA_IPC_MAX allocations of other processes are being read; -ENODEV the device
  * is lost, for good; -EIO it refused; -EPERM another thread, or another context is current. No request is made when it is negative.
  */
 SIM_API SIM_MUST_CHECK int sim_readback_start(struct sim_readback *rb, const struct sim_readback_source *s,

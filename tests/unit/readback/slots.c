@@ -12,6 +12,33 @@ struct sim_publisher *slots_publisher(struct slots *s)
 	return (struct sim_publisher *)(void *)s;
 }
 
+size_t slots_arena(const struct slots *s, size_t *ret_one)
+{
+	size_t one = (sizeof(struct sim_slot) + s->max_body + 127) & ~(size_t)63;
+
+	if (ret_one)
+		*ret_one = one;
+	return 8 * one;
+}
+
+/* Of the arena: the first piece that is not out. Pieces begin at a multiple of 64 that is none of a page. */
+static struct sim_slot *piece(const struct slots *s)
+{
+	size_t one;
+
+	(void)slots_arena(s, &one);
+	for (unsigned i = 0; i < 8; i++) {
+		void *p = s->arena + i * one + 64;
+		bool out = false;
+
+		for (unsigned k = 0; k < s->out; k++)
+			out |= s->slot[k] == p;
+		if (!out)
+			return p;
+	}
+	abort();
+}
+
 int sim_loan(struct sim_publisher *p, size_t body_size, struct sim_slot **ret)
 {
 	struct slots *s = (struct slots *)(void *)p;
@@ -23,12 +50,13 @@ int sim_loan(struct sim_publisher *p, size_t body_size, struct sim_slot **ret)
 		return -EMSGSIZE;
 	if (s->out == 8)
 		return -ENOBUFS;
-	*ret = aligned_alloc(64, size);
+	*ret = s->arena ? piece(s) : aligned_alloc(64, size);
 	assert(*ret);
 	memset(*ret, 0x5a, size);
 	**ret = (struct sim_slot){ .body_size = body_size,
 				   .stamp_sim_ns = s->now_sim_ns,
 				   .iox_generation = s->generation };
+	s->owned[s->out] = !s->arena;
 	s->slot[s->out++] = *ret;
 	return 0;
 }
@@ -39,8 +67,11 @@ int sim_unloan(struct sim_publisher *p, struct sim_slot *slot)
 
 	for (unsigned i = 0; i < s->out; i++) {
 		if (s->slot[i] == slot) {
-			s->slot[i] = s->slot[--s->out];
-			free(slot);
+			if (s->owned[i])
+				free(slot);
+			s->out--;
+			s->slot[i] = s->slot[s->out];
+			s->owned[i] = s->owned[s->out];
 			return 0;
 		}
 	}

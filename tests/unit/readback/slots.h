@@ -6,6 +6,10 @@
 #ifndef UNIT_READBACK_SLOTS_H
 #define UNIT_READBACK_SLOTS_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include <sim/publisher.h>
 
 struct slots {
@@ -15,8 +19,12 @@ struct slots {
 	int error; /* of the next loans; 0: none */
 	int64_t now_sim_ns;
 	struct sim_slot *slot[8];
+	bool owned[8];  /* of slot[]: not of an arena */
+	uint8_t *arena; /* loans lie there, slots_arena() apart; NULL: anywhere */
 };
 
+/* Bytes of an arena, and of one loan in it. */
+size_t slots_arena(const struct slots *s, size_t *ret_one);
 struct sim_publisher *slots_publisher(struct slots *s);
 /* As when the publisher is destroyed: loans go back. */
 void slots_finish(struct slots *s);
