@@ -10,8 +10,8 @@ cd "$(dirname "$0")/../.." || exit 1
 build='gcc make libc6-dev binutils libjansson-dev zlib1g-dev iceoryx libiceoryx-binding-c-dev
 cyclonedds-dev scdoc libzmq3-dev libprotobuf-c-dev protobuf-c-compiler libexpat1-dev libwebsockets-dev libssl-dev
 liblz4-dev libzstd-dev libbz2-dev libsqlite3-dev libdeflate-dev
-libsodium-dev libpng-dev libturbojpeg0-dev libncurses-dev libvulkan-dev libegl-dev libgles-dev'
-demo='sumo'
+libsodium-dev libpng-dev libturbojpeg0-dev libncurses-dev libvulkan-dev libegl-dev libgles-dev glslang-tools'
+demo='sumo mesa-vulkan-drivers'
 check='libcmocka-dev pkg-config clang-format-14 iproute2 util-linux mount procps g++ sumo libfastrtps-dev varlink-go
 python3-rosmaster python3-rostopic python3-rosnode python3-rosbag python3-rosparam python3-rosservice python3-sensor-msgs
 python3-std-srvs openssl python3-cryptography python3-pyte mesa-vulkan-drivers libegl-mesa0 libgl1-mesa-dri'

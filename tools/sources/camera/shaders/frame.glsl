@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What holds for all that is drawn for one camera: struct frame of render.c. Axes are those of the map, around the eye. */
+layout(set = 0, binding = 0, std140) uniform Frame {
+	mat4 clip;
+	vec4 eye;       /* from the streets' origin */
+	vec4 sun;       /* direction to it; w: how much light a shadow takes away */
+	vec4 sun_light;
+	vec4 ambient;
+	vec4 zenith;
+	vec4 horizon;   /* w: haze, 1/m */
+	vec4 ray, ray_x, ray_y; /* from the eye through pixel 0, 0, and by pixel */
+} frame;
