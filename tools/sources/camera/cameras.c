@@ -236,6 +236,28 @@ static void read_camera(struct reading *d, struct camera_spec *c)
 		d->r = camera_complete(c, &p, d->where);
 }
 
+static bool one_place(const struct camera_spec *a, const struct camera_spec *b)
+{
+	return a->at[0] == b->at[0] && a->at[1] == b->at[1] && a->at[2] == b->at[2] && a->roll == b->roll &&
+	       a->pitch == b->pitch && a->yaw == b->yaw;
+}
+
+/* A frame is in one place. */
+static int check_frames(const struct cameras *all, const char *path)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		for (size_t k = 0; k < i; k++) {
+			const struct camera_spec *a = &all->at[i], *b = &all->at[k];
+
+			if (strcmp(a->frame_id, b->frame_id) == 0 && !one_place(a, b))
+				return err_set(-EINVAL,
+					       "%s: cameras[%zu]: frame_id \"%s\" is elsewhere in cameras[%zu]", path,
+					       i, a->frame_id, k);
+		}
+	}
+	return 0;
+}
+
 /* No channel may be there twice. */
 static int check_names(const struct cameras *all, const char *path)
 {
@@ -261,6 +283,7 @@ static int check_names(const struct cameras *all, const char *path)
 static int read_list(const json_t *list, const char *path, struct cameras *ret)
 {
 	size_t n = json_array_size(list);
+	int r;
 
 	if (!json_is_array(list) || n == 0 || n > CAMERAS_MAX)
 		return err_set(-EINVAL, "%s: it needs a list \"cameras\" of 1 to %d", path, CAMERAS_MAX);
@@ -275,7 +298,8 @@ static int read_list(const json_t *list, const char *path, struct cameras *ret)
 			return d.r;
 	}
 	ret->n = n;
-	return check_names(ret, path);
+	r = check_names(ret, path);
+	return r < 0 ? r : check_frames(ret, path);
 }
 
 int cameras_load(const char *path, struct cameras *ret)

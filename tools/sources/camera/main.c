@@ -220,7 +220,7 @@ static void build_scene(struct app *a, const struct sim_message *msg, const stru
 static int draw(struct app *a, const struct pose *base, int64_t stamp_sim_ns, uint32_t due)
 {
 	struct pose views[CAMERAS_MAX];
-	struct render_moment m = { .scene = &a->scene, .ground = base->at[2], .views = views, .due = due };
+	struct render_moment m = { .stage = &a->scene, .ground = base->at[2], .views = views, .due = due };
 
 	if (!a->sun_known)
 		set_sun(a, stamp_sim_ns);
@@ -229,6 +229,25 @@ static int draw(struct app *a, const struct pose *base, int64_t stamp_sim_ns, ui
 	for (size_t i = 0; i < a->cameras.n; i++)
 		views[i] = pose_in(base, &a->mounts[i]);
 	return render_draw(a->render, &m);
+}
+
+/* A frame that several cameras have is told once. */
+static bool told_before(const struct app *a, size_t i)
+{
+	for (size_t k = 0; k < i; k++) {
+		if (strcmp(a->cameras.at[k].frame_id, a->cameras.at[i].frame_id) == 0)
+			return true;
+	}
+	return false;
+}
+
+static uint32_t count_frames(const struct app *a)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < a->cameras.n; i++)
+		n += !told_before(a, i);
+	return n;
 }
 
 /* Where the cameras are on the vehicle. */
@@ -244,18 +263,20 @@ static int send_frames(struct app *a)
 	if (r < 0)
 		return r;
 	all = sim_Transforms_init(sim_slot_body_mut(slot), cap, &b);
-	t = all ? sim_Transforms_transforms_alloc(&b, (uint32_t)a->cameras.n) : NULL;
+	t = all ? sim_Transforms_transforms_alloc(&b, count_frames(a)) : NULL;
 	if (!t)
 		return outlet_send(&a->frames, slot, 0, NULL);
 	all->is_static = 1;
 	for (size_t i = 0; i < a->cameras.n; i++) {
 		const struct pose *p = &a->mounts[i];
 
-		if (sim_Transform_parent_frame_set_in(&b, &t[i], FRAME_BASE) < 0 ||
-		    sim_Transform_child_frame_set_in(&b, &t[i], a->cameras.at[i].frame_id) < 0)
+		if (told_before(a, i))
+			continue;
+		if (sim_Transform_parent_frame_set_in(&b, t, FRAME_BASE) < 0 ||
+		    sim_Transform_child_frame_set_in(&b, t, a->cameras.at[i].frame_id) < 0)
 			return outlet_send(&a->frames, slot, 0, NULL);
-		t[i].translation = (struct sim_Vector3){ .x = p->at[0], .y = p->at[1], .z = p->at[2] };
-		pose_quaternion(p, &t[i].rotation);
+		t->translation = (struct sim_Vector3){ .x = p->at[0], .y = p->at[1], .z = p->at[2] };
+		pose_quaternion(p, &t++->rotation);
 	}
 	return outlet_send(&a->frames, slot, sim_builder_size(&b), NULL);
 }

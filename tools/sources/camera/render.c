@@ -495,7 +495,7 @@ static double shadow_reach(const struct drawing *d, const struct thing *t)
 static void collect(struct drawing *d, enum form form, bool shadows)
 {
 	const struct camera *c = &d->r->cameras[d->camera];
-	const struct stage *s = d->m->scene;
+	const struct stage *s = d->m->stage;
 	struct run *run = shadows ? &d->shadows[form] : &d->runs[form];
 
 	run->first = d->n;

@@ -30,7 +30,7 @@ struct render_options {
 
 /* What is the same for all cameras of a moment. */
 struct render_moment {
-	const struct stage *scene;
+	const struct stage *stage;
 	double sun[3]; /* direction, in the map */
 	double ground; /* z of the plane below all, in the map */
 	/* of each camera: in the map, axes as its optical frame has them (x right, y down, z forward) */

@@ -27,7 +27,7 @@ vec3 emitted(uint material, uint lit)
 	case MAT_LAMP_RED:
 		return (lit & LIT_RED) != 0u ? vec3(4.0, 0.10, 0.06) : vec3(0);
 	case MAT_LAMP_YELLOW:
-		return (lit & LIT_YELLOW) != 0u ? vec3(4.0, 1.5, 0.05) : vec3(0);
+		return (lit & LIT_YELLOW) != 0u ? vec3(4.0, 1.0, 0.04) : vec3(0);
 	case MAT_LAMP_GREEN:
 		return (lit & LIT_GREEN) != 0u ? vec3(0.10, 3.2, 0.9) : vec3(0);
 	case MAT_TAILLAMP:
