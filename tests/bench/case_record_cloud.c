@@ -20,8 +20,8 @@
 #include "bench.h"
 #include "record.h"
 #include "record/codec_out.h"
-#include "sources/lidar/scan.h"
-#include "sources/lidar/scene.h"
+#include "sources/scene/scan.h"
+#include "sources/scene/scene.h"
 
 #define TURNS     12
 #define CARS      16

@@ -15,7 +15,7 @@
 #include <sim/msg/VehicleControl.h>
 #include <sim/point_cloud.h>
 
-#include "tools/sources/lidar/scan.h"
+#include "tools/sources/scene/scan.h"
 
 #define STEP_NS INT64_C(100000000)
 #define COLUMNS 900

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "libclient/examples/perception/grid.h"
-#include "tools/sources/lidar/scan.h"
+#include "tools/sources/scene/scan.h"
 
 #define POINTS_MAX 120000
 

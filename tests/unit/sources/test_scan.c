@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "tools/sources/lidar/scan.h"
+#include "tools/sources/scene/scan.h"
 
 struct cloud {
 	struct scan *scan;

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "tools/sources/lidar/scene.h"
+#include "tools/sources/scene/scene.h"
 
 static uint8_t body[4096] __attribute__((aligned(64)));
 static struct scan_box boxes[SCENE_BOXES_MAX];
@@ -57,6 +57,30 @@ TEST(buildings_are_turned_to_the_sensor)
 	near(boxes[0].y, 0);
 	near(boxes[0].z, 3);
 	near(boxes[0].yaw, -M_PI / 2);
+}
+
+TEST(a_sensor_may_look_elsewhere)
+{
+	const struct scene_mount left = { .x = 1, .y = 1, .z = 0.5, .yaw = M_PI / 2 };
+	struct scan_box in_map = { .x = 100, .y = 80, .z = 5, .length = 10, .width = 4, .height = 10 };
+	struct scene_buildings all = { .boxes = &in_map, .n = 1 };
+	struct scene_pose north = { .x = 100, .y = 50, .yaw = M_PI / 2 };
+	struct sim_builder b;
+	struct sim_Detected3DObjects *m = sim_Detected3DObjects_init(body, sizeof(body), &b);
+	struct sim_Detected3DObject *o = sim_Detected3DObjects_objects_alloc(&b, 1);
+
+	o->pose.position = (struct sim_Vector3){ .x = 3, .y = 11, .z = 1 };
+	o->pose.orientation.w = 1;
+	assert_int_equal(scene_add_objects(m, sim_builder_size(&b), &left, boxes, 0), 1);
+	near(boxes[0].x, 10);
+	near(boxes[0].y, -2);
+	near(boxes[0].z, 0.5);
+	near(boxes[0].yaw, -M_PI / 2);
+	assert_int_equal(scene_add_buildings(&all, &north, &left, 200, boxes, 0), 1); /* 30 m ahead of base_link */
+	near(boxes[0].x, -1);
+	near(boxes[0].y, -29);
+	near(boxes[0].z, 4.5);
+	near(boxes[0].yaw, -M_PI);
 }
 
 TEST(the_pose_comes_from_the_right_frames)

@@ -23,11 +23,11 @@
 
 #include "../outlet.h"
 #include "../rate.h"
+#include "../scene/scan.h"
+#include "../scene/scene.h"
 #include "../stop.h"
 #include "log.h"
 #include "opt.h"
-#include "scan.h"
-#include "scene.h"
 
 LOG_TOPIC("lidar");
 

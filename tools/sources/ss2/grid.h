@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An occupancy grid around the ego, north up: cells whose centre an object covers, and those that lie behind one as seen from the
- * middle. Each object is its box from above; a row is filled at once, so that the cost is that of rows times objects.
+ * An occupancy grid around the ego, north up (../scene/raster.h). Each object is its box from above.
  *
  * Thread: any; pure.
  */
@@ -11,9 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../scene/raster.h"
 #include "scene.h"
 
-#define GRID_CELLS_MAX ((size_t)1 << 20)
+#define GRID_CELLS_MAX RASTER_CELLS_MAX
 
 struct grid {
 	double resolution;      /* m */

@@ -14,7 +14,7 @@
 
 #include <sim/msg/Point.h>
 
-#include "../lidar/scan.h"
+#include "../scene/scan.h"
 
 struct sensors_look;
 

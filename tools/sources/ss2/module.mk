@@ -7,7 +7,7 @@ $(SS2_GEN).c $(SS2_GEN).h &: schemas/ss2/ss2.proto
 GENERATED += $(SS2_GEN).h
 
 SS2_OBJS := $(addprefix $(B)/obj/tools/sources/ss2/,codec.o scene.o grid.o lidar.o noise.o noise_file.o sensors.o store.o vehicle.o messages.o server.o server_entities.o)
-$(B)/lib/libss2.a: $(SS2_OBJS) $(B)/obj/gen/ss2/ss2.pb-c.o $(addprefix $(B)/obj/tools/,bridge/convert/geo.o sources/lidar/scan.o)
+$(B)/lib/libss2.a: $(SS2_OBJS) $(B)/obj/gen/ss2/ss2.pb-c.o $(addprefix $(B)/obj/tools/,bridge/convert/geo.o sources/scene/scan.o sources/scene/raster.o)
 
 PROGRAMS += $(B)/bin/sim-ss2
 $(B)/bin/sim-ss2: $(addprefix $(B)/obj/tools/sources/,ss2/main.o ss2/link.o stop.o outlet.o rate.o) $(ONBOARD) $(B)/lib/libss2.a $(B)/lib/libbase.a \

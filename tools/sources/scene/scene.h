@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the lidar sees, as boxes around the sensor: detected objects (given in base_link) and buildings
+ * What a sensor sees, as boxes around it: detected objects (given in base_link) and buildings
  * (given in the map, from a file). Thread: one at a time.
  */
-#ifndef SOURCES_LIDAR_SCENE_H
-#define SOURCES_LIDAR_SCENE_H
+#ifndef SOURCES_SCENE_SCENE_H
+#define SOURCES_SCENE_SCENE_H
 
 #include <stddef.h>
 
@@ -16,9 +16,10 @@
 #define SCENE_BOXES_MAX     1024 /* objects and buildings of one turn */
 #define SCENE_BUILDINGS_MAX 4096
 
-/* Where the sensor is on the vehicle; its axes are the vehicle's. */
+/* Where the sensor is on the vehicle, and how it is turned there about z. */
 struct scene_mount {
 	double x, y, z; /* m, base_link */
+	double yaw;     /* rad */
 };
 
 /* Where base_link is in the map, and how it is turned about z. */
@@ -38,6 +39,9 @@ struct scene_buildings {
  */
 int scene_buildings_load(const char *path, struct scene_buildings *ret, char *why, size_t cap);
 void scene_buildings_free(struct scene_buildings *b);
+
+/* How far something is turned about z; what it is tilted is left out. */
+double scene_yaw_of(const struct sim_Quaternion *q);
 
 /* The pose of `child` in `parent` out of a message. -ENOENT: it is not in it. */
 int scene_pose_of(const struct sim_Transforms *m, size_t body_size, const char *parent, const char *child,

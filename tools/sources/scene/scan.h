@@ -14,8 +14,8 @@
  *
  * Thread: one at a time. Nothing is allocated by a scan. The same scene gives the same bytes.
  */
-#ifndef SOURCES_LIDAR_SCAN_H
-#define SOURCES_LIDAR_SCAN_H
+#ifndef SOURCES_SCENE_SCAN_H
+#define SOURCES_SCENE_SCAN_H
 
 #include <stdbool.h>
 #include <stddef.h>

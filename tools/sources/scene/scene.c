@@ -113,7 +113,7 @@ void scene_buildings_free(struct scene_buildings *b)
 
 /* ---- a turn's boxes ---- */
 
-static double yaw_of(const struct sim_Quaternion *q)
+double scene_yaw_of(const struct sim_Quaternion *q)
 {
 	return atan2(2 * (q->w * q->z + q->x * q->y), 1 - 2 * (q->y * q->y + q->z * q->z));
 }
@@ -133,10 +133,21 @@ int scene_pose_of(const struct sim_Transforms *m, size_t body_size, const char *
 		*ret = (struct scene_pose){ .x = t[i].translation.x,
 					    .y = t[i].translation.y,
 					    .z = t[i].translation.z,
-					    .yaw = yaw_of(&t[i].rotation) };
+					    .yaw = scene_yaw_of(&t[i].rotation) };
 		return 0;
 	}
 	return -ENOENT;
+}
+
+/* From base_link to the sensor. */
+static void mounted(const struct scene_mount *m, struct scan_box *box)
+{
+	double dx = box->x - m->x, dy = box->y - m->y, c = cos(m->yaw), s = sin(m->yaw);
+
+	box->x = c * dx + s * dy;
+	box->y = c * dy - s * dx;
+	box->z -= m->z;
+	box->yaw -= m->yaw;
 }
 
 size_t scene_add_objects(const struct sim_Detected3DObjects *m, size_t body_size, const struct scene_mount *mount,
@@ -146,16 +157,17 @@ size_t scene_add_objects(const struct sim_Detected3DObjects *m, size_t body_size
 	const struct sim_Detected3DObject *o = sim_Detected3DObjects_objects(m, body_size, &count);
 
 	for (uint32_t i = 0; i < count && n < SCENE_BOXES_MAX; i++) {
-		boxes[n++] = (struct scan_box){
-			.x = o[i].pose.position.x - mount->x,
-			.y = o[i].pose.position.y - mount->y,
-			.z = o[i].pose.position.z - mount->z,
-			.yaw = yaw_of(&o[i].pose.orientation),
+		boxes[n] = (struct scan_box){
+			.x = o[i].pose.position.x,
+			.y = o[i].pose.position.y,
+			.z = o[i].pose.position.z,
+			.yaw = scene_yaw_of(&o[i].pose.orientation),
 			.length = o[i].size.x,
 			.width = o[i].size.y,
 			.height = o[i].size.z,
 			.reflectivity = reflectivity_of(sim_Detected3DObject_label_in(m, body_size, &o[i])),
 		};
+		mounted(mount, &boxes[n++]);
 	}
 	return n;
 }
@@ -171,10 +183,11 @@ size_t scene_add_buildings(const struct scene_buildings *b, const struct scene_p
 
 		if (hypot(dx, dy) - hypot(box.length, box.width) / 2 > range_m)
 			continue;
-		box.x = c * dx + s * dy - mount->x;
-		box.y = c * dy - s * dx - mount->y;
-		box.z -= base->z + mount->z;
+		box.x = c * dx + s * dy;
+		box.y = c * dy - s * dx;
+		box.z -= base->z;
 		box.yaw -= base->yaw;
+		mounted(mount, &box);
 		boxes[n++] = box;
 	}
 	return n;
