@@ -93,6 +93,30 @@ TEST(the_town_is_alive)
 	no_child_is_left();
 }
 
+/* The ego is in the middle of its lane, between two lines of which one is as far as the other: those that sumo itself keeps to. */
+TEST(the_lines_are_where_sumo_drives)
+{
+	struct lane_line line[LANES_LINES_MAX];
+	struct world *w = town(1);
+	unsigned on_lane = 0;
+
+	assert_true(world_lanes(w)->n > 100);
+	for (int i = 0; i < 100; i++) {
+		const struct world_ego *e = world_ego(w);
+		double yaw = (90 - e->angle_deg) * M_PI / 180, right = NAN, left = NAN;
+		size_t n = lanes_look(world_lanes(w), e->pos[0], e->pos[1], yaw, 50, line);
+
+		for (size_t k = 0; k < n; k++) {
+			right = line[k].position == 1 ? line[k].c[0] : right;
+			left = line[k].position == -1 ? line[k].c[0] : left;
+		}
+		on_lane += n >= 2 && fabs(right + 1.6) < 0.05 && fabs(left - 1.6) < 0.05 + LANES_INSET;
+		steps(w, 20);
+	}
+	assert_true(on_lane > 70);
+	world_close(w);
+}
+
 static void run(uint32_t seed, double ret[4])
 {
 	const struct world_object *objs;

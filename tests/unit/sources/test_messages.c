@@ -14,8 +14,10 @@
 #include <sim/msg/Gps.h>
 #include <sim/msg/GpsOdometry.h>
 #include <sim/msg/Imu.h>
+#include <sim/msg/LaneLines.h>
 #include <sim/msg/TrafficSignals.h>
 #include <sim/msg/Transforms.h>
+#include <sim/msg/VehicleOdometry.h>
 
 #include "tools/sources/sumo/control.h"
 #include "tools/sources/sumo/messages.h"
@@ -273,6 +275,64 @@ TEST(orders_are_taken_and_forgotten)
 	assert_true(control_expired(&c, 3001 + CONTROL_STALE_NS));
 	assert_false(c.active);
 	assert_false(control_expired(&c, 4000 + CONTROL_STALE_NS)); /* told once */
+}
+
+TEST(the_wheels_tell_of_the_motion)
+{
+	struct moment m = moment();
+	const struct sim_VehicleOdometry *o = sim_VehicleOdometry_from(body, message_odometry(&m, body, sizeof(body)));
+
+	assert_non_null(o);
+	near((double)o->speed, 10, 0);
+	near((double)o->front_wheel_angle, 0.06, 1e-8);
+	near((double)o->rear_wheel_angle, 0, 0);
+	near((double)o->yaw_rate, 0.2, 1e-8);
+	assert_int_equal(message_odometry(&m, body, 4), 0);
+}
+
+/* To the north, the ego on the right one of two lanes. */
+TEST(lanes_have_lines)
+{
+	const double right[2][2] = { { 100.5, 0 }, { 100.5, 90 } }, left[2][2] = { { 97.3, 0 }, { 97.3, 90 } };
+	struct moment m = moment();
+	struct lanes roads = { 0 };
+	const struct sim_LaneLines *all;
+	const struct sim_LaneLine *l;
+	size_t size;
+	uint32_t n;
+
+	assert_int_equal(lanes_add(&roads, "n_0", 3.2, true, right, 2), 0);
+	assert_int_equal(lanes_add(&roads, "n_1", 3.2, true, left, 2), 0);
+	m.roads = &roads;
+	size = message_lanes(&m, body, message_lanes_max());
+	all = sim_LaneLines_from(body, size);
+	assert_non_null(all);
+	l = sim_LaneLines_lines(all, size, &n);
+	assert_int_equal(n, 3);
+	near((double)l[0].c0, -2.1, 1e-6);
+	near((double)l[1].c0, 1.1, 1e-6);
+	near((double)l[1].max_x, 40, 1e-5);
+	near((double)l[0].width, LANES_WIDTH, 1e-8);
+	assert_int_equal(l[0].type, SIM_LANE_LINE_TYPE_WHITE_SOLID);
+	assert_int_equal(l[1].type, SIM_LANE_LINE_TYPE_WHITE_DASHED);
+	assert_int_equal(l[0].position, SIM_LANE_LINE_POSITION_EGO_RIGHT);
+	assert_int_equal(l[1].position, SIM_LANE_LINE_POSITION_EGO_LEFT);
+	assert_int_equal(l[2].position, SIM_LANE_LINE_POSITION_ADJACENT_LEFT);
+	assert_int_equal(message_lanes(&m, body, 40), 0);
+	/* a street that is too wide for the names that there are */
+	lanes_free(&roads);
+	for (int i = 0; i < 8; i++) {
+		const double p[2][2] = { { 100 - 3.2 * i, 0 }, { 100 - 3.2 * i, 90 } };
+		const char id[] = { 'w', '_', (char)('0' + i), 0 };
+
+		assert_int_equal(lanes_add(&roads, id, 3.2, true, p, 2), 0);
+	}
+	size = message_lanes(&m, body, message_lanes_max());
+	l = sim_LaneLines_lines(sim_LaneLines_from(body, size), size, &n);
+	assert_int_equal(n, 9);
+	assert_int_equal(l[5].position, SIM_LANE_LINE_POSITION_FIFTH_LEFT);
+	assert_int_equal(l[6].position, SIM_LANE_LINE_POSITION_OTHER);
+	lanes_free(&roads);
 }
 
 TEST(nonsense_orders_are_ignored)

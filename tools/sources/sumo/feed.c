@@ -9,8 +9,10 @@
 #include <sim/msg/Gps.h>
 #include <sim/msg/GpsOdometry.h>
 #include <sim/msg/Imu.h>
+#include <sim/msg/LaneLines.h>
 #include <sim/msg/TrafficSignals.h>
 #include <sim/msg/Transforms.h>
+#include <sim/msg/VehicleOdometry.h>
 
 /* The order is the order of publishing within a step: who gets /objects finds the /tf of the same stamp. */
 static const struct {
@@ -26,8 +28,10 @@ static const struct {
 	[FEED_GPS] = { "gps", &sim_Gps_type, FRAME_BASE, 12.5, message_gps },
 	[FEED_GPS_ODOMETRY] = { "gps_odometry", &sim_GpsOdometry_type, FRAME_MAP, 12.5, message_gps_odometry },
 	[FEED_CAN_BUS] = { "can_bus", &sim_CanBus_type, FRAME_BASE, 10, message_can_bus },
+	[FEED_ODOMETRY] = { "vehicle_odometry", &sim_VehicleOdometry_type, FRAME_BASE, 10, message_odometry },
 	[FEED_OBJECTS] = { "objects", &sim_Detected3DObjects_type, FRAME_BASE, 10, message_objects },
 	[FEED_SIGNALS] = { "signals", &sim_TrafficSignals_type, FRAME_BASE, 10, message_signals },
+	[FEED_LANES] = { "lanes", &sim_LaneLines_type, FRAME_BASE, 10, message_lanes },
 };
 
 /* Room for a message, as small as the moment allows; with NULL: for the largest. */
@@ -38,6 +42,8 @@ static size_t room(enum feed_channel ch, const struct moment *m)
 		return message_objects_max(m ? m->nobjects : WORLD_OBJECTS_MAX);
 	case FEED_SIGNALS:
 		return message_signals_max(m && m->nlights < LIGHTS_SENT_MAX ? m->nlights : LIGHTS_SENT_MAX);
+	case FEED_LANES:
+		return message_lanes_max();
 	case FEED_GPS_ODOMETRY:
 		return message_gps_odometry_max();
 	case FEED_TF_STATIC:
@@ -50,7 +56,7 @@ static size_t room(enum feed_channel ch, const struct moment *m)
 
 static bool is_of_ego(int ch)
 {
-	return ch >= FEED_TF && ch <= FEED_CAN_BUS;
+	return ch >= FEED_TF && ch <= FEED_ODOMETRY;
 }
 
 static int open_one(struct feed *f, struct sim_client *c, int i)

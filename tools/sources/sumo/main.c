@@ -266,6 +266,7 @@ static int publish(struct app *a)
 		.origin_easting = a->origin.easting,
 		.origin_northing = a->origin.northing,
 		.tracks = &a->tracks,
+		.roads = world_lanes(a->world),
 		.range_m = (double)a->args.range_m,
 	};
 	due = feed_due(&a->feed, &now);

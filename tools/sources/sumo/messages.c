@@ -11,6 +11,7 @@
 #include <sim/msg/Imu.h>
 #include <sim/msg/Transforms.h>
 #include <sim/msg/VehicleMode.h>
+#include <sim/msg/VehicleOdometry.h>
 
 #define VARIANCE 1e-4 /* the sensors are exact; a filter still wants a number */
 
@@ -134,6 +135,19 @@ size_t message_can_bus(const struct moment *m, void *body, size_t cap)
 	c->wipers = on(m, WORLD_SIGNAL_WIPER);
 	c->in_reverse = e->gear == EGO_REVERSE;
 	c->engine_on = 1;
+	return sim_builder_size(&b);
+}
+
+size_t message_odometry(const struct moment *m, void *body, size_t cap)
+{
+	struct sim_builder b;
+	struct sim_VehicleOdometry *o = sim_VehicleOdometry_init(body, cap, &b);
+
+	if (!o)
+		return 0;
+	o->speed = (float)m->ego->speed;
+	o->front_wheel_angle = (float)m->ego->wheel_angle;
+	o->yaw_rate = (float)m->ego->yaw_rate;
 	return sim_builder_size(&b);
 }
 

@@ -36,21 +36,25 @@ struct moment {
 	struct tracks *tracks;
 	const struct world_light *lights;
 	size_t nlights;
-	double range_m; /* lights further from base_link are left out */
+	const struct lanes *roads;
+	double range_m; /* lights and lines further from base_link are left out */
 };
 
 size_t message_imu(const struct moment *m, void *body, size_t cap);
 size_t message_gps(const struct moment *m, void *body, size_t cap);
 size_t message_gps_odometry(const struct moment *m, void *body, size_t cap);
 size_t message_can_bus(const struct moment *m, void *body, size_t cap);
+size_t message_odometry(const struct moment *m, void *body, size_t cap);
 size_t message_objects(const struct moment *m, void *body, size_t cap);
 size_t message_signals(const struct moment *m, void *body, size_t cap);
+size_t message_lanes(const struct moment *m, void *body, size_t cap); /* lines of the lanes around the ego */
 size_t message_tf(const struct moment *m, void *body, size_t cap);
 size_t message_tf_static(const struct moment *m, void *body, size_t cap); /* where "utm" is in "map" */
 
 /* Bytes that the largest of them takes. */
 size_t message_objects_max(size_t n);
 size_t message_signals_max(size_t n);
+size_t message_lanes_max(void);
 size_t message_gps_odometry_max(void);
 size_t message_tf_max(void);
 

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include <sim/msg/Detected3DObjects.h>
+#include <sim/msg/LaneLines.h>
 #include <sim/msg/TrafficSignals.h>
 
 #define LABEL_MAX    16
@@ -140,4 +141,36 @@ size_t message_signals(const struct moment *m, void *body, size_t cap)
 			return 0;
 	}
 	return s ? sim_builder_size(&b) : 0;
+}
+
+size_t message_lanes_max(void)
+{
+	return sim_LaneLines_size(LANES_LINES_MAX);
+}
+
+size_t message_lanes(const struct moment *m, void *body, size_t cap)
+{
+	struct lane_line line[LANES_LINES_MAX];
+	uint32_t n = (uint32_t)lanes_look(m->roads, m->ego->pos[0], m->ego->pos[1], m->ego->yaw, m->range_m, line);
+	struct sim_builder b;
+	struct sim_LaneLine *out = sim_LaneLines_init(body, cap, &b) ? sim_LaneLines_lines_alloc(&b, n) : NULL;
+
+	for (uint32_t i = 0; out && i < n; i++) {
+		const struct lane_line *l = &line[i];
+		bool far = l->position < SIM_LANE_LINE_POSITION_FIFTH_LEFT ||
+			   l->position > SIM_LANE_LINE_POSITION_FIFTH_RIGHT;
+
+		out[i] = (struct sim_LaneLine){
+			.min_x = (float)l->min_x,
+			.max_x = (float)l->max_x,
+			.c0 = (float)l->c[0],
+			.c1 = (float)l->c[1],
+			.c2 = (float)l->c[2],
+			.c3 = (float)l->c[3],
+			.width = (float)LANES_WIDTH,
+			.type = l->dashed ? SIM_LANE_LINE_TYPE_WHITE_DASHED : SIM_LANE_LINE_TYPE_WHITE_SOLID,
+			.position = far ? SIM_LANE_LINE_POSITION_OTHER : (int8_t)l->position,
+		};
+	}
+	return out ? sim_builder_size(&b) : 0;
 }

@@ -185,6 +185,8 @@ int world_open(const struct world_options *o, struct world **ret, char *why)
 		r = meet_ego(w);
 	if (r == 0)
 		r = world_lights_find(w);
+	if (r == 0)
+		r = world_lanes_find(w);
 	if (r < 0) {
 		memcpy(why, w->why, sizeof(w->why));
 		world_close(w);
@@ -205,6 +207,7 @@ void world_close(struct world *w)
 	free(w->route);
 	free(w->lights);
 	free(w->light_links);
+	lanes_free(&w->lanes);
 	free(w);
 }
 

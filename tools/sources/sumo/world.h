@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lanes.h"
 #include "sumo_proc.h"
 
 #define WORLD_OBJECTS_MAX 240 /* fits a slot of 64 KiB; around the ego; what is beyond is left out and counted */
@@ -90,6 +91,8 @@ const struct world_ego *world_ego(const struct world *w);
 int world_scan(struct world *w, const struct world_object **ret, size_t *ret_n);
 /* All lights for vehicles, with their state now. Valid until the next call. */
 int world_lights(struct world *w, const struct world_light **ret, size_t *ret_n);
+/* The lanes of the network but those inside of junctions: they stay as they are. Valid as long as the world. */
+const struct lanes *world_lanes(const struct world *w);
 /* Geographic position of a point of the map. */
 int world_lonlat(struct world *w, double x, double y, double *ret_lon_deg, double *ret_lat_deg);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the files of world share: world.c (life, ego), world_scan.c (surroundings), world_lights.c
- * (traffic lights), world_drive.c (the ego driven from outside).
+ * (traffic lights), world_lanes.c (lanes), world_drive.c (the ego driven from outside).
  */
 #ifndef SOURCES_SUMO_WORLD_INTERNAL_H
 #define SOURCES_SUMO_WORLD_INTERNAL_H
@@ -37,6 +37,8 @@ struct world {
 	struct world_link *light_links;
 	size_t nlights;
 
+	struct lanes lanes;
+
 	char said[SUMO_WHY_MAX]; /* sumo's own words */
 	char why[SUMO_WHY_MAX];
 };
@@ -50,5 +52,7 @@ int world_fail(struct world *w, int r, const char *what);
 int world_find_route(struct world *w);
 /* Find all lights once, after the start. */
 int world_lights_find(struct world *w);
+/* The same of lanes. */
+int world_lanes_find(struct world *w);
 
 #endif
