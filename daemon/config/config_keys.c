@@ -239,7 +239,7 @@ static const struct conf_key rig_keys[] = {
 	    "Whether what bridges bring in is delivered while time is paused; refused otherwise.", .def = "false"),
 	KEY("wait_for", STRINGS,
 	    "What driven time waits for before it begins: bridges, until they are connected, and processes or clients, until "
-	    "they drive, take part in lock-step or say that they are ready (sim_client_ready(); simhost and sim-lidar do). So a run "
+	    "they drive, take part in lock-step or say that they are ready (sim_client_ready(); simhost, sim-lidar and sim-sensors do). So a run "
 	    "begins with all of them, and repeats. When one is not there after step.deadline_ms, step.late says whether time "
 	    "begins without it (drop).",
 	    .def = "[]", .max = 64),

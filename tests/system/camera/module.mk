@@ -6,7 +6,7 @@ CAMERA_SYSTEM_TESTS := $(patsubst tests/system/camera/test_%.c,%,$(sort $(wildca
 TESTS_NS += $(CAMERA_SYSTEM_TESTS:%=$(B)/test/system-camera-%)
 $(CAMERA_SYSTEM_TESTS:%=$(B)/test/system-camera-%): $(B)/test/system-camera-%: $(B)/obj/tests/system/camera/test_%.o \
 	$(addprefix $(B)/obj/tests/support/,stack.o peer.o session.o) $(addprefix $(B)/lib/,libcameragpu.a libcamera.a) \
-	$(B)/obj/tools/sources/lidar/scene.o $(addprefix $(B)/lib/,libipc.a libbase.a) \
+	$(B)/obj/tools/sources/scene/scene.o $(addprefix $(B)/lib/,libipc.a libbase.a) \
 	| $(addprefix $(B)/bin/,simd simctl sim-camera) $(addprefix $(B)/lib/,libsimclient.so libsimreadback.so simd/ipc_iox.so)
 $(foreach t,$(CAMERA_SYSTEM_TESTS),$(eval LINK_system-camera-$(t) = $$(LINK_READBACK) $$(LINK_SIMCLIENT) -ljansson -lexpat $$(LINK_CAMERA) -lz -ldl)\
 	$(eval LIMIT_system-camera-$(t) := 180))

@@ -304,11 +304,13 @@ TEST(lanes_have_lines)
 	assert_int_equal(lanes_add(&roads, "n_0", 3.2, true, right, 2), 0);
 	assert_int_equal(lanes_add(&roads, "n_1", 3.2, true, left, 2), 0);
 	m.roads = &roads;
+	memset(body, 0x5a, 4096); /* what somebody else has left in the slot */
 	size = message_lanes(&m, body, message_lanes_max());
 	all = sim_LaneLines_from(body, size);
 	assert_non_null(all);
 	l = sim_LaneLines_lines(all, size, &n);
 	assert_int_equal(n, 3);
+	assert_memory_equal((const char *)&l[1] - 2, "\0\0", 2);
 	near((double)l[0].c0, -2.1, 1e-6);
 	near((double)l[1].c0, 1.1, 1e-6);
 	near((double)l[1].max_x, 40, 1e-5);

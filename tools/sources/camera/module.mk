@@ -22,6 +22,6 @@ $(foreach s,$(CAMERA_SHADERS),$(eval $(call camera_shader,$(s))))
 $(B)/obj/tools/sources/camera/pipelines.o: | $(foreach s,$(CAMERA_SHADERS),$(call camera_header,$(s)))
 
 PROGRAMS += $(B)/bin/sim-camera
-$(B)/bin/sim-camera: $(addprefix $(B)/obj/tools/sources/,camera/main.o camera/capture.o lidar/scene.o stop.o outlet.o rate.o) \
+$(B)/bin/sim-camera: $(addprefix $(B)/obj/tools/sources/,camera/main.o camera/capture.o scene/scene.o stop.o outlet.o rate.o) \
 	$(addprefix $(B)/lib/,libcameragpu.a libcamera.a libbase.a) | $(B)/lib/libsimclient.so $(B)/lib/libsimreadback.so
 LINK_sim-camera = $(LINK_READBACK) $(LINK_SIMCLIENT) -ljansson -lexpat -ldl $(LINK_CAMERA)

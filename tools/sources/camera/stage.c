@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "../lidar/scene.h"
+#include "../scene/scene.h"
 #include "err.h"
 
 #define EXTENT_MAX  10000.0 /* m: what is larger is no thing */

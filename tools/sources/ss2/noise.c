@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "chance.h"
+#include "../scene/chance.h"
 #include "noise_file.h"
 #include "sensors.h"
 #include "space.h"

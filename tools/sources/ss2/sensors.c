@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "chance.h"
+#include "../scene/chance.h"
 #include "err.h"
 #include "mem.h"
 #include "space.h"

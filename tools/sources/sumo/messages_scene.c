@@ -3,6 +3,7 @@
 #include "messages.h"
 
 #include <math.h>
+#include <string.h>
 
 #include <sim/msg/Detected3DObjects.h>
 #include <sim/msg/LaneLines.h>
@@ -160,17 +161,16 @@ size_t message_lanes(const struct moment *m, void *body, size_t cap)
 		bool far = l->position < SIM_LANE_LINE_POSITION_FIFTH_LEFT ||
 			   l->position > SIM_LANE_LINE_POSITION_FIFTH_RIGHT;
 
-		out[i] = (struct sim_LaneLine){
-			.min_x = (float)l->min_x,
-			.max_x = (float)l->max_x,
-			.c0 = (float)l->c[0],
-			.c1 = (float)l->c[1],
-			.c2 = (float)l->c[2],
-			.c3 = (float)l->c[3],
-			.width = (float)LANES_WIDTH,
-			.type = l->dashed ? SIM_LANE_LINE_TYPE_WHITE_DASHED : SIM_LANE_LINE_TYPE_WHITE_SOLID,
-			.position = far ? SIM_LANE_LINE_POSITION_OTHER : (int8_t)l->position,
-		};
+		memset(&out[i], 0, sizeof(out[i])); /* the gap at its end too */
+		out[i].min_x = (float)l->min_x;
+		out[i].max_x = (float)l->max_x;
+		out[i].c0 = (float)l->c[0];
+		out[i].c1 = (float)l->c[1];
+		out[i].c2 = (float)l->c[2];
+		out[i].c3 = (float)l->c[3];
+		out[i].width = (float)LANES_WIDTH;
+		out[i].type = l->dashed ? SIM_LANE_LINE_TYPE_WHITE_DASHED : SIM_LANE_LINE_TYPE_WHITE_SOLID;
+		out[i].position = far ? SIM_LANE_LINE_POSITION_OTHER : (int8_t)l->position;
 	}
 	return out ? sim_builder_size(&b) : 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Seeded chance of sensors. Thread: the owner's of the state. */
-#ifndef SOURCES_SS2_CHANCE_H
-#define SOURCES_SS2_CHANCE_H
+#ifndef SOURCES_SCENE_CHANCE_H
+#define SOURCES_SCENE_CHANCE_H
 
 #include <math.h>
 

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An inertial sensor. See inertial.h. */
+#include "inertial.h"
+
+#include <string.h>
+
+#include "../scene/chance.h"
+#include "motion.h"
+
+void inertial_init(struct inertial *s, const struct sensor_config *c)
+{
+	*s = (struct inertial){ .c = c };
+}
+
+static struct sim_Vector3 drawn(struct inertial *s, double sigma)
+{
+	struct sim_Vector3 v;
+
+	v.x = chance_normal(&s->rnd, sigma);
+	v.y = chance_normal(&s->rnd, sigma);
+	v.z = chance_normal(&s->rnd, sigma);
+	return v;
+}
+
+/* A new run of time begins with the same chance. */
+static void start(struct inertial *s, uint32_t clock_generation)
+{
+	if (s->started && clock_generation == s->clock_generation)
+		return;
+	rnd_seed(&s->rnd, (uint64_t)s->c->seed);
+	s->bias_acceleration = drawn(s, s->c->bias_acceleration);
+	s->bias_rotation = drawn(s, s->c->bias_rotation);
+	s->started = true;
+	s->clock_generation = clock_generation;
+}
+
+static void disturb(struct inertial *s, struct sim_Vector3 *v, const struct sim_Vector3 *bias, double sigma,
+		    double bias_sigma, double covariance[9])
+{
+	struct sim_Vector3 noise = drawn(s, sigma);
+
+	v->x += bias->x + noise.x;
+	v->y += bias->y + noise.y;
+	v->z += bias->z + noise.z;
+	if (!(sigma > 0 || bias_sigma > 0))
+		return; /* that of the truth */
+	memset(covariance, 0, 9 * sizeof(*covariance));
+	covariance[0] = covariance[4] = covariance[8] = sigma * sigma + bias_sigma * bias_sigma;
+}
+
+void inertial_measure(struct inertial *s, const struct sim_Imu *truth, uint32_t clock_generation, struct sim_Imu *ret)
+{
+	const struct sensor_config *c = s->c;
+
+	*ret = *truth;
+	start(s, clock_generation);
+	disturb(s, &ret->linear_acceleration, &s->bias_acceleration, c->noise_acceleration, c->bias_acceleration,
+		ret->linear_acceleration_covariance);
+	disturb(s, &ret->angular_velocity, &s->bias_rotation, c->noise_rotation, c->bias_rotation,
+		ret->angular_velocity_covariance);
+}
+
+void inertial_correct(const struct sim_Imu *imu, struct sim_CorrectedImu *ret)
+{
+	ret->imu = *imu;
+	ret->global_acceleration = motion_rotate(&imu->orientation, imu->linear_acceleration);
+	ret->global_acceleration.z -= INERTIAL_GRAVITY;
+	ret->global_angular_velocity = motion_rotate(&imu->orientation, imu->angular_velocity);
+}

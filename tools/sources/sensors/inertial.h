@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An inertial sensor at base_link: exact measurements with a constant bias, drawn once from the seed, and white noise; and what they are
+ * in the map, with gravity taken out. Orientation, position and velocity, which such a unit does not measure, stay exact.
+ *
+ * Thread: one at a time; nothing is allocated. The same measurements give the same messages.
+ */
+#ifndef SOURCES_SENSORS_INERTIAL_H
+#define SOURCES_SENSORS_INERTIAL_H
+
+#include <sim/msg/CorrectedImu.h>
+#include <sim/msg/Imu.h>
+
+#include "config.h"
+#include "rnd.h"
+
+#define INERTIAL_GRAVITY 9.80665 /* m/s^2 */
+
+struct inertial {
+	const struct sensor_config *c; /* keeps */
+	struct rnd rnd;
+	struct sim_Vector3 bias_acceleration, bias_rotation;
+	uint32_t clock_generation;
+	bool started;
+};
+
+void inertial_init(struct inertial *s, const struct sensor_config *c);
+void inertial_measure(struct inertial *s, const struct sim_Imu *truth, uint32_t clock_generation, struct sim_Imu *ret);
+/* In the map. ret->imu is imu. */
+void inertial_correct(const struct sim_Imu *imu, struct sim_CorrectedImu *ret);
+
+#endif
