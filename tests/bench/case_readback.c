@@ -7,7 +7,6 @@
  */
 #include <stdio.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "bench.h"
 #include "readback.h"
@@ -121,7 +120,7 @@ static double rate(const struct role *r, struct sim_readback *rb, unsigned n)
 		for (sim_readback_get_counters(rb, &c); c.started - c.completed - c.failed >= r->scene->ahead;
 		     sim_readback_get_counters(rb, &c))
 			if (sim_readback_process(rb) == 0)
-				usleep(50);
+				mono_sleep_until(mono_now_ns() + 50000);
 	}
 	return sim_readback_drain(rb, 10 * NS_PER_S) < 0 ? -1 : rate_of(n, begin_mono_ns);
 }
