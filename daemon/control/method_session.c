@@ -96,7 +96,8 @@ static int method_goodbye(struct call *call)
 
 static int method_advertise(struct call *call)
 {
-	const struct advertise a = { call->a.channel, call->a.definition, call->a.max_body, call->a.flags };
+	const struct advertise a = { call->a.channel, call->a.definition, call->a.max_body, call->a.flags,
+				     call->a.host };
 	struct publisher *p;
 	int bell, r = pubsub_advertise(call->conn->cl, &a, &p, &bell);
 
@@ -233,7 +234,8 @@ const struct method session_methods[] = {
 	{ "Goodbye", method_goodbye, METHOD_SESSION, NULL },
 	{ "Advertise", method_advertise, METHOD_SESSION | RIGHT(PUBLISH),
 	  PARAMS(ARG_STR("channel", channel, TEXT_MAX), ARG_OBJ("type", definition),
-		 ARG_INT("max_body", max_body, 0, 1LL << 32), OPT_INT("flags", flags, 0, UINT16_MAX, 0)) },
+		 ARG_INT("max_body", max_body, 0, 1LL << 32), OPT_INT("flags", flags, 0, UINT16_MAX, 0),
+		 OPT_STR("host", host, TEXT_MAX)) },
 	{ "Unadvertise", method_unadvertise, METHOD_SESSION,
 	  PARAMS(ARG_INT("publisher_id", publisher_id, 1, UINT32_MAX)) },
 	{ "Subscribe", method_subscribe, METHOD_SESSION | RIGHT(SUBSCRIBE),

@@ -139,6 +139,7 @@ struct dispatch_channel {
 	const char *name; /* full name; copied */
 	uint64_t type_hash;
 	const char *type_json; /* the definition, a JSON object as text; copied */
+	uint64_t max_body;     /* of its messages, as bridges are told; 0: unknown */
 	uint32_t window;       /* 1 .. WIRE_WINDOW_MAX, as in the page */
 	uint32_t depth;        /* queue capacity of sub, 1 .. IPC_DEPTH_MAX: so many slots are held at most */
 	bool ordered;          /* deliveries go one at a time per bridge */

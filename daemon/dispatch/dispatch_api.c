@@ -216,6 +216,7 @@ static void init_channel(struct d_channel *ch, const struct dispatch_channel *fr
 	ch->window = from->window;
 	ch->depth = from->depth;
 	ch->type_hash = from->type_hash;
+	ch->max_body = from->max_body;
 	ch->ordered = from->ordered;
 	ch->limit = (struct log_limit)LOG_LIMIT(D_HOUSE_NS, 5);
 	ch->strangers = ch->missing = (struct log_limit)LOG_LIMIT(D_AGAIN_NS, 1);

@@ -72,8 +72,9 @@ static void run_route(struct dispatch *d, struct d_command *c)
 
 	if (!ch || !b)
 		return;
-	rt->text = mem_printf("{\"id\":%u,\"name\":\"%s\",\"type\":%s,\"options\":%s}", ch->id, ch->name, ch->type_json,
-			      c->text ? (const char *)c->text : "{}");
+	rt->text =
+		mem_printf("{\"id\":%u,\"name\":\"%s\",\"max_body\":%llu,\"type\":%s,\"options\":%s}", ch->id, ch->name,
+			   (unsigned long long)ch->max_body, ch->type_json, c->text ? (const char *)c->text : "{}");
 	rt->text_len = rt->text ? (uint32_t)strlen(rt->text) : UINT32_MAX;
 	r = rt->text_len > LANE_PACKET_MAX - sizeof(struct lane_head) ? -EMSGSIZE : d_route_add(ch, b, rt);
 	if (r >= 0) {

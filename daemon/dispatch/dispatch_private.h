@@ -85,7 +85,7 @@ struct d_channel {
 	struct list closing_link; /* in: dispatch::closing_channels */
 	struct list suspect_link; /* in: dispatch::suspects, when a message may have been lost */
 	uint32_t id, window, depth;
-	uint64_t type_hash;
+	uint64_t type_hash, max_body;
 	char *name, *type_json;
 	bool ordered, closing;
 	bool overflowed;                     /* the feed has been full, once */

@@ -490,12 +490,13 @@ void bridge_detach(struct bridge *b)
 
 static json_t *inbound(const struct rig *rig)
 {
-	char name[CHANNEL_NAME_MAX + 1];
+	char pattern[PATTERN_MAX + 1];
 	json_t *a = json_array();
 
-	for (size_t i = 0; i < conf_count(rig->view, "inbound"); i++)
-		if (channel_name_full(rig->prefix, conf_string_at(rig->view, "inbound", i), name) == 0)
-			json_array_append_new(a, json_string(name));
+	for (size_t i = 0; i < conf_count(rig->view, "inbound"); i++) {
+		names_pattern_full(rig->prefix, conf_string_at(rig->view, "inbound", i), pattern);
+		json_array_append_new(a, json_string(pattern));
+	}
 	return a;
 }
 

@@ -326,6 +326,7 @@ static int tell_dispatch(struct channel *ch, struct ipc_sub *sub)
 		.name = ch->name,
 		.type_hash = strtoull(ch->hash, NULL, 16),
 		.type_json = ch->type_json,
+		.max_body = ch->max_body,
 		.window = ch->window,
 		.depth = ch->depth,
 		.ordered = ch->ordered,

@@ -12,6 +12,8 @@
 #include "conf.h"
 #include "list.h"
 #include "names.h"
+
+#include <sim/publisher.h>
 #include "rate.h"
 
 #include "wire/pages.h"
@@ -74,7 +76,8 @@ struct publisher {
 	uint32_t id, row, flags;
 	int pool; /* class in which its slots are reserved */
 	uint64_t max_body;
-	struct wire_counters *counters; /* in the client's page: hostile until proven otherwise */
+	char host[SIM_HOST_NAME_MAX + 1]; /* "": this machine */
+	struct wire_counters *counters;   /* in the client's page: hostile until proven otherwise */
 };
 
 struct subscriber {

@@ -8,6 +8,7 @@
 #include "log.h"
 #include "mem.h"
 #include "parts.h"
+#include "names.h"
 #include "rig.h"
 #include "shards.h"
 #include "simd.h"
@@ -36,11 +37,11 @@ static int session_ok(const struct client *cl, const char *what)
 
 static bool listed(const struct rig *rig, const char *full)
 {
-	char name[CHANNEL_NAME_MAX + 1];
+	char pattern[PATTERN_MAX + 1];
 
 	for (size_t i = 0; i < conf_count(rig->view, "inbound"); i++) {
-		if (channel_name_full(rig->prefix, conf_string_at(rig->view, "inbound", i), name) == 0 &&
-		    strcmp(name, full) == 0)
+		names_pattern_full(rig->prefix, conf_string_at(rig->view, "inbound", i), pattern);
+		if (names_glob(pattern, full))
 			return true;
 	}
 	return false;
@@ -55,6 +56,14 @@ static int inbound_ok(const struct client *cl, const struct channel *ch)
 		return 0;
 	return err_set(-EACCES, "bridge %s may not write channel %s: add it to \"inbound\" of rig %s to allow that",
 		       cl->name, ch->name, cl->rig ? cl->rig->name : "(none)");
+}
+
+static int host_ok(const struct advertise *a)
+{
+	if (!a->host || channel_name_made_of(a->host, SIM_HOST_NAME_MAX, "_.-"))
+		return 0;
+	return err_set(-EINVAL, "\"host\": \"%.60s\" is not 1 to %d letters, digits, '_', '.' or '-'", a->host,
+		       SIM_HOST_NAME_MAX);
 }
 
 static int limits_ok(const struct client *cl, const struct channel *ch)
@@ -143,6 +152,7 @@ static int publisher_add(struct client *cl, struct channel *ch, const struct adv
 	p->row = (uint32_t)row;
 	p->flags = (uint32_t)a->flags;
 	p->max_body = (uint64_t)a->max_body;
+	snprintf(p->host, sizeof(p->host), "%s", a->host ? a->host : "");
 	p->ch = ch;
 	p->cl = cl;
 	p->counters = &cl->page->row[row];
@@ -220,6 +230,8 @@ int pubsub_advertise(struct client *cl, const struct advertise *a, struct publis
 	struct publisher *p = NULL;
 	int r = session_ok(cl, "publish");
 
+	if (r == 0)
+		r = host_ok(a);
 	if (r == 0)
 		r = channel_get(cl->s, cl->rig, a->channel, &ch);
 	if (r == 0)

@@ -23,7 +23,8 @@ struct advertise {
 	const char *channel; /* as the client wrote it */
 	json_t *type;        /* {"name","hash",...} */
 	int64_t max_body;
-	int64_t flags; /* enum sim_publisher_flag */
+	int64_t flags;    /* enum sim_publisher_flag */
+	const char *host; /* the machine that its messages come from; NULL: this one */
 };
 
 /*

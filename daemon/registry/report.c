@@ -111,18 +111,33 @@ static json_t *age_json(const struct totals *t, int64_t now_mono_ns)
 								   : 0);
 }
 
+static void add_host(json_t *hosts, const char *host)
+{
+	json_t *h;
+	size_t i;
+
+	if (!*host)
+		return;
+	json_array_foreach(hosts, i, h)
+		if (!strcmp(json_string_value(h), host))
+			return;
+	json_array_append_new(hosts, json_string(host));
+}
+
 static json_t *channel_json(const struct channel *ch, const struct dispatch_stats *st)
 {
 	const struct dispatch_channel_stats *c = channel_stats(st, ch);
-	json_t *pubs = json_array(), *subs = json_array();
+	json_t *pubs = json_array(), *subs = json_array(), *hosts = json_array();
 	int64_t now = exec_now(ch->s->x);
 	const struct publisher *p;
 	const struct subscriber *sub;
 	struct totals t, lost;
 	double hz, bps;
 
-	list_for_each(p, &ch->publishers, in_channel)
+	list_for_each(p, &ch->publishers, in_channel) {
 		json_array_append_new(pubs, endpoint(p->cl));
+		add_host(hosts, p->host);
+	}
 	list_for_each(sub, &ch->subscribers, in_channel)
 		json_array_append_new(subs, endpoint(sub->cl));
 	channel_totals(ch, &t);
@@ -137,7 +152,7 @@ static json_t *channel_json(const struct channel *ch, const struct dispatch_stat
 			  JX_INT("local", t.messages > t.accepted ? t.messages - t.accepted : 0),
 			  JX_INT("delivered", c->completed), JX_INT("failed", failed(c)),
 			  JX_INT("no_bridge", c->failed[SIM_REASON_NO_BRIDGE]), JX_INT("in_flight", c->in_flight),
-			  JX_NEW("publishers", pubs), JX_NEW("subscribers", subs),
+			  JX_NEW("publishers", pubs), JX_NEW("subscribers", subs), JX_NEW("hosts", hosts),
 			  JX_NEW("bridges", bridge_names_of(ch)), JX_NEW("topics", bridge_topics_of(ch)));
 }
 

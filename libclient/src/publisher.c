@@ -71,6 +71,10 @@ static int advertise_params(const struct sim_publisher *p, json_t **ret)
 		return err_set(r, "channel %s: its type cannot be described: %s", p->channel, err_text(r));
 	*ret = json_pack("{ss so sI si}", "channel", p->channel, "type", type, "max_body", (json_int_t)p->max_body,
 			 "flags", (int)p->flags);
+	if (*ret && *p->host && json_object_set_new(*ret, "host", json_string(p->host)) < 0) {
+		json_decref(*ret);
+		*ret = NULL;
+	}
 	return *ret ? 0 : err_nomem();
 }
 
@@ -334,7 +338,7 @@ size_t sim_publisher_default_body(const struct sim_type *type)
 }
 
 static int publisher_new(struct sim_client *c, const char *channel, const struct sim_type *type,
-			 const struct sim_publisher_options *o, struct sim_publisher **ret)
+			 const struct sim_publisher_options *o, const char *host, struct sim_publisher **ret)
 {
 	struct sim_publisher *p = MEM_NEW(struct sim_publisher);
 
@@ -352,6 +356,7 @@ static int publisher_new(struct sim_client *c, const char *channel, const struct
 	p->flags = o ? o->flags : 0;
 	snprintf(p->channel, sizeof(p->channel), "%s", channel);
 	snprintf(p->frame_id, sizeof(p->frame_id), "%s", o && o->frame_id ? o->frame_id : "");
+	snprintf(p->host, sizeof(p->host), "%s", host);
 	*ret = p;
 	return 0;
 }
@@ -400,8 +405,8 @@ static int advertise(struct sim_publisher *p)
 	return 0;
 }
 
-int sim_advertise(struct sim_client *c, const char *channel, const struct sim_type *type,
-		  const struct sim_publisher_options *o, struct sim_publisher **ret)
+static int advertise_from(struct sim_client *c, const char *channel, const struct sim_type *type,
+			  const struct sim_publisher_options *o, const char *host, struct sim_publisher **ret)
 {
 	struct sim_publisher *p = NULL;
 	int r = client_guard(c);
@@ -411,7 +416,7 @@ int sim_advertise(struct sim_client *c, const char *channel, const struct sim_ty
 	if (r == 0 && !ret)
 		r = err_set(-EINVAL, "sim_advertise: the output pointer is NULL");
 	if (r == 0)
-		r = publisher_new(c, channel, type, o, &p);
+		r = publisher_new(c, channel, type, o, host, &p);
 	if (r < 0)
 		return r;
 	client_setup_lock(c);
@@ -423,6 +428,21 @@ int sim_advertise(struct sim_client *c, const char *channel, const struct sim_ty
 	}
 	*ret = p;
 	return 0;
+}
+
+int sim_advertise(struct sim_client *c, const char *channel, const struct sim_type *type,
+		  const struct sim_publisher_options *o, struct sim_publisher **ret)
+{
+	return advertise_from(c, channel, type, o, "", ret);
+}
+
+int sim_advertise_from(struct sim_client *c, const char *channel, const struct sim_type *type,
+		       const struct sim_publisher_options *o, const char *host, struct sim_publisher **ret)
+{
+	if (!host || !*host || strlen(host) > SIM_HOST_NAME_MAX)
+		return err_set(-EINVAL, "channel %s: the name of the machine that it comes from has 1 to %d characters",
+			       channel ? channel : "", SIM_HOST_NAME_MAX);
+	return advertise_from(c, channel, type, o, host, ret);
 }
 
 void sim_publisher_destroy(struct sim_publisher *p)

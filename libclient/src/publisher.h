@@ -68,10 +68,11 @@ struct sim_publisher {
 	struct list link;                  /* client::pubs or ::zombies */
 	char channel[SIM_CHANNEL_MAX + 1]; /* as asked for */
 	char frame_id[SIM_FRAME_ID_MAX + 1];
-	struct sim_slot header;  /* of each loan, but for what differs */
-	struct {                 /* this client's subscriptions of the channel */
-		uint32_t seq, n; /* client::subs_seq when they were counted */
-		uint64_t serial; /* in that session; 0: not yet */
+	char host[SIM_HOST_NAME_MAX + 1]; /* "": its messages are of this machine */
+	struct sim_slot header;           /* of each loan, but for what differs */
+	struct {                          /* this client's subscriptions of the channel */
+		uint32_t seq, n;          /* client::subs_seq when they were counted */
+		uint64_t serial;          /* in that session; 0: not yet */
 	} own;
 };
 

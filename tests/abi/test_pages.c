@@ -37,7 +37,8 @@ TEST(slot_and_clock_page_are_pinned)
 	AT(struct sim_slot, body_size, 56);
 	AT(struct sim_slot, token_cell, 64);
 	AT(struct sim_slot, credit_cell, 68);
-	AT(struct sim_slot, reserved, 72);
+	AT(struct sim_slot, origin_host, 72);
+	AT(struct sim_slot, origin_sequence, 80);
 	AT(struct sim_slot, frame_id, 88);
 	SIZE(struct sim_message, 144);
 	AT(struct sim_message, body, 128);
@@ -252,7 +253,7 @@ TEST(the_bridge_abi_is_pinned)
 	AT(struct sim_bridge_option, deflt, 8);
 	AT(struct sim_bridge_option, help, 16);
 
-	SIZE(struct sim_bridge_host, 200);
+	SIZE(struct sim_bridge_host, 232);
 	AT(struct sim_bridge_host, abi, 0);
 	AT(struct sim_bridge_host, size, 4);
 	AT(struct sim_bridge_host, ctx, 8);
@@ -279,6 +280,10 @@ TEST(the_bridge_abi_is_pinned)
 	AT(struct sim_bridge_host, unloan, 176);
 	AT(struct sim_bridge_host, bridge, 184);
 	AT(struct sim_bridge_host, socket, 192);
+	AT(struct sim_bridge_host, offer_from, 200);
+	AT(struct sim_bridge_host, publish_from, 208);
+	AT(struct sim_bridge_host, withdraw, 216);
+	AT(struct sim_bridge_host, max_body, 224);
 
 	SIZE(struct sim_bridge_ops, 144);
 	AT(struct sim_bridge_ops, abi, 0);

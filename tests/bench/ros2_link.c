@@ -154,7 +154,7 @@ static int reader_main(void *arg)
 	}
 }
 
-/* ---- the plain writer's pace: that of tools/bridge/ros2/large.c ---- */
+/* ---- the plain writer's pace: that of tools/bridge/dds/large.c ---- */
 
 #define PART (128 << 10)
 

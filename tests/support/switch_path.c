@@ -195,6 +195,7 @@ void switch_path_push(struct switch_path *p, int64_t now_mono_ns, const void *fr
 	int64_t due;
 
 	p->counts.in++;
+	p->counts.bytes += len;
 	if (l.lost) {
 		p->counts.lost++;
 		return;

@@ -36,6 +36,7 @@ struct switch_rules {
 
 struct switch_counts {
 	uint64_t in, out;     /* frames; with duplicates out can be more than in */
+	uint64_t bytes;       /* of those that came in */
 	uint64_t lost;        /* by the rule */
 	uint64_t duplicated;  /* copies made */
 	uint64_t held;        /* chosen by `reorder` */

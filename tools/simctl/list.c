@@ -18,6 +18,7 @@ static bool wanted(const struct ctl *c, const json_t *ch)
 
 /* clang-format off */
 static const struct column channel_columns[] = {
+	{ "HOST", "host", .leave = 8, .least = 4 }, /* where any comes from another machine */
 	{ "CHANNEL", "name", .least = 20, .end = true },
 	{ "TYPE", "type", .leave = 2, .least = 12, .end = true },
 	{ "HZ", "hz", NUM1, .leave = 1 },
@@ -41,6 +42,32 @@ static void filter(const struct ctl *c, json_t *reply)
 			json_array_remove(list, i);
 }
 
+/* For the table: the names of all machines that a channel comes from. */
+static bool name_hosts(json_t *reply)
+{
+	bool any = false;
+	json_t *ch, *h;
+	size_t i, k;
+
+	json_array_foreach(json_object_get(reply, "channels"), i, ch) {
+		char text[128] = "";
+
+		json_array_foreach(json_object_get(ch, "hosts"), k, h)
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", k ? "," : "",
+				 json_string_value(h));
+		any = any || *text;
+		json_object_set_new(ch, "host", json_string(text));
+	}
+	return any;
+}
+
+static int print_channels(struct ctl *c, json_t *reply)
+{
+	bool any = !c->a.json && name_hosts(reply);
+
+	return ctl_list(c, reply, "channels", any ? channel_columns : channel_columns + 1);
+}
+
 json_t *ctl_channels(struct ctl *c)
 {
 	json_t *reply = ctl_call(c, "io.simd.Control.ListChannels", NULL);
@@ -51,7 +78,7 @@ json_t *ctl_channels(struct ctl *c)
 
 static int list_once(struct ctl *c)
 {
-	return ctl_list(c, ctl_channels(c), "channels", channel_columns);
+	return print_channels(c, ctl_channels(c));
 }
 
 int cmd_list(struct ctl *c)
@@ -68,7 +95,7 @@ int cmd_find(struct ctl *c)
 	if (none)
 		fprintf(stderr, "simctl: no channel has a type like \"%s\"; `simctl list` shows those there are\n",
 			c->a.type);
-	return ctl_list(c, reply, "channels", channel_columns) || none;
+	return print_channels(c, reply) || none;
 }
 
 static void print_endpoints(const char *what, const json_t *list)
@@ -157,6 +184,8 @@ static void print_info(const json_t *reply)
 	print_drops(ch);
 	printf("window: %.0f messages in flight; slots of %.0f bytes, messages up to %.0f\n", json_num(ch, "window"),
 	       json_num(ch, "slot_size"), json_num(ch, "max_body"));
+	json_array_foreach(json_object_get(ch, "hosts"), i, b)
+		printf("from another machine: %s\n", json_string_value(b));
 	print_endpoints("publishers", json_object_get(ch, "publishers"));
 	print_endpoints("subscribers", json_object_get(ch, "subscribers"));
 	print_nodes(json_object_get(reply, "nodes"));

@@ -52,6 +52,17 @@ struct sim_bridge_channel {
 	const char *options;         /* the rig's JSON object for this channel, "{}" if none */
 };
 
+/* What publish_from() keeps of a message that was published on another machine. */
+struct sim_bridge_origin {
+	uint64_t host, sequence; /* simd_id of its simd, and the message's sequence there: neither is 0 */
+	int64_t stamp_sim_ns;
+	const char *frame; /* NULL or "": none */
+};
+
+enum sim_bridge_offer {                                   /* flags of offer_from() */
+			SIM_BRIDGE_OFFER_LATCH = 1u << 0, /* the last message is kept for subscribers that come later */
+};
+
 struct sim_bridge_option {
 	const char *name; /* key in the bridge's "options" */
 	const char *
@@ -163,6 +174,22 @@ struct sim_bridge_host {
 	void (*unloan)(void *ctx, const char *channel, void *body);
 	/* What this bridge is called in the rig; and simd's control socket, for who asks simd itself, as sim_connect() takes it. */
 	const char *bridge, *socket;
+	/*
+	 * offer_large(), of a channel whose messages are slots of another machine, which people know as `host` (`simctl list` shows it). The
+	 * other bridges of the channel get them too, and count as somebody who listens. A channel that is there keeps its host. loan() as ever, then
+	 * publish_from(), or unloan(). Also -EINVAL: no such name of a host.
+	 */
+	int (*offer_from)(void *ctx, const char *channel, const struct sim_type *type, size_t max_body,
+			  const char *host, unsigned flags);
+	/*
+	 * Publish a loan of such a channel, header kept: `size` bytes, to local subscribers and, where other bridges carry the channel, to those.
+	 * Waits for nothing. Errors as publish_loan(); -EAGAIN no credit, -ECANCELED paused: it reaches nobody.
+	 */
+	int (*publish_from)(void *ctx, const char *channel, void *body, size_t size, const struct sim_bridge_origin *o);
+	/* Withdraw what was offered, for good: a channel may be offered again, with another type too. Never while a loan of it is out. */
+	void (*withdraw)(void *ctx, const char *channel);
+	/* From open(): bytes of the longest body that was announced of the channel by then, 0: unknown. */
+	size_t (*max_body)(void *ctx, const struct sim_bridge_channel *ch);
 };
 
 #define SIM_BRIDGE_CLOCK_GONE INT64_C(-1)

@@ -66,6 +66,14 @@ SIM_API size_t sim_publisher_default_body(const struct sim_type *type);
  */
 SIM_API SIM_MUST_CHECK int sim_advertise(struct sim_client *c, const char *channel, const struct sim_type *type,
 					 const struct sim_publisher_options *o, struct sim_publisher **ret);
+/*
+ * The same, of messages that come from another machine: `host` is its name, 1 to 39 printable characters, shown by `simctl list`. Copied.
+ * For bridges that carry slots between machines. Also -EINVAL: no such name.
+ */
+#define SIM_HOST_NAME_MAX 39
+SIM_API SIM_MUST_CHECK int sim_advertise_from(struct sim_client *c, const char *channel, const struct sim_type *type,
+					      const struct sim_publisher_options *o, const char *host,
+					      struct sim_publisher **ret);
 /* Loans go back; messages that were accepted still complete. NULL is fine. */
 SIM_API void sim_publisher_destroy(struct sim_publisher *p);
 

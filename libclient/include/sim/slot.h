@@ -51,7 +51,8 @@ struct sim_slot {
 	uint64_t body_size;        /* valid bytes after this header: fixed struct + variable-length data */
 	uint32_t token_cell;       /* libsimclient and simd only: cell of the exclusive token + 1; 0 none */
 	uint32_t credit_cell;      /* libsimclient and simd only: cell of the publisher's credit + 1; 0 none */
-	uint8_t reserved[16];      /* 0 */
+	uint64_t origin_host;      /* simd_id of the simd from which a link brought it; 0: of this machine */
+	uint64_t origin_sequence;  /* its sequence there; 0: of this machine */
 	char frame_id[SIM_FRAME_ID_MAX + 1]; /* coordinate frame, NUL-terminated */
 };
 

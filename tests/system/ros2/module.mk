@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The ROS 2 plug-in by itself, with a host that the tests play, against DDS programs in processes of their own.
-INC_tests/system/ros2 := -I. -Itools/bridge/ros2 -Itests -Itests/support -Ischemas -Ilibclient/include -I$(B)/gen
+INC_tests/system/ros2 := -I. -Itools/bridge/ros2 -Itools/bridge/dds -Itests -Itests/support -Ischemas -Ilibclient/include -I$(B)/gen
 FLAGS_tests/system/ros2 := -DPLUGIN='"$(B)/lib/simd/bridge_ros2.so"' -DPEER='"$(B)/test/fastdds-peer"' -DASKER='"$(B)/test/fastdds-asker"'
 
 # $(1): test program, $(2): its objects
@@ -22,7 +22,7 @@ $(eval $(call ros2_test,system-ros2-pacing,test_pacing host reader))
 LINK_system-ros2-pacing += -rdynamic # its nanosleep() and dds_wait_for_acks() are seen by the plug-in
 $(eval $(call ros2_test,system-ros2-sockets,test_sockets host))
 $(eval $(call ros2_test,system-ros2-receivers,test_receivers))
-$(B)/test/system-ros2-receivers: $(B)/obj/tools/bridge/ros2/receivers.o
+$(B)/test/system-ros2-receivers: $(B)/obj/tools/bridge/dds/receivers.o
 $(B)/test/system-ros2-cyclone: $(B)/obj/tests/support/ros_tree.o # of typed.c
 $(eval $(call ros2_test,system-ros2-service,test_service host reader asker))
 $(eval $(call ros2_test,system-ros2-fastdds_service,test_fastdds_service host reader asker))

@@ -59,6 +59,7 @@ static const struct sample {
 	{ NULL, "hash", "\"00000000000000aa\"" },
 	{ NULL, "max_body", "100" },
 	{ NULL, "flags", "1" },
+	{ NULL, "host", "\"b\"" },
 	{ NULL, "depth", "2" },
 	{ NULL, "publisher_id", "@publisher_id" },
 	{ NULL, "subscriber_id", "@subscriber_id" },

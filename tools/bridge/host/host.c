@@ -164,6 +164,10 @@ static void fill_services(struct host *h)
 		.loan = host_inbound_loan,
 		.publish_loan = host_inbound_publish_loan,
 		.unloan = host_inbound_unloan,
+		.offer_from = host_inbound_offer_from,
+		.publish_from = host_inbound_publish_from,
+		.withdraw = host_inbound_withdraw,
+		.max_body = host_topic_max_body,
 		.bridge = json_string_value(json_object_get(h->config, "name")),
 		.socket = json_string_value(json_object_get(h->config, "socket")),
 	};
@@ -216,6 +220,7 @@ int host_create(struct sim_client *client, const char *plugin_dir, json_t *confi
 	pthread_mutex_init(&h->options_lock, NULL);
 	pthread_mutex_init(&h->topics_lock, NULL);
 	pthread_mutex_init(&h->lanes_lock, NULL);
+	pthread_mutex_init(&h->opening_lock, NULL);
 	pthread_mutex_init(&h->inbound_lock, NULL);
 	host_connection_init(h);
 	order_init(&h->order);
@@ -267,6 +272,7 @@ void host_destroy(struct host *h)
 	pthread_mutex_destroy(&h->topics_lock);
 	pthread_mutex_destroy(&h->lanes_lock);
 	pthread_mutex_destroy(&h->inbound_lock);
+	pthread_mutex_destroy(&h->opening_lock);
 	mem_free(h);
 }
 

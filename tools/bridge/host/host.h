@@ -27,13 +27,14 @@
 #include "plugin.h"
 
 #define HOST_TOPICS_MAX  1024
-#define HOST_INBOUND_MAX 64
+#define HOST_INBOUND_MAX 256
 #define HOST_TEXT_MAX    256
 #define HOST_WHY_MAX     768
 #define HOST_CALLS_MAX   32 /* unanswered calls of services: as many as simd takes of a client */
 
 struct host_topic { /* one announced channel */
 	struct sim_bridge_channel ch;
+	size_t max_body;
 	struct sim_bridge_topic *topic; /* NULL: the plug-in does not carry it */
 	char *name, *options;
 	char far_name[HOST_TEXT_MAX], far_type[HOST_TEXT_MAX]; /* what it is over there */
@@ -48,6 +49,8 @@ struct host_inbound {                /* one channel the plug-in may publish into
 	struct sim_publisher *pub;   /* made when it is offered, or at its first message */
 	const struct sim_type *type; /* keeps */
 	bool offered, listened;
+	bool from_afar;  /* its messages come from another machine, and go to the other bridges too: */
+	bool to_bridges; /* if there are any that are connected; as main saw it last */
 };
 
 struct host_clock { /* /clock on its way out; clock.c */
@@ -116,6 +119,8 @@ struct host {
 	unsigned next_lane;
 	struct sim_lane *lane0; /* for status reports; guarded by lanes_lock */
 
+	pthread_mutex_t
+		opening_lock; /* one channel is opened at a time; before inbound_lock, which is not held for that */
 	pthread_mutex_t inbound_lock;
 	struct host_inbound inbound[HOST_INBOUND_MAX]; /* guarded by inbound_lock */
 	unsigned n_inbound;
@@ -169,8 +174,11 @@ enum sim_bridge_status host_connection_status(const struct host *h); /* as simd 
 /* Text of a CHANNEL packet, and the lane to answer it on (NULL: none). Logs what it refuses. */
 void host_topic_announce(struct host *h, struct sim_lane *lane, const char *json);
 void host_topic_remark(void *ctx, uint32_t channel_id, const char *text);
+size_t host_topic_max_body(void *ctx, const struct sim_bridge_channel *ch);
 void host_topic_named(void *ctx, const struct sim_bridge_channel *ch, const char *name, const char *type);
 struct host_topic *host_topic_find(struct host *h, uint32_t channel_id);
+/* Whether the plug-in carries a channel of that full name. */
+bool host_topic_carried(struct host *h, const char *name);
 /* Close all and open them again. No lane may be inside publish(). */
 void host_topics_replay(struct host *h);
 void host_topics_close(struct host *h);
@@ -214,6 +222,11 @@ int host_inbound_offer_large(void *ctx, const char *channel, const struct sim_ty
 int host_inbound_loan(void *ctx, const char *channel, const struct sim_type *type, size_t room, void **ret_body);
 int host_inbound_publish_loan(void *ctx, const char *channel, void *body, size_t size, int64_t stamp_sim_ns,
 			      const char *frame);
+int host_inbound_offer_from(void *ctx, const char *channel, const struct sim_type *type, size_t max_body,
+			    const char *from, unsigned flags);
+int host_inbound_publish_from(void *ctx, const char *channel, void *body, size_t size,
+			      const struct sim_bridge_origin *o);
+void host_inbound_withdraw(void *ctx, const char *channel);
 void host_inbound_unloan(void *ctx, const char *channel, void *body);
 /* Tell the plug-in for whom somebody has begun, or ceased, to listen. Thread: main. True: look again soon. */
 bool host_inbound_watch(struct host *h);

@@ -3,10 +3,11 @@
  * Messages from the far side into channels of the rig. Only channels that the rig lists under "inbound" may be
  * written; nothing is delivered while time is paused, unless the rig allows it.
  *
- * Thread: any of the plug-in's; main for host_inbound_watch(). Guarded by inbound_lock, which is not held while
- * the plug-in is called.
+ * Thread: any of the plug-in's; main for host_inbound_watch(). Guarded by inbound_lock, which is held neither while
+ * the plug-in is called nor while a channel is opened, which may take simd a second: a plug-in's network thread loans meanwhile.
  */
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,17 +22,25 @@ LOG_TOPIC("inbound");
 
 #define INBOUND_BODY_DEFAULT (64u * 1024)
 
+#define FULL_MAX (2 * SIM_CHANNEL_MAX + 2)
+
+static void full_name(const struct host *h, const char *channel, char ret[FULL_MAX])
+{
+	const char *prefix = json_string_value(json_object_get(h->config, "prefix"));
+
+	snprintf(ret, FULL_MAX, "%s%s%s", *channel == '/' || !prefix ? "" : prefix, *channel == '/' ? "" : "/",
+		 channel);
+}
+
 static bool listed(const struct host *h, const char *channel)
 {
 	json_t *list = json_object_get(h->config, "inbound"), *item;
-	const char *prefix = json_string_value(json_object_get(h->config, "prefix"));
-	char full[2 * SIM_CHANNEL_MAX + 2];
+	char full[FULL_MAX];
 	size_t i;
 
-	snprintf(full, sizeof(full), "%s%s%s", *channel == '/' || !prefix ? "" : prefix, *channel == '/' ? "" : "/",
-		 channel);
+	full_name(h, channel, full);
 	json_array_foreach(list, i, item)
-		if (json_is_string(item) && !strcmp(json_string_value(item), full))
+		if (json_is_string(item) && !fnmatch(json_string_value(item), full, FNM_NOESCAPE))
 			return true;
 	return false;
 }
@@ -57,33 +66,49 @@ static bool one_size(const struct sim_type *type)
 	return true;
 }
 
-static int open_channel(struct host *h, const char *channel, const struct sim_type *type, size_t max_body,
-			struct host_inbound **ret)
+/* As it is to be opened; what offer_from() adds is NULL and 0 else. */
+struct offer {
+	size_t max_body;
+	const char *from;
+	unsigned flags;
+};
+
+static int advertise(struct host *h, const char *channel, const struct sim_type *type, const struct offer *f,
+		     struct sim_publisher **ret)
 {
 	struct sim_publisher_options o = { .size = sizeof(o),
-					   .max_body = max_body         ? max_body
+					   .max_body = f->max_body      ? f->max_body
 						       : one_size(type) ? 0
 									: INBOUND_BODY_DEFAULT,
 					   .flags = SIM_PUB_LOCAL };
-	struct host_inbound *in = &h->inbound[h->n_inbound];
-	int r;
+
+	if (!f->from)
+		return sim_advertise(h->client, channel, type, &o, ret);
+	o.flags = SIM_PUB_NO_WAIT | (f->flags & SIM_BRIDGE_OFFER_LATCH ? SIM_PUB_LATCH : 0);
+	return sim_advertise_from(h->client, channel, type, &o, f->from, ret);
+}
+
+/* opening_lock is held. */
+static int open_channel(struct host *h, const char *channel, const struct sim_type *type, const struct offer *f)
+{
+	struct host_inbound in = { .name = mem_strdup(channel), .type = type, .from_afar = f->from != NULL };
+	int r = 0;
 
 	if (!plugin_brings(h->plugin, type->name) && !converters_find(h->converters, type->name, NULL, 0))
-		return -ENOTSUP;
-	if (h->n_inbound == HOST_INBOUND_MAX)
-		return -ENOSPC;
-	*in = (struct host_inbound){ .name = mem_strdup(channel), .type = type };
-	if (!in->name)
-		return -ENOMEM;
-	r = sim_advertise(h->client, channel, type, &o, &in->pub);
-	if (r < 0) {
+		r = -ENOTSUP;
+	else if (h->n_inbound == HOST_INBOUND_MAX)
+		r = -ENOSPC;
+	else if (!in.name)
+		r = -ENOMEM;
+	else if ((r = advertise(h, channel, type, f, &in.pub)) < 0)
 		log_warn("%s cannot be written: %s", channel, sim_why());
-		mem_free(in->name);
-		in->name = NULL;
+	if (r < 0) {
+		mem_free(in.name);
 		return r;
 	}
-	h->n_inbound++;
-	*ret = in;
+	pthread_mutex_lock(&h->inbound_lock);
+	h->inbound[h->n_inbound++] = in;
+	pthread_mutex_unlock(&h->inbound_lock);
 	return 0;
 }
 
@@ -100,22 +125,40 @@ static int allowed(struct host *h, const char *channel, const struct sim_type *t
 	return -EACCES;
 }
 
-/* The channel, opened if need be. -EINVAL: it has another type. */
-static int get_channel(struct host *h, const char *channel, const struct sim_type *type, size_t max_body,
-		       struct host_inbound **ret)
+/* inbound_lock is held. -ENOENT: not opened yet. -EINVAL: it has another type. */
+static int known_channel(struct host *h, const char *channel, const struct sim_type *type, struct host_inbound **ret)
 {
 	*ret = find(h, channel);
 	if (!*ret)
-		return open_channel(h, channel, type, max_body, ret);
+		return -ENOENT;
 	return (*ret)->type->hash == type->hash ? 0 : -EINVAL;
 }
 
-static int write_body(struct host *h, const char *channel, const struct sim_type *type, const void *body, size_t size)
+/* The channel, opened if need be. On success inbound_lock is held. */
+static int lock_channel(struct host *h, const char *channel, const struct sim_type *type, const struct offer *f,
+			struct host_inbound **ret)
 {
-	struct host_inbound *in;
-	int r = get_channel(h, channel, type, 0, &in);
+	int r;
 
-	return r < 0 ? r : sim_publish_local_copy(in->pub, body, size, 0);
+	pthread_mutex_lock(&h->inbound_lock);
+	r = known_channel(h, channel, type, ret);
+	if (r == 0)
+		return 0;
+	pthread_mutex_unlock(&h->inbound_lock);
+	if (r != -ENOENT)
+		return r;
+	pthread_mutex_lock(&h->opening_lock);
+	if (!find(h, channel))
+		r = open_channel(h, channel, type, f);
+	else
+		r = 0; /* another thread was first */
+	pthread_mutex_lock(&h->inbound_lock);
+	pthread_mutex_unlock(&h->opening_lock);
+	if (r == 0)
+		r = known_channel(h, channel, type, ret);
+	if (r < 0)
+		pthread_mutex_unlock(&h->inbound_lock);
+	return r;
 }
 
 static bool may_pause(const struct host *h)
@@ -138,6 +181,7 @@ static int may_come(struct host *h, const char *channel, const struct sim_type *
 int host_inbound_publish(void *ctx, const char *channel, const struct sim_type *type, const void *body, size_t size)
 {
 	struct host *h = ctx;
+	struct host_inbound *in;
 	int r = may_come(h, channel, type);
 
 	if (r == -EACCES || r == -EINVAL)
@@ -146,8 +190,10 @@ int host_inbound_publish(void *ctx, const char *channel, const struct sim_type *
 		return -EINVAL;
 	if (r < 0)
 		return r;
-	pthread_mutex_lock(&h->inbound_lock);
-	r = write_body(h, channel, type, body, size);
+	r = lock_channel(h, channel, type, &(struct offer){ 0 }, &in);
+	if (r < 0)
+		return r;
+	r = in->from_afar ? -EINVAL : sim_publish_local_copy(in->pub, body, size, 0);
 	pthread_mutex_unlock(&h->inbound_lock);
 	return r;
 }
@@ -163,23 +209,28 @@ int host_inbound_loan(void *ctx, const char *channel, const struct sim_type *typ
 
 	if (r < 0)
 		return r;
-	pthread_mutex_lock(&h->inbound_lock);
-	r = get_channel(h, channel, type, 0, &in);
-	if (r == 0)
-		r = sim_loan(in->pub, room, &slot);
+	r = lock_channel(h, channel, type, &(struct offer){ 0 }, &in);
+	if (r < 0)
+		return r;
+	r = sim_loan(in->pub, room, &slot);
 	pthread_mutex_unlock(&h->inbound_lock);
 	if (r == 0)
 		*ret_body = sim_slot_body_mut(slot);
 	return r;
 }
 
+/* o: of another machine; its stamp and frame are the other arguments. */
 static int publish_loan(struct host *h, const char *channel, struct sim_slot *slot, size_t size, int64_t stamp_sim_ns,
-			const char *frame)
+			const char *frame, const struct sim_bridge_origin *o)
 {
 	struct host_inbound *in = find(h, channel);
 
 	if (!in)
 		return -EINVAL;
+	if (in->from_afar != (o != NULL)) {
+		(void)sim_unloan(in->pub, slot);
+		return -EINVAL;
+	}
 	if ((frame && strlen(frame) > SIM_FRAME_ID_MAX) || sim_slot_set_size(slot, size) < 0 ||
 	    sim_msg_check(in->type, sim_slot_body_mut(slot), size) < 0) {
 		(void)sim_unloan(in->pub, slot);
@@ -188,7 +239,11 @@ static int publish_loan(struct host *h, const char *channel, struct sim_slot *sl
 	if (stamp_sim_ns)
 		slot->stamp_sim_ns = stamp_sim_ns;
 	snprintf(slot->frame_id, sizeof(slot->frame_id), "%s", frame ? frame : "");
-	return sim_publish_local(in->pub, slot);
+	if (!o)
+		return sim_publish_local(in->pub, slot);
+	slot->origin_host = o->host;
+	slot->origin_sequence = o->sequence;
+	return in->to_bridges ? sim_try_queue(in->pub, slot, NULL, NULL, NULL) : sim_publish_local(in->pub, slot);
 }
 
 /* With the lock: a publisher is of one thread at a time, and whoever looks for its subscribers meanwhile would see none. */
@@ -201,7 +256,21 @@ int host_inbound_publish_loan(void *ctx, const char *channel, void *body, size_t
 	if (!channel || !body)
 		return -EINVAL;
 	pthread_mutex_lock(&h->inbound_lock);
-	r = publish_loan(h, channel, (struct sim_slot *)body - 1, size, stamp_sim_ns, frame);
+	r = publish_loan(h, channel, (struct sim_slot *)body - 1, size, stamp_sim_ns, frame, NULL);
+	pthread_mutex_unlock(&h->inbound_lock);
+	return r;
+}
+
+int host_inbound_publish_from(void *ctx, const char *channel, void *body, size_t size,
+			      const struct sim_bridge_origin *o)
+{
+	struct host *h = ctx;
+	int r;
+
+	if (!channel || !body || !o || !o->host || !o->sequence)
+		return -EINVAL;
+	pthread_mutex_lock(&h->inbound_lock);
+	r = publish_loan(h, channel, (struct sim_slot *)body - 1, size, o->stamp_sim_ns, o->frame, o);
 	pthread_mutex_unlock(&h->inbound_lock);
 	return r;
 }
@@ -225,38 +294,104 @@ int host_inbound_offer(void *ctx, const char *channel, const struct sim_type *ty
 	return host_inbound_offer_large(ctx, channel, type, 0);
 }
 
-int host_inbound_offer_large(void *ctx, const char *channel, const struct sim_type *type, size_t max_body)
+static int offer(struct host *h, const char *channel, const struct sim_type *type, const struct offer *f)
 {
-	struct host *h = ctx;
 	struct host_inbound *in;
 	int r = allowed(h, channel, type);
 
+	if (r == 0)
+		r = lock_channel(h, channel, type, f, &in);
 	if (r < 0)
 		return r;
-	pthread_mutex_lock(&h->inbound_lock);
-	r = get_channel(h, channel, type, max_body, &in);
-	if (r == 0 && in->offered)
+	if (in->offered)
 		r = -EALREADY;
-	else if (r == 0)
+	else
 		in->offered = true;
 	pthread_mutex_unlock(&h->inbound_lock);
+	host_wake(h); /* who listens is looked at */
 	return r;
 }
 
-/* Whether somebody has begun, or the last one ceased, to listen since we looked last. */
-static bool changed(struct host *h, unsigned i, struct host_inbound *ret)
+int host_inbound_offer_large(void *ctx, const char *channel, const struct sim_type *type, size_t max_body)
 {
-	struct host_inbound *in = &h->inbound[i];
-	bool has, differs;
+	return offer(ctx, channel, type, &(struct offer){ .max_body = max_body });
+}
+
+int host_inbound_offer_from(void *ctx, const char *channel, const struct sim_type *type, size_t max_body,
+			    const char *from, unsigned flags)
+{
+	if (!from)
+		return -EINVAL;
+	return offer(ctx, channel, type, &(struct offer){ .max_body = max_body, .from = from, .flags = flags });
+}
+
+void host_inbound_withdraw(void *ctx, const char *channel)
+{
+	struct sim_publisher *pub = NULL;
+	struct host_inbound *in;
+	struct host *h = ctx;
+
+	pthread_mutex_lock(&h->opening_lock); /* nobody appends meanwhile */
+	pthread_mutex_lock(&h->inbound_lock);
+	in = find(h, channel);
+	if (in) {
+		pub = in->pub;
+		mem_free(in->name);
+		*in = h->inbound[--h->n_inbound];
+		h->inbound[h->n_inbound] = (struct host_inbound){ 0 };
+	}
+	pthread_mutex_unlock(&h->inbound_lock);
+	pthread_mutex_unlock(&h->opening_lock);
+	sim_publisher_destroy(pub);
+}
+
+/*
+ * Who listens to what comes from another machine: subscribers of this one, and bridges, but for this one, which sends nothing back.
+ * simd itself subscribes to all that bridges may carry: it does not count.
+ */
+static bool has_listeners(struct host_inbound *in, bool carried_by_us)
+{
+	struct sim_bridges b;
+
+	if (!in->from_afar)
+		return sim_publisher_has_subscribers(in->pub);
+	b = sim_publisher_bridges(in->pub);
+	in->to_bridges = b.connected > (carried_by_us ? 1u : 0u);
+	return in->to_bridges || sim_publisher_subscribers_elsewhere(in->pub) > 0;
+}
+
+/* The i-th one's name, "" when there are no more; whether it is of another machine. */
+static bool name_of(struct host *h, unsigned i, char ret[SIM_CHANNEL_MAX + 1])
+{
+	bool from_afar = false;
 
 	pthread_mutex_lock(&h->inbound_lock);
-	has = i < h->n_inbound && in->offered && sim_publisher_has_subscribers(in->pub);
-	differs = i < h->n_inbound && in->offered && has != in->listened;
-	if (differs)
-		in->listened = has;
-	*ret = i < h->n_inbound ? *in : (struct host_inbound){ 0 };
+	snprintf(ret, SIM_CHANNEL_MAX + 1, "%s", i < h->n_inbound ? h->inbound[i].name : "");
+	if (i < h->n_inbound)
+		from_afar = h->inbound[i].from_afar;
 	pthread_mutex_unlock(&h->inbound_lock);
-	return differs;
+	return from_afar;
+}
+
+struct seen {
+	bool offered, differs, has;
+};
+
+/* Whether somebody has begun, or the last one ceased, to listen since we looked last. */
+static struct seen look(struct host *h, const char *name, bool carried_by_us)
+{
+	struct seen s = { 0 };
+	struct host_inbound *in;
+
+	pthread_mutex_lock(&h->inbound_lock);
+	in = find(h, name);
+	s.offered = in && in->offered;
+	s.has = s.offered && has_listeners(in, carried_by_us);
+	s.differs = s.offered && s.has != in->listened;
+	if (s.differs)
+		in->listened = s.has;
+	pthread_mutex_unlock(&h->inbound_lock);
+	return s;
 }
 
 void host_inbound_replay(struct host *h)
@@ -269,22 +404,24 @@ void host_inbound_replay(struct host *h)
 
 bool host_inbound_watch(struct host *h)
 {
-	struct host_inbound in;
+	char name[SIM_CHANNEL_MAX + 1], full[FULL_MAX];
 	bool offers = false;
 
 	if (!SIM_BRIDGE_HAS(h->plugin->ops, listen))
 		return false;
 	for (unsigned i = 0; i < HOST_INBOUND_MAX; i++) {
-		bool differs = changed(h, i, &in);
+		bool from_afar = name_of(h, i, name);
+		struct seen s;
 
-		if (!in.name)
+		if (!*name)
 			break;
-		offers = offers || in.offered;
-		if (!differs)
+		full_name(h, name, full);
+		s = look(h, name, from_afar && host_topic_carried(h, full));
+		offers = offers || s.offered;
+		if (!s.differs)
 			continue;
-		log_info("%s: %s", in.name,
-			 in.listened ? "first subscriber connected" : "last subscriber disconnected");
-		h->plugin->ops->listen(h->bridge, in.name, in.listened);
+		log_info("%s: %s", name, s.has ? "first subscriber connected" : "last subscriber disconnected");
+		h->plugin->ops->listen(h->bridge, name, s.has);
 	}
 	return offers;
 }

@@ -51,9 +51,11 @@ static int topic_parse(json_t *j, struct host_topic *t)
 {
 	json_t *type, *options = json_object_get(j, "options");
 	const char *name;
-	int64_t id;
+	int64_t id, max_body = 0;
 	int r;
 
+	if (json_object_get(j, "max_body") && (r = jsonx_int(j, "max_body", 0, INT64_MAX, &max_body)) < 0)
+		return r;
 	if ((r = jsonx_int(j, "id", 0, UINT32_MAX, &id)) < 0 ||
 	    (r = jsonx_string(j, "name", SIM_CHANNEL_MAX, &name)) < 0 || (r = jsonx_object(j, "type", &type)) < 0)
 		return r;
@@ -64,6 +66,7 @@ static int topic_parse(json_t *j, struct host_topic *t)
 		return err_nomem();
 	t->ch.name = t->name;
 	t->ch.options = t->options;
+	t->max_body = (size_t)max_body;
 	return read_type(type, &t->ch.type);
 }
 
@@ -86,6 +89,13 @@ void host_topic_named(void *ctx, const struct sim_bridge_channel *ch, const char
 		return;
 	snprintf(t->far_name, sizeof(t->far_name), "%s", name ? name : "");
 	snprintf(t->far_type, sizeof(t->far_type), "%s", type ? type : "");
+}
+
+size_t host_topic_max_body(void *ctx, const struct sim_bridge_channel *ch)
+{
+	const struct host *h = ctx;
+
+	return ch == &h->clock.clk.ch ? 0 : container_of(ch, struct host_topic, ch)->max_body;
 }
 
 /* In the plug-in's own words, less the channel's name, which everybody who reads them knows. */
@@ -183,6 +193,17 @@ struct host_topic *host_topic_find(struct host *h, uint32_t channel_id)
 	t = place(h, channel_id);
 	pthread_mutex_unlock(&h->topics_lock);
 	return t ? *t : NULL;
+}
+
+bool host_topic_carried(struct host *h, const char *name)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&h->topics_lock);
+	for (unsigned i = 0; i < HOST_TOPICS_MAX && !found; i++)
+		found = h->topics[i] && h->topics[i]->topic && !strcmp(h->topics[i]->name, name);
+	pthread_mutex_unlock(&h->topics_lock);
+	return found;
 }
 
 /* topics_lock is held; lane 0 cannot go while lanes_lock is. */

@@ -24,7 +24,7 @@ int ros2_clock_publishers_open(struct sim_bridge *b, dds_entity_t set)
 	data = b->clock_publishers.publications < 0
 		       ? b->clock_publishers.publications
 		       : dds_create_readcondition(b->clock_publishers.publications, DDS_ANY_STATE);
-	return ros2_errno(data < 0 ? data : dds_waitset_attach(set, data, 0));
+	return dds_errno(data < 0 ? data : dds_waitset_attach(set, data, 0));
 }
 
 static void add(struct sim_bridge *b, const dds_builtintopic_endpoint_t *e, dds_instance_handle_t instance)
@@ -82,7 +82,7 @@ static void log_publisher(struct sim_bridge *b, struct ros2_clock_publisher *r)
 
 	r->reported = b->clock_publishers.changed = true;
 	print_publisher(b, r, who);
-	if (ros2_log_allowed(&b->clock_publishers.lines))
+	if (limit_allows(&b->clock_publishers.lines))
 		log_warn(b,
 			 "%s publishes /clock too: nodes with use_sim_time jump between its time and ours; stop it, or take "
 			 "ours out (\"!/clock\" in the bridge's channels)",

@@ -13,23 +13,6 @@
 
 #define DOMAIN_MAX 232
 
-int ros2_errno(dds_return_t r)
-{
-	switch (r) {
-	case DDS_RETCODE_TIMEOUT:
-		return -ETIMEDOUT;
-	case DDS_RETCODE_OUT_OF_RESOURCES:
-		return -ENOMEM;
-	case DDS_RETCODE_BAD_PARAMETER:
-	case DDS_RETCODE_INCONSISTENT_POLICY:
-		return -EINVAL;
-	case DDS_RETCODE_PRECONDITION_NOT_MET:
-		return -EEXIST;
-	default:
-		return r < 0 ? -EIO : 0;
-	}
-}
-
 static int read_domain(struct sim_bridge *b, uint32_t *ret)
 {
 	const char *text = bridge_option(b->host, "domain"), *env = getenv("ROS_DOMAIN_ID");
@@ -174,18 +157,18 @@ static int check_interface(struct sim_bridge *b)
 /* Domain and participant, and the sockets that come with them. */
 static int join(struct sim_bridge *b, uint32_t id, const char *xml)
 {
-	struct ros2_sockets before;
+	struct sockets before;
 	char user_data[64];
 	dds_qos_t *qos;
 	int n;
 
-	ros2_sockets_note(&before);
-	dds_set_log_sink(ros2_sockets_log, b);
+	sockets_note(&before);
+	sockets_log_open(&b->cyclone_log, b->host);
 	b->domain = dds_create_domain(id, xml);
 	if (b->domain < 0) {
 		log_error(b, "no DDS domain %u: %s; check %sCYCLONEDDS_URI", id, dds_strretcode(b->domain),
 			  *bridge_option(b->host, "interface") ? "options.interface and " : "");
-		return ros2_errno(b->domain);
+		return dds_errno(b->domain);
 	}
 	if (SIM_BRIDGE_HOST_HAS(b->host, simd_id))
 		snprintf(b->mark, sizeof(b->mark), "simd=%016llx;", (unsigned long long)b->host->simd_id);
@@ -197,9 +180,9 @@ static int join(struct sim_bridge *b, uint32_t id, const char *xml)
 	if (b->participant < 0) {
 		log_error(b, "no DDS participant in domain %u: %s; check the network interfaces", id,
 			  dds_strretcode(b->participant));
-		return ros2_errno(b->participant);
+		return dds_errno(b->participant);
 	}
-	ros2_sockets_narrow(b, &before);
+	(void)sockets_narrow(b->host, &before, NULL, 0);
 	return 0;
 }
 

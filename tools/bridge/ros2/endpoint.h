@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Readers and writers of our topics, and threads that wait for what readers get. Thread: each thing by one at a time. */
+/* Readers and writers of our topics. Thread: each thing by one at a time. */
 #ifndef ENDPOINT_H
 #define ENDPOINT_H
-
-#include <pthread.h>
-#include <stdatomic.h>
 
 #include <dds/dds.h>
 #include <dds/ddsi/ddsi_serdata.h>
@@ -36,19 +33,5 @@ typedef void endpoint_sample_fn(void *arg, const struct endpoint_sample *s);
 
 /* Take all that a reader has. */
 void endpoint_take(dds_entity_t reader, endpoint_sample_fn *fn, void *arg);
-
-struct waiter {                 /* a thread that waits for a reader's samples and matches, and for pokes */
-	dds_entity_t set, poke; /* the participant's */
-	pthread_t thread;
-	bool running;
-	_Atomic bool stop; /* then the thread ends */
-};
-
-/* Errors as ros2_errno(). Before start() set may be added to. */
-int waiter_open(struct waiter *w, dds_entity_t participant, dds_entity_t reader);
-int waiter_start(struct waiter *w, const char *name, void *(*fn)(void *arg), void *arg);
-void waiter_wait(struct waiter *w, dds_duration_t dur_ns); /* the thread's */
-void waiter_poke(struct waiter *w);                        /* nothing, unless it runs */
-void waiter_close(struct waiter *w);                       /* waits for the thread */
 
 #endif

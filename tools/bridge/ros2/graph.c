@@ -192,7 +192,7 @@ static void log_form(struct sim_bridge *b, unsigned form)
 	const struct ros2_peer *h = one_of(g, form);
 	char who[ROS2_WHO_MAX];
 
-	if (!ros2_log_allowed(&g->thr.lines))
+	if (!limit_allows(&g->thr.lines))
 		return;
 	if (!h) {
 		log_info(b, "the graph: no other participant found: it is written in %s until there is one",
@@ -218,7 +218,7 @@ static void log_mixed(struct sim_bridge *b)
 	char us[ROS2_WHO_MAX], them[ROS2_WHO_MAX];
 	bool mixed = ours && theirs;
 
-	if (mixed && !g->thr.mixed && ros2_log_allowed(&g->thr.lines)) {
+	if (mixed && !g->thr.mixed && limit_allows(&g->thr.lines)) {
 		print_who(ours, us);
 		print_who(theirs, them);
 		log_warn(b,
@@ -290,7 +290,7 @@ static int create_entities(struct sim_bridge *b)
 	g->writer = create_endpoint(b, false);
 	g->reader = create_endpoint(b, true);
 	if (g->writer < 0 || g->reader < 0)
-		return ros2_errno(g->writer < 0 ? g->writer : g->reader);
+		return dds_errno(g->writer < 0 ? g->writer : g->reader);
 	b->participants = dds_create_reader(b->participant, DDS_BUILTIN_TOPIC_DCPSPARTICIPANT, NULL, NULL);
 	r = b->participants < 0 ? -ENOMEM : waiter_open(&g->waiter, b->participant, g->reader);
 	return r < 0 ? r : ros2_clock_publishers_open(b, g->waiter.set);

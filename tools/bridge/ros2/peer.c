@@ -1,25 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Participants of the graph: names for the log, whether one is a bridge of ours; and a limit for log lines about others. */
+/* Participants of the graph: names for the log, and whether one is a bridge of ours. */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "ros2.h"
 
-#define LINES_MAX     20
 #define USER_DATA_MAX 4096
-
-bool ros2_log_allowed(struct ros2_log_limit *l)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	l->left += now.tv_sec - l->mono_s;
-	l->mono_s = now.tv_sec;
-	if (l->left > LINES_MAX)
-		l->left = LINES_MAX;
-	return l->left > 0 && l->left-- > 0;
-}
 
 void ros2_print_gid(const dds_guid_t *g, char ret[ROS2_GID_TEXT])
 {

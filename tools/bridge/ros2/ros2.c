@@ -26,10 +26,7 @@ static const struct sim_bridge_option options[] = {
 	  "true: over loopback only; false: on the network; auto: true, unless ROS_LOCALHOST_ONLY=0 or ROS_AUTOMATIC_DISCOVERY_RANGE says otherwise" },
 	{ "interface", "",
 	  "name or address of the one network interface to use where localhost is false; empty: Cyclone's choice" },
-	{ "pacing", "auto",
-	  "large messages: auto: as fast as receive buffers are emptied; time: 512 KiB a millisecond; off: at once" },
-	{ "pacing_ms", "100",
-	  "pacing auto: how long a large message waits for readers on this machine whose buffers are full, ms; 10 to 60000" },
+	LARGE_OPTIONS,
 	{ "use_sim_time", "false", "true: the graph's /clock drives simd's time source `ros2`, and none is sent" },
 	{ "autoware_msgs", "1.8",
 	  "1.8: messages as from autoware_msgs 1.8.0 on; 1.7: before, a TrafficLightGroup without predictions" },
@@ -108,7 +105,7 @@ static int ros2_check(const struct sim_bridge_host *host, const char *connection
 
 static void ros2_destroy(struct sim_bridge *b)
 {
-	ros2_large_close(b);
+	large_close(&b->large);
 	ros2_services_close(b);
 	waiter_close(&b->sim_time.waiter);
 	ros2_inbound_close(b);
@@ -121,17 +118,21 @@ static void ros2_destroy(struct sim_bridge *b)
 		dds_delete(b->domain);
 	rtps_identity_close(b->identity);
 	topics_finish(&b->common);
-	dds_set_log_sink(NULL, NULL);
-	pthread_mutex_destroy(&b->cyclone_log.lock);
+	sockets_log_close(&b->cyclone_log);
 	pthread_mutex_destroy(&b->lock);
 	free(b);
+}
+
+static int open_large(struct sim_bridge *b)
+{
+	return large_open(&b->large, b->host, b->localhost, "ros2-large", ros2_channel_write, b);
 }
 
 static int ros2_create(const struct sim_bridge_host *host, struct sim_bridge **ret)
 {
 	static int (*const open[])(struct sim_bridge * b) = { read_options,      ros2_domain_open,   ros2_graph_open,
 							      ros2_inbound_open, ros2_sim_time_open, ros2_services_open,
-							      ros2_large_open };
+							      open_large };
 	struct sim_bridge *b = calloc(1, sizeof(*b));
 	int r = 0;
 
@@ -141,7 +142,6 @@ static int ros2_create(const struct sim_bridge_host *host, struct sim_bridge **r
 	set_common(b);
 	topics_init(&b->common);
 	pthread_mutex_init(&b->lock, NULL);
-	pthread_mutex_init(&b->cyclone_log.lock, NULL);
 	for (size_t i = 0; r == 0 && i < sizeof(open) / sizeof(open[0]); i++)
 		r = open[i](b);
 	if (r < 0) {
@@ -180,7 +180,7 @@ static enum sim_bridge_status ros2_status(const struct sim_bridge *b)
 static int ros2_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m,
 			struct sim_task *task)
 {
-	return ros2_large_take(b, t, m, task) ? 1 : ros2_channel_write(b, t, m);
+	return large_take(&b->large, t, m, task) ? 1 : ros2_channel_write(b, t, m, task);
 }
 
 SIM_API const struct sim_bridge_ops *sim_bridge_plugin(void);

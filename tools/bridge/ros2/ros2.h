@@ -14,11 +14,15 @@
 
 #include <sim/bridge.h>
 
+#include "dds_errno.h"
 #include "endpoint.h"
 #include "graph_read.h"
+#include "large.h"
+#include "limit.h"
+#include "sockets.h"
 #include "topics.h"
+#include "waiter.h"
 
-#define ROS2_LARGE_MAX            64u /* large messages that wait for their thread */
 #define ROS2_SERVICES_MAX         64u
 #define ROS2_REPLIES_MAX          1024u /* that wait for those who asked; and requests that wait for their turn */
 #define ROS2_REPLIES_BYTES_MAX    (16u << 20)
@@ -38,14 +42,9 @@ struct ros2_topic {
 	struct topic_out out; /* first */
 	struct sim_bridge *bridge;
 	dds_entity_t topic, writer;
-	bool keeps;    /* transient local: later readers get it, so it is always converted */
-	bool reliable; /* so large messages are paced */
-	struct {
-		unsigned timeouts;    /* in a row, of waiting for acknowledgements */
-		int64_t skip_mono_ns; /* no wait before then */
-	} acks;                       /* guarded by bridge->large.wire */
-	int readers_known;            /* of readers_ever, when the last large one was sent; guarded by it too */
-	_Atomic int readers, readers_ever;
+	bool keeps; /* transient local: later readers get it, so it is always converted */
+	struct large_writer large;
+	_Atomic int readers;
 	_Atomic uint32_t refused; /* policies that a reader asked more of: a bit for each, logged once */
 };
 
@@ -55,10 +54,6 @@ struct ros2_inbound {       /* a topic that comes in while somebody listens to i
 	struct ros2_qos qos;
 	dds_entity_t topic, reader; /* 0: nobody listens; the reader is guarded by bridge->lock */
 	_Atomic uint32_t refused;   /* as of ros2_topic */
-};
-
-struct ros2_log_limit { /* of a log that others can fill: 20 at once, then one a second. One thread's */
-	int64_t left, mono_s;
 };
 
 struct ros2_peer { /* a participant of somebody else */
@@ -77,7 +72,7 @@ struct ros2_graph {
 		struct ros2_peer peers[ROS2_PEERS_MAX];
 		unsigned n_peers;
 		bool mixed, odd_logged;
-		struct ros2_log_limit lines;
+		struct limit lines;
 	} thr;
 };
 
@@ -93,7 +88,7 @@ struct ros2_clock_publishers { /* who else publishes /clock; but for `ours` the 
 	struct ros2_clock_publisher one[ROS2_CLOCK_PUBLISHERS_MAX];
 	unsigned n;
 	bool changed; /* not reported to simd yet */
-	struct ros2_log_limit lines;
+	struct limit lines;
 	_Atomic int ours; /* topics of that name that we have */
 };
 
@@ -107,7 +102,7 @@ struct ros2_sim_time { /* time from the graph's /clock */
 		unsigned n; /* writers that could be followed */
 		bool driving;
 		uint64_t dropped;
-		struct ros2_log_limit lines;
+		struct limit lines;
 	} thr;
 };
 
@@ -132,35 +127,9 @@ struct ros2_replies { /* service_call.c */
 	pthread_t thread;
 };
 
-struct receivers;
-
-struct ros2_large_message {
-	struct sim_bridge_topic *channel;
-	const struct sim_message *m;
-	struct sim_task *task;
-};
-
-struct ros2_large { /* large.c */
-	bool open, running;
-	bool whole, timed; /* sent at once; with a pause behind each 512 KiB */
-	pthread_t thread;
-	pthread_mutex_t lock; /* a leaf */
-	pthread_cond_t changed;
-	struct ros2_large_message ring[ROS2_LARGE_MAX]; /* what is being written is the first of n; guarded by lock */
-	unsigned first, n;
-	bool stop;
-	pthread_mutex_t wire;        /* one is sent at a time; guards what follows */
-	struct receivers *receivers; /* NULL: nobody looks */
-	int64_t quiet_mono_ns;       /* no line about losses before then */
-};
-
 struct sim_bridge {
 	const struct sim_bridge_host *host;
-	struct {
-		pthread_mutex_t lock;
-		struct ros2_log_limit lines;
-		unsigned long kept_back;
-	} cyclone_log; /* sockets.c */
+	struct sockets_log cyclone_log;
 	struct topics common;
 	dds_entity_t domain, participant;
 	bool localhost;            /* over loopback only */
@@ -181,7 +150,7 @@ struct sim_bridge {
 	unsigned n_services;
 	uint32_t n_service_ids; /* so far */
 	struct ros2_replies replies;
-	struct ros2_large large;
+	struct large large;
 	struct rtps_identity *identity; /* NULL: no service yet, or it is unavailable */
 	bool no_identity;
 	_Atomic uint64_t converted, skipped; /* messages; skipped: nobody listened */
@@ -195,18 +164,6 @@ static inline int64_t ros2_mono_ns(void)
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
-
-/*
- * sockets.c: who can reach us. note() before Cyclone makes its sockets, narrow() after it: they hear those interfaces alone that
- * Cyclone sends to. log() is Cyclone's log sink: its lines go to the host's log, and a flood of them is kept back and counted.
- */
-#define ROS2_FDS_MAX 1024
-struct ros2_sockets { /* those that there were before */
-	uint8_t there[ROS2_FDS_MAX / 8];
-};
-void ros2_sockets_note(struct ros2_sockets *s);
-void ros2_sockets_narrow(struct sim_bridge *b, const struct ros2_sockets *before);
-void ros2_sockets_log(void *b, const dds_log_data_t *d);
 
 /* domain.c: domain and participant from the bridge's options and the environment. 0 or negative errno, logged. */
 int ros2_domain_open(struct sim_bridge *b);
@@ -225,24 +182,11 @@ int ros2_clock_publishers_open(struct sim_bridge *b, dds_entity_t set);
 int64_t ros2_clock_publishers_look(struct sim_bridge *b);
 
 /* peer.c */
-bool ros2_log_allowed(struct ros2_log_limit *l);
 void ros2_print_gid(const dds_guid_t *g, char ret[ROS2_GID_TEXT]);
 /* Whether it is of a bridge of this simd, or nothing is known of it. */
 bool ros2_is_ours(struct sim_bridge *b, dds_instance_handle_t participant);
 /* Whether it is known to be of a bridge of any simd. */
 bool ros2_is_bridge(struct sim_bridge *b, dds_instance_handle_t participant);
-
-/*
- * large.c: large messages, on a thread of their own and in parts. take(): whether the message goes that way, which then answers
- * the task; it waits where too many do already. drain() waits until none of the channel is left. write(): a message that is
- * encoded, whatever its size.
- */
-int ros2_large_open(struct sim_bridge *b);
-bool ros2_large_take(struct sim_bridge *b, struct sim_bridge_topic *channel, const struct sim_message *m,
-		     struct sim_task *task);
-void ros2_large_drain(struct sim_bridge *b, const struct sim_bridge_topic *channel);
-dds_return_t ros2_large_write(struct sim_bridge *b, struct ros2_topic *t, const struct iov_buf *o);
-void ros2_large_close(struct sim_bridge *b);
 
 /*
  * topic.c: one topic; open() and close() are those of struct topics, -EBUSY: it has said itself why it is not carried. And all of a
@@ -254,7 +198,8 @@ void ros2_topic_close(void *bridge, struct topic_out *out);
 int ros2_topic_write(struct sim_bridge *b, struct ros2_topic *t, const struct map_message *in);
 int ros2_channel_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, struct sim_bridge_topic **ret);
 void ros2_channel_close(struct sim_bridge *b, struct sim_bridge_topic *t);
-int ros2_channel_write(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m);
+int ros2_channel_write(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m,
+		       struct sim_task *task); /* the task is the caller's */
 
 /*
  * inbound.c: what the option "subscribe" asks for. open() reads it, listen() is called by the host when
@@ -288,8 +233,5 @@ dds_qos_t *ros2_qos_create(const struct ros2_qos *q, const char *hash);
 /* A peer asks for more than is offered: logged once for each policy. topic: as ROS calls it. hint: what to do. */
 void ros2_qos_refused(struct sim_bridge *b, _Atomic uint32_t *logged, const char *topic, uint32_t policy,
 		      const char *hint);
-
-/* A DDS code as a negative errno; 0 for what is no error. */
-int ros2_errno(dds_return_t r);
 
 #endif

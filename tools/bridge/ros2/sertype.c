@@ -13,6 +13,7 @@
 #include <dds/ddsi/q_radmin.h>
 
 #include "iov_buf.h"
+#include "in_parts.h"
 #include "rtps_identity.h"
 
 #define CDR_HEADER 4u
@@ -47,14 +48,6 @@ struct sertype {
 	bool keeps_origin;        /* set before the first sample, */
 	_Atomic size_t taken_max; /* only grows */
 };
-
-struct parts { /* how the message goes out that this thread writes just now */
-	size_t part;
-	sertype_between_fn *between;
-	void *arg;
-};
-
-static _Thread_local const struct parts *writing;
 
 static const struct bytes *bytes_of(const struct ddsi_serdata *d)
 {
@@ -182,18 +175,12 @@ static struct ddsi_serdata *data_to_ser_ref(const struct ddsi_serdata *d, size_t
 	return ddsi_serdata_ref(d);
 }
 
-/*
- * Cyclone returns each fragment that it has sent, and only here holds no lock of its own: in to_ser_ref() it has the writer's,
- * and a sleep there would keep its receive thread from reading what readers answer. What is sent again goes out on
- * Cyclone's threads, which never write.
- */
 static void data_to_ser_unref(struct ddsi_serdata *d, const ddsrt_iovec_t *ref)
 {
 	const struct bytes *b = bytes_of(d);
-	size_t begin = (size_t)((const uint8_t *)ref->iov_base - b->data), end = begin + ref->iov_len;
+	size_t begin = (size_t)((const uint8_t *)ref->iov_base - b->data);
 
-	if (writing && begin / writing->part != end / writing->part && end < b->size)
-		writing->between(writing->arg);
+	in_parts_sent(begin, begin + ref->iov_len, b->size);
 	ddsi_serdata_unref(d);
 }
 
@@ -391,18 +378,6 @@ dds_entity_t sertype_topic_create(dds_entity_t participant, const char *name, co
 	else if (ret_type)
 		*ret_type = t;
 	return topic;
-}
-
-dds_return_t sertype_write_in_parts(dds_entity_t writer, const struct iov_buf *o, size_t part,
-				    sertype_between_fn *between, void *arg)
-{
-	const struct parts parts = { part, between, arg };
-	dds_return_t r;
-
-	writing = &parts;
-	r = dds_write(writer, o);
-	writing = NULL;
-	return r;
 }
 
 void sertype_keep_origin(struct ddsi_sertype *type)

@@ -13,15 +13,6 @@ struct ddsi_sertype;
 dds_entity_t sertype_topic_create(dds_entity_t participant, const char *name, const char *type_name,
 				  struct ddsi_sertype **ret_type);
 
-/*
- * As dds_write(). Behind each `part` bytes that have been sent, but for the last ones, between() is called, on this thread and with
- * no lock held but that of the writer's entity: it may sleep. Not when anything is sent again.
- */
-struct iov_buf;
-typedef void sertype_between_fn(void *arg);
-dds_return_t sertype_write_in_parts(dds_entity_t writer, const struct iov_buf *o, size_t part,
-				    sertype_between_fn *between, void *arg);
-
 /* What comes in is remembered with where it came from: for rtps_identity_open()'s domain, before the first reader. */
 void sertype_keep_origin(struct ddsi_sertype *type);
 /* Of messages with more bytes nothing comes in; 4 MiB at least. Topics of one type share the largest. Before the first reader. */
@@ -33,6 +24,7 @@ const struct rtps_origin *sertype_origin(const struct ddsi_serdata *d);
 
 /* As dds_write(), with the identity of a request as inline QoS: of a writer that was given to rtps_identity_add(). */
 struct rtps_id;
+struct iov_buf;
 dds_return_t sertype_write_to(dds_entity_t writer, const struct ddsi_sertype *type, const struct iov_buf *o,
 			      const struct rtps_id *to);
 

@@ -134,7 +134,7 @@ static int create_writer(struct ros2_service *s)
 	s->response_topic = e.topic;
 	s->response_sertype = e.sertype;
 	if (s->writer < 0)
-		return ros2_errno(s->writer);
+		return dds_errno(s->writer);
 	serve_fastrtps(s);
 	return 0;
 }
@@ -155,7 +155,7 @@ static int create_reader(struct ros2_service *s)
 	reader = endpoint_create(s->bridge->participant, &e);
 	s->request_topic = e.topic;
 	if (reader < 0)
-		return ros2_errno(reader);
+		return dds_errno(reader);
 	atomic_store(&s->reader, reader);
 	if (s->serves_fastrtps && dds_get_guid(reader, &s->reader_guid) == 0)
 		(void)rtps_identity_add(s->bridge->identity, &s->reader_guid); /* there is room for both of all */

@@ -54,7 +54,7 @@ static void follow(struct sim_bridge *b, const struct writer *w)
 	struct ros2_sim_time *t = &b->sim_time;
 
 	if (!w) {
-		if (ros2_log_allowed(&t->thr.lines))
+		if (limit_allows(&t->thr.lines))
 			log_warn(b, "lost the publisher of /clock, %s: clock stopped until there is one", t->thr.gid);
 		t->thr.followed = 0;
 		drive(b, SIM_BRIDGE_CLOCK_GONE);
@@ -62,7 +62,7 @@ static void follow(struct sim_bridge *b, const struct writer *w)
 	}
 	t->thr.followed = w->handle;
 	ros2_print_gid(&w->guid, t->thr.gid);
-	if (ros2_log_allowed(&t->thr.lines))
+	if (limit_allows(&t->thr.lines))
 		log_info(b, "the time is taken from /clock of %s", t->thr.gid);
 }
 
@@ -80,7 +80,7 @@ static void choose(struct sim_bridge *b)
 	}
 	if (!still && (best || t->thr.followed))
 		follow(b, best);
-	if (n > 1 && n != t->thr.n && ros2_log_allowed(&t->thr.lines))
+	if (n > 1 && n != t->thr.n && limit_allows(&t->thr.lines))
 		log_warn(b, "%u publishers of /clock in the graph: %s is followed, the others are ignored; stop those",
 			 n, t->thr.gid);
 	t->thr.n = n;
@@ -151,7 +151,7 @@ static int create_entities(struct sim_bridge *b)
 	if (e.qos)
 		dds_qset_ignorelocal(e.qos, DDS_IGNORELOCAL_PARTICIPANT);
 	t->reader = endpoint_create(b->participant, &e);
-	return t->reader < 0 ? ros2_errno(t->reader) : waiter_open(&t->waiter, b->participant, t->reader);
+	return t->reader < 0 ? dds_errno(t->reader) : waiter_open(&t->waiter, b->participant, t->reader);
 }
 
 int ros2_sim_time_open(struct sim_bridge *b)

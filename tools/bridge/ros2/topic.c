@@ -34,7 +34,7 @@ static void on_matched(dds_entity_t writer, const dds_publication_matched_status
 	struct ros2_topic *t = arg;
 
 	(void)writer;
-	atomic_store(&t->readers_ever, (int)status.total_count);
+	atomic_store(&t->large.readers_ever, (int)status.total_count);
 	atomic_store(&t->readers, (int)status.current_count);
 }
 
@@ -61,7 +61,7 @@ static int create_writer(struct sim_bridge *b, struct ros2_topic *t, const struc
 	dds_lset_offered_incompatible_qos(e.listener, on_refused);
 	t->writer = endpoint_create(b->participant, &e);
 	t->topic = e.topic;
-	return ros2_errno(t->writer);
+	return dds_errno(t->writer);
 }
 
 static bool is_clock(const struct ros2_topic *t)
@@ -116,7 +116,7 @@ int ros2_topic_open(void *bridge, const struct sim_bridge_channel *ch, const str
 	if (r == 0) {
 		q = ros2_qos_of(w, default_qos(t->out.name, t->out.conversion.type->name, t->out.static_frames));
 		t->keeps = q.transient_local;
-		t->reliable = q.reliable;
+		t->large.reliable = q.reliable;
 		r = create_writer(b, t, &q);
 	}
 	if (r < 0) {
@@ -163,7 +163,7 @@ static int write_one(struct sim_bridge *b, struct ros2_topic *t, const struct ma
 	r = topic_out_encode(&t->out, in, &o);
 	if (r < 0)
 		return r;
-	r = ros2_errno(ros2_large_write(b, t, o));
+	r = dds_errno(large_write(&b->large, &t->large, t->writer, o, o->total));
 	if (r == 0)
 		atomic_fetch_add(&b->converted, 1);
 	topics_put_buf(&b->common, o);
@@ -191,11 +191,13 @@ int ros2_channel_open(struct sim_bridge *b, const struct sim_bridge_channel *ch,
 	return topics_open_channel(&b->common, ch, ret);
 }
 
-int ros2_channel_write(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m)
+int ros2_channel_write(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m,
+		       struct sim_task *task)
 {
 	struct map_message in = topic_message(m);
 	int r = 0;
 
+	(void)task;
 	for (unsigned i = 0; i < t->n; i++) {
 		int e = ros2_topic_write(b, (struct ros2_topic *)t->out[i], &in);
 
@@ -206,6 +208,6 @@ int ros2_channel_write(struct sim_bridge *b, struct sim_bridge_topic *t, const s
 
 void ros2_channel_close(struct sim_bridge *b, struct sim_bridge_topic *t)
 {
-	ros2_large_drain(b, t);
+	large_drain(&b->large, t);
 	topics_close_channel(&b->common, t);
 }

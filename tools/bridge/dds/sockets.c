@@ -18,15 +18,20 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "ros2.h"
+#include "sockets.h"
+
+#include "option.h"
 
 #define ADDRESSES_MAX 32
-#define IP_DST_AT     16 /* of an IPv4 header */
+#define IP_SRC_AT     12 /* of an IPv4 header */
+#define IP_DST_AT     16
 
 struct found {
 	in_addr_t address[ADDRESSES_MAX]; /* network byte order */
 	unsigned n;
-	unsigned left_alone; /* of another family */
+	unsigned left_alone;   /* of another family */
+	const in_addr_t *from; /* who alone is heard, and these addresses; NULL: whoever sends there */
+	unsigned n_from;
 };
 
 /* ---- which sockets ---- */
@@ -64,20 +69,20 @@ static void for_each_udp(void (*fn)(void *arg, int fd), void *arg)
 
 static void note(void *arg, int fd)
 {
-	struct ros2_sockets *s = arg;
+	struct sockets *s = arg;
 
-	if (fd < ROS2_FDS_MAX)
+	if (fd < SOCKETS_FDS_MAX)
 		s->there[fd / 8] |= (uint8_t)(1u << fd % 8);
 }
 
-void ros2_sockets_note(struct ros2_sockets *s)
+void sockets_note(struct sockets *s)
 {
 	memset(s, 0, sizeof(*s));
 	for_each_udp(note, s);
 }
 
 struct pass { /* over the sockets that are new */
-	const struct ros2_sockets *before;
+	const struct sockets *before;
 	struct found found;
 	int (*close_in)(int fd, const struct found *f);
 	int error;
@@ -85,7 +90,7 @@ struct pass { /* over the sockets that are new */
 
 static bool is_new(const struct pass *p, int fd)
 {
-	return fd >= ROS2_FDS_MAX || !(p->before->there[fd / 8] >> fd % 8 & 1);
+	return fd >= SOCKETS_FDS_MAX || !(p->before->there[fd / 8] >> fd % 8 & 1);
 }
 
 /* Its address; false: not IPv4. */
@@ -133,12 +138,28 @@ static int bind_to_lo(int fd, const struct found *f)
 	return setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, "lo", 3) < 0 ? -errno : 0;
 }
 
+/* From one of those that are heard, or from here: else it ends. */
+static unsigned short filter_sources(const struct found *f, struct sock_filter *code)
+{
+	const unsigned total = f->n_from + f->n;
+	unsigned short n = 0;
+
+	code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(SKF_NET_OFF + IP_SRC_AT));
+	for (unsigned i = 0; i < total; i++) {
+		in_addr_t a = i < f->n_from ? f->from[i] : f->address[i - f->n_from];
+
+		code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ntohl(a), (uint8_t)(total - i), 0);
+	}
+	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, 0);
+	return n;
+}
+
 /* To one of the addresses, or to a group, which the socket has joined at one of the interfaces. */
 static int filter_by_address(int fd, const struct found *f)
 {
-	struct sock_filter code[ADDRESSES_MAX + 5];
+	struct sock_filter code[2 * ADDRESSES_MAX + SOCKETS_FROM_MAX + 7];
 	struct sock_fprog prog = { .filter = code };
-	unsigned short n = 0;
+	unsigned short n = f->from ? filter_sources(f, code) : 0;
 	int off = 0;
 
 	code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(SKF_NET_OFF + IP_DST_AT));
@@ -164,14 +185,18 @@ static bool all_loopback(const struct found *f)
 	return true;
 }
 
-void ros2_sockets_narrow(struct sim_bridge *b, const struct ros2_sockets *before)
+int sockets_narrow(const struct sim_bridge_host *host, const struct sockets *before, const uint32_t *from,
+		   unsigned n_from)
 {
-	struct pass p = { .before = before };
+	const struct {
+		const struct sim_bridge_host *host;
+	} at = { host };
+	struct pass p = { .before = before, .found = { .from = from, .n_from = n_from } };
 
 	for_each_udp(find, &p);
-	if (p.found.n == 0 || p.found.left_alone) {
-		log_warn(b, "the addresses that Cyclone uses are not known: it hears whoever reaches this machine");
-		return;
+	if (p.found.n == 0 || p.found.left_alone || n_from > SOCKETS_FROM_MAX) {
+		log_warn(&at, "the addresses that Cyclone uses are not known: it hears whoever reaches this machine");
+		return -EADDRNOTAVAIL;
 	}
 	p.close_in = all_loopback(&p.found) ? bind_to_lo : filter_by_address;
 	for_each_udp(narrow, &p);
@@ -181,17 +206,18 @@ void ros2_sockets_narrow(struct sim_bridge *b, const struct ros2_sockets *before
 		for_each_udp(narrow, &p);
 	}
 	if (p.error < 0)
-		log_warn(b,
+		log_warn(&at,
 			 "its sockets cannot be closed to other networks (%s): it hears whoever reaches this machine",
 			 strerror(-p.error));
+	return p.error;
 }
 
 /* ---- Cyclone's log ---- */
 
 /* Anybody who reaches a socket can fill it: a line for each packet that is no RTPS. */
-void ros2_sockets_log(void *arg, const dds_log_data_t *d)
+static void take_line(void *arg, const dds_log_data_t *d)
 {
-	struct sim_bridge *b = arg;
+	struct sockets_log *l = arg;
 	size_t n = strnlen(d->message, d->size); /* its header of d->hdrsize lies before it */
 	int level = d->priority & (DDS_LC_FATAL | DDS_LC_ERROR) ? 0 : d->priority & DDS_LC_WARNING ? 1 : 3;
 	unsigned long kept_back = 0;
@@ -199,17 +225,33 @@ void ros2_sockets_log(void *arg, const dds_log_data_t *d)
 
 	while (n && d->message[n - 1] == '\n')
 		n--;
-	pthread_mutex_lock(&b->cyclone_log.lock);
-	allowed = ros2_log_allowed(&b->cyclone_log.lines);
+	pthread_mutex_lock(&l->lock);
+	allowed = limit_allows(&l->lines);
 	if (allowed) {
-		kept_back = b->cyclone_log.kept_back;
-		b->cyclone_log.kept_back = 0;
+		kept_back = l->kept_back;
+		l->kept_back = 0;
 	} else {
-		b->cyclone_log.kept_back++;
+		l->kept_back++;
 	}
-	pthread_mutex_unlock(&b->cyclone_log.lock);
+	pthread_mutex_unlock(&l->lock);
 	if (kept_back)
-		log_warn(b, "Cyclone: %lu lines were kept back", kept_back);
+		log_warn(l, "Cyclone: %lu lines were kept back", kept_back);
 	if (allowed)
-		log_at(b, level, "Cyclone: %.*s", (int)n, d->message);
+		log_at(l, level, "Cyclone: %.*s", (int)n, d->message);
+}
+
+void sockets_log_open(struct sockets_log *l, const struct sim_bridge_host *host)
+{
+	l->host = host;
+	pthread_mutex_init(&l->lock, NULL);
+	dds_set_log_sink(take_line, l);
+}
+
+void sockets_log_close(struct sockets_log *l)
+{
+	if (!l->host)
+		return;
+	dds_set_log_sink(NULL, NULL);
+	pthread_mutex_destroy(&l->lock);
+	l->host = NULL;
 }

@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Large messages: converted and written on a thread of their own, "ros2-large", one after the other, so that nothing small waits
- * for them on a lane; and sent in parts, so that no receive buffer overflows. Cyclone sends a whole message at once, and a reader
- * with its own settings has a buffer of 2 MB: what is more is lost unless the reader runs meanwhile. So behind each part we look
- * how full the buffers of this machine are, and go on when there is room; where that cannot be seen, after a fixed time.
- */
+/* See large.h. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "sertype.h"
+#include "large.h"
+#include "option.h"
+#include "in_parts.h"
 #include "receivers.h"
-#include "ros2.h"
 
-#define LARGE            (128u << 10)
 #define PART             (128 << 10) /* the most that is sent unseen: three datagrams, which the smallest buffers hold */
 #define TIMED_PARTS      4u          /* 512 KiB without a look, then */
 #define TIMED_DUR_NS     950000      /* a pause: with the slack of timers, 512 MB/s */
@@ -25,43 +21,51 @@
 #define ACK_TIMEOUTS     3u /* in a row; then nobody waits for ACK_SKIP_DUR_NS */
 #define ACK_SKIP_DUR_NS  1000000000
 #define RMEM_WANT        (4 << 20)
-#define RCVBUF_ASK       (10 << 20) /* as in domain.c */
+#define RCVBUF_ASK       (10 << 20) /* as what opens the domain asks */
 #define LOSS_LINE_DUR_NS INT64_C(10000000000)
+
+static int64_t mono_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
 
 /* ---- parts ---- */
 
 struct pace { /* of one message */
-	struct sim_bridge *bridge;
+	struct large *l;
 	unsigned parts;
 	int left;   /* bytes to send before the next look */
 	bool timed; /* by the last look */
 };
 
-static void look_no_more(struct sim_bridge *b, int e)
+static void look_no_more(struct large *l, int e)
 {
-	log_info(b,
+	log_info(l,
 		 "the kernel does not report how full receive buffers are (%s): large messages are sent by time, "
 		 "512 KiB a millisecond",
 		 strerror(-e));
-	receivers_close(b->large.receivers);
-	b->large.receivers = NULL;
-	b->large.timed = true;
+	receivers_close(l->receivers);
+	l->receivers = NULL;
+	l->timed = true;
 }
 
 static void look(struct pace *p)
 {
-	int e = receivers_wait(p->bridge->large.receivers, PART);
+	int e = receivers_wait(p->l->receivers, PART);
 
 	p->left = e;
 	p->timed = e < 0;
 	if (e < 0 && e != -ETIMEDOUT && e != -EAGAIN)
-		look_no_more(p->bridge, e);
+		look_no_more(p->l, e);
 }
 
 static void between(void *arg)
 {
 	struct pace *p = arg;
-	struct ros2_large *l = &p->bridge->large;
+	struct large *l = p->l;
 
 	p->left -= PART;
 	if (l->receivers && p->left < PART)
@@ -71,26 +75,26 @@ static void between(void *arg)
 }
 
 /* No part goes unseen, the first one neither: what came before may still be unread. */
-static void begin(struct pace *p, struct ros2_topic *t)
+static void begin(struct pace *p, struct large_writer *w)
 {
-	int total = atomic_load(&t->readers_ever);
+	int total = atomic_load(&w->readers_ever);
 
-	receivers_begin(p->bridge->large.receivers, total != t->readers_known);
-	t->readers_known = total;
+	receivers_begin(p->l->receivers, total != w->readers_known);
+	w->readers_known = total;
 	look(p);
 }
 
 /* The user sees holes in a picture: whose buffer it was, and what helps. */
-static void name_loss(struct sim_bridge *b)
+static void name_loss(struct large *l)
 {
 	struct receivers_loss loss;
-	int64_t now_mono_ns = ros2_mono_ns();
+	int64_t now_mono_ns = mono_ns();
 
-	if (now_mono_ns < b->large.quiet_mono_ns || !receivers_lost(b->large.receivers, &loss))
+	if (now_mono_ns < l->quiet_mono_ns || !receivers_lost(l->receivers, &loss))
 		return;
-	b->large.quiet_mono_ns = now_mono_ns + LOSS_LINE_DUR_NS;
+	l->quiet_mono_ns = now_mono_ns + LOSS_LINE_DUR_NS;
 	log_warn(
-		b,
+		l,
 		"a DDS reader on this machine (UDP port %u) has lost %u packets: its receive buffer of %u bytes was full, "
 		"%s; \"ss -uanmp\" shows whose it is",
 		loss.port, loss.packets, loss.buffer,
@@ -101,36 +105,35 @@ static void name_loss(struct sim_bridge *b)
 			: "as it is not read in time: the machine is too busy, or the program hangs");
 }
 
-static void wait_for_acks(struct ros2_topic *t)
+static void wait_for_acks(struct large_writer *w, dds_entity_t writer)
 {
-	int64_t now_mono_ns = ros2_mono_ns();
+	int64_t now_mono_ns = mono_ns();
 
-	if (now_mono_ns < t->acks.skip_mono_ns)
+	if (now_mono_ns < w->acks.skip_mono_ns)
 		return;
-	if (dds_wait_for_acks(t->writer, ACK_DUR_NS) != DDS_RETCODE_TIMEOUT) {
-		t->acks.timeouts = 0;
-	} else if (++t->acks.timeouts >= ACK_TIMEOUTS) {
-		t->acks.timeouts = 0;
-		t->acks.skip_mono_ns = now_mono_ns + ACK_SKIP_DUR_NS;
+	if (dds_wait_for_acks(writer, ACK_DUR_NS) != DDS_RETCODE_TIMEOUT) {
+		w->acks.timeouts = 0;
+	} else if (++w->acks.timeouts >= ACK_TIMEOUTS) {
+		w->acks.timeouts = 0;
+		w->acks.skip_mono_ns = now_mono_ns + ACK_SKIP_DUR_NS;
 	}
 }
 
-dds_return_t ros2_large_write(struct sim_bridge *b, struct ros2_topic *t, const struct iov_buf *o)
+dds_return_t large_write(struct large *l, struct large_writer *w, dds_entity_t writer, const void *sample, size_t size)
 {
-	struct ros2_large *l = &b->large;
-	struct pace p = { .bridge = b };
+	struct pace p = { .l = l };
 	dds_return_t r;
 
-	if (o->total < LARGE)
-		return dds_write(t->writer, o);
+	if (size < LARGE_BYTES)
+		return dds_write(writer, sample);
 	pthread_mutex_lock(&l->wire);
-	if (t->reliable && o->total >= ACKED)
-		wait_for_acks(t);
+	if (w->reliable && size >= ACKED)
+		wait_for_acks(w, writer);
 	if (l->receivers)
-		begin(&p, t);
-	r = l->whole ? dds_write(t->writer, o) : sertype_write_in_parts(t->writer, o, PART, between, &p);
+		begin(&p, w);
+	r = l->whole ? dds_write(writer, sample) : in_parts_write(writer, sample, PART, between, &p);
 	if (l->receivers)
-		name_loss(b);
+		name_loss(l);
 	pthread_mutex_unlock(&l->wire);
 	return r;
 }
@@ -139,13 +142,12 @@ dds_return_t ros2_large_write(struct sim_bridge *b, struct ros2_topic *t, const 
 
 static void *large_main(void *arg)
 {
-	struct sim_bridge *b = arg;
-	struct ros2_large *l = &b->large;
+	struct large *l = arg;
 
-	prctl(PR_SET_NAME, "ros2-large");
+	prctl(PR_SET_NAME, l->name);
 	pthread_mutex_lock(&l->lock);
 	while (!l->stop || l->n) {
-		struct ros2_large_message m = l->ring[l->first];
+		struct large_message m = l->ring[l->first];
 		int r;
 
 		if (!l->n) {
@@ -153,10 +155,11 @@ static void *large_main(void *arg)
 			continue;
 		}
 		pthread_mutex_unlock(&l->lock);
-		r = ros2_channel_write(b, m.channel, m.m);
-		b->host->complete(b->host->ctx, m.task, r);
+		r = l->write(l->arg, m.channel, m.m, m.task);
+		if (r != 1)
+			l->host->complete(l->host->ctx, m.task, r);
 		pthread_mutex_lock(&l->lock);
-		l->first = (l->first + 1) % ROS2_LARGE_MAX;
+		l->first = (l->first + 1) % LARGE_MAX;
 		l->n--;
 		pthread_cond_broadcast(&l->changed);
 	}
@@ -165,38 +168,34 @@ static void *large_main(void *arg)
 }
 
 /* The caller holds l->lock. */
-static bool has(const struct ros2_large *l, const struct sim_bridge_topic *channel)
+static bool has(const struct large *l, const struct sim_bridge_topic *channel)
 {
 	for (unsigned i = 0; i < l->n; i++)
-		if (l->ring[(l->first + i) % ROS2_LARGE_MAX].channel == channel)
+		if (l->ring[(l->first + i) % LARGE_MAX].channel == channel)
 			return true;
 	return false;
 }
 
-bool ros2_large_take(struct sim_bridge *b, struct sim_bridge_topic *channel, const struct sim_message *m,
-		     struct sim_task *task)
+bool large_take(struct large *l, struct sim_bridge_topic *channel, const struct sim_message *m, struct sim_task *task)
 {
-	struct ros2_large *l = &b->large;
 	bool mine;
 
 	if (!task)
 		return false;
 	pthread_mutex_lock(&l->lock);
-	mine = m->body_size >= LARGE || has(l, channel); /* a small one must not overtake */
-	while (mine && l->n == ROS2_LARGE_MAX)
+	mine = m->body_size >= LARGE_BYTES || has(l, channel); /* a small one must not overtake */
+	while (mine && l->n == LARGE_MAX)
 		pthread_cond_wait(&l->changed, &l->lock);
 	if (mine) {
-		l->ring[(l->first + l->n++) % ROS2_LARGE_MAX] = (struct ros2_large_message){ channel, m, task };
+		l->ring[(l->first + l->n++) % LARGE_MAX] = (struct large_message){ channel, m, task };
 		pthread_cond_broadcast(&l->changed);
 	}
 	pthread_mutex_unlock(&l->lock);
 	return mine;
 }
 
-void ros2_large_drain(struct sim_bridge *b, const struct sim_bridge_topic *channel)
+void large_drain(struct large *l, const struct sim_bridge_topic *channel)
 {
-	struct ros2_large *l = &b->large;
-
 	pthread_mutex_lock(&l->lock);
 	while (has(l, channel))
 		pthread_cond_wait(&l->changed, &l->lock);
@@ -206,60 +205,62 @@ void ros2_large_drain(struct sim_bridge *b, const struct sim_bridge_topic *chann
 /* ---- opening ---- */
 
 /*
- * Where readers cannot be watched: how large a receive buffer a socket gets here, asked for as Cyclone does. Our side only sends large messages, but a user's
+ * Where readers cannot be watched: how large a receive buffer a socket gets here, asked for as Cyclone does. A user's
  * side on this machine has the same limit. Linux reports twice what it was asked for, and counts its own overhead within.
  */
-static void probe_buffers(struct sim_bridge *b)
+static void probe_buffers(struct large *l)
 {
 	int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), want = RCVBUF_ASK, got = 0;
 	socklen_t len = sizeof(got);
 
 	if (s >= 0 && setsockopt(s, SOL_SOCKET, SO_RCVBUF, &want, sizeof(want)) == 0 &&
 	    getsockopt(s, SOL_SOCKET, SO_RCVBUF, &got, &len) == 0 && got < 2 * RMEM_WANT)
-		log_warn(b,
-			 "a socket's receive buffer has %d bytes at most: images and clouds will get lost on the way to "
-			 "ROS; on both sides run: sysctl -w net.core.rmem_max=%d",
+		log_warn(l,
+			 "a socket's receive buffer has %d bytes at most: images and clouds will get lost on the way; "
+			 "on both sides run: sysctl -w net.core.rmem_max=%d",
 			 got / 2, RMEM_WANT);
 	if (s >= 0)
 		close(s);
 }
 
-static int read_pacing(struct sim_bridge *b, long *ret_ms)
+static int read_pacing(struct large *l, bool localhost, long *ret_ms)
 {
 	static const char *const words[] = { "auto", "time", "off", NULL };
-	int n = bridge_option_word(b->host, "pacing", words, "auto, time or off");
-	int r = bridge_option_number(b->host, "pacing_ms", 10, 60000, "ms", ret_ms);
+	int n = bridge_option_word(l->host, "pacing", words, "auto, time or off");
+	int r = bridge_option_number(l->host, "pacing_ms", 10, 60000, "ms", ret_ms);
 
-	b->large.whole = n == 2;
-	b->large.timed = n == 1 || !b->localhost;
+	l->whole = n == 2;
+	l->timed = n == 1 || !localhost;
 	return r < 0 ? r : n;
 }
 
-int ros2_large_open(struct sim_bridge *b)
+int large_open(struct large *l, const struct sim_bridge_host *host, bool localhost, const char *name,
+	       large_write_fn *write, struct sim_bridge *b)
 {
-	struct ros2_large *l = &b->large;
 	long patience_ms = 0;
 	int r, e;
 
+	l->host = host;
+	l->write = write;
+	l->arg = b;
+	snprintf(l->name, sizeof(l->name), "%s", name);
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_mutex_init(&l->wire, NULL);
 	pthread_cond_init(&l->changed, NULL);
 	l->open = true;
-	r = read_pacing(b, &patience_ms);
+	r = read_pacing(l, localhost, &patience_ms);
 	if (r == 0 && (e = receivers_open(patience_ms * INT64_C(1000000), &l->receivers)) < 0)
-		look_no_more(b, e);
+		look_no_more(l, e);
 	if (r >= 0 && (l->timed || l->whole))
-		probe_buffers(b);
+		probe_buffers(l);
 	if (r >= 0)
-		r = -pthread_create(&l->thread, NULL, large_main, b);
+		r = -pthread_create(&l->thread, NULL, large_main, l);
 	l->running = r == 0;
 	return r;
 }
 
-void ros2_large_close(struct sim_bridge *b)
+void large_close(struct large *l)
 {
-	struct ros2_large *l = &b->large;
-
 	if (!l->open)
 		return;
 	pthread_mutex_lock(&l->lock);
@@ -272,4 +273,5 @@ void ros2_large_close(struct sim_bridge *b)
 	pthread_cond_destroy(&l->changed);
 	pthread_mutex_destroy(&l->wire);
 	pthread_mutex_destroy(&l->lock);
+	l->open = false;
 }

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Machines for tests: each has a network namespace of its own at a port of the switch, and a /tmp and a /dev/shm of its own, so that it
+ * has a simd and a RouDi of its own. Only under tests/support/ns.sh. What goes wrong fails the running test. Thread: the test's.
+ */
+#ifndef MACHINE_H
+#define MACHINE_H
+
+#include "support/test.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "switch.h"
+
+#define MACHINES_MAX 8u
+
+struct machine {
+	struct net_switch *net;
+	unsigned port;
+	pid_t holder; /* keeps the namespaces */
+	int mnt;      /* of mounts, for setns() */
+	pid_t simd;   /* 0: none */
+};
+
+/* Skips the test where namespaces cannot be had. n ports of a new switch, each a machine. */
+struct net_switch *machines_start(struct machine *m, unsigned n, uint64_t seed);
+/* For teardown: processes of the machines end; prints the logs of simd if the test failed. */
+void machines_end(struct machine *m, unsigned n, struct net_switch *net);
+
+/* A child there, that ends with what fn returns; it dies with the test. */
+pid_t machine_fork(const struct machine *m, int (*fn)(void *arg), void *arg);
+/* The same, and waits for it. */
+int machine_run(const struct machine *m, int (*fn)(void *arg), void *arg);
+int machine_wait(pid_t pid, int64_t timeout_ms); /* the exit code; fails when it is killed, or late */
+
+/* simd with that configuration, without the braces; ready. machine_conf(): the usual one, named by its letter; extra: of the link's options. */
+void machine_simd_start(struct machine *m, const char *conf);
+void machine_simd_stop(struct machine *m);
+void machine_simd_kill(struct machine *m); /* and all that it started, as a crash of the machine would */
+const char *machine_conf(const struct machine *m, unsigned n, const char *extra, const char *more); /* static */
+
+/* The output of simctl there; static. */
+const char *machine_ctl(const struct machine *m, const char *args);
+/* Whether simctl says so. */
+bool machine_says(const struct machine *m, const char *args, const char *text);
+/* Whether the log of its simd has that. */
+bool machine_logged(const struct machine *m, const char *text);
+
+/* Bytes of UDP that have left a machine, as the switch has seen them. */
+uint64_t machine_sent(const struct machine *m);
+
+#endif

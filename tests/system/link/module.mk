@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+# Two simd and more, each on a machine of its own: namespaces with a switch between them.
+INC_tests/system/link := $(INC_tests) -I. -Itests -Itests/support -Ilibclient/include -Ilibclient/base -I$(B)/gen
+ifeq ($(SAN_RUNTIME),)
+LINK_SYSTEM_TESTS := $(patsubst tests/system/link/test_%.c,%,$(sort $(wildcard tests/system/link/test_*.c)))
+TESTS_NS += $(LINK_SYSTEM_TESTS:%=$(B)/test/system-link-%)
+define link_test
+$(B)/test/system-link-$(1): $(addprefix $(B)/obj/tests/system/link/,test_$(1).o machine.o traffic.o) $(SWITCH) $(B)/lib/libbase.a \
+	| $(B)/lib/libsimclient.so $(B)/lib/simd/ipc_iox.so $(B)/lib/simd/bridge_link.so $(addprefix $(B)/bin/,simd simctl simbridge)
+LINK_system-link-$(1) = $$(LINK_SIMCLIENT) -ljansson
+LIMIT_system-link-$(1) := 180
+endef
+$(foreach t,$(LINK_SYSTEM_TESTS),$(eval $(call link_test,$(t))))
+endif
