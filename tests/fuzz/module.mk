@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Harnesses: fuzz_<name>.c, corpus/<name>/, an optional <name>.dict. `make fuzz` runs them for a while; their
 # corpus is a test of every run (replay.c).
-FUZZERS += conf varlink printable control msg_parser type_json msg_body traci ss2 map_in generic ros_text rpc graph rtps xmlrpc http tcpros lgsvl cyber json cbor rosbridge foxglove guard pb pb_own bag record_file mcap pack rosbag2_yaml codec dag launch sched_conf param filter world world_session world_side world_compat world_datagram world_udp world_tls world_log net
+FUZZERS += link conf varlink printable control msg_parser type_json msg_body traci ss2 map_in generic ros_text rpc graph rtps xmlrpc http tcpros lgsvl cyber json cbor rosbridge foxglove guard pb pb_own bag record_file mcap pack rosbag2_yaml codec dag launch sched_conf param filter world world_session world_side world_compat world_datagram world_udp world_tls world_log net
+FUZZ_LIBS_link    := $(addprefix $(B)/obj/tools/bridge/link/,blob.o manifest.o call_msg.o) $(B)/lib/libbase.a
+FUZZ_LINK_link    := -ljansson
 FUZZ_LIBS_conf    := $(B)/lib/libbase.a
 FUZZ_LIBS_varlink := $(B)/lib/libbase.a
 FUZZ_LIBS_printable := $(B)/lib/libbase.a

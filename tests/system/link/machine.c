@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -164,7 +165,8 @@ const char *machine_conf(const struct machine *m, unsigned n, const char *extra,
 	snprintf(
 		text, sizeof(text),
 		"\"pools\":[{\"size\":\"4KiB\",\"count\":1500},{\"size\":\"64KiB\",\"count\":400},{\"size\":\"8MiB\",\"count\":36}],"
-		"\"rigs\":[{\"name\":\"rig\",\"inbound\":[\"*\"],\"bridges\":[{\"name\":\"link\",\"plugin\":\"link\","
+		"\"rigs\":[{\"name\":\"rig\",\"inbound\":[\"*\"],"
+		"\"channels\":[{\"name\":\"camera\",\"window\":4}],\"bridges\":[{\"name\":\"link\",\"plugin\":\"link\","
 		"\"channels\":[\"*\"],\"options\":{\"host\":\"%c\",\"interface\":\"%s\",\"peers\":[%s],\"insecure\":true%s}}%s]}]",
 		(char)('a' + m->port), address, peers, extra, more);
 	return text;
@@ -287,6 +289,19 @@ bool machine_says(const struct machine *m, const char *args, const char *text)
 	return strstr(machine_ctl(m, args), text) != NULL;
 }
 
+int64_t machine_channel(const struct machine *m, const char *name, const char *key)
+{
+	json_t *reply = json_loads(machine_ctl(m, "list --json"), 0, NULL), *ch;
+	int64_t v = -1;
+	size_t i;
+
+	json_array_foreach(json_object_get(reply, "channels"), i, ch)
+		if (strcmp(json_string_value(json_object_get(ch, "name")), name) == 0)
+			v = json_integer_value(json_object_get(ch, key));
+	json_decref(reply);
+	return v;
+}
+
 static char *log_of(const struct machine *m)
 {
 	char path[PATH_MAX];
@@ -313,6 +328,17 @@ uint64_t machine_sent(const struct machine *m)
 	return c.path[SWITCH_IN].bytes;
 }
 
+static void print_counts(const struct machine *m)
+{
+	struct switch_port_counts c;
+
+	if (switch_port_counts(m->net, m->port, &c) == 0)
+		fprintf(stderr, "machine %c: sent %llu frames, %llu dropped; got %llu, %llu dropped, %llu refused\n",
+			(char)('a' + m->port), (unsigned long long)c.path[SWITCH_IN].in,
+			(unsigned long long)c.path[SWITCH_IN].over_frames, (unsigned long long)c.path[SWITCH_OUT].in,
+			(unsigned long long)c.path[SWITCH_OUT].over_frames, (unsigned long long)c.refused);
+}
+
 void machines_end(struct machine *m, unsigned n, struct net_switch *net)
 {
 	for (unsigned i = 0; i < n; i++) {
@@ -323,6 +349,8 @@ void machines_end(struct machine *m, unsigned n, struct net_switch *net)
 		mem_free(all);
 		if (m[i].holder <= 0)
 			continue;
+		if (getenv("MACHINE_LOGS"))
+			print_counts(&m[i]);
 		kill_all(&m[i]);
 		kill(m[i].holder, SIGKILL);
 		waitpid(m[i].holder, NULL, 0);

@@ -151,7 +151,9 @@ int traffic_read(void *arg)
 	struct traffic *t = arg;
 	struct traffic_reader *r = &t->reader[atomic_fetch_add(&t->n_readers, 1)];
 	size_t room = sim_Image_size(8, t->width * t->height * 3);
-	const struct sim_subscriber_options o = { .size = sizeof(o), .depth = 64, .flags = SIM_SUB_LATCHED };
+	const struct sim_subscriber_options o = { .size = sizeof(o),
+						  .depth = t->width > 1000 ? 4 : 64,
+						  .flags = SIM_SUB_LATCHED };
 	struct sim_client *c = connect_as("reader");
 	void *buf = aligned_alloc(64, (room + 63) / 64 * 64);
 	struct sim_subscriber *s;

@@ -8,6 +8,9 @@
 
 #include <sim/sim.h>
 
+#include <signal.h>
+#include <sys/wait.h>
+
 #include "machine.h"
 
 #define TRAFFIC_READERS 4u

@@ -11,7 +11,9 @@
 
 #include "link.h"
 
-#define BODY_DEFAULT (64u << 10)
+#define BODY_DEFAULT     (64u << 10)
+#define PAUSE_MIN_DUR_NS INT64_C(1000000000) /* between two tries to offer what was refused */
+#define PAUSE_MAX_DUR_NS INT64_C(60000000000)
 
 /* ---- messages ---- */
 
@@ -244,7 +246,7 @@ static int get(struct sim_bridge *b, const struct manifest_channel *c, const str
 	if (i && i->type->hash != type->hash)
 		r = -EMEDIUMTYPE;
 	else if (!i && !(i = add(b, c, type)))
-		r = -ENOSPC;
+		r = -E2BIG;
 	pthread_mutex_unlock(&b->lock);
 	*ret = i;
 	return r;
@@ -268,10 +270,14 @@ int link_import_offer(struct sim_bridge *b, const struct manifest_channel *c, co
 	struct link_import *i;
 	int r = get(b, c, type, &i);
 
-	if (r < 0 || i->offered)
+	if (r < 0 || i->offered || link_mono_ns() < i->again_mono_ns)
 		return r;
 	r = h->offer_from(h->ctx, i->name, i->type, i->max_body, host, i->keep ? SIM_BRIDGE_OFFER_LATCH : 0);
 	i->offered = r == 0 || r == -EALREADY;
+	i->pause_dur_ns = i->pause_dur_ns ? 2 * i->pause_dur_ns : PAUSE_MIN_DUR_NS;
+	if (i->pause_dur_ns > PAUSE_MAX_DUR_NS)
+		i->pause_dur_ns = PAUSE_MAX_DUR_NS;
+	i->again_mono_ns = link_mono_ns() + i->pause_dur_ns;
 	if (!i->offered && r != i->refused) {
 		i->refused = r;
 		name_refusal(b, i, host);

@@ -61,10 +61,11 @@ struct link_import { /* a channel that is imported: in.c */
 	uint64_t max_body;
 	bool reliable, keep;
 	bool offered;
-	int refused;                     /* what offering it has failed with, which is logged once */
-	dds_entity_t topic, reader;      /* 0: nobody listens; guarded by sim_bridge::lock */
-	_Atomic uint64_t received, lost; /* messages; lost: dropped, for whatever reason */
-	struct limit lines;              /* its reader's */
+	int64_t again_mono_ns, pause_dur_ns; /* when to offer it again, that was refused */
+	int refused;                         /* what offering it has failed with, which is logged once */
+	dds_entity_t topic, reader;          /* 0: nobody listens; guarded by sim_bridge::lock */
+	_Atomic uint64_t received, lost;     /* messages; lost: dropped, for whatever reason */
+	struct limit lines;                  /* its reader's */
 };
 
 struct link_peer {                    /* another host: peers.c */

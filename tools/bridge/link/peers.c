@@ -309,7 +309,7 @@ static void import_channel(struct sim_bridge *b, const struct manifest *m, const
 			b,
 			"%s of machine %s is not imported: its type there, %s (%016llx), is not that of another machine",
 			c->name, m->host, c->type.name, (unsigned long long)c->type.hash);
-	if (r == -ENOSPC && limit_allows(&b->thr.lines))
+	if (r == -E2BIG && limit_allows(&b->thr.lines))
 		log_warn(b, "%s of machine %s is not imported: %u channels are", c->name, m->host, LINK_IMPORTS_MAX);
 }
 
@@ -337,6 +337,7 @@ static void import_all(struct sim_bridge *b)
 static void *peers_main(void *arg)
 {
 	struct sim_bridge *b = arg;
+	dds_subscription_matched_status_t matched;
 	int64_t wait_dur_ns = 0;
 
 	while (!atomic_load(&b->waiter.stop)) {
@@ -350,6 +351,8 @@ static void *peers_main(void *arg)
 			wait_dur_ns = AGAIN_DUR_NS;
 		}
 		waiter_wait(&b->waiter, wait_dur_ns);
+		(void)dds_get_subscription_matched_status(b->manifest_reader,
+							  &matched); /* else it wakes us again and again */
 		blob_take(b->type_reader, take_type, b);
 		blob_take(b->manifest_reader, take_manifest, b);
 		drop_gone(b);

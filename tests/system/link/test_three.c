@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Three machines, each of which takes and gives all: nothing goes round, and nobody gets anything twice. */
+#include "traffic.h"
+
+static struct machine m[3];
+static struct net_switch *net;
+static struct traffic *t, *other;
+
+static int start(void **state)
+{
+	(void)state;
+	net = machines_start(m, 3, test_seed(3));
+	for (unsigned i = 0; i < 3; i++)
+		machine_simd_start(&m[i], machine_conf(&m[i], 3, "", ""));
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	machines_end(m, 3, net);
+	traffic_free(t);
+	traffic_free(other);
+	t = other = NULL;
+	return 0;
+}
+
+TEST_PROCESSES()
+
+TEST_WITH(nothing_goes_round, start, end)
+{
+	pid_t p[4];
+
+	t = traffic_new("/camera", 32, 32);
+	for (unsigned i = 0; i < 3; i++)
+		p[i] = machine_fork(&m[i], traffic_read, t);
+	p[3] = machine_fork(&m[0], traffic_send, t);
+	for (unsigned i = 0; i < 3; i++)
+		UNTIL(30000, atomic_load(&t->reader[i].received) >= 50);
+	atomic_store(&t->stop, true);
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_equal(machine_wait(p[i], 20000), 0);
+	for (unsigned i = 0; i < 3; i++) {
+		const struct traffic_reader *r = &t->reader[i];
+
+		if (atomic_load(&r->wrong))
+			fail_msg("%s", r->what);
+		assert_int_equal(atomic_load(&r->backward), 0);
+		assert_true(atomic_load(&r->remote) == 0 || atomic_load(&r->remote) == atomic_load(&r->received));
+	}
+	for (unsigned i = 0; i < 3; i++)
+		machine_simd_stop(&m[i]);
+	assert_true(machine_logged(&m[1], ", 0 of other machines not sent on") ||
+		    machine_logged(&m[1], "0 messages sent"));
+	assert_true(machine_logged(&m[2], "0 messages sent"));
+}
+
+/* Two machines publish one channel: the third one gets both. */
+TEST_WITH(two_may_publish_one_channel, start, end)
+{
+	pid_t p[3];
+	uint64_t a, b;
+
+	t = traffic_new("/camera", 32, 32);
+	other = traffic_new("/camera", 32, 32);
+	other->first = 1000000;
+	p[0] = machine_fork(&m[0], traffic_send, t);
+	p[1] = machine_fork(&m[1], traffic_send, other);
+	p[2] = machine_fork(&m[2], traffic_read, t);
+	UNTIL(30000, (a = atomic_load(&t->reader[0].host)) != 0);
+	UNTIL(30000, (b = atomic_load(&t->reader[0].host)) != 0 && b != a);
+	assert_true(machine_says(&m[2], "list", "/camera"));
+	atomic_store(&t->stop, true);
+	atomic_store(&other->stop, true);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(machine_wait(p[i], 20000), 0);
+}

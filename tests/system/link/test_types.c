@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What does not fit: another type under the same name, and what a rig does not allow. */
+#include "traffic.h"
+
+#include <sim/msg/Imu.h>
+
+static struct machine m[2];
+static struct net_switch *net;
+static struct traffic *t;
+
+static int end(void **state)
+{
+	(void)state;
+	machines_end(m, 2, net);
+	traffic_free(t);
+	t = NULL;
+	return 0;
+}
+
+static int start_with(const char *extra)
+{
+	net = machines_start(m, 2, test_seed(9));
+	for (unsigned i = 0; i < 2; i++)
+		machine_simd_start(&m[i], machine_conf(&m[i], 2, i == 1 ? extra : "", ""));
+	return 0;
+}
+
+static int start(void **state)
+{
+	(void)state;
+	return start_with("");
+}
+
+static int start_importing_little(void **state)
+{
+	(void)state;
+	return start_with(",\"import\":[\"lidar/*\",\"!lidar/raw\"]");
+}
+
+TEST_PROCESSES()
+
+/* Somebody here publishes an Imu under the name that is an Image there. */
+static int publish_imu(void *arg)
+{
+	struct traffic *k = arg;
+	const struct sim_client_options o = { .size = sizeof(o), .name = "imu" };
+	struct sim_publisher *pub;
+	struct sim_client *c;
+
+	if (sim_connect(&o, &c) < 0 || sim_advertise(c, "/camera", &sim_Imu_type, NULL, &pub) < 0)
+		return 1;
+	atomic_store(&k->reader[0].ready, true);
+	AWAIT(atomic_load(&k->stop));
+	sim_publisher_destroy(pub);
+	sim_disconnect(c);
+	return 0;
+}
+
+/* Both were there before the machines saw each other: each keeps its own, and says so. */
+TEST_WITH(another_type_is_refused_by_name, start, end)
+{
+	pid_t imu, sender;
+
+	assert_int_equal(switch_partition(net, 1u << m[1].port, 0, INT64_MAX), 0);
+	t = traffic_new("/camera", 16, 16);
+	UNTIL(20000,
+	      !machine_says(&m[0], "list", "HOST") && !machine_logged(&m[0], "is linked")
+		      ? true
+		      : machine_logged(&m[0], "machine b is gone") && machine_logged(&m[1], "machine a is gone"));
+	imu = machine_fork(&m[1], publish_imu, t);
+	sender = machine_fork(&m[0], traffic_send, t);
+	UNTIL(20000, atomic_load(&t->reader[0].ready) && atomic_load(&t->sent) > 0);
+	switch_heal(net);
+	UNTIL(20000, machine_logged(&m[1], "/camera of machine a is not imported: "));
+	UNTIL(20000, machine_logged(&m[0], "/camera of machine b is not imported: "));
+	assert_true(machine_says(&m[1], "list", "sim/Imu"));
+	assert_false(machine_says(&m[1], "list", "sim/Image"));
+	atomic_store(&t->stop, true);
+	assert_int_equal(machine_wait(sender, 20000), 0);
+	assert_int_equal(machine_wait(imu, 20000), 0);
+}
+
+TEST_WITH(patterns_say_what_comes_in, start_importing_little, end)
+{
+	struct traffic *raw = traffic_new("/lidar/raw", 16, 16), *camera = traffic_new("/camera", 16, 16);
+	pid_t p[3];
+
+	t = traffic_new("/lidar/top", 16, 16);
+	p[0] = machine_fork(&m[0], traffic_send, raw);
+	p[1] = machine_fork(&m[0], traffic_send, camera);
+	UNTIL(20000, machine_says(&m[0], "list", "/lidar/raw") && machine_says(&m[0], "list", "/camera"));
+	p[2] = machine_fork(&m[0], traffic_send, t);
+	UNTIL(20000, machine_says(&m[1], "list", "/lidar/top"));
+	assert_false(machine_says(&m[1], "list", "/lidar/raw"));
+	assert_false(machine_says(&m[1], "list", "/camera"));
+	atomic_store(&t->stop, true);
+	atomic_store(&raw->stop, true);
+	atomic_store(&camera->stop, true);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(machine_wait(p[i], 20000), 0);
+	traffic_free(raw);
+	traffic_free(camera);
+}
+
+/* A network without encryption is refused unless the rig says so: before anything runs. */
+TEST_WITH(an_insecure_network_is_refused, NULL, end)
+{
+	net = machines_start(m, 1, test_seed(9));
+	machine_simd_start(&m[0],
+			   "\"pools\":[{\"size\":\"4KiB\",\"count\":500}],\"rigs\":[{\"name\":\"rig\",\"bridges\":[{"
+			   "\"name\":\"link\",\"plugin\":\"link\",\"channels\":[\"*\"],"
+			   "\"options\":{\"interface\":\"10.0.0.1\",\"peers\":[\"10.0.0.2\"]}}]}]");
+	UNTIL(20000, machine_logged(&m[0], "neither encrypted nor authenticated"));
+	assert_int_equal(machine_sent(&m[0]), 0);
+	machine_simd_stop(&m[0]);
+}
+
+/* Who is not listed as a peer is not heard, whatever it sends. */
+TEST_WITH(strangers_are_not_heard, NULL, end)
+{
+	char conf[2048], *peers;
+
+	net = machines_start(m, 2, test_seed(9));
+	snprintf(conf, sizeof(conf), "%s", machine_conf(&m[0], 2, "", ""));
+	peers = strstr(conf, "\"10.0.0.2\"");
+	assert_non_null(peers);
+	memcpy(peers, "\"10.0.0.9\"", 10);
+	machine_simd_start(&m[0], conf);
+	machine_simd_start(&m[1], machine_conf(&m[1], 2, "", ""));
+	t = traffic_new("/camera", 16, 16);
+	{
+		pid_t sender = machine_fork(&m[0], traffic_send, t);
+		uint64_t before = machine_sent(&m[1]);
+
+		/* long enough for a listed one: the test before this takes a tenth of it */
+		AWAIT(machine_sent(&m[1]) > before + 3000);
+		assert_false(machine_says(&m[1], "list", "/camera"));
+		assert_false(machine_logged(&m[0], "machine b is linked"));
+		atomic_store(&t->stop, true);
+		assert_int_equal(machine_wait(sender, 20000), 0);
+	}
+}
