@@ -233,7 +233,7 @@ static const struct conf_key rig_keys[] = {
 	KEY("bridges", LIST, "Bridge instances.", .def = "[]", .max = 64, .sub = bridge_keys),
 	KEY("processes", LIST, "Processes that simd starts and watches: sources, sensors.", .def = "[]", .max = 64,
 	    .sub = process_keys),
-	KEY("inbound", STRINGS, "Channels that bridges may write into the vehicle; none unless listed.", .def = "[]",
+	KEY("inbound", STRINGS, "Patterns of channels that bridges may write into the vehicle; none unless listed.", .def = "[]",
 	    .max = 256),
 	KEY("inbound_while_paused", BOOL,
 	    "Whether what bridges bring in is delivered while time is paused; refused otherwise.", .def = "false"),
