@@ -44,7 +44,7 @@ static int run_ros2(struct bench *b)
 	struct bench_pair latency[BENCH_PAIRS_MAX], rate[BENCH_PAIRS_MAX], cpu[BENCH_PAIRS_MAX];
 	struct ros2_run x[ROS2_WRITERS];
 	struct ros2_link l;
-	int r = ros2_link_start(b, &l);
+	int r = ros2_link_start(b, NULL, &l);
 
 	for (unsigned i = 0; r == 0 && i < n; i++) {
 		r = one(&l, i, count, 1, x);

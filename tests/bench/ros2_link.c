@@ -39,9 +39,9 @@
 #define END   "</Domain></CycloneDDS>"
 
 struct ros2_arena {
-	_Atomic uint32_t command[ROS2_WRITERS]; /* bumped by the orchestrator; `count` says what for */
-	_Atomic uint32_t done;                  /* commands that are finished */
-	_Atomic uint32_t ready;                 /* processes */
+	_Atomic uint32_t command[ROS2_ALL]; /* bumped by the orchestrator; `count` says what for */
+	_Atomic uint32_t done;              /* commands that are finished */
+	_Atomic uint32_t ready;             /* processes */
 	_Atomic int failed;
 	uint32_t count, window;
 	_Alignas(64) _Atomic uint32_t taken; /* number of the newest message that was taken */
@@ -65,9 +65,11 @@ struct role {
 	struct receivers *receivers;
 };
 
+#define LINKED_NAME "/bench/linked"
+
 static const char *topic_name(enum ros2_writer who)
 {
-	return who == ROS2_OURS ? "rt/bench/ours" : "rt/bench/plain";
+	return who == ROS2_OURS ? "rt/bench/ours" : who == ROS2_LINKED ? LINKED_NAME : "rt/bench/plain";
 }
 
 /* Until message n is taken, for 10 s at most. */
@@ -103,6 +105,104 @@ static dds_qos_t *reliable(void)
 	dds_qset_history(q, DDS_HISTORY_KEEP_LAST, DEPTH);
 	dds_qset_writer_data_lifecycle(q, false);
 	return q;
+}
+
+/* ---- the link: what simbridge is to it ---- */
+
+#define LOANS 8u
+
+static const char *const linked_writer[] = { "host", "w", "reliable", "[\"*\"]", "depth", "8", NULL };
+static const char *const linked_reader[] = { "host", "r", "reliable", "[\"*\"]", "depth", "8", NULL };
+
+static struct linked { /* the reading side */
+	struct ros2_arena *a;
+	struct host host;
+	struct sim_bridge *bridge;
+	_Atomic bool out[LOANS];
+	struct sim_slot *slot[LOANS];
+} linked;
+
+static int linked_offer(void *ctx, const char *channel, const struct sim_type *type, size_t max_body, const char *from,
+			unsigned flags)
+{
+	(void)ctx;
+	(void)type;
+	(void)max_body;
+	(void)from;
+	(void)flags;
+	linked.host.ops->listen(linked.bridge, channel, 1);
+	return 0;
+}
+
+static int linked_loan(void *ctx, const char *channel, const struct sim_type *type, size_t room, void **ret_body)
+{
+	(void)ctx;
+	(void)channel;
+	(void)type;
+	for (unsigned i = 0; i < LOANS && room <= linked.slot[0]->body_size; i++) {
+		if (atomic_exchange(&linked.out[i], true))
+			continue;
+		*ret_body = sim_slot_body_mut(linked.slot[i]);
+		return 0;
+	}
+	return -ENOBUFS;
+}
+
+static void linked_unloan(void *ctx, const char *channel, void *body)
+{
+	(void)ctx;
+	(void)channel;
+	for (unsigned i = 0; i < LOANS; i++)
+		if (sim_slot_body_mut(linked.slot[i]) == body)
+			atomic_store(&linked.out[i], false);
+}
+
+static int linked_publish(void *ctx, const char *channel, void *body, size_t size, const struct sim_bridge_origin *o)
+{
+	struct ros2_arena *a = linked.a;
+	uint32_t n = (uint32_t)o->stamp_sim_ns;
+
+	if (size < WIDTH * HEIGHT * 3)
+		atomic_store(&a->failed, 1);
+	a->sample[n % SAMPLES] = (double)(mono_now_ns() - atomic_load(&a->sent_mono_ns));
+	linked_unloan(ctx, channel, body);
+	atomic_store(&a->taken, n);
+	futex_wake_all(&a->taken, FUTEX_BETWEEN_PROCESSES);
+	return 0;
+}
+
+static void linked_withdraw(void *ctx, const char *channel)
+{
+	(void)ctx;
+	(void)channel;
+}
+
+static size_t linked_max_body(void *ctx, const struct sim_bridge_channel *ch)
+{
+	(void)ctx;
+	(void)ch;
+	return WIDTH * HEIGHT * 3 + 4096;
+}
+
+static struct sim_bridge *linked_open(struct host *h, const char *plugin, const char *const *options, uint64_t id)
+{
+	host_init(h, plugin, options);
+	h->host.simd_id = id;
+	h->host.offer_from = linked_offer;
+	h->host.loan = linked_loan;
+	h->host.unloan = linked_unloan;
+	h->host.publish_from = linked_publish;
+	h->host.withdraw = linked_withdraw;
+	h->host.max_body = linked_max_body;
+	return host_create(h);
+}
+
+static void linked_read(const struct ros2_link *l)
+{
+	linked.a = l->arena;
+	for (unsigned i = 0; i < LOANS; i++)
+		linked.slot[i] = host_slot(WIDTH * HEIGHT * 3 + 4096, "");
+	linked.bridge = linked_open(&linked.host, l->linked, linked_reader, 2);
 }
 
 /* ---- the reader ---- */
@@ -145,6 +245,8 @@ static int reader_main(void *arg)
 			return 1;
 	}
 	dds_delete_qos(q);
+	if (l->linked)
+		linked_read(l);
 	atomic_fetch_add(&l->arena->ready, 1);
 	for (;;) { /* ends with its parent's signal */
 		int n = dds_waitset_wait(set, hit, ROS2_WRITERS, DDS_SECS(1));
@@ -213,6 +315,17 @@ static int open_ours(struct role *r)
 	r->topic = host_open(&r->host, r->bridge, "/bench/ours", &sim_Image_type,
 			     "{\"ros2\":{\"reliability\":\"reliable\",\"depth\":8}}");
 	r->slot = host_image(WIDTH, HEIGHT);
+	r->write = write_ours;
+	return 0;
+}
+
+static int open_linked(struct role *r)
+{
+	r->bridge = linked_open(&r->host, r->l->linked, linked_writer, 1);
+	r->topic = host_open(&r->host, r->bridge, LINKED_NAME, &sim_Image_type, "{}");
+	r->slot = host_image(WIDTH, HEIGHT);
+	r->slot->type_hash = sim_Image_type.hash;
+	r->slot->sequence = 1;
 	r->write = write_ours;
 	return 0;
 }
@@ -289,7 +402,7 @@ static int writer_main(void *arg)
 	int e;
 
 	bench_pin(0);
-	e = r->who == ROS2_OURS ? open_ours(r) : open_plain(r);
+	e = r->who == ROS2_OURS ? open_ours(r) : r->who == ROS2_LINKED ? open_linked(r) : open_plain(r);
 	if (e == 0)
 		e = meet(r);
 	atomic_fetch_add(&a->ready, 1);
@@ -329,24 +442,26 @@ static int start_writer(struct ros2_link *l, enum ros2_writer who, uint32_t read
 	return await(l->arena, &l->arena->ready, ready);
 }
 
-int ros2_link_start(struct bench *b, struct ros2_link *ret)
+int ros2_link_start(struct bench *b, const char *linked_plugin, struct ros2_link *ret)
 {
 	uint32_t ready = 1;
 	int r;
 
 	*ret = (struct ros2_link){ .arena = bench_arena(sizeof(*ret->arena)) };
 	ret->plugin = b->ros2_plugin;
+	ret->linked = linked_plugin;
 	ret->reader = bench_fork(reader_main, ret);
 	r = await(ret->arena, &ret->arena->ready, ready);
-	for (int i = 0; r == 0 && i < ROS2_WRITERS; i++)
-		r = start_writer(ret, (enum ros2_writer)i, ++ready);
+	for (int i = 0; r == 0 && i < ROS2_ALL; i++)
+		if (i == ROS2_PLAIN || i == (linked_plugin ? ROS2_LINKED : ROS2_OURS))
+			r = start_writer(ret, (enum ros2_writer)i, ++ready);
 	return r;
 }
 
 void ros2_link_stop(struct ros2_link *l)
 {
 	l->arena->count = QUIT;
-	for (int i = 0; i < ROS2_WRITERS; i++) {
+	for (int i = 0; i < ROS2_ALL; i++) {
 		if (l->writer[i] <= 0)
 			continue;
 		if (atomic_load(&l->arena->failed))

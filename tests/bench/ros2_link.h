@@ -10,14 +10,15 @@
 
 #include "bench.h"
 
-enum ros2_writer { ROS2_OURS, ROS2_PLAIN, ROS2_WRITERS };
+enum ros2_writer { ROS2_OURS, ROS2_PLAIN, ROS2_WRITERS, ROS2_LINKED = ROS2_WRITERS, ROS2_ALL };
 
 struct ros2_arena;
 
 struct ros2_link {
 	struct ros2_arena *arena;
-	pid_t reader, writer[ROS2_WRITERS];
+	pid_t reader, writer[ROS2_ALL];
 	const char *plugin;
+	const char *linked; /* the link plug-in, in place of the ROS 2 one, from slot to slot; NULL: not */
 };
 
 /* As the bridge has them, or, in another domain, Cyclone's own; these where the kernel's net.core.rmem_max is Debian's. */
@@ -26,7 +27,7 @@ enum ros2_settings { ROS2_TUNED, ROS2_DEFAULT, ROS2_SMALL };
 dds_entity_t ros2_link_participant(enum ros2_settings settings);
 
 /* With the bridge's network settings at both ends, and its pace. */
-int ros2_link_start(struct bench *b, struct ros2_link *ret);
+int ros2_link_start(struct bench *b, const char *linked, struct ros2_link *ret);
 void ros2_link_stop(struct ros2_link *l);
 
 struct ros2_run {
