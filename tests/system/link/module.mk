@@ -12,3 +12,7 @@ LIMIT_system-link-$(1) := 180
 endef
 $(foreach t,$(LINK_SYSTEM_TESTS),$(eval $(call link_test,$(t))))
 endif
+# a peer of our own making, that lies
+FLAGS_tests/system/link/test_hostile.c := -Itools/bridge/link -DDDS_HAS_SHM=1
+$(B)/test/system-link-hostile: $(addprefix $(B)/obj/tools/bridge/,link/blob.o link/blob_type.o dds/in_parts.o)
+LINK_system-link-hostile += -lddsc

@@ -81,6 +81,8 @@ static const char *reason(int r)
 		return "the pool of slots is empty";
 	case -ENOBUFS:
 		return "too many of its slots are out";
+	case -EBADMSG:
+		return "it is not of the channel's type, or says that it is ours";
 	case -EINVAL:
 		return "it is not a message of its type";
 	default:

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A machine that lies: a DDS program without a simd, which says and sends what a link would not. It is named, nothing of it comes
+ * through, and what is right still does.
+ */
+#include "traffic.h"
+
+#include <string.h>
+
+#include <sim/msg/Image.h>
+
+#include "blob_type.h"
+
+static struct machine m[2];
+static struct net_switch *net;
+static struct traffic *t;
+
+static int start(void **state)
+{
+	(void)state;
+	net = machines_start(m, 2, test_seed(11));
+	machine_simd_start(&m[0], machine_conf(&m[0], 2, "", ""));
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	machines_end(m, 2, net);
+	traffic_free(t);
+	t = NULL;
+	return 0;
+}
+
+TEST_PROCESSES()
+
+#define MUST(cond) \
+	do { \
+		if (!(cond)) { \
+			fprintf(stderr, "hostile: %d: not so: %s\n", __LINE__, #cond); \
+			_exit(99); \
+		} \
+	} while (0)
+
+static dds_entity_t participant;
+
+/* As tools/bridge/link/domain.c has it. */
+static void join(void)
+{
+	static const char xml[] =
+		"<CycloneDDS><Domain Id=\"any\"><General><Interfaces><NetworkInterface address=\"10.0.0.2\"/></Interfaces>"
+		"<AllowMulticast>false</AllowMulticast></General><Discovery><ParticipantIndex>auto</ParticipantIndex>"
+		"<MaxAutoParticipantIndex>16</MaxAutoParticipantIndex><Peers><Peer address=\"10.0.0.1\"/></Peers></Discovery>"
+		"</Domain></CycloneDDS>";
+
+	MUST(dds_create_domain(86, xml) > 0);
+	participant = dds_create_participant(86, NULL, NULL);
+	MUST(participant > 0);
+}
+
+static dds_entity_t writer_of(const char *topic, const char *type, bool keep)
+{
+	const struct blob_place none = { 0 };
+	dds_qos_t *q = dds_create_qos();
+	dds_entity_t w;
+
+	dds_qset_reliability(q, DDS_RELIABILITY_RELIABLE, DDS_SECS(1));
+	dds_qset_durability(q, keep ? DDS_DURABILITY_TRANSIENT_LOCAL : DDS_DURABILITY_VOLATILE);
+	dds_qset_history(q, DDS_HISTORY_KEEP_LAST, 100);
+	w = dds_create_writer(participant, blob_topic_create(participant, topic, type, &none), q, NULL);
+	dds_delete_qos(q);
+	MUST(w > 0);
+	return w;
+}
+
+static void await_reader(dds_entity_t w)
+{
+	dds_publication_matched_status_t s;
+
+	AWAIT(dds_get_publication_matched_status(w, &s) == 0 && s.current_count > 0);
+}
+
+static void write_text(dds_entity_t w, const char *text)
+{
+	const struct blob_out o = { .head = { .host = 99, .sequence = 1, .body_size = strlen(text) }, .body = text };
+
+	MUST(dds_write(w, &o) == 0);
+}
+
+static void write_image(dds_entity_t w, uint64_t hash, uint64_t host, uint64_t sequence, const void *body, size_t size)
+{
+	struct blob_out o = { .head = { .type_hash = hash,
+					.host = host,
+					.sequence = sequence,
+					.stamp_sim_ns = TRAFFIC_STAMP(1),
+					.body_size = size,
+					.frame = "lens" },
+			      .body = body };
+
+	MUST(dds_write(w, &o) == 0);
+}
+
+/* Of manifests only the newest counts: the test says when it has been seen. */
+static void say(dds_entity_t host, const char *text, int step)
+{
+	write_text(host, text);
+	AWAIT(atomic_load(&t->reason) > step);
+}
+
+static void say_what_is_no_manifest(dds_entity_t host)
+{
+	say(host, "{\"version\":1", 0);
+	say(host, "{\"version\":9,\"host\":\"liar\"}", 1);
+	say(host,
+	    "{\"version\":1,\"host\":\"liar\",\"id\":\"0000000000000063\",\"channels\":[{\"name\":\"x\"}],"
+	    "\"services\":[]}",
+	    2);
+}
+
+/* Announces /camera, and sends images of all wrong kinds, and one that is right. */
+static int lie(void *arg)
+{
+	static uint8_t body[16384], large[1 << 20];
+	char topic[64] = "simd/ch/camera", type[64], manifest[512], *json;
+	dds_entity_t host, types, camera;
+	struct sim_builder b;
+
+	(void)arg;
+	join();
+	host = writer_of("simd/host", "simd/host", true);
+	types = writer_of("simd/type", "simd/type", true);
+	await_reader(host);
+	await_reader(types);
+	say_what_is_no_manifest(host);
+	MUST(sim_type_to_json(&sim_Image_type, &json) == 0);
+	write_text(types, "{\"name\":\"sim/Image\"}");
+	write_text(types, json);
+	free(json);
+	snprintf(manifest, sizeof(manifest),
+		 "{\"version\":1,\"host\":\"liar\",\"id\":\"0000000000000063\",\"services\":[],\"channels\":[{\"name\":\"/camera\","
+		 "\"type\":\"sim/Image\",\"hash\":\"%016llx\",\"max_body\":16384,\"reliable\":true,\"keep\":false}]}",
+		 (unsigned long long)sim_Image_type.hash);
+	write_text(host, manifest);
+	snprintf(type, sizeof(type), "simd::%016llx", (unsigned long long)sim_Image_type.hash);
+	camera = writer_of(topic, type, false);
+	await_reader(camera);
+	memset(body, 0xff, sizeof(body));
+	write_image(camera, sim_Image_type.hash, 99, 1, body, sizeof(body)); /* its spans lead outside */
+	write_image(camera, sim_Image_type.hash, 99, 2, body, 3);            /* shorter than its fixed part */
+	write_image(camera, sim_Image_type.hash, 99, 3, large, sizeof(large));
+	write_image(camera, 1, 99, 4, body, sizeof(body));
+	write_image(camera, sim_Image_type.hash, 0, 5, body, sizeof(body));
+	write_image(camera, sim_Image_type.hash, 99, 0, body, sizeof(body));
+	MUST(sim_Image_init(body, sizeof(body), &b) != NULL);
+	write_image(camera, sim_Image_type.hash, 99, 6, body, sim_builder_size(&b));
+	AWAIT(atomic_load(&t->stop));
+	MUST(dds_delete(participant) == 0);
+	return 0;
+}
+
+TEST_WITH(a_machine_that_lies_is_named_and_bounded, start, end)
+{
+	pid_t liar, reader;
+
+	t = traffic_new("/camera", 16, 16);
+	reader = machine_fork(&m[0], traffic_read, t);
+	liar = machine_fork(&m[1], lie, NULL);
+	UNTIL(20000, machine_logged(&m[0], "is not linked: it is no JSON object"));
+	atomic_store(&t->reason, 1);
+	UNTIL(20000, machine_logged(&m[0], "machine liar is not linked: it speaks version 9 of the link"));
+	atomic_store(&t->reason, 2);
+	UNTIL(20000, machine_logged(&m[0], "is not linked: x: \"type\" is missing or invalid"));
+	atomic_store(&t->reason, 3);
+	UNTIL(20000, machine_logged(&m[0], "a definition of a type of another machine is ignored"));
+	UNTIL(20000, machine_logged(&m[0], "machine liar is linked"));
+	UNTIL(20000, machine_logged(&m[0], "it is not a message of its type"));
+	UNTIL(20000, machine_logged(&m[0], "it is longer than the channel has room for here"));
+	UNTIL(20000, machine_logged(&m[0], "it does not say whence it comes"));
+	UNTIL(20000, atomic_load(&t->reader[0].received) == 1);
+	atomic_store(&t->stop, true);
+	assert_int_equal(machine_wait(liar, 20000), 0);
+	assert_int_equal(machine_wait(reader, 20000), 0);
+	machine_simd_stop(&m[0]);
+}
