@@ -3,11 +3,12 @@
 # on the faulty one, which brings messages in and calls services:
 # BRIDGE_CONNECTION_<name> is a string that connects at once.
 INC_tests/conformance/bridge := -I. -Itests -Itools/bridge/ros1 -Ischemas -Ilibclient/include -I$(B)/gen
-BRIDGE_STAMPS := logging mcap null ros1 ros2 rosbridge lgsvl cyber foxglove OLD faulty
+BRIDGE_STAMPS := logging mcap null ros1 ros2 link rosbridge lgsvl cyber foxglove OLD faulty
 BRIDGE_CONNECTION_logging := %s
 BRIDGE_CONNECTION_mcap := %s
 BRIDGE_CONNECTION_null := %s
 BRIDGE_CONNECTION_ros2 := %.0s
+BRIDGE_CONNECTION_link := %.0s
 BRIDGE_CONNECTION_OLD := %s
 BRIDGE_CONNECTION_faulty := %s
 BRIDGE_FOLDER_OLD := $(B)/test/plugins
@@ -21,7 +22,7 @@ BRIDGE_PEER_lgsvl := conformance/bridge/peer_lgsvl.o support/lgsvl_server.o
 BRIDGE_PEER_foxglove := conformance/bridge/peer_foxglove.o
 BRIDGE_SUITES := $(BRIDGE_STAMPS:%=$(B)/test/conformance-bridge-%)
 # those that talk to the network do so in namespaces of their own
-BRIDGE_STAMPS_NS := ros1 ros2 rosbridge lgsvl cyber foxglove
+BRIDGE_STAMPS_NS := ros1 ros2 link rosbridge lgsvl cyber foxglove
 TESTS += $(filter-out $(BRIDGE_STAMPS_NS:%=$(B)/test/conformance-bridge-%),$(BRIDGE_SUITES))
 TESTS_NS += $(if $(SAN_RUNTIME),,$(BRIDGE_STAMPS_NS:%=$(B)/test/conformance-bridge-%))
 

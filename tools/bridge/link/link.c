@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "link.h"
 #include "service.h"
@@ -98,13 +99,17 @@ static int open_large(struct sim_bridge *b)
 	return large_open(&b->large, b->host, b->localhost, "link-large", link_send, b);
 }
 
-/* An older host has no channels whose messages come from another machine. */
+/* An older host has no channels whose messages come from another machine: then nothing comes in. */
 static int check_host(struct sim_bridge *b)
 {
-	if (SIM_BRIDGE_HOST_HAS(b->host, max_body))
-		return 0;
-	log_error(b, "this simbridge is older than the plug-in and knows no other machines: update simd");
-	return -ENOTSUP;
+	if (SIM_BRIDGE_HOST_HAS(b->host, simd_id))
+		b->id = b->host->simd_id;
+	if (!b->id && getrandom(&b->id, sizeof(b->id), 0) != sizeof(b->id))
+		return -EIO;
+	b->imports_any = SIM_BRIDGE_HOST_HAS(b->host, max_body);
+	if (!b->imports_any)
+		log_warn(b, "this simbridge is older than the plug-in: nothing of other machines comes in");
+	return 0;
 }
 
 static int link_create(const struct sim_bridge_host *host, struct sim_bridge **ret)
@@ -117,7 +122,6 @@ static int link_create(const struct sim_bridge_host *host, struct sim_bridge **r
 	if (!b)
 		return -ENOMEM;
 	b->host = host;
-	b->id = host->simd_id;
 	pthread_mutex_init(&b->lock, NULL);
 	r = link_confirm_open(b);
 	for (size_t i = 0; r == 0 && i < sizeof(open) / sizeof(open[0]); i++)

@@ -83,12 +83,14 @@ struct link_confirm {    /* a message that is not yet confirmed: confirm.c */
 };
 
 struct link_calls;
+struct link_own_service;
 
 struct sim_bridge {
 	const struct sim_bridge_host *host;
 	struct sockets_log cyclone_log;
 	char name[SIM_HOST_NAME_MAX + 1]; /* of this machine, for people */
 	uint64_t id;                      /* simd_id */
+	bool imports_any;                 /* the host can take what comes from other machines */
 	struct patterns export, import, import_services, reliable, best_effort, keep, confirm;
 	long depth, confirm_ms, lease_ms;
 	_Atomic int status;
@@ -106,9 +108,9 @@ struct sim_bridge {
 	unsigned n_exports;
 	struct link_import *imports;
 	unsigned n_imports;
-	bool changed;                                            /* the manifest is to be sent again */
-	struct manifest_service services[MANIFEST_SERVICES_MAX]; /* of this host */
-	const struct sim_service_type *service_types[MANIFEST_SERVICES_MAX];
+	bool changed;                                                 /* the manifest is to be sent again */
+	struct manifest_service services[MANIFEST_SERVICES_MAX];      /* of this host */
+	struct link_own_service *own_services[MANIFEST_SERVICES_MAX]; /* the same ones' types */
 	unsigned n_services;
 
 	struct { /* the thread's, peers.c */

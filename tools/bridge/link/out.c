@@ -83,15 +83,19 @@ int link_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, struct 
 	bool full;
 	int r;
 
-	if (strcmp(ch->name, CLOCK) == 0)
-		return refuse(b, ch, -ENOTSUP, "time does not travel as messages");
 	if (!patterns_match(&b->export, ch->name))
 		return refuse(b, ch, -ENOTSUP, "options.export of the link leaves it out");
 	t = calloc(1, sizeof(*t));
 	if (!t)
 		return -ENOMEM;
 	*t = (struct sim_bridge_topic){ .bridge = b, .name = ch->name, .type = ch->type };
-	t->max_body = b->host->max_body(b->host->ctx, ch);
+	if (SIM_BRIDGE_HOST_HAS(b->host, max_body))
+		t->max_body = b->host->max_body(b->host->ctx, ch);
+	if (strcmp(ch->name, CLOCK) == 0) {
+		log_info(b, "%s: time does not travel as messages: nothing of it is sent", ch->name);
+		*ret = t; /* without a writer */
+		return 0;
+	}
 	set_qos(b, t);
 	atomic_store(&t->announced, !link_import_has(b, ch->name));
 	r = create_writer(b, t);
@@ -203,6 +207,8 @@ static void announce(struct sim_bridge_topic *t)
 
 int link_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m, struct sim_task *task)
 {
+	if (t->writer <= 0)
+		return 0;
 	if (m->header.origin_host) {
 		atomic_fetch_add(&b->transit, 1);
 		return 0;

@@ -117,8 +117,8 @@ static int collect(struct sim_bridge *b, struct own *o)
 				add_channel(o, b->exports[i]);
 		for (unsigned i = 0; i < b->n_services; i++) {
 			o->m.services[o->m.n_services++] = b->services[i];
-			add_type(o, b->service_types[i]->request);
-			add_type(o, b->service_types[i]->response);
+			add_type(o, b->own_services[i]->type.request);
+			add_type(o, b->own_services[i]->type.response);
 		}
 		b->changed = false;
 	}
@@ -320,7 +320,7 @@ static const struct sim_type *find_type(void *arg, const struct manifest_type *t
 
 static void import_all(struct sim_bridge *b)
 {
-	if (atomic_load(&b->status) != SIM_BRIDGE_CONNECTED)
+	if (atomic_load(&b->status) != SIM_BRIDGE_CONNECTED || !b->imports_any)
 		return;
 	for (unsigned i = 0; i < b->thr.n_peers; i++) {
 		const struct manifest *m = b->thr.peers[i].m;

@@ -150,6 +150,7 @@ static void on_replies(dds_entity_t reader, void *arg)
 struct asked { /* until our service has answered */
 	struct sim_bridge *b;
 	uint64_t host, number;
+	struct link_own_service *service;
 };
 
 static void reply(struct sim_bridge *b, uint64_t host, uint64_t number, int result, const char *why,
@@ -168,31 +169,65 @@ static void reply(struct sim_bridge *b, uint64_t host, uint64_t number, int resu
 		log_warn(b, "an answer to another machine could not be sent");
 }
 
+static void own_unref(struct link_own_service *s)
+{
+	if (!s || atomic_fetch_sub(&s->refs, 1) != 1)
+		return;
+	sim_type_unref(s->type.request);
+	sim_type_unref(s->type.response);
+	free(s);
+}
+
+static struct link_own_service *own_new(const struct sim_service_type *from)
+{
+	struct link_own_service *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	atomic_init(&s->refs, 1);
+	snprintf(s->name, sizeof(s->name), "%s", from->name);
+	s->type = (struct sim_service_type){ .abi = SIM_TYPE_ABI,
+					     .size = sizeof(s->type),
+					     .name = s->name,
+					     .comment = "",
+					     .request = sim_type_ref(from->request),
+					     .response = sim_type_ref(from->response) };
+	return s;
+}
+
+/* returns: own_unref(); NULL: it is not offered here. */
+static struct link_own_service *own_service(struct sim_bridge *b, const char *name)
+{
+	struct link_own_service *s = NULL;
+
+	pthread_mutex_lock(&b->lock);
+	for (unsigned i = 0; i < b->n_services && !s; i++)
+		if (strcmp(b->services[i].name, name) == 0)
+			s = b->own_services[i];
+	if (s)
+		atomic_fetch_add(&s->refs, 1);
+	pthread_mutex_unlock(&b->lock);
+	return s;
+}
+
+static void asked_free(struct asked *a)
+{
+	own_unref(a->service);
+	free(a);
+}
+
 /* As sim_answer_fn. */
 static void on_answer(void *user, int result, const char *why, const void *response, size_t size)
 {
 	struct asked *a = user;
 
 	reply(a->b, a->host, a->number, result, why, response, size);
-	free(a);
-}
-
-static const struct sim_service_type *own_type(struct sim_bridge *b, const char *name)
-{
-	const struct sim_service_type *t = NULL;
-
-	pthread_mutex_lock(&b->lock);
-	for (unsigned i = 0; i < b->n_services && !t; i++)
-		if (strcmp(b->services[i].name, name) == 0)
-			t = b->service_types[i];
-	pthread_mutex_unlock(&b->lock);
-	return t;
+	asked_free(a);
 }
 
 static void take_request(void *arg, struct blob_in *in, dds_instance_handle_t writer)
 {
 	struct sim_bridge *b = arg;
-	const struct sim_service_type *type;
 	char name[SIM_CHANNEL_MAX + 1];
 	struct call_msg m;
 	struct asked *a;
@@ -202,16 +237,17 @@ static void take_request(void *arg, struct blob_in *in, dds_instance_handle_t wr
 	if (in->r < 0 || call_msg_read(in->body, in->head.body_size, &m) < 0 || m.to != b->id ||
 	    m.text_len > SIM_CHANNEL_MAX)
 		return;
-	snprintf(name, sizeof(name), "%.*s", (int)m.text_len, m.text);
-	type = own_type(b, name);
 	a = malloc(sizeof(*a));
-	if (a)
-		*a = (struct asked){ b, in->head.host, m.number };
-	if (a && type)
-		r = b->host->call(b->host->ctx, name, type, m.body, m.body_len, m.timeout_dur_ns, on_answer, a);
+	if (!a)
+		return; /* the one who asks waits no longer than it said */
+	snprintf(name, sizeof(name), "%.*s", (int)m.text_len, m.text);
+	*a = (struct asked){ b, in->head.host, m.number, own_service(b, name) };
+	if (a->service)
+		r = b->host->call(b->host->ctx, name, &a->service->type, m.body, m.body_len, m.timeout_dur_ns,
+				  on_answer, a);
 	if (r == 0)
 		return;
-	free(a);
+	asked_free(a);
 	reply(b, in->head.host, m.number, r, r == -ENOENT ? "the machine does not offer it any more" : NULL, NULL, 0);
 }
 
@@ -230,28 +266,33 @@ static void describe(struct manifest_type *ret, const struct sim_type *t)
 
 void link_service(struct sim_bridge *b, const char *name, const struct sim_service_type *type)
 {
+	struct link_own_service *own = type ? own_new(type) : NULL, *old = NULL;
 	unsigned i = 0;
 
 	pthread_mutex_lock(&b->lock);
 	while (i < b->n_services && strcmp(b->services[i].name, name) != 0)
 		i++;
-	if (!type && i < b->n_services) {
+	if (i < b->n_services) {
+		old = b->own_services[i];
 		b->services[i] = b->services[--b->n_services];
-		b->service_types[i] = b->service_types[b->n_services];
-	} else if (type && i < MANIFEST_SERVICES_MAX) {
-		struct manifest_service *s = &b->services[i];
+		b->own_services[i] = b->own_services[b->n_services];
+	}
+	if (own && b->n_services < MANIFEST_SERVICES_MAX) {
+		struct manifest_service *s = &b->services[b->n_services];
 
 		*s = (struct manifest_service){ .name = "" };
 		snprintf(s->name, sizeof(s->name), "%s", name);
 		snprintf(s->type, sizeof(s->type), "%s", type->name);
 		describe(&s->request, type->request);
 		describe(&s->response, type->response);
-		b->service_types[i] = type;
-		b->n_services += i == b->n_services;
+		b->own_services[b->n_services++] = own;
+		own = NULL;
 	}
 	pthread_mutex_unlock(&b->lock);
-	if (type && i == MANIFEST_SERVICES_MAX)
+	if (own)
 		log_warn(b, "service %s is not offered to other machines: %u are", name, MANIFEST_SERVICES_MAX);
+	own_unref(own);
+	own_unref(old);
 	link_changed(b);
 }
 
@@ -326,6 +367,14 @@ static struct imported *add(struct sim_bridge *b, const struct manifest *m, cons
 	return s;
 }
 
+static bool is_own(struct sim_bridge *b, const char *name)
+{
+	struct link_own_service *own = own_service(b, name);
+
+	own_unref(own);
+	return own != NULL;
+}
+
 static void import_one(struct sim_bridge *b, const struct manifest *m, const struct manifest_service *from,
 		       link_find_type_fn *find_type, void *arg)
 {
@@ -333,7 +382,7 @@ static void import_one(struct sim_bridge *b, const struct manifest *m, const str
 	struct imported *s = find(b->calls, from->name);
 	int r;
 
-	if (!request || !response || !patterns_match(&b->import_services, from->name) || own_type(b, from->name))
+	if (!request || !response || !patterns_match(&b->import_services, from->name) || is_own(b, from->name))
 		return;
 	if (!s)
 		s = add(b, m, from, request, response);
@@ -459,6 +508,9 @@ void link_services_close(struct sim_bridge *b)
 		dds_delete(k->request_reader);
 	if (k->reply_reader > 0)
 		dds_delete(k->reply_reader);
+	for (unsigned i = 0; i < b->n_services; i++)
+		own_unref(b->own_services[i]);
+	b->n_services = 0;
 	pthread_mutex_destroy(&k->imports_lock);
 	pthread_mutex_destroy(&k->lock);
 	free(k);

@@ -8,6 +8,12 @@
 
 #include "link.h"
 
+struct link_own_service { /* of this host; counted: a call of it may outlast it */
+	_Atomic unsigned refs;
+	char name[SIM_TYPE_NAME_MAX + 1];
+	struct sim_service_type type; /* halves counted */
+};
+
 typedef const struct sim_type *link_find_type_fn(void *arg, const struct manifest_type *t); /* NULL: not known (yet) */
 
 int link_services_open(struct sim_bridge *b);
