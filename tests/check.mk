@@ -9,7 +9,7 @@
 #?  SAN=address,undefined | thread   builds beside the plain build, in-memory data plane only
 #?  SAN=undefined     the same with iceoryx: what is undefined ends the process with SIGILL
 #?  DEMO_SECONDS=20 BRIDGES=logging,mcap,ros2,foxglove  switches of make demo; lgsvl, rosbridge, cyber: with a peer, unless port 9090 has one
-#?  RIG=demo          which rig make demo runs: a name (config/rigs/NAME.json), or a path
+#?  RIG=demo          which rig make demo runs: a name (config/rigs/NAME.json), a path, or two-machines
 #?  WERROR=1          warnings are errors
 
 JOBS ?= $(shell nproc)

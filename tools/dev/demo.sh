@@ -17,6 +17,7 @@ case $seconds in
 '' | *[!0-9]*) say "demo: DEMO_SECONDS must be a whole number of seconds, not \"$seconds\"" >&2; exit 2 ;;
 esac
 
+[ "$rig" != two-machines ] || exec tools/dev/demo-two.sh
 case $rig in
 */* | *.json) ;;
 *)
