@@ -121,9 +121,9 @@ int config_time_source(const struct conf *c, const char **ret_name)
 	if (!s || !*s)
 		return err_set(
 			-EINVAL,
-			"TimeSource: expected unity, ss2, system, simulation, ros2, 0 to 4, or the name of a plug-in");
-	for (int i = 0; i < SIM_SOURCE_PLUGIN; i++) {
-		if (strcmp(s, names[i]) == 0) {
+			"TimeSource: expected unity, ss2, system, simulation, ros2, 0 to 4, link, or the name of a plug-in");
+	for (int i = 0; i < SIM_SOURCE_COUNT; i++) {
+		if (i != SIM_SOURCE_PLUGIN && strcmp(s, names[i]) == 0) {
 			*ret_name = names[i];
 			return i;
 		}

@@ -248,7 +248,7 @@ static const struct conf_key rig_keys[] = {
 
 const struct conf_key config_keys[] = {
 	KEY("TimeSource", ANY,
-	    "unity, ss2, system, simulation, ros2 (or 0..4), or the name or path of a plug-in (source_NAME.so).",
+	    "unity, ss2, system, simulation, ros2 (or 0..4), link, or the name or path of a plug-in (source_NAME.so).",
 	    .def = "\"unity\""),
 	KEY("TimeScale", REAL, "Simulated per wall time, 0.01 to 100; 0 starts paused.", .def = "1.0", .min = 0,
 	    .max = 100),

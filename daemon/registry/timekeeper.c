@@ -757,5 +757,6 @@ json_t *timekeeper_json(struct timekeeper *t)
 			  JX_NEW("lateness_ns",
 				 JSONX_MAKE(JX_INT("p50", c.lateness.p50_dur_ns), JX_INT("p99", c.lateness.p99_dur_ns),
 					    JX_INT("max", c.lateness.max_dur_ns))),
-			  JX_BOOL("freewheel", st.has_driver && st.driver.freewheel));
+			  JX_BOOL("freewheel", st.has_driver && st.driver.freewheel),
+			  JX_NEW("error_ns", st.error_dur_ns < 0 ? json_null() : json_integer(st.error_dur_ns)));
 }

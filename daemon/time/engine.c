@@ -23,7 +23,22 @@ static bool has_control(const struct time_engine *e)
 /* Sources that follow another clock run at scale 1, whatever was configured for the others. */
 static int64_t scale_in_force(const struct time_engine *e)
 {
+	if (engine_is_followed(e))
+		return e->follow.scale_e6;
 	return has_control(e) ? e->scale_e6 : SIM_RATE_ONE;
+}
+
+static int64_t rate_in_force(const struct time_engine *e)
+{
+	if (e->driven || e->state != TIME_RUNNING)
+		return 0;
+	return engine_is_followed(e) ? e->follow.rate_e6 : scale_in_force(e);
+}
+
+/* Until its driver says otherwise. */
+static bool begins_driven(const struct sim_source_ops *s)
+{
+	return s->kind == SIM_SOURCE_DRIVEN || s->kind == SIM_SOURCE_FOLLOWED;
 }
 
 /* ---- the page ---- */
@@ -48,7 +63,7 @@ static uint32_t flags_now(const struct time_engine *e)
 	       (e->driver.held && e->driver.info.freewheel ? (uint32_t)SIM_CLOCK_FREEWHEEL : 0) |
 	       (e->driven ? (uint32_t)SIM_CLOCK_DRIVEN : 0) | (e->driver_lost ? (uint32_t)SIM_CLOCK_DRIVER_LOST : 0) |
 	       (e->started ? (uint32_t)SIM_CLOCK_STARTED : 0) | (e->held ? (uint32_t)SIM_CLOCK_LOCKSTEP : 0) |
-	       (e->driven && !e->driver.held ? (uint32_t)SIM_CLOCK_NO_DRIVER : 0);
+	       (e->driven && (!e->driver.held || e->driver_lost) ? (uint32_t)SIM_CLOCK_NO_DRIVER : 0);
 }
 
 /* It holds by itself what is published, without participants. */
@@ -79,7 +94,7 @@ void engine_commit_quietly(struct time_engine *e)
 
 	e->held = hold;
 	e->hold_paused = paused;
-	e->rate_e6 = !e->driven && e->state == TIME_RUNNING ? scale_in_force(e) : 0;
+	e->rate_e6 = rate_in_force(e);
 	page_store(&p->abi, SIM_CLOCK_PAGE_ABI);
 	page_store(&p->magic, SIM_CLOCK_PAGE_MAGIC);
 	if (e->state == TIME_PAUSED && !(p->flags & SIM_CLOCK_PAUSED))
@@ -267,7 +282,7 @@ static int check_options(const struct time_engine_options *o)
 /* The first state of the page. */
 static void first_write(struct time_engine *e, const struct time_engine_options *o, int64_t start_sim_ns)
 {
-	e->driven = e->source->kind == SIM_SOURCE_DRIVEN;
+	e->driven = begins_driven(e->source);
 	e->started = !e->driven;
 	e->state = o->paused && has_control(e) ? TIME_PAUSED : TIME_RUNNING;
 	e->paused_by_scale = e->state == TIME_PAUSED;
@@ -306,6 +321,7 @@ int time_engine_create(const struct time_engine_options *o, struct time_engine *
 	e->grant = o->grant;
 	list_init(&e->waits);
 	driver_init(e);
+	follow_init(e);
 	step_init(e, o->step_settle_dur_ns < 0 ? STEP_SETTLE_DEFAULT_DUR_NS : o->step_settle_dur_ns);
 	r = time_source_start(e->source, e->real_now(e->ctx), &start_sim_ns);
 	if (r >= 0)
@@ -328,6 +344,7 @@ void time_engine_destroy(struct time_engine *e)
 	step_end(e, -ECANCELED, TIME_PAUSED);
 	engine_pause_over(e, -ECANCELED);
 	driver_dismiss(e);
+	exec_timer_cancel(&e->follow.slewed);
 	step_finish(e);
 	lockstep_destroy(e->lock);
 	mem_free(e);
@@ -335,10 +352,15 @@ void time_engine_destroy(struct time_engine *e)
 
 /* ---- control ---- */
 
-static int need_control(const struct time_engine *e, const char *what)
+int engine_need_control(const struct time_engine *e, const char *what)
 {
 	if (has_control(e))
 		return 0;
+	if (engine_is_followed(e))
+		return err_set(
+			-EOPNOTSUPP,
+			"time source `%s` follows the time host and cannot be %s here; do it there, and it holds for all",
+			e->source->name, what);
 	return err_set(-EOPNOTSUPP,
 		       "time source `%s` follows another clock and cannot be %s; `simctl clock source simulation` "
 		       "selects one that can",
@@ -400,7 +422,7 @@ int time_engine_pause(struct time_engine *e)
 int time_engine_pause_by(struct time_engine *e, uint32_t client_id)
 {
 	bool own = client_id && e->driver.held && e->driver.info.client_id == client_id;
-	int r = need_control(e, "paused");
+	int r = engine_need_control(e, "paused");
 
 	if (r < 0)
 		return r;
@@ -424,7 +446,7 @@ int time_engine_pause_by(struct time_engine *e, uint32_t client_id)
 
 int time_engine_resume(struct time_engine *e)
 {
-	int r = need_control(e, "paused or resumed");
+	int r = engine_need_control(e, "paused or resumed");
 
 	if (r < 0)
 		return r;
@@ -451,7 +473,7 @@ static int scale_to_zero(struct time_engine *e)
 int time_engine_set_scale(struct time_engine *e, int64_t scale_e6)
 {
 	bool run_on = (e->state == TIME_PAUSED || e->pause_due) && e->paused_by_scale;
-	int r = need_control(e, "scaled");
+	int r = engine_need_control(e, "scaled");
 
 	if (r < 0)
 		return r;
@@ -511,7 +533,8 @@ int time_engine_set_source(struct time_engine *e, const struct sim_source_ops *s
 		e->state = TIME_PAUSED;
 	e->pause_due = false;
 	e->source = source;
-	e->driven = source->kind == SIM_SOURCE_DRIVEN;
+	follow_forget(e);
+	e->driven = begins_driven(source);
 	e->started = !e->driven;
 	e->driver_lost = false;
 	if (!has_control(e)) {
@@ -553,6 +576,7 @@ void time_engine_status(struct time_engine *e, struct time_status *ret)
 		.sim_ns = time_engine_now(e),
 		.mono_ns = exec_now(e->exec),
 		.scale_e6 = scale_in_force(e),
+		.error_dur_ns = follow_error(e),
 		.clock_generation = e->clock_generation,
 		.steps = e->steps,
 		.real_time_factor = rate_measured(e),

@@ -11,7 +11,8 @@
  *
  * Wall-driven time is integrated piecewise on CLOCK_MONOTONIC in whole millionths of a nanosecond, so it is exact
  * whatever the scale and however often it changes; the page carries the floor. Driven time moves when the
- * holder of the driver lease advances it, on a SEQPACKET socket (schemas/wire/driver.h).
+ * holder of the driver lease advances it, on a SEQPACKET socket (schemas/wire/driver.h). A followed source runs by itself at
+ * the rate that its driver tells, and is slewed to the time that it tells (slew.h); in lock-step it is driven.
  *
  * Thread: the exec's (in simd: simd-main). Events run inside the call that caused them, when the engine is
  *         consistent again: they may call the engine, but not destroy it.
@@ -240,6 +241,7 @@ struct time_status {
 	int64_t scale_e6;
 	uint32_t clock_generation;
 	uint32_t steps; /* completed */
+	int64_t error_dur_ns; /* of a followed source: simulated time is wrong by that at most; -1: not known, or another source */
 	double real_time_factor; /* simulated per wall time: of driven sources over the last 0.5 .. 1 s; 0 for 0.1 s after a resume */
 };
 

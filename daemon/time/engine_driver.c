@@ -47,6 +47,7 @@ static void lease_ends(struct time_engine *e, bool lost)
 	driver_close(e);
 	e->step.next_dur_ns = 0;
 	engine_begin(e);
+	follow_forget(e);
 	e->driver_lost = lost && e->driven;
 	engine_commit(e);
 	if (e->step.open && e->driven) {
@@ -117,7 +118,8 @@ void driver_dismiss(struct time_engine *e)
 	driver_close(e);
 }
 
-static void answer(struct time_engine *e, int result, int64_t granted_dur_ns)
+/* number: of the round that has ended; 0: there was none. */
+static void answer_round(struct time_engine *e, int result, int64_t granted_dur_ns, uint64_t number)
 {
 	struct driver_packet p = {
 		.op = DRIVER_GRANT,
@@ -125,13 +127,18 @@ static void answer(struct time_engine *e, int result, int64_t granted_dur_ns)
 		.dur_ns = granted_dur_ns,
 		.sim_ns = time_engine_now(e),
 		.scale_e6 = e->scale_e6,
-		.number = result < 0 ? 0 : lockstep_number(e->lock),
+		.number = number,
 	};
 
 	if (send(e->driver.fd, &p, sizeof(p), MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof(p))
 		rouse(e);
 	else
 		driver_gone(e, errno == EAGAIN ? "it does not read its answers" : "its socket is closed");
+}
+
+static void answer(struct time_engine *e, int result, int64_t granted_dur_ns)
+{
+	answer_round(e, result, granted_dur_ns, result < 0 ? 0 : lockstep_number(e->lock));
 }
 
 /* ---- working on what it was granted ---- */
@@ -235,8 +242,11 @@ void time_engine_drained(struct time_engine *e)
 
 static void become_driven(struct time_engine *e)
 {
+	follow_stop(e);
 	e->driven = true;
 	e->driver_lost = false;
+	if (engine_is_followed(e)) /* the time host grants nothing in a pause */
+		e->state = TIME_RUNNING;
 }
 
 static void serve_advance(struct time_engine *e)
@@ -245,7 +255,7 @@ static void serve_advance(struct time_engine *e)
 
 	if (e->state == TIME_STEPPING && dur_ns > e->step.left_dur_ns)
 		dur_ns = e->step.left_dur_ns;
-	if (!dur_ns || e->state == TIME_PAUSED)
+	if (!dur_ns || (e->state == TIME_PAUSED && !engine_is_followed(e)))
 		return;
 	if (engine_at_end(e, dur_ns)) {
 		e->driver.asked = 0;
@@ -291,12 +301,20 @@ static void serve_set(struct time_engine *e)
 		engine_round(e, dur_ns);
 }
 
+static void serve_follow(struct time_engine *e)
+{
+	e->driver.asked = 0;
+	answer_round(e, follow_serve(e), 0, 0);
+}
+
 void driver_serve(struct time_engine *e)
 {
 	if (!e->driver.asked || e->driver.draining || e->not_begun || e->pause_due || lockstep_busy(e->lock))
 		return;
 	if (e->driver.asked == DRIVER_ADVANCE)
 		serve_advance(e);
+	else if (e->driver.asked == DRIVER_FOLLOW)
+		serve_follow(e);
 	else
 		serve_set(e);
 }
@@ -340,16 +358,43 @@ static void has_its_answer(struct time_engine *e)
 	lockstep_look(e->lock);
 }
 
+/* It has gone on since the round of that number; false: it may not, and has lost the lease. */
+static bool may_ask(struct time_engine *e, uint64_t number)
+{
+	if (e->driver.owed && number == lockstep_number(e->lock))
+		has_its_answer(e);
+	if (!e->driver.asked && !e->driver.owed)
+		return true;
+	driver_lost(e, "it sent a request before the answer to the last one");
+	return false;
+}
+
+static void on_follow(struct time_engine *e, const struct driver_follow_packet *p)
+{
+	int r;
+
+	if (!may_ask(e, p->number))
+		return;
+	e->driver.on_page = false;
+	r = follow_check(e, p);
+	if (r < 0) {
+		answer(e, r, 0);
+		return;
+	}
+	e->follow.said = *p;
+	on_ask(e, DRIVER_FOLLOW, 0);
+}
+
 static void on_packet(struct time_engine *e, const struct driver_packet *p)
 {
-	if (e->driver.owed && p->number == lockstep_number(e->lock))
-		has_its_answer(e);
-	e->driver.on_page = p->op == DRIVER_ADVANCE && p->flags & DRIVER_ON_PAGE;
-	if (p->op == DRIVER_RELEASE)
+	if (p->op == DRIVER_RELEASE) {
 		on_release(e);
-	else if (e->driver.asked || e->driver.owed)
-		driver_lost(e, "it sent a request before the answer to the last one");
-	else if (p->op == DRIVER_ADVANCE)
+		return;
+	}
+	if (!may_ask(e, p->number))
+		return;
+	e->driver.on_page = p->op == DRIVER_ADVANCE && p->flags & DRIVER_ON_PAGE;
+	if (p->op == DRIVER_ADVANCE)
 		on_advance(e, p->dur_ns);
 	else if (p->op == DRIVER_SET || p->op == DRIVER_JUMP)
 		on_set(e, p->op, p->sim_ns);
@@ -360,13 +405,18 @@ static void on_packet(struct time_engine *e, const struct driver_packet *p)
 static void on_socket(void *arg, uint32_t events)
 {
 	struct time_engine *e = arg;
-	struct driver_packet p;
+	union {
+		struct driver_packet p;
+		struct driver_follow_packet follow;
+	} u;
 	ssize_t n;
 
 	(void)events;
-	n = recv(e->driver.fd, &p, sizeof(p), MSG_DONTWAIT | MSG_TRUNC);
-	if (n == (ssize_t)sizeof(p))
-		on_packet(e, &p);
+	n = recv(e->driver.fd, &u, sizeof(u), MSG_DONTWAIT | MSG_TRUNC);
+	if (n == (ssize_t)sizeof(u.p))
+		on_packet(e, &u.p);
+	else if (n == (ssize_t)sizeof(u.follow) && u.follow.op == DRIVER_FOLLOW)
+		on_follow(e, &u.follow);
 	else if (n > 0)
 		driver_lost(e, "it sent a packet of the wrong size");
 	else if (n == 0 || (errno != EAGAIN && errno != EINTR))

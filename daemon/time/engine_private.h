@@ -71,6 +71,18 @@ struct time_engine {
 		int64_t awaited_mono_ns;
 	} driver;
 
+	/* A source that follows another clock (engine_follow.c). */
+	struct {
+		struct driver_follow_packet
+			said;     /* the last one, which waits to be served if driver.asked is DRIVER_FOLLOW */
+		bool known;       /* it has been told the time since the source was selected or its clock lost */
+		bool runs;        /* by itself, at rate_e6 */
+		int64_t rate_e6;  /* slewed */
+		int64_t scale_e6; /* as told */
+		struct exec_timer slewed;         /* then the difference is gone: as told from then on */
+		int64_t off_dur_ns, told_mono_ns; /* the difference at that moment */
+	} follow;
+
 	struct lockstep *lock;
 	struct wire_grant *grant; /* NULL: none */
 	bool held, hold_paused;   /* as events.hold() was notified */
@@ -111,6 +123,26 @@ static inline bool engine_at_end(const struct time_engine *e, int64_t dur_ns)
 {
 	return engine_base_ns(e) > INT64_MAX - dur_ns;
 }
+
+/* -EOPNOTSUPP with a sentence: the source cannot be `what`. */
+int engine_need_control(const struct time_engine *e, const char *what);
+
+/* ---- engine_follow.c ---- */
+
+static inline bool engine_is_followed(const struct time_engine *e)
+{
+	return e->source->kind == SIM_SOURCE_FOLLOWED;
+}
+void follow_init(struct time_engine *e);
+/* A followed clock does not run by itself any more: it holds, or is driven. Inside begin/commit, as the next one. */
+void follow_stop(struct time_engine *e);
+/* The same, and nothing that was told counts any more. */
+void follow_forget(struct time_engine *e);
+/* What the driver has asked with DRIVER_FOLLOW, and then answer() it with what this returns. */
+int follow_serve(struct time_engine *e);
+/* A packet may be served: 0, or negative errno for the answer. */
+int follow_check(const struct time_engine *e, const struct driver_follow_packet *p);
+int64_t follow_error(const struct time_engine *e); /* time_status::error_dur_ns */
 
 /* ---- engine_step.c ---- */
 

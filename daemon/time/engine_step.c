@@ -114,11 +114,10 @@ void step_dispatched(struct time_engine *e)
 
 static int check_step(const struct time_engine *e, int64_t dur_ns)
 {
-	if (!(e->source->flags & SIM_SOURCE_CONTROL))
-		return err_set(-EOPNOTSUPP,
-			       "time source `%s` follows another clock and cannot be stepped; `simctl clock source "
-			       "simulation` selects one that can",
-			       e->source->name);
+	int r = engine_need_control(e, "stepped");
+
+	if (r < 0)
+		return r;
 	if (dur_ns < 1 || dur_ns > TIME_STEP_MAX_DUR_NS)
 		return err_set(-ERANGE, "a step of %" PRId64 " ns is out of range; choose 1 ns .. 1 h", dur_ns);
 	if (e->step.open)

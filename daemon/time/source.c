@@ -33,9 +33,11 @@ static const struct sim_source_ops sources[] = {
 	SOURCE(SIM_SOURCE_SYSTEM, "system", SIM_SOURCE_WALL, SIM_SOURCE_CONTROL, start_at_epoch_time),
 	SOURCE(SIM_SOURCE_SIMULATION, "simulation", SIM_SOURCE_WALL, SIM_SOURCE_CONTROL, start_at_zero),
 	SOURCE(SIM_SOURCE_ROS2, "ros2", SIM_SOURCE_WALL_UNTIL_DRIVEN, SIM_SOURCE_SET, start_at_epoch_time),
+	SOURCE(SIM_SOURCE_LINK, "link", SIM_SOURCE_FOLLOWED, 0, start_at_zero), /* AWSIM has none */
 };
 
-#define SOURCES (int64_t)(sizeof(sources) / sizeof(sources[0]))
+#define SOURCES  (int64_t)(sizeof(sources) / sizeof(sources[0]))
+#define NUMBERED (SIM_SOURCE_ROS2 + 1)
 
 int time_source_check(const struct sim_source_ops *s)
 {
@@ -47,7 +49,8 @@ int time_source_check(const struct sim_source_ops *s)
 			       sizeof(*s));
 	if (!s->name || !s->name[0] || !s->start)
 		return err_set(-EPROTO, "a time source's table has no name or no start value");
-	if (s->id >= SIM_SOURCE_COUNT || s->kind > SIM_SOURCE_WALL_UNTIL_DRIVEN)
+	if (s->id >= SIM_SOURCE_COUNT || s->kind > SIM_SOURCE_FOLLOWED ||
+	    (s->kind == SIM_SOURCE_FOLLOWED && s->id != SIM_SOURCE_LINK))
 		return err_set(-EPROTO, "time source `%s` has the unknown number %u or kind %u", s->name, s->id,
 			       s->kind);
 	return 0;
@@ -74,12 +77,13 @@ int time_source_by_name(const char *name, const struct sim_source_ops **ret)
 		*ret = &sources[i];
 		return 0;
 	}
-	return err_set(-ENOENT, "\"%.40s\" is no time source; there are unity, ss2, system, simulation and ros2", name);
+	return err_set(-ENOENT, "\"%.40s\" is no time source; there are unity, ss2, system, simulation, ros2 and link",
+		       name);
 }
 
 int time_source_by_number(int64_t number, const struct sim_source_ops **ret)
 {
-	if (number < 0 || number >= SOURCES)
+	if (number < 0 || number >= NUMBERED)
 		return err_set(-ENOENT,
 			       "%" PRId64 " is no time source; there are 0 unity, 1 ss2, 2 system, 3 simulation and "
 			       "4 ros2",

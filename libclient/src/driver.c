@@ -235,6 +235,14 @@ static bool waits_on_page(const struct sim_driver *d)
 	       seqlock_load(&turn_page(d)->number) == d->number;
 }
 
+static int driver_write(struct sim_driver *d, const void *packet, size_t size)
+{
+	if (send(d->fd, packet, size, MSG_NOSIGNAL) != (ssize_t)size && errno != EPIPE && errno != ECONNRESET)
+		return err_sys(-errno, "driver socket");
+	d->asked = true;
+	return 0;
+}
+
 static int driver_send(struct sim_driver *d, const struct driver_packet *what)
 {
 	struct driver_packet ask = *what;
@@ -246,11 +254,7 @@ static int driver_send(struct sim_driver *d, const struct driver_packet *what)
 		d->moved = atomic_load(&pages_grant(d->pages.layout, d->pages.dispatch)->moved);
 	ask.flags = d->on_page ? DRIVER_ON_PAGE : 0;
 	ask.number = d->number;
-	if (send(d->fd, &ask, sizeof(ask), MSG_NOSIGNAL) != (ssize_t)sizeof(ask) && errno != EPIPE &&
-	    errno != ECONNRESET)
-		return err_sys(-errno, "driver socket");
-	d->asked = true;
-	return 0;
+	return driver_write(d, &ask, sizeof(ask));
 }
 
 /* Until something comes, or for that long; a client that does its own work does it meanwhile. */
@@ -492,6 +496,61 @@ int sim_driver_set(struct sim_driver *d, int64_t sim_ns)
 int sim_driver_jump(struct sim_driver *d, int64_t sim_ns)
 {
 	return driver_set_time(d, DRIVER_JUMP, sim_ns);
+}
+
+/* ---- a clock on another host ---- */
+
+_Static_assert((int)SIM_FOLLOW_JUMP == (int)DRIVER_FOLLOW_JUMP && (int)SIM_FOLLOW_PAUSED == (int)DRIVER_FOLLOW_PAUSED &&
+		       (int)SIM_FOLLOW_STEPS == (int)DRIVER_FOLLOW_STEPS &&
+		       (int)SIM_FOLLOW_LOST == (int)DRIVER_FOLLOW_LOST,
+	       "flags go as they are");
+
+static int follow_result(int r)
+{
+	if (r >= 0)
+		return 0;
+	return err_set(r, "simd does not follow: %s",
+		       r == -EOPNOTSUPP ? "the active time source is not `link`"
+		       : r == -ERANGE   ? "the time, or its moment, is out of range"
+					: err_text(r));
+}
+
+static int driver_tell(struct sim_driver *d, const struct sim_followed *f, struct driver_packet *ret)
+{
+	struct driver_follow_packet p = { .op = DRIVER_FOLLOW,
+					  .flags = f->flags,
+					  .sim_ns = f->sim_ns,
+					  .mono_ns = f->mono_ns,
+					  .rate_e6 = f->rate_e6,
+					  .scale_e6 = f->scale_e6,
+					  .error_dur_ns = f->error_dur_ns };
+	int r = d->asked ? driver_answer(d, INT64_MAX, ret) : 0;
+
+	if (r < 0)
+		return r;
+	if (d->fd < 0)
+		return driver_gone(d);
+	d->on_page = false;
+	p.number = d->number;
+	r = driver_write(d, &p, sizeof(p));
+	return r == 0 ? driver_answer(d, INT64_MAX, ret) : r;
+}
+
+int sim_driver_follow(struct sim_driver *d, const struct sim_followed *f)
+{
+	struct driver_packet grant;
+	int r;
+
+	if (!d || !f || f->reserved)
+		return err_set(-EINVAL, "sim_driver_follow: no driver or no time was given, or `reserved` is not 0");
+	r = driver_enter(d);
+	if (r < 0)
+		return r;
+	r = driver_tell(d, f, &grant);
+	if (r == 0)
+		r = follow_result(grant.result);
+	handle_leave(&d->h);
+	return r;
 }
 
 /* ---- without waiting ---- */

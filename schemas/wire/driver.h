@@ -20,6 +20,7 @@ enum driver_op {
 	DRIVER_SET = 4,     /* driver -> simd: sim_ns is the time now (ss2, ros2): a jump when it goes back */
 	DRIVER_JUMP = 5,    /* driver -> simd: as DRIVER_SET, but always a jump: what was before does not go on */
 	DRIVER_RELEASE = 6, /* driver -> simd: the lease ends as it should; no answer, the socket closes */
+	DRIVER_FOLLOW = 7,  /* driver -> simd, a driver_follow_packet: how the clock goes that `link` follows */
 };
 
 enum driver_flag {
@@ -38,5 +39,27 @@ struct driver_packet {
 };
 
 _Static_assert(sizeof(struct driver_packet) == 48, "driver packets are wire ABI");
+
+enum driver_follow_flag {
+	DRIVER_FOLLOW_JUMP = 1u << 0,   /* time does not go on from what was said before */
+	DRIVER_FOLLOW_PAUSED = 1u << 1, /* that clock is paused */
+	DRIVER_FOLLOW_STEPS =
+		1u << 2, /* lock-step: time moves by DRIVER_ADVANCE; pause, scale and jumps are said here */
+	DRIVER_FOLLOW_LOST = 1u << 3, /* that clock is not heard any more: time holds */
+};
+
+/* Answered by a GRANT as well. */
+struct driver_follow_packet {
+	uint32_t op;
+	uint32_t flags;       /* enum driver_follow_flag */
+	int64_t sim_ns;       /* simulated time ... */
+	int64_t mono_ns;      /* ... at this moment of CLOCK_MONOTONIC here */
+	int64_t rate_e6;      /* and from there on, millionths; 0: it stands */
+	int64_t scale_e6;     /* the requested scale, which is kept in a pause */
+	int64_t error_dur_ns; /* sim_ns may be wrong by that, at most */
+	uint64_t number;      /* as of a driver_packet */
+};
+
+_Static_assert(sizeof(struct driver_follow_packet) == 56, "driver packets are wire ABI");
 
 #endif

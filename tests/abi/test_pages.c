@@ -236,6 +236,15 @@ TEST(packets_are_pinned)
 	AT(struct driver_packet, scale_e6, 24);
 	AT(struct driver_packet, number, 32);
 	AT(struct driver_packet, flags, 40);
+	SIZE(struct driver_follow_packet, 56);
+	AT(struct driver_follow_packet, op, 0);
+	AT(struct driver_follow_packet, flags, 4);
+	AT(struct driver_follow_packet, sim_ns, 8);
+	AT(struct driver_follow_packet, mono_ns, 16);
+	AT(struct driver_follow_packet, rate_e6, 24);
+	AT(struct driver_follow_packet, scale_e6, 32);
+	AT(struct driver_follow_packet, error_dur_ns, 40);
+	AT(struct driver_follow_packet, number, 48);
 }
 
 TEST(the_bridge_abi_is_pinned)
@@ -440,6 +449,11 @@ static const struct {
 	IS(DRIVER_SET, 4),
 	IS(DRIVER_JUMP, 5),
 	IS(DRIVER_RELEASE, 6),
+	IS(DRIVER_FOLLOW, 7),
+	IS(DRIVER_FOLLOW_JUMP, 1),
+	IS(DRIVER_FOLLOW_PAUSED, 2),
+	IS(DRIVER_FOLLOW_STEPS, 4),
+	IS(DRIVER_FOLLOW_LOST, 8),
 	IS(SIM_BRIDGE_ABI, 2),
 	IS(SIM_BRIDGE_KEEPS_DATA, 1),
 	IS(SIM_BRIDGE_IN_ORDER, 2),
@@ -472,6 +486,7 @@ static const struct {
 	IS(SIM_SOURCE_SIMULATION, 3),
 	IS(SIM_SOURCE_ROS2, 4),
 	IS(SIM_SOURCE_PLUGIN, 5),
+	IS(SIM_SOURCE_LINK, 6),
 	IS(SIM_BRIDGE_DISCONNECTED, 0),
 	IS(SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED, 1),
 	IS(SIM_BRIDGE_CONNECTING, 2),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* clock: what time it is, who drives it, and how to stop, step, scale and switch it. Thread: main. */
 #include <stdio.h>
+#include <string.h>
 
 #include "simctl.h"
 #include "timeutil.h"
@@ -11,7 +12,10 @@ static void print_driver(const json_t *k)
 {
 	json_t *d = json_object_get(k, "driver");
 
-	if (json_is_object(d))
+	if (json_is_object(d) && json_yes(k, "driver_lost"))
+		printf("driver:     %s (pid %.0f), whose time host is not heard: clock stopped until it is\n",
+		       json_text(d, "client"), json_num(d, "pid"));
+	else if (json_is_object(d))
 		printf("driver:     %s (pid %.0f)%s%s\n", json_text(d, "client"), json_num(d, "pid"),
 		       json_yes(k, "freewheel") ? ", runs as fast as it can" : "",
 		       json_yes(k, "driver_stopped") ? ", STOPPED (SIGSTOP, Ctrl-Z or a debugger): time stands" : "");
@@ -65,6 +69,13 @@ static void print_other_clocks(const json_t *k)
 		printf("warning:    %s publishes /clock as well\n", json_string_value(v));
 }
 
+static const char *what_moves_it(const json_t *k)
+{
+	if (strcmp(json_text(k, "source"), "link") == 0)
+		return json_yes(k, "driven") ? "by grants of the time host" : "follows the time host";
+	return json_yes(k, "driven") ? "driven" : "wall-driven";
+}
+
 static void print_clock(const json_t *k)
 {
 	json_t *late = json_object_get(k, "lateness_ns");
@@ -75,7 +86,9 @@ static void print_clock(const json_t *k)
 		state = "pausing, until what the driver was granted is published";
 
 	printf("time:       %s s\n", stamp_format(json_integer_value(json_object_get(k, "sim_ns")), stamp));
-	printf("source:     %s, %s\n", json_text(k, "source"), json_yes(k, "driven") ? "driven" : "wall-driven");
+	printf("source:     %s, %s\n", json_text(k, "source"), what_moves_it(k));
+	if (json_is_integer(json_object_get(k, "error_ns")))
+		printf("error:      at most %.1f us off the time host's\n", json_num(k, "error_ns") / 1e3);
 	printf("state:      %s%s\n", state, json_yes(k, "started") ? "" : ", not started");
 	printf("scale:      %g (real-time factor %.3f)\n", json_num(k, "scale"), json_num(k, "real_time_factor"));
 	printf("generation: %.0f\n", json_num(k, "clock_generation"));

@@ -90,7 +90,7 @@ enum sim_driver_flag {
 };
 
 /*
- * Take the driver lease of the active source (`unity`, `ss2`, `ros2`). flags: enum sim_driver_flag; none: the caller paces
+ * Take the driver lease of the active source (`unity`, `ss2`, `ros2`, `link`). flags: enum sim_driver_flag; none: the caller paces
  * itself. -EINVAL; -EBUSY another client holds it (sim_why() names it),
  * -EOPNOTSUPP the active source is wall-driven, -ENOTCONN.
  */
@@ -117,8 +117,38 @@ SIM_API SIM_MUST_CHECK int sim_driver_set(struct sim_driver *d, int64_t sim_ns);
 /* The same as a jump wherever it leads, also forward or to where time is: a new run begins. */
 SIM_API SIM_MUST_CHECK int sim_driver_jump(struct sim_driver *d, int64_t sim_ns);
 
+enum sim_follow_flag {
+	SIM_FOLLOW_JUMP = 1u << 0,   /* time does not go on from what was told before */
+	SIM_FOLLOW_PAUSED = 1u << 1, /* that clock is paused */
+	/* Lock-step: time moves by sim_driver_advance() alone. Told are pause, scale and, with JUMP, from where it goes on. */
+	SIM_FOLLOW_STEPS = 1u << 2,
+	SIM_FOLLOW_LOST =
+		1u
+		<< 3, /* that clock is not heard any more: time holds until it is told again; nothing else is looked at */
+};
+
+/* How a clock on another host goes. */
+struct sim_followed {
+	int64_t sim_ns;   /* simulated time, 0 to 2^62 ns ... */
+	int64_t mono_ns;  /* ... at that moment of CLOCK_MONOTONIC here, within a minute from now */
+	int64_t rate_e6;  /* and from there on: millionths, up to 1e8; 0: it stands */
+	int64_t scale_e6; /* the scale that was asked for, kept in a pause; 0: as before */
+	int64_t error_dur_ns; /* sim_ns is wrong by that much real time at most; `simctl clock status` shows what follows from it */
+	uint32_t flags;    /* enum sim_follow_flag */
+	uint32_t reserved; /* 0 */
+};
+
 /*
- * The same in two halves, for a driver that takes part in its own steps (sim/step.h) and has one thread for both: begin
+ * Tell the source `link` how the clock goes that it follows; as often as that is known better. Between two of these time runs by itself.
+ * What it is off is slewed, so that it does not go back: a second of real time in 8 s. Further ahead, or a minute behind, is a jump.
+ * An advance (lock-step) ends a pause that was told.
+ * Returns: 0; -EINVAL flags or values that cannot be; -ERANGE a time or moment out of range; -EOPNOTSUPP another source is active;
+ * -EPERM, -ENOTCONN as above. Thread: one at a time. Since 0.1.
+ */
+SIM_API SIM_MUST_CHECK int sim_driver_follow(struct sim_driver *d, const struct sim_followed *f);
+
+/*
+ * Setting the time in two halves, for a driver that takes part in its own steps (sim/step.h) and has one thread for both: begin
  * reports the time (jump: as sim_driver_jump()), then poll sim_driver_fd() and sim_step_fd(), have turns, and end
  * takes the answer, which comes when the step is over. One at a time.
  * wall_timeout_dur_ns < 0: for ever; 0: only look.

@@ -32,6 +32,7 @@ enum sim_source_kind {
 	SIM_SOURCE_WALL = 0,
 	SIM_SOURCE_DRIVEN = 1,
 	SIM_SOURCE_WALL_UNTIL_DRIVEN = 2, /* wall-driven until a driver attaches, driven from then on */
+	SIM_SOURCE_FOLLOWED = 3,          /* as its driver says that another clock goes; simd's own `link` alone */
 };
 
 enum sim_source_flag {

@@ -56,13 +56,14 @@ enum sim_reason {
 	X(SYSTEM,     2, "system") \
 	X(SIMULATION, 3, "simulation") \
 	X(ROS2,       4, "ros2") \
-	X(PLUGIN,     5, "plugin")
+	X(PLUGIN,     5, "plugin") \
+	X(LINK,       6, "link")
 
 enum sim_time_source {
 #define X(id, num, name) SIM_SOURCE_##id = num,
 	SIM_TIME_SOURCES(X)
 #undef X
-	SIM_SOURCE_COUNT = 6
+	SIM_SOURCE_COUNT = 7
 };
 
 /* States of a bridge, as in SVL's IBridgeInstance.Status. */

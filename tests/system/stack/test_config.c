@@ -28,7 +28,7 @@ static const struct {
 	{ "{\"TimeScale\":0.001}", "TimeScale: 0.001 is out of range, 0.01 to 100, or 0 to start paused" },
 	{ "{\"TimeSource\":7}", "TimeSource: 7 is out of range, 0 (unity) to 4 (ros2)" },
 	{ "{\"TimeSource\":\"\"}",
-	  "TimeSource: expected unity, ss2, system, simulation, ros2, 0 to 4, or the name of a plug-in" },
+	  "TimeSource: expected unity, ss2, system, simulation, ros2, 0 to 4, link, or the name of a plug-in" },
 	{ "{\"log\":5}", F "log: is of type integer, give a string" },
 	{ "{\"log\":\"*:loud\"}", "log: log levels: \"loud\" is not one of none, error, warn, info, debug" },
 	{ "{\"backend\":\"dds\"}", F "backend: \"dds\" is not one of iox, mem" },

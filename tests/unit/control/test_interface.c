@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <sim/types.h>
 #include <stdatomic.h>
+#include <sys/socket.h>
 
 #include "control/conn.h"
 #include "err.h"
@@ -16,6 +17,7 @@
 #include "registry/bridge.h"
 #include "registry/event.h"
 #include "registry/simd.h"
+#include "wire/driver.h"
 #include "wire/lane.h"
 #include "wire/pages.h"
 
@@ -25,7 +27,7 @@ static struct desk desk;
 static struct peer tool, sensor, source, bridge;
 static struct idl idl;
 static json_t *known;  /* members of replies so far, by name: what "@name" stands for */
-static int sockets[4]; /* of lane, driver and steps */
+static int sockets[5]; /* of lane, drivers and steps */
 static unsigned n_sockets;
 static json_t *covered; /* {"Method": modes in which it has succeeded} */
 
@@ -353,6 +355,21 @@ static void attach_bridge(void)
 		  sizeof(struct lane_carries), "/camsensor_msgs/Image");
 }
 
+/* Only of a clock that follows another one it is known by how much it may be off. */
+static void follow_a_clock(void)
+{
+	const struct driver_follow_packet p = {
+		.op = DRIVER_FOLLOW, .mono_ns = exec_now(desk.x), .rate_e6 = 1000000, .scale_e6 = 1000000
+	};
+
+	call(&tool, "SetSource", NULLS, "{\"source\": \"link\"}");
+	call(&source, "AcquireDriver", MINIMAL, NULL);
+	keep_socket(&source);
+	assert_int_equal(send(sockets[n_sockets - 1], &p, sizeof(p), MSG_NOSIGNAL), sizeof(p));
+	desk_run(&desk, MS);
+	call(&tool, "GetClock", MINIMAL, NULL);
+}
+
 static void use_the_clock(void)
 {
 	call(&tool, "SetSource", MINIMAL, NULL);
@@ -362,6 +379,7 @@ static void use_the_clock(void)
 	call(&tool, "PauseClock", FULL, NULL);
 	call(&tool, "StepClock", MINIMAL, NULL);
 	call(&tool, "ResumeClock", MINIMAL, NULL);
+	follow_a_clock();
 	call(&tool, "SetSource", FULL, "{\"source\": \"system\"}");
 	call(&tool, "SetSource", NULLS, "{\"source\": \"unity\"}");
 	call(&source, "AcquireDriver", FULL, NULL);
