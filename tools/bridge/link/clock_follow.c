@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ASKS_OPEN  8u                              /* answers that may be on their way */
-#define FIT_MAX_NS (INT64_C(1000000) * 1000000000) /* between a claim and now: claims come in every lease */
+#define ASKS_OPEN   8u /* answers that may be on their way */
+#define FIRST_TRIPS 8u
+#define FIRST_PART  10
+#define FIT_MAX_NS  (INT64_C(1000000) * 1000000000) /* between a claim and now: claims come in every lease */
 
 struct ask {
 	uint64_t seq; /* 0: none */
@@ -105,7 +107,8 @@ static void ask(struct clock_follow *f, int64_t now_mono_ns)
 	m.ask.seq = ++f->seq;
 	m.ask.sent_mono_ns = now_mono_ns;
 	f->asks[f->seq % ASKS_OPEN] = (struct ask){ f->seq, now_mono_ns };
-	f->ask_mono_ns = now_mono_ns + f->o.ask_dur_ns;
+	/* the first trips are seldom the shortest: until there are some, they come close together */
+	f->ask_mono_ns = now_mono_ns + (f->filter.n < FIRST_TRIPS ? f->o.ask_dur_ns / FIRST_PART : f->o.ask_dur_ns);
 	f->o.send(f->o.ctx, &m);
 }
 

@@ -9,6 +9,7 @@
 #include <sys/random.h>
 
 #include "link.h"
+#include "link_time.h"
 #include "service.h"
 
 static const struct sim_bridge_option options[] = {
@@ -31,6 +32,13 @@ static const struct sim_bridge_option options[] = {
 	{ "confirm_ms", "1000", "how long that may take, ms; 10 to 600000" },
 	{ "depth", "16", "messages of a reliable channel that are kept for a slow machine; 1 to 1000" },
 	{ "lease_ms", "2000", "for so long a machine that is silent is not gone, ms; 100 to 600000" },
+	{ "time", "off",
+	  "give: this simd's time is that of all machines; follow: it follows the one that gives, with TimeSource link" },
+	{ "time_host", "", "name of the machine that is followed; empty: any that gives time" },
+	{ "lockstep", "false", "of who gives: its steps are those of all machines that follow, and wait for them" },
+	{ "lookahead", "0", "likewise: steps that may begin before machines have answered; 0 to 8" },
+	{ "late", "warn", "likewise: what becomes of a machine that does not answer: wait, warn or drop" },
+	{ "deadline_ms", "10000", "likewise: after how long, ms; 10 to 600000" },
 	LARGE_OPTIONS,
 	{ NULL, NULL, NULL },
 };
@@ -64,6 +72,8 @@ static int link_check(const struct sim_bridge_host *host, const char *connection
 		return -ENOMEM;
 	b->host = host;
 	r = link_domain_check(b);
+	if (link_time_check(&(struct link_time){ .b = b }) < 0)
+		r = -EINVAL;
 	if (*connection) {
 		log_error(b, "connection: \"%.60s\": the machines are listed in options.peers; leave it empty",
 			  connection);
@@ -76,6 +86,9 @@ static int link_check(const struct sim_bridge_host *host, const char *connection
 
 static void link_destroy(struct sim_bridge *b)
 {
+	if (b->time)
+		link_time_close(b->time);
+	free(b->time);
 	large_close(&b->large);
 	link_peers_close(b);
 	link_services_close(b);
@@ -92,6 +105,15 @@ static void link_destroy(struct sim_bridge *b)
 	patterns_free(b);
 	pthread_mutex_destroy(&b->lock);
 	free(b);
+}
+
+static int open_time(struct sim_bridge *b)
+{
+	b->time = calloc(1, sizeof(*b->time));
+	if (!b->time)
+		return -ENOMEM;
+	b->time->b = b;
+	return link_time_open(b->time);
 }
 
 static int open_large(struct sim_bridge *b)
@@ -114,8 +136,8 @@ static int check_host(struct sim_bridge *b)
 
 static int link_create(const struct sim_bridge_host *host, struct sim_bridge **ret)
 {
-	static int (*const open[])(struct sim_bridge * b) = { check_host, link_domain_open, open_large,
-							      link_services_open, link_peers_open };
+	static int (*const open[])(struct sim_bridge * b) = { check_host,         link_domain_open, open_large,
+							      link_services_open, link_peers_open,  open_time };
 	struct sim_bridge *b = calloc(1, sizeof(*b));
 	int r;
 

@@ -84,6 +84,7 @@ struct link_confirm {    /* a message that is not yet confirmed: confirm.c */
 
 struct link_calls;
 struct link_own_service;
+struct link_time;
 
 struct sim_bridge {
 	const struct sim_bridge_host *host;
@@ -129,6 +130,7 @@ struct sim_bridge {
 		uint64_t last;
 	} confirms;
 	struct link_calls *calls;                /* service.c */
+	struct link_time *time;                  /* link_time.h */
 	_Atomic uint64_t sent, skipped, transit; /* messages; skipped: nobody listens; transit: of other machines */
 };
 

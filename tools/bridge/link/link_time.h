@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Time of this simd and of others: the state machines of TIME.md between DDS and a client of this simd. Inside of bridge_link.
+ *
+ * Threads: "link-time" reads what hosts say and looks when something is due; giving time "link-clock" watches the clock page, and
+ * following "link-drive" drives `link`, which may block on a step; both have "link-gather" in lock-step, which holds the last turn of
+ * a step until it may end. `lock` guards the machines; what they have to send is sent under it.
+ */
+#ifndef LINK_TIME_H
+#define LINK_TIME_H
+
+#include "link.h"
+
+#include <sim/clock.h>
+#include <sim/step.h>
+
+#include "clock_follow.h"
+#include "clock_host.h"
+#include "step_follow.h"
+#include "step_host.h"
+
+enum link_role { LINK_TIME_OFF, LINK_TIME_GIVE, LINK_TIME_FOLLOW };
+
+struct link_time {
+	struct sim_bridge *b;
+	enum link_role role;
+	const char *from; /* the time host that is followed; "": any */
+	bool lockstep;    /* of who gives */
+	long lookahead, deadline_ms;
+	enum step_late late;
+	uint64_t id, life; /* of this host among the others */
+
+	dds_entity_t topic, writer, reader;
+	struct waiter waiter;
+	uint64_t sequence; /* of messages; guarded by lock */
+	struct limit lines;
+
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	_Atomic bool stop;
+	struct sim_client *client;
+	struct sim_step *step; /* the last turn; its thread's, once that runs */
+	pthread_t clock, gather, drive;
+	bool clock_runs, gather_runs, drive_runs;
+
+	struct clock_host *host;
+	struct step_host *steps;
+	struct time_state told; /* of our clock, as it was told last */
+	int64_t told_mono_ns;
+	int64_t step_sim_ns; /* of the step that began last; 0: none */
+	uint32_t step_generation;
+	uint64_t over; /* the last step that may end */
+
+	struct clock_follow *follow;
+	struct step_follow *part;
+	struct clock_time_host found; /* name: none */
+	char found_name[TIME_NAME_SIZE];
+	struct clock_told tell; /* to be told to simd */
+	bool tell_due, lost_due, has_lease;
+	struct step_turn turn; /* to be advanced */
+	bool turn_due;
+	uint64_t running; /* the step that runs here; 0: none */
+};
+
+/* The options of link.c's table. -EINVAL, with an error in the log. */
+int link_time_check(struct link_time *t);
+int link_time_open(struct link_time *t);
+void link_time_close(struct link_time *t);
+bool link_time_connect(struct link_time *t, const char *suffix); /* a client of this simd; false: not now */
+struct time_state link_time_page(const struct sim_clock_page *p, uint32_t *ret_futex);
+static inline void link_time_poke(struct link_time *t)
+{
+	waiter_poke(&t->waiter);
+}
+
+/* time_give.c and time_follow.c: what hosts say, what is due; under the lock, but open and close. */
+int link_give_open(struct link_time *t);
+void link_give_close(struct link_time *t);
+void link_give_got(struct link_time *t, int64_t now_mono_ns, const struct time_msg *m);
+int64_t link_give_tick(struct link_time *t, int64_t now_mono_ns); /* when it is due again */
+int link_follow_open(struct link_time *t);
+void link_follow_close(struct link_time *t);
+void link_follow_got(struct link_time *t, int64_t now_mono_ns, const struct time_msg *m);
+int64_t link_follow_tick(struct link_time *t, int64_t now_mono_ns);
+void link_time_send(void *ctx, const struct time_msg *m); /* `send` of all machines; ctx: the link_time */
+/* The thread of the last turn, once there is a client. Not with the lock. Errors are logged. */
+int link_gather_start(struct link_time *t);
+
+/* A turn has come, with the lock. True: it ends when link_time::over has reached *ret_number. */
+bool link_give_turn(struct link_time *t, const struct sim_step_turn *turn, uint64_t *ret_number);
+bool link_follow_turn(struct link_time *t, uint64_t *ret_number);
+
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * This simd gives time to others: its clock page is watched and told, and in lock-step each of its steps is granted to them, and ends
+ * when all are through. Threads: link_time.h.
+ */
+#include <errno.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "link_time.h"
+
+#define PARTS_OF_RESEND 10
+#define RESEND_MAX_NS   INT64_C(200000000)
+#define WATCH_DUR_NS    100000000 /* looks whether it is to end */
+#define CALM_DUR_NS     5000000   /* a clock that is driven is told no more often */
+#define RETRY_DUR_NS    200000000
+
+/* ---- the machines' callbacks, with the lock ---- */
+
+static void on_changed(void *ctx, enum clock_host_state state, const char *other)
+{
+	struct link_time *t = ctx;
+
+	if (state == CLOCK_GIVING)
+		log_info(t->b, "time: machine %s gives time", t->b->name);
+	else if (state == CLOCK_REFUSED)
+		log_error(
+			t->b,
+			"time: machine %s gives time already, so this one does not: set options.time to follow here, or to off there",
+			other);
+}
+
+static void on_committed(void *ctx, uint64_t number, const struct step_export *exports, uint32_t n)
+{
+	(void)ctx;
+	(void)number;
+	(void)exports;
+	(void)n;
+}
+
+static void on_over(void *ctx, uint64_t number)
+{
+	struct link_time *t = ctx;
+
+	t->over = number;
+	pthread_cond_broadcast(&t->changed);
+}
+
+static void on_event(void *ctx, enum step_event what, const struct step_member *who)
+{
+	struct link_time *t = ctx;
+
+	if (what == STEP_JOINED)
+		log_info(t->b, "lock-step: machine %s takes part", who->name);
+	else if (what == STEP_LEFT)
+		log_info(t->b, "lock-step: machine %s takes part no more", who->name);
+	else
+		log_warn(t->b, "lock-step: machine %s has not answered its step for %.1f s (options.deadline_ms)%s",
+			 who->name, (double)who->waited_dur_ns / 1e9,
+			 what == STEP_DROPPED_OUT ? ": it is out" : "; waiting on");
+}
+
+/* ---- steps ---- */
+
+static bool gives_steps(const struct link_time *t)
+{
+	return t->steps && clock_host_state(t->host) == CLOCK_GIVING;
+}
+
+static void grant(struct link_time *t, int64_t sim_ns, int64_t dur_ns, uint32_t clock_generation)
+{
+	uint64_t number;
+
+	if (step_host_begin(t->steps, link_mono_ns(), sim_ns, dur_ns, clock_generation, &number) < 0)
+		return;
+	t->step_sim_ns = sim_ns;
+	t->step_generation = clock_generation;
+	clock_host_step(t->host, number);
+}
+
+/* Time has moved, and a round has begun: the others run it beside our own participants. */
+static void grant_early(struct link_time *t, const struct time_state *s)
+{
+	int64_t dur_ns = s->sim_ns - t->step_sim_ns;
+
+	if (!gives_steps(t) || !t->gather_runs || !t->step_sim_ns || step_host_open(t->steps) || s->rate_e6 ||
+	    s->clock_generation != t->step_generation || dur_ns < 1)
+		return;
+	grant(t, s->sim_ns, dur_ns, s->clock_generation);
+}
+
+bool link_give_turn(struct link_time *t, const struct sim_step_turn *turn, uint64_t *ret_number)
+{
+	if (!gives_steps(t) || turn->dur_ns < 1)
+		return false;
+	if (!step_host_open(t->steps))
+		grant(t, turn->now.sim_ns, turn->dur_ns, turn->now.clock_generation);
+	if (!step_host_open(t->steps))
+		return false;
+	*ret_number = step_host_number(t->steps);
+	return step_host_own(t->steps, link_mono_ns(), NULL, 0) == 0;
+}
+
+/* ---- the clock ---- */
+
+static bool differs(const struct time_state *a, const struct time_state *b)
+{
+	return a->rate_e6 != b->rate_e6 || a->scale_e6 != b->scale_e6 || a->clock_generation != b->clock_generation ||
+	       a->flags != b->flags;
+}
+
+static int64_t real_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Returns how long the page may be waited for. */
+static int64_t tell(struct link_time *t, const struct time_state *s)
+{
+	bool moved = !s->rate_e6 && s->sim_ns != t->told.sim_ns;
+	int64_t now = link_mono_ns();
+
+	pthread_mutex_lock(&t->lock);
+	if (moved)
+		grant_early(t, s);
+	if (differs(s, &t->told) || (moved && now - t->told_mono_ns >= CALM_DUR_NS)) {
+		clock_host_set(t->host, now, real_ns(), s);
+		t->told = *s;
+		t->told_mono_ns = now;
+		moved = false;
+	}
+	pthread_mutex_unlock(&t->lock);
+	return moved ? CALM_DUR_NS : WATCH_DUR_NS;
+}
+
+static void *clock_main(void *arg)
+{
+	struct link_time *t = arg;
+
+	while (!atomic_load(&t->stop) && !link_time_connect(t, "time"))
+		nanosleep(&(struct timespec){ .tv_nsec = RETRY_DUR_NS }, NULL);
+	if (!atomic_load(&t->stop) && t->lockstep)
+		(void)!link_gather_start(t); /* logged */
+	while (!atomic_load(&t->stop)) {
+		const struct sim_clock_page *p = sim_clock_page(t->client);
+		uint32_t seen;
+		struct time_state s = link_time_page(p, &seen);
+		struct timespec wait = { .tv_nsec = tell(t, &s) };
+
+		link_time_poke(t);
+		syscall(SYS_futex, &p->futex, FUTEX_WAIT, seen, &wait, NULL, 0);
+	}
+	return NULL;
+}
+
+/* ---- messages and what is due ---- */
+
+void link_give_got(struct link_time *t, int64_t now_mono_ns, const struct time_msg *m)
+{
+	clock_host_got(t->host, now_mono_ns, m);
+	if (gives_steps(t))
+		step_host_got(t->steps, now_mono_ns, m);
+}
+
+int64_t link_give_tick(struct link_time *t, int64_t now_mono_ns)
+{
+	int64_t due, steps;
+
+	if (t->client && sim_client_state(t->client) == SIM_CLIENT_CONNECTED &&
+	    t->told.rate_e6) { /* the claim is of now */
+		uint32_t seen;
+		struct time_state s = link_time_page(sim_clock_page(t->client), &seen);
+
+		if (!differs(&s, &t->told) && now_mono_ns >= clock_host_due(t->host) &&
+		    clock_host_state(t->host) == CLOCK_GIVING)
+			clock_host_set(t->host, now_mono_ns, real_ns(), &s);
+	}
+	clock_host_tick(t->host, now_mono_ns);
+	due = clock_host_due(t->host);
+	if (!t->steps)
+		return due;
+	step_host_tick(t->steps, now_mono_ns);
+	steps = step_host_due(t->steps);
+	return steps < due ? steps : due;
+}
+
+/* ---- open and close ---- */
+
+static int make_steps(struct link_time *t)
+{
+	int64_t deadline_dur_ns = t->deadline_ms * INT64_C(1000000), resend_dur_ns = deadline_dur_ns / PARTS_OF_RESEND;
+	struct step_host_options o = { .id = t->id,
+				       .life = t->life,
+				       .lookahead = (uint8_t)t->lookahead,
+				       .deadline_dur_ns = deadline_dur_ns,
+				       .resend_dur_ns = resend_dur_ns < RESEND_MAX_NS ? resend_dur_ns : RESEND_MAX_NS,
+				       .late = t->late,
+				       .send = link_time_send,
+				       .committed = on_committed,
+				       .over = on_over,
+				       .event = on_event,
+				       .ctx = t };
+
+	return step_host_create(&o, &t->steps);
+}
+
+int link_give_open(struct link_time *t)
+{
+	struct clock_host_options o = { .id = t->id,
+					.life = t->life,
+					.name = t->b->name,
+					.lease_dur_ns = t->b->lease_ms * INT64_C(1000000),
+					.lockstep = t->lockstep,
+					.lookahead = (uint8_t)t->lookahead,
+					.send = link_time_send,
+					.changed = on_changed,
+					.ctx = t };
+	int r = clock_host_create(&o, link_mono_ns(), &t->host);
+
+	if (r == 0 && t->lockstep)
+		r = make_steps(t);
+	if (r < 0)
+		return r;
+	r = -pthread_create(&t->clock, NULL, clock_main, t);
+	t->clock_runs = r == 0;
+	if (t->clock_runs)
+		pthread_setname_np(t->clock, "link-clock");
+	return r;
+}
+
+void link_give_close(struct link_time *t)
+{
+	if (t->host)
+		clock_host_resign(t->host);
+	clock_host_destroy(t->host);
+	step_host_destroy(t->steps);
+}
