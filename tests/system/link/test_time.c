@@ -6,13 +6,17 @@
 #include <sys/mman.h>
 
 #include <sim/client.h>
+#include <sim/msg/Vector3.h>
+#include <sim/publisher.h>
 #include <sim/step.h>
 
 #include "err.h"
+#include "fd.h"
+#include "mem.h"
 #include "switch.h"
 #include "timeutil.h"
 
-static struct machine m[3];
+static struct machine m[4];
 static struct net_switch *net;
 static unsigned n;
 
@@ -135,6 +139,7 @@ TEST_WITH(a_time_host_that_is_lost_holds_time, start_two, end)
 
 /* A participant: what it was granted. In memory that all share. */
 struct turns {
+	unsigned number; /* of the participant: its name, and its channel */
 	_Atomic unsigned n;
 	_Atomic bool joined, stop;
 	struct sim_step_turn turn[STEPS + 2];
@@ -142,14 +147,26 @@ struct turns {
 
 static struct turns *turns; /* of each machine */
 
+static int publish(struct sim_publisher *pub, unsigned number, const struct sim_step_turn *turn)
+{
+	const struct sim_Vector3 v = { number, (double)turn->now.sim_ns, (double)turn->number };
+
+	return sim_try_queue_copy(pub, &v, sizeof(v), 0, NULL, NULL, NULL);
+}
+
 static int take_part(void *arg)
 {
-	const struct sim_client_options o = { .size = sizeof(o), .name = "part", .socket = "/tmp/rt/control" };
 	struct turns *t = arg;
+	char name[16], channel[16];
+	const struct sim_client_options o = { .size = sizeof(o), .name = name, .socket = "/tmp/rt/control" };
 	struct sim_client *c;
+	struct sim_publisher *pub;
 	struct sim_step *s;
 
-	if (sim_connect(&o, &c) < 0 || sim_step_join(c, 5, &s) < 0)
+	snprintf(name, sizeof(name), "part%u", t->number);
+	snprintf(channel, sizeof(channel), "/m%u/at", t->number);
+	if (sim_connect(&o, &c) < 0 || sim_advertise(c, channel, &sim_Vector3_type, NULL, &pub) < 0 ||
+	    sim_step_join(c, 5, &s) < 0)
 		return 1;
 	atomic_store(&t->joined, true);
 	while (!atomic_load(&t->stop) && atomic_load(&t->n) < STEPS + 2) {
@@ -158,11 +175,12 @@ static int take_part(void *arg)
 		if (sim_step_wait(s, 100 * NS_PER_MS, &turn) < 0)
 			continue;
 		t->turn[atomic_load(&t->n)] = turn;
-		if (sim_step_done(s) < 0)
+		if (publish(pub, t->number, &turn) < 0 || sim_step_done(s) < 0)
 			return 2;
 		atomic_fetch_add(&t->n, 1);
 	}
 	sim_step_leave(s);
+	sim_publisher_destroy(pub);
 	sim_disconnect(c);
 	return 0;
 }
@@ -172,6 +190,8 @@ static int start_lockstep(void **state)
 	(void)state;
 	turns = mmap(NULL, 3 * sizeof(*turns), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	assert_ptr_not_equal(turns, MAP_FAILED);
+	for (unsigned i = 0; i < 3; i++)
+		turns[i].number = i;
 	start(3);
 	begin(0, "simulation", "\"time\":\"give\",\"lockstep\":true,\"lease_ms\":1000");
 	machine_ctl(&m[0], "clock pause");
@@ -218,6 +238,118 @@ TEST_WITH(a_step_is_one_of_all_machines, start_lockstep, end)
 		}
 	}
 	assert_true(machine_says(&m[1], "clock status", "by grants of the time host"));
+}
+
+/* ---- the same logs as on one machine ---- */
+
+#define LOGS 3
+
+/* A log of what the participant of each number publishes. */
+static const char *log_conf(char text[400], unsigned number)
+{
+	snprintf(text, 400,
+		 ",{\"name\":\"log%u\",\"plugin\":\"logging\",\"connection\":\"/tmp/log%u\",\"channels\":[\"/m%u/*\"]}",
+		 number, number, number);
+	return text;
+}
+
+static int start_logging(void **state)
+{
+	static const char *const give = "\"time\":\"give\",\"lockstep\":true,\"lease_ms\":1000",
+				 *const follow = "\"time\":\"follow\",\"lease_ms\":1000";
+
+	(void)state;
+	turns = mmap(NULL, 2 * LOGS * sizeof(*turns), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(turns, MAP_FAILED);
+	for (unsigned i = 0; i < 2 * LOGS; i++)
+		turns[i].number = i % LOGS;
+	start(LOGS + 1);
+	for (unsigned i = 0; i < LOGS; i++) {
+		char conf[4400], extra[400], more[400];
+
+		snprintf(extra, sizeof(extra), ",%s", i ? follow : give);
+		snprintf(conf, sizeof(conf), "\"TimeSource\":\"%s\",\"TimeScale\":%d,%s", i ? "link" : "simulation",
+			 i ? 1 : 0, machine_conf(&m[i], LOGS, extra, log_conf(more, i)));
+		machine_simd_start(&m[i], conf);
+	}
+	return 0;
+}
+
+/* All three on the last machine, which has no link. */
+static void start_alone(void)
+{
+	char conf[2000] = "\"TimeSource\":\"simulation\",\"TimeScale\":0,"
+			  "\"pools\":[{\"size\":\"4KiB\",\"count\":1500},{\"size\":\"64KiB\",\"count\":400}],"
+			  "\"rigs\":[{\"name\":\"rig\",\"bridges\":[";
+	char more[400];
+
+	for (unsigned i = 0; i < LOGS; i++)
+		strcat(conf, log_conf(more, i) + (i == 0));
+	strcat(conf, "]}]");
+	machine_simd_start(&m[LOGS], conf);
+}
+
+static bool all_connected(const struct machine *of, unsigned bridges)
+{
+	const char *text = machine_ctl(of, "bridge list --json");
+
+	for (unsigned i = 0; i < bridges && text; i++)
+		text = (text = strstr(text, "\"connected\"")) ? text + 1 : NULL;
+	return text != NULL;
+}
+
+static void run_steps(unsigned first, const struct machine *const on[LOGS], const struct machine *by)
+{
+	pid_t part[LOGS];
+
+	for (unsigned i = 0; i < LOGS; i++) {
+		part[i] = machine_fork(on[i], take_part, &turns[first + i]);
+		UNTIL(20000, atomic_load(&turns[first + i].joined));
+	}
+	for (unsigned k = 1; k <= STEPS; k++)
+		machine_ctl(by, "clock step 10ms");
+	for (unsigned i = 0; i < LOGS; i++) {
+		atomic_store(&turns[first + i].stop, true);
+		assert_int_equal(machine_wait(part[i], 20000), 0);
+		assert_int_equal(atomic_load(&turns[first + i].n), STEPS);
+	}
+}
+
+static char *log_text(const struct machine *of, unsigned number, size_t *ret_len)
+{
+	char path[200], *text;
+
+	snprintf(path, sizeof(path), "/proc/%d/root/tmp/log%u.txt.gz", (int)of->holder, number);
+	if (fd_read_file(path, 1 << 20, &text, ret_len) < 0)
+		fail_msg("%s: no log", path);
+	return text;
+}
+
+TEST_WITH(logs_are_those_of_one_machine_byte_for_byte, start_logging, end)
+{
+	const struct machine *const each[LOGS] = { &m[0], &m[1], &m[2] }, *const one[LOGS] = { &m[LOGS], &m[LOGS],
+											       &m[LOGS] };
+
+	for (unsigned i = 0; i < LOGS; i++)
+		UNTIL(20000, all_connected(&m[i], 2));
+	UNTIL(20000, machine_logged(&m[0], "machine b takes part") && machine_logged(&m[0], "machine c takes part"));
+	run_steps(0, each, &m[0]);
+	for (unsigned i = 0; i < LOGS; i++)
+		machine_simd_stop(&m[i]);
+	start_alone();
+	UNTIL(20000, all_connected(&m[LOGS], LOGS));
+	run_steps(LOGS, one, &m[LOGS]);
+	machine_simd_stop(&m[LOGS]);
+	for (unsigned i = 0; i < LOGS; i++) {
+		size_t len_each, len_one;
+		char *a = log_text(&m[i], i, &len_each), *b = log_text(&m[LOGS], i, &len_one);
+
+		assert_true(len_each > 200);
+		assert_int_equal(len_each, len_one);
+		assert_memory_equal(a, b, len_one);
+		mem_free(a);
+		mem_free(b);
+	}
 }
 
 TEST_WITH(a_second_time_host_is_refused_by_name, NULL, end)
