@@ -133,6 +133,70 @@ TEST_WITH(a_time_host_that_is_lost_holds_time, start_two, end)
 	is_within_the_bound();
 }
 
+/* ---- how well ---- */
+
+static struct sim_client *watcher(unsigned i)
+{
+	char path[100];
+	const struct sim_client_options o = {
+		.size = sizeof(o), .name = "watcher", .socket = path, .flags = SIM_CLIENT_NO_DATA
+	};
+	struct sim_client *c;
+
+	snprintf(path, sizeof(path), "/proc/%d/root/tmp/rt/control", (int)m[i].holder);
+	if (sim_connect(&o, &c) < 0)
+		fail_msg("%s", sim_why());
+	return c;
+}
+
+/* By how much simulated time differs, at one moment of the clock that both have here. */
+static int64_t error_now(const struct sim_client *a, const struct sim_client *b)
+{
+	struct sim_clock_sample sa, sb;
+
+	sim_now_sample(a, &sa);
+	sim_now_sample(b, &sb);
+	return sb.sim_ns - sa.sim_ns - (sb.mono_ns - sa.mono_ns) * sa.rate_e6 / SIM_RATE_ONE;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* 1 ms each way. What is stated is asked before and after, as it is known better while we look: the larger one holds. */
+TEST_WITH(clocks_agree_within_what_is_stated, start_two, end)
+{
+	static const struct switch_rules slow = { .delay_dur_ns = NS_PER_MS };
+	static int64_t all[60000];
+	unsigned samples = test_full() ? 60000 : 3000;
+	struct sim_client *a, *b;
+	int64_t most;
+
+	for (unsigned i = 0; i < 2; i++)
+		assert_ok(switch_set(net, i, SWITCH_OUT, &slow));
+	FOLLOWS();
+	a = watcher(0);
+	b = watcher(1);
+	UNTIL(20000, difference().bound < 20 * NS_PER_MS); /* it has come there */
+	most = difference().bound;
+	for (unsigned i = 0; i < samples; i++) {
+		int64_t e = error_now(a, b);
+
+		all[i] = e < 0 ? -e : e;
+		nanosleep(&(struct timespec){ .tv_nsec = NS_PER_MS }, NULL);
+	}
+	qsort(all, samples, sizeof(*all), by_size);
+	print_message("clocks: p50 %.1f us, p99 %.1f, max %.1f; stated %.1f at first, %.1f at last\n",
+		      (double)all[samples / 2] / 1e3, (double)all[samples * 99 / 100] / 1e3,
+		      (double)all[samples - 1] / 1e3, (double)most / 1e3, (double)difference().bound / 1e3);
+	assert_true(all[samples / 2] <= most);
+	sim_disconnect(a);
+	sim_disconnect(b);
+}
+
 /* ---- lock-step ---- */
 
 #define STEPS 20

@@ -4,12 +4,45 @@
 
 #include <errno.h>
 
-#define LONGEST_NS (INT64_C(1) << 62)
+#define LONGEST_NS  (INT64_C(1) << 62)
+#define SKEW_EVERY  (CLOCK_TRIPS / 4)   /* trips */
+#define SKEW_DUR_NS INT64_C(1000000000) /* trips that are closer say nothing of it */
+#define SKEW_PART   4                   /* smoothed over so many */
+#define GUESS_E6    20                  /* by which the measured skew may be wrong, as far as guessing goes */
 
 static bool plausible(const struct clock_trip *t)
 {
 	return t->sent_mono_ns >= 0 && t->back_mono_ns >= t->sent_mono_ns && t->back_mono_ns <= LONGEST_NS &&
 	       t->came_mono_ns >= 0 && t->left_mono_ns >= t->came_mono_ns && t->left_mono_ns <= LONGEST_NS;
+}
+
+/* Of a half of the trips, 0 the older one, that with the least delay. */
+static uint32_t best_of_half(const struct clock_filter *f, uint32_t half)
+{
+	uint32_t first = f->n + half * CLOCK_TRIPS / 2, best = first % CLOCK_TRIPS;
+
+	for (uint32_t k = first; k < first + CLOCK_TRIPS / 2; k++)
+		if (f->trips[k % CLOCK_TRIPS].delay_dur_ns < f->trips[best].delay_dur_ns)
+			best = k % CLOCK_TRIPS;
+	return best;
+}
+
+static void measure_skew(struct clock_filter *f)
+{
+	uint32_t a = best_of_half(f, 0), b = best_of_half(f, 1);
+	int64_t dur_ns = f->trips[b].at_mono_ns - f->trips[a].at_mono_ns, most_e9 = CLOCK_DRIFT_E6 * INT64_C(1000);
+	int64_t parted_ns = f->trips[b].ahead_dur_ns - f->trips[a].ahead_dur_ns, skew_e9;
+
+	if (dur_ns < SKEW_DUR_NS)
+		return;
+	if (parted_ns > dur_ns / 1000000 * CLOCK_DRIFT_E6)
+		skew_e9 = most_e9;
+	else if (parted_ns < -(dur_ns / 1000000 * CLOCK_DRIFT_E6))
+		skew_e9 = -most_e9;
+	else
+		skew_e9 = parted_ns * 1000000 / (dur_ns / 1000);
+	f->skew_e9 = f->skew_known ? f->skew_e9 + (skew_e9 - f->skew_e9) / SKEW_PART : skew_e9;
+	f->skew_known = true;
 }
 
 int clock_filter_add(struct clock_filter *f, const struct clock_trip *t)
@@ -28,30 +61,53 @@ int clock_filter_add(struct clock_filter *f, const struct clock_trip *t)
 	f->trips[i].ahead_dur_ns = there / 2 + back / 2 + (there % 2 + back % 2) / 2;
 	f->trips[i].delay_dur_ns = delay;
 	f->n++;
+	if (f->n >= CLOCK_TRIPS && f->n % SKEW_EVERY == 0)
+		measure_skew(f);
 	return 0;
 }
 
-static int64_t error_of(const struct clock_filter *f, uint32_t i, int64_t now_mono_ns)
+static int64_t age_of(const struct clock_filter *f, uint32_t i, int64_t now_mono_ns)
 {
 	int64_t age = now_mono_ns - f->trips[i].at_mono_ns;
 
-	if (age < 0)
-		age = 0;
-	return f->trips[i].delay_dur_ns / 2 + 1 + age / 1000000 * CLOCK_DRIFT_E6 +
-	       age % 1000000 * CLOCK_DRIFT_E6 / 1000000;
+	return age < 0 ? 0 : age;
+}
+
+/* If the two part by up to drift_e6 millionths. */
+static int64_t error_of(const struct clock_filter *f, uint32_t i, int64_t now_mono_ns, int64_t drift_e6)
+{
+	int64_t age = age_of(f, i, now_mono_ns);
+
+	return f->trips[i].delay_dur_ns / 2 + 1 + age / 1000000 * drift_e6 + age % 1000000 * drift_e6 / 1000000;
+}
+
+static uint32_t best_of(const struct clock_filter *f, int64_t now_mono_ns, int64_t drift_e6)
+{
+	uint32_t n = f->n < CLOCK_TRIPS ? f->n : CLOCK_TRIPS, best = 0;
+
+	for (uint32_t i = 1; i < n; i++)
+		if (error_of(f, i, now_mono_ns, drift_e6) < error_of(f, best, now_mono_ns, drift_e6))
+			best = i;
+	return best;
 }
 
 bool clock_filter_offset(const struct clock_filter *f, int64_t now_mono_ns, struct clock_offset *ret)
 {
-	uint32_t n = f->n < CLOCK_TRIPS ? f->n : CLOCK_TRIPS, best = 0;
+	uint32_t best, guess;
+	int64_t ahead, error, off;
 
-	if (!n)
+	if (!f->n)
 		return false;
-	for (uint32_t i = 1; i < n; i++)
-		if (error_of(f, i, now_mono_ns) < error_of(f, best, now_mono_ns))
-			best = i;
-	ret->ahead_dur_ns = f->trips[best].ahead_dur_ns;
-	ret->error_dur_ns = error_of(f, best, now_mono_ns);
-	ret->delay_dur_ns = f->trips[best].delay_dur_ns;
+	best = best_of(f, now_mono_ns, CLOCK_DRIFT_E6);
+	ahead = f->trips[best].ahead_dur_ns;
+	error = error_of(f, best, now_mono_ns, CLOCK_DRIFT_E6);
+	*ret = (struct clock_offset){ ahead, error, f->trips[best].delay_dur_ns };
+	if (!f->skew_known)
+		return true;
+	guess = best_of(f, now_mono_ns, GUESS_E6);
+	off = f->trips[guess].ahead_dur_ns + age_of(f, guess, now_mono_ns) / 1000000 * f->skew_e9 / 1000 - ahead;
+	off = off > error ? error : off < -error ? -error : off; /* it cannot be further off */
+	ret->ahead_dur_ns += off;
+	ret->error_dur_ns += off < 0 ? -off : off;
 	return true;
 }

@@ -9,6 +9,9 @@
  * with the lowest delay says most. An old one says less: two clocks may part by CLOCK_DRIFT_E6 millionths. What is taken is the trip
  * for which the sum of both is least, and that sum bounds the error (RFC 5905, 10: the clock filter).
  *
+ * Within that bound there is a better guess: how fast the two part is measured between good trips that lie some seconds apart, so that a
+ * good one counts for longer. The bound that is stated then is of the guess.
+ *
  * Pure: the caller hands in the stamps. Thread: one.
  */
 #ifndef LINK_CLOCK_FILTER_H
@@ -17,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CLOCK_TRIPS    32u
+#define CLOCK_TRIPS    64u
 #define CLOCK_DRIFT_E6 200 /* by which two clocks part, at most: 100 each, as their makers promise */
 
 struct clock_trip {
@@ -38,11 +41,15 @@ struct clock_filter {
 		int64_t at_mono_ns, ahead_dur_ns, delay_dur_ns;
 	} trips[CLOCK_TRIPS]; /* private */
 	uint32_t n;           /* in all */
+	int64_t skew_e9;      /* by which its clock is faster than ours, as far as is known */
+	bool skew_known;
 };
 
 static inline void clock_filter_reset(struct clock_filter *f)
 {
 	f->n = 0;
+	f->skew_e9 = 0;
+	f->skew_known = false;
 }
 
 /* -EINVAL: stamps that cannot be, such as an answer that left before the question came. */
