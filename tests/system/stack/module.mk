@@ -114,6 +114,11 @@ $(B)/test/system-stack-trace: $(B)/obj/tests/support/screen.o | $(B)/examples/se
 FLAGS_tests/system/stack/test_top.c := -Itests
 FLAGS_tests/system/stack/test_plot.c := -Itests
 FLAGS_tests/system/stack/test_trace.c := -Itests
+# the rig with every kind of sensor
+$(B)/test/system-stack-full: $(addprefix $(B)/obj/tests/system/,ros2/reader.o foxglove/raw.o) $(B)/lib/libschema.a | $(addprefix $(B)/lib/simd/bridge_,ros2.so foxglove.so) \
+	$(addprefix $(B)/bin/,sim-sumo sim-lidar sim-sensors)
+LINK_system-stack-full += -lddsc
+LIMIT_system-stack-full := 240
 # a browser beside a whole stack
 $(B)/test/system-stack-page: | $(B)/lib/simd/bridge_foxglove.so
 LIMIT_system-stack-page := 300

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * config/rigs/full.json, as a user has it, with the ROS 2 and the foxglove bridge: of every type that there is, but those that no sensor has, a
+ * process of the rig is a publisher, and its messages come to a DDS program and to a client of WebSocket. A type that is new has no
+ * publisher and is on no list: this test fails until it has the one or is on the other.
+ */
+#include "peer.h"
+#include "stack.h"
+
+#include <endian.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <sim/msg/all.h>
+
+#include "../foxglove/raw.h"
+#include "../ros2/reader.h"
+
+#define CHANNELS_MAX 64
+#define TEXT         128
+#define WAIT_MS      60000
+#define MESSAGE_MAX  (8u << 20)
+
+/* Types that are no sensor's, and why. */
+static const char *const NO_SENSORS[] = {
+	/* parts of others, and constants */
+	"sim/Detected2DObject", "sim/Detected3DObject", "sim/LaneLine", "sim/Point", "sim/PointField", "sim/Pose",
+	"sim/Quaternion", "sim/RadarObject", "sim/TrafficSignal", "sim/TrajectoryPoint", "sim/Transform", "sim/Twist",
+	"sim/Vector3", "sim/Gear", "sim/Turn", "sim/VehicleMode",
+	/* what a driving stack or an operator says */
+	"sim/EmergencyCommand", "sim/EngageCommand", "sim/GearCommand", "sim/HazardCommand", "sim/Trajectory",
+	"sim/TurnCommand", "sim/VehicleControl", "sim/VehiclePlacement", "sim/VehicleState",
+	/* simd's own: time and reports; parts of services' answers */
+	"sim/ClockEvent", "sim/ServiceCall", "sim/Param", "sim/ParamInfo", "sim/NodeReader", "sim/NodeTimer",
+	"sim/NodeWriter",
+	/* values for signals that have no type of their own */
+	"sim/Bool", "sim/Float32", "sim/Float64", "sim/Int8", "sim/Int16", "sim/Int32", "sim/Int64", "sim/String",
+	"sim/UInt8", "sim/UInt16", "sim/UInt32", "sim/UInt64",
+	/* of cameras: the rig has none yet */
+	"sim/CameraInfo", "sim/CompressedImage", "sim/Detected2DObjects", "sim/Image"
+};
+
+struct channel {
+	char name[TEXT], type[TEXT];
+	uint32_t id; /* at the foxglove bridge; 0: not known yet */
+	bool came;
+};
+
+static struct channel channels[CHANNELS_MAX];
+static size_t n_channels;
+static pid_t simd;
+
+static bool is_no_sensor(const char *type)
+{
+	for (size_t i = 0; i < sizeof(NO_SENSORS) / sizeof(*NO_SENSORS); i++)
+		if (strcmp(NO_SENSORS[i], type) == 0)
+			return true;
+	return false;
+}
+
+/* ---- the rig ---- */
+
+/* The bridges that make demo adds, at a port that is free. */
+static char *rig_text(void)
+{
+	json_error_t e;
+	json_t *rig = json_load_file("config/rigs/full.json", 0, &e), *all;
+	char *text;
+
+	if (!rig)
+		fail_msg("config/rigs/full.json:%d: %s", e.line, e.text);
+	all = json_pack("[{s:s,s:s},{s:s,s:s,s:s}]", "name", "ros2", "plugin", "ros2", "name", "foxglove", "plugin",
+			"foxglove", "connection", "127.0.0.1:0");
+	json_object_set_new(rig, "bridges", all);
+	text = json_dumps(rig, 0);
+	json_decref(rig);
+	return text;
+}
+
+static int start(void **state)
+{
+	char *rig = rig_text(), *conf;
+
+	(void)state;
+	assert_true(asprintf(&conf, "\"TimeSource\":\"unity\",\"rigs\":[%s]", rig) > 0);
+	simd = stack_start(conf);
+	free(conf);
+	free(rig);
+	UNTIL(WAIT_MS, !strcmp(stack_bridge_text("ros2", "status"), "connected") &&
+			       !strcmp(stack_bridge_text("foxglove", "status"), "connected"));
+	return 0;
+}
+
+/* The channels that somebody publishes on. */
+static void look_at_channels(void)
+{
+	json_t *reply = stack_call("ListChannels", NULL), *c;
+	size_t i;
+
+	n_channels = 0;
+	json_array_foreach(json_object_get(reply, "channels"), i, c) {
+		struct channel *to = &channels[n_channels];
+
+		if (json_array_size(json_object_get(c, "publishers")) == 0 || n_channels == CHANNELS_MAX)
+			continue;
+		*to = (struct channel){ 0 };
+		snprintf(to->name, sizeof(to->name), "%s", json_string_value(json_object_get(c, "name")));
+		snprintf(to->type, sizeof(to->type), "%s", json_string_value(json_object_get(c, "type")));
+		n_channels++;
+	}
+	json_decref(reply);
+}
+
+static bool is_published(const char *type)
+{
+	for (size_t i = 0; i < n_channels; i++)
+		if (strcmp(channels[i].type, type) == 0)
+			return true;
+	return false;
+}
+
+/* One that no channel has; NULL: all are published. */
+static const char *missing(void)
+{
+	look_at_channels();
+	for (const struct sim_type *const *t = sim_msg_types; *t; t++)
+		if (!is_no_sensor((*t)->name) && !is_published((*t)->name))
+			return (*t)->name;
+	return NULL;
+}
+
+static void await_publishers(void)
+{
+	if (!HOLDS_WITHIN(WAIT_MS, !missing()))
+		fail_msg(
+			"%s: no process of config/rigs/full.json publishes it, and it is not among the types that no sensor has",
+			missing());
+	for (size_t i = 0; i < n_channels; i++)
+		if (is_no_sensor(channels[i].type))
+			fail_msg("%s is published on %s: it is no longer one that no sensor has", channels[i].type,
+				 channels[i].name);
+}
+
+/* ---- ROS 2 ---- */
+
+struct word {
+	uint32_t value;
+};
+static const uint32_t word_ops[] = { DDS_OP_ADR | DDS_OP_TYPE_4BY, offsetof(struct word, value), DDS_OP_RTS };
+
+/* Of any type, its first four bytes: what follows a reader may skip. */
+static dds_entity_t read_first_word(dds_entity_t dp, const char *topic, const char *type)
+{
+	const dds_topic_descriptor_t d = { .m_size = sizeof(struct word),
+					   .m_align = _Alignof(struct word),
+					   .m_typename = type,
+					   .m_nops = 3,
+					   .m_ops = word_ops,
+					   .m_meta = "" };
+
+	return reader_open(dp, &d, topic, false);
+}
+
+static int listen_in_ros(struct peer *p)
+{
+	dds_entity_t dp = reader_participant();
+
+	PEER(p, dp > 0);
+	for (size_t i = 0; i < n_channels; i++) {
+		char topic[TEXT + 2], type[128], data[256];
+		struct word w;
+
+		snprintf(topic, sizeof(topic), "rt%.*s", TEXT - 1, channels[i].name);
+		if (reader_discover(dp, topic, type, data) < 0 || reader_take(read_first_word(dp, topic, type), &w) < 0)
+			peer_fail(p, __FILE__, __LINE__, channels[i].name);
+	}
+	atomic_store(&p->ready, 1);
+	return 0;
+}
+
+static void comes_in_ros(void)
+{
+	struct peer *p = peer_new();
+	pid_t pid = peer_fork(p, listen_in_ros);
+
+	UNTIL(WAIT_MS, atomic_load(&p->failed) || atomic_load(&p->ready));
+	if (atomic_load(&p->failed))
+		fail_msg("no message of it in ROS 2: %s", p->why);
+	peer_join(p, pid);
+	peer_free(p);
+}
+
+/* ---- Foxglove ---- */
+
+enum kind { KIND_TEXT = 1, KIND_BINARY = 2 };
+
+static void receive(int fd, void *to, size_t n)
+{
+	char *at = to;
+
+	while (n) {
+		struct pollfd f = { .fd = fd, .events = POLLIN };
+		ssize_t got = poll(&f, 1, WAIT_MS) > 0 ? recv(fd, at, n, 0) : 0;
+
+		if (got <= 0)
+			fail_msg("the foxglove bridge says nothing more");
+		at += got;
+		n -= (size_t)got;
+	}
+}
+
+/* A frame behind what of a message there is: its first byte. */
+static unsigned next_frame(int fd, char *data, size_t *n)
+{
+	uint8_t head[2], longer[8];
+	uint64_t len;
+
+	receive(fd, head, 2);
+	len = head[1] & 0x7f;
+	if (len >= 126) {
+		unsigned bytes = len == 126 ? 2 : 8;
+
+		receive(fd, longer, bytes);
+		len = 0;
+		for (unsigned i = 0; i < bytes; i++)
+			len = len << 8 | longer[i];
+	}
+	assert_true(len <= MESSAGE_MAX - *n);
+	receive(fd, data + *n, len);
+	*n += len;
+	return head[0];
+}
+
+/* The next message, of as many frames as it has: what it is. Its data is static. */
+static enum kind next_message(int fd, char **ret, size_t *ret_n)
+{
+	static char data[MESSAGE_MAX + 1];
+	unsigned kind = 0, first;
+
+	*ret_n = 0;
+	do {
+		size_t before = *ret_n;
+
+		first = next_frame(fd, data, ret_n);
+		if (first & 0x08) /* control: a ping */
+			*ret_n = before;
+		else if (first & 0x0f)
+			kind = first & 0x0f;
+	} while ((first & 0x08) || !(first & 0x80));
+	data[*ret_n] = '\0';
+	*ret = data;
+	return (enum kind)kind;
+}
+
+/* What is advertised, and is one of ours, is subscribed to. */
+static void on_text(int fd, const char *text)
+{
+	json_t *m = json_loads(text, 0, NULL), *c;
+	size_t i;
+
+	if (m && !strcmp(json_string_value(json_object_get(m, "op")), "advertise")) {
+		json_array_foreach(json_object_get(m, "channels"), i, c) {
+			const char *topic = json_string_value(json_object_get(c, "topic"));
+
+			for (size_t k = 0; k < n_channels; k++) {
+				char say[128];
+
+				if (channels[k].id || strcmp(channels[k].name, topic) != 0)
+					continue;
+				channels[k].id = (uint32_t)json_integer_value(json_object_get(c, "id"));
+				snprintf(say, sizeof(say),
+					 "{\"op\":\"subscribe\",\"subscriptions\":[{\"id\":%zu,\"channelId\":%u}]}",
+					 k + 1, channels[k].id);
+				raw_text(fd, say);
+			}
+		}
+	}
+	json_decref(m);
+}
+
+/* Kind 1: a message, with the number of the subscription, the time, and a body. */
+static size_t on_binary(const char *data, size_t n)
+{
+	uint32_t id;
+
+	if (n < 13 || data[0] != 1)
+		return 0;
+	memcpy(&id, data + 1, sizeof(id));
+	id = le32toh(id);
+	assert_true(id >= 1 && id <= n_channels);
+	if (channels[id - 1].came)
+		return 0;
+	channels[id - 1].came = true;
+	return 1;
+}
+
+static const char *silent(void)
+{
+	for (size_t i = 0; i < n_channels; i++)
+		if (!channels[i].came)
+			return channels[i].name;
+	return "none";
+}
+
+static void comes_at_foxglove(void)
+{
+	int64_t end = wait_now_ms() + WAIT_MS;
+	size_t left = n_channels, n;
+	unsigned port;
+	char *data;
+	int fd;
+
+	assert_int_equal(sscanf(stack_bridge_text("foxglove", "detail"), "http://127.0.0.1:%u/", &port), 1);
+	fd = raw_open(port, "/", "Host: 127.0.0.1\r\nSec-WebSocket-Protocol: foxglove.sdk.v1\r\n");
+	assert_true(fd >= 0);
+	while (left) {
+		if (next_message(fd, &data, &n) == KIND_TEXT)
+			on_text(fd, data);
+		else
+			left -= on_binary(data, n);
+		if (left && wait_now_ms() > end)
+			fail_msg("no message of it at the foxglove bridge: %s", silent());
+	}
+	close(fd);
+}
+
+/* ---- */
+
+TEST_WITH(every_type_of_a_sensor_has_a_publisher_and_comes_out, start, stack_sweep)
+{
+	await_publishers();
+	comes_in_ros();
+	comes_at_foxglove();
+	assert_int_equal(stack_bridge("ros2", "failed"), 0);
+	assert_int_equal(stack_bridge("foxglove", "failed"), 0);
+	stack_stop(simd);
+}
