@@ -119,6 +119,8 @@ $(B)/test/system-stack-full: $(addprefix $(B)/obj/tests/system/,ros2/reader.o fo
 	$(addprefix $(B)/bin/,sim-sumo sim-lidar sim-sensors)
 LINK_system-stack-full += -lddsc
 LIMIT_system-stack-full := 240
+$(B)/test/system-stack-sensors: | $(addprefix $(B)/bin/,sim-sumo sim-sensors)
+LIMIT_system-stack-sensors := 180
 # a browser beside a whole stack
 $(B)/test/system-stack-page: | $(B)/lib/simd/bridge_foxglove.so
 LIMIT_system-stack-page := 300
