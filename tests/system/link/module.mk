@@ -11,6 +11,7 @@ LINK_system-link-$(1) = $$(LINK_SIMCLIENT) -ljansson
 LIMIT_system-link-$(1) := 180
 endef
 $(foreach t,$(LINK_SYSTEM_TESTS),$(eval $(call link_test,$(t))))
+LIMIT_system-link-time := 400
 endif
 # a peer of our own making, that lies
 FLAGS_tests/system/link/test_hostile.c := -Itools/bridge/link -DDDS_HAS_SHM=1
