@@ -222,14 +222,18 @@ void machine_simd_stop(struct machine *m)
 	m->simd = 0;
 }
 
-/* Those of the machine's network namespace, but for the one that holds it. */
+/*
+ * All that see its mounts, but for the one that holds them. Again until there are none: whoever dies last may have started what
+ * the first one was.
+ */
 static void kill_all(const struct machine *m)
 {
-	char command[256];
+	char command[400];
 
 	snprintf(command, sizeof(command),
-		 "n=$(readlink /proc/%d/ns/mnt); for p in /proc/[0-9]*; do [ \"$(readlink $p/ns/mnt)\" = \"$n\" ] && "
-		 "[ ${p#/proc/} != %d ] && kill -9 ${p#/proc/}; done 2>/dev/null; true",
+		 "n=$(readlink /proc/%d/ns/mnt); again=1; while [ $again ]; do again=; for p in /proc/[0-9]*; do "
+		 "[ \"$(readlink $p/ns/mnt)\" = \"$n\" ] && [ ${p#/proc/} != %d ] && kill -9 ${p#/proc/} && again=1; "
+		 "done; done 2>/dev/null; true",
 		 (int)m->holder, (int)m->holder);
 	if (system(command) != 0)
 		print_message("machine %u: its processes were not all ended\n", m->port);

@@ -20,6 +20,13 @@ static int start(void **state)
 	return start_with("", "");
 }
 
+/* On a busy machine every image of the best-effort kind may lose a fragment. */
+static int start_reliable(void **state)
+{
+	(void)state;
+	return start_with(",\"reliable\":[\"camera\"]", "");
+}
+
 static int start_confirming(void **state)
 {
 	(void)state;
@@ -76,8 +83,8 @@ TEST_WITH(a_channel_arrives_byte_for_byte_with_its_header, start, end)
 	finish(sender, reader);
 }
 
-/* Six MiB each, on the way from slot to slot: only the newest counts. */
-TEST_WITH(large_images_arrive, start, end)
+/* Six MiB each, on the way from slot to slot. */
+TEST_WITH(large_images_arrive, start_reliable, end)
 {
 	pid_t sender, reader;
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,17 +14,13 @@
 static int add(struct patterns *l, const char *text)
 {
 	bool out = *text == '!';
-	size_t n = strlen(text);
-	char *p = malloc(n + 2);
+	const char *name = text + out, *slash = *name == '/' || *name == '*' ? "" : "/";
+	size_t size = strlen(text) + 3; /* the mark, a slash and the NUL */
+	char *p = malloc(size);
 
 	if (!p)
 		return -ENOMEM;
-	text += out;
-	p[0] = out ? '!' : '+';
-	strcpy(p + 1, "/");
-	if (*text == '/' || *text == '*')
-		p[1] = '\0';
-	strncat(p, text, n);
+	snprintf(p, size, "%c%s%s", out ? '!' : '+', slash, name);
 	l->p[l->n++] = p;
 	return 0;
 }
