@@ -248,7 +248,7 @@ static void has_keys(const struct ctl_result *r, const char *path, const char *w
 }
 
 #define CHANNEL_KEYS \
-	"age_ms bridges bytes bytes_per_s delivered drops failed hash hz id in_flight local max_body messages name no_bridge " \
+	"age_ms bridges bytes bytes_per_s delivered drops failed hash hosts hz id in_flight local max_body messages name no_bridge " \
 	"publishers rig slot_size subscribers topics type window"
 #define CLOCK_KEYS \
 	"clock_generation driven driver driver_lost driver_stopped freewheel lateness_ns missed mono_ns other_clocks participants paused pausing priority published " \
