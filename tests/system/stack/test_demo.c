@@ -27,6 +27,9 @@
 #define TOPIC  "rt/control/command/control_cmd"
 #define TYPE   "autoware_control_msgs/msg/Control"
 
+/* What a test's client had of a data plane goes with its process: two of this size would not fit beside the next one. */
+TEST_PROCESSES();
+
 static pid_t demo_of(const char *rig, const char *seconds, const char *bridges)
 {
 	pid_t pid;
@@ -244,6 +247,41 @@ static bool reports(struct sim_subscriber *s, dds_entity_t writer, uint8_t mode,
 	return yes;
 }
 
+static bool draws(void)
+{
+	const char *const picture[] = { "sim-camera", "--at", "0,0,0", "--png", "/tmp/drawn.png", NULL };
+
+	if (stack_run(picture)->code == 0)
+		return true;
+	print_message("no images: %s\n", stack_run(picture)->err);
+	return false;
+}
+
+/* An image, and the info of the same stamp. */
+static void images_come(dds_entity_t dp)
+{
+	dds_entity_t images = reader_newest(dp, &seen_image_desc, "rt/camera/front/image_raw", false);
+	dds_entity_t infos = reader_newest(dp, &seen_info_desc, "rt/camera/front/camera_info", false);
+	struct seen_image image = { .height = 0 };
+	struct seen_info info = { .height = 0 };
+
+	assert_int_equal(reader_take(images, &image), 0);
+	assert_int_equal(reader_take(infos, &info), 0);
+	for (unsigned i = 0; i < 50 && memcmp(&image.stamp, &info.stamp, sizeof(info.stamp)) != 0; i++) {
+		bool older = image.stamp.sec < info.stamp.sec ||
+			     (image.stamp.sec == info.stamp.sec && image.stamp.nanosec < info.stamp.nanosec);
+
+		assert_int_equal(older ? reader_take(images, &image) : reader_take(infos, &info), 0);
+	}
+	assert_memory_equal(&image.stamp, &info.stamp, sizeof(info.stamp));
+	assert_true(image.width == 640 && image.height == 480 && image.step == 4 * 640 &&
+		    image.data._length == 4 * 640 * 480);
+	assert_string_equal(image.encoding, "rgba8");
+	assert_true(info.width == 640 && info.height == 480);
+	assert_string_equal(image.frame_id, "camera_front_optical");
+	assert_string_equal(info.frame_id, "camera_front_optical");
+}
+
 TEST_WITH(ros_drives_it, NULL, sweep)
 {
 	struct sim_client *c = NULL;
@@ -261,6 +299,8 @@ TEST_WITH(ros_drives_it, NULL, sweep)
 				    go),
 			 0);
 	UNTIL(30000, reports(s, -1, 0, 0, 0)); /* SUMO drives */
+	if (draws())
+		images_come(dp);
 	writer = reader_write_volatile(dp, typed_descriptor(control_type), TOPIC);
 	assert_true(writer > 0);
 	UNTIL(45000, reports(s, writer, 1, 3, 0.1));
