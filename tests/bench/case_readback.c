@@ -129,14 +129,17 @@ static int measure(const struct role *r, struct sim_readback *rb)
 {
 	struct sim_readback_counters n;
 	struct spent warm, none, later, each;
+	double fast = 0, bare = 0;
 
 	if (!frames(r, rb, WARM_FRAMES, AT_ONCE, &warm) || !frames(r, rb, r->frames, NONE, &none) ||
 	    !frames(r, rb, r->frames, LATER, &later) || !frames(r, rb, r->frames, AT_ONCE, &each) ||
-	    (r->m->rate = rate(r, rb, r->frames)) < 0 || (r->m->rate_bare = rate_bare(r, r->frames)) < 0) {
+	    (fast = rate(r, rb, r->frames)) < 0 || (bare = rate_bare(r, r->frames)) < 0) {
 		fprintf(stderr, "readback: %s\n", sim_readback_why());
 		return 1;
 	}
 	sim_readback_get_counters(rb, &n);
+	r->m->rate = fast;
+	r->m->rate_bare = bare;
 	r->m->waits = later.sleeps;
 	r->m->waits_each = each.sleeps;
 	r->m->longest_none = none.longest_ns;
