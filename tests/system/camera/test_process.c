@@ -288,6 +288,17 @@ static bool drained(struct sim_subscriber *s)
 	return any;
 }
 
+/* All of them are. */
+static bool any_drained(const struct world *w)
+{
+	struct sim_subscriber *const all[] = { w->front, w->info, w->jpeg, w->ids, w->boxes };
+	bool any = false;
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		any |= drained(all[i]);
+	return any;
+}
+
 #define POOLS \
 	"\"pools\":[{\"size\":\"1KiB\",\"count\":1500},{\"size\":\"8KiB\",\"count\":800},{\"size\":\"256KiB\",\"count\":600}]"
 
@@ -300,9 +311,7 @@ static void looks(struct world *w)
 	UNTIL(20000, (stamp += LOOK_DUR, look(w, stamp, 0), sim_wait(w->boxes, LOOK_DUR) > 0));
 	check_frames(w);
 	/* one at a time: nothing is dropped then */
-	UNTIL(20000,
-	      !drained(w->front) & !drained(w->info) & !drained(w->jpeg) & !drained(w->ids) & !drained(w->boxes) &&
-		      sim_wait(w->front, LOOK_DUR) == 0);
+	UNTIL(20000, !any_drained(w) && sim_wait(w->front, LOOK_DUR) == 0);
 	for (; x < LOOKS; x++) {
 		stamp += LOOK_DUR;
 		look(w, stamp, x);

@@ -116,8 +116,8 @@ FLAGS_tests/system/stack/test_plot.c := -Itests
 FLAGS_tests/system/stack/test_trace.c := -Itests
 # the rig with every kind of sensor
 $(B)/test/system-stack-full: $(addprefix $(B)/obj/tests/system/,ros2/reader.o foxglove/raw.o) $(B)/lib/libschema.a | $(addprefix $(B)/lib/simd/bridge_,ros2.so foxglove.so) \
-	$(addprefix $(B)/bin/,sim-sumo sim-lidar sim-sensors)
-LINK_system-stack-full += -lddsc
+	$(addprefix $(B)/bin/,sim-sumo sim-lidar sim-camera sim-sensors) $(B)/lib/libsimreadback.so
+LINK_system-stack-full += -lddsc $(LINK_READBACK)
 LIMIT_system-stack-full := 240
 $(B)/test/system-stack-sensors: | $(addprefix $(B)/bin/,sim-sumo sim-sensors)
 LIMIT_system-stack-sensors := 180

@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 
 #include <sim/msg/all.h>
+#include <sim/readback.h>
 
 #include "../foxglove/raw.h"
 #include "../ros2/reader.h"
@@ -37,10 +38,12 @@ static const char *const NO_SENSORS[] = {
 	"sim/NodeWriter",
 	/* values for signals that have no type of their own */
 	"sim/Bool", "sim/Float32", "sim/Float64", "sim/Int8", "sim/Int16", "sim/Int32", "sim/Int64", "sim/String",
-	"sim/UInt8", "sim/UInt16", "sim/UInt32", "sim/UInt64",
-	/* of cameras: the rig has none yet */
-	"sim/CameraInfo", "sim/CompressedImage", "sim/Detected2DObjects", "sim/Image"
+	"sim/UInt8", "sim/UInt16", "sim/UInt32", "sim/UInt64"
 };
+
+/* Of cameras, which are drawn by Vulkan: where it has no driver nobody publishes them. */
+static const char *const OF_CAMERAS[] = { "sim/CameraInfo", "sim/CompressedImage", "sim/Detected2DObjects",
+					  "sim/Image" };
 
 struct channel {
 	char name[TEXT], type[TEXT];
@@ -52,12 +55,22 @@ static struct channel channels[CHANNELS_MAX];
 static size_t n_channels;
 static pid_t simd;
 
-static bool is_no_sensor(const char *type)
+static bool is_among(const char *const *list, size_t n, const char *type)
 {
-	for (size_t i = 0; i < sizeof(NO_SENSORS) / sizeof(*NO_SENSORS); i++)
-		if (strcmp(NO_SENSORS[i], type) == 0)
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(list[i], type) == 0)
 			return true;
 	return false;
+}
+
+static bool is_no_sensor(const char *type)
+{
+	static int draws = -1;
+
+	if (draws < 0)
+		draws = sim_readback_probe(SIM_READBACK_VULKAN) == 0;
+	return is_among(NO_SENSORS, sizeof(NO_SENSORS) / sizeof(*NO_SENSORS), type) ||
+	       (!draws && is_among(OF_CAMERAS, sizeof(OF_CAMERAS) / sizeof(*OF_CAMERAS), type));
 }
 
 /* ---- the rig ---- */
