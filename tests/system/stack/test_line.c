@@ -251,7 +251,7 @@ static void has_keys(const struct ctl_result *r, const char *path, const char *w
 	"age_ms bridges bytes bytes_per_s delivered drops failed hash hosts hz id in_flight local max_body messages name no_bridge " \
 	"publishers rig slot_size subscribers topics type window"
 #define CLOCK_KEYS \
-	"clock_generation driven driver driver_lost driver_stopped freewheel lateness_ns missed mono_ns other_clocks participants paused pausing priority published " \
+	"clock_generation driven driver driver_lost driver_stopped error_ns freewheel lateness_ns missed mono_ns other_clocks participants paused pausing priority published " \
 	"rate_hz real_time_factor scale sim_ns source started stepping steps waits_for"
 #define SERVICE_KEYS \
 	"answered calls deadline_ms failed ignored late name provider queue refused request_hash response_hash rig running " \
