@@ -41,7 +41,7 @@ static int read_name(struct sim_bridge *b)
 			  SIM_HOST_NAME_MAX);
 		return -EINVAL;
 	}
-	snprintf(b->name, sizeof(b->name), "%s", s);
+	snprintf(b->name, sizeof(b->name), "%.*s", SIM_HOST_NAME_MAX, s);
 	return 0;
 }
 
