@@ -12,6 +12,8 @@ LIMIT_system-link-$(1) := 180
 endef
 $(foreach t,$(LINK_SYSTEM_TESTS),$(eval $(call link_test,$(t))))
 LIMIT_system-link-time := 400
+# they wait for networks and time-outs
+TESTS_ONCE += $(addprefix $(B)/test/system-link-,line network time types)
 endif
 # a peer of our own making, that lies
 FLAGS_tests/system/link/test_hostile.c := -Itools/bridge/link -DDDS_HAS_SHM=1

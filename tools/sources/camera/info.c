@@ -6,7 +6,7 @@
 
 #include <sim/msg/CameraInfo.h>
 
-#define NAME_MAX_SIZE sizeof("equidistant")
+#define NAME_MAX_SIZE sizeof("rational_polynomial")
 
 size_t info_body_size(void)
 {
@@ -16,7 +16,7 @@ size_t info_body_size(void)
 size_t info_fill(const struct lens *l, void *body, size_t cap)
 {
 	const struct lens_params *p = &l->p;
-	uint32_t n = p->model == LENS_EQUIDISTANT ? 4 : 5;
+	uint32_t n = lens_coefficients(p->model);
 	struct sim_builder b;
 	struct sim_CameraInfo *m = sim_CameraInfo_init(body, cap, &b);
 	double *d = m && sim_CameraInfo_distortion_model_set(&b, lens_model_name(p->model)) == 0

@@ -8,24 +8,45 @@
 #include <string.h>
 
 #define RADIUS_MAX   11.43 /* tan(85 degrees): further out a pinhole sees nothing useful */
-#define STEP         0.002 /* how finely it is looked for where a polynomial turns back */
-#define NEWTON_MAX   30
-#define BISECT_MAX   60
+#define STEP         0.002 /* how finely it is looked for where a model turns back */
+#define DIRECTIONS   32    /* and in how many directions, of half a turn */
+#define NEWTON_MAX   60
+#define SHORTEST     1e-9  /* of a step: shorter ones lead nowhere */
 #define CLOSE        1e-10 /* at distance 1; a thousandth of a thousandth of a pixel */
 #define FOCAL_MAX_PX 1e6
 #define COEFF_MAX    1e3
 
 /* ---- the models ---- */
 
+static const struct {
+	const char *name;
+	unsigned coefficients;
+	const char *too_many;
+	double far;
+	const char *too_far;
+} MODELS[] = {
+	[LENS_PLUMB_BOB] = { "plumb_bob", 5, "plumb_bob has five coefficients", RADIUS_MAX, "85 degrees" },
+	[LENS_EQUIDISTANT] = { "equidistant", 4, "equidistant has four coefficients", M_PI, "180 degrees" },
+	[LENS_RATIONAL] = { "rational_polynomial", 8, "rational_polynomial has eight coefficients", RADIUS_MAX,
+			    "85 degrees" },
+};
+
+#define N_MODELS (sizeof(MODELS) / sizeof(MODELS[0]))
+
 const char *lens_model_name(enum lens_model model)
 {
-	return model == LENS_EQUIDISTANT ? "equidistant" : "plumb_bob";
+	return MODELS[model].name;
+}
+
+unsigned lens_coefficients(enum lens_model model)
+{
+	return MODELS[model].coefficients;
 }
 
 bool lens_model_from(const char *name, enum lens_model *ret)
 {
-	for (int m = LENS_PLUMB_BOB; m <= LENS_EQUIDISTANT; m++) {
-		if (strcmp(name, lens_model_name((enum lens_model)m)) == 0) {
+	for (unsigned m = 0; m < N_MODELS; m++) {
+		if (strcmp(name, MODELS[m].name) == 0) {
 			*ret = (enum lens_model)m;
 			return true;
 		}
@@ -47,100 +68,163 @@ struct lens_params lens_from_fov(enum lens_model model, uint32_t width, uint32_t
 				     .cy = (height - 1) / 2.0 };
 }
 
-/* The radius r becomes, in both models without the tangential part, and its slope there. */
-static double bent(const struct lens_params *p, double r, double *ret_slope)
+static void set_parts(struct lens *l)
 {
-	const double *d = p->d, r2 = r * r;
-	double k[4] = { d[0], d[1], p->model == LENS_EQUIDISTANT ? d[2] : d[4],
-			p->model == LENS_EQUIDISTANT ? d[3] : 0 };
+	const double *d = l->p.d;
 
-	*ret_slope = 1 + r2 * (3 * k[0] + r2 * (5 * k[1] + r2 * (7 * k[2] + r2 * 9 * k[3])));
-	return r * (1 + r2 * (k[0] + r2 * (k[1] + r2 * (k[2] + r2 * k[3]))));
+	if (l->p.model == LENS_EQUIDISTANT) {
+		memcpy(l->over, d, sizeof(l->over));
+		return;
+	}
+	l->over[0] = d[0];
+	l->over[1] = d[1];
+	l->over[2] = d[4];
+	l->p1 = d[2];
+	l->p2 = d[3];
+	memcpy(l->under, d + 5, sizeof(l->under));
 }
 
-/* The first radius at which the polynomial no longer rises. */
-static double limit_of(const struct lens_params *p)
+/* What the radial part multiplies a radius by whose square is r2, and the derivative of that by r2. Below 0: beyond a pole. */
+static double radial(const struct lens *l, double r2, double *ret_by_r2)
 {
-	double max = p->model == LENS_EQUIDISTANT ? M_PI : RADIUS_MAX, low = 0, slope;
+	const double *o = l->over, *u = l->under;
+	double over = 1 + r2 * (o[0] + r2 * (o[1] + r2 * (o[2] + r2 * o[3]))), under, by_r2;
+
+	*ret_by_r2 = o[0] + r2 * (2 * o[1] + r2 * (3 * o[2] + r2 * 4 * o[3]));
+	if (l->p.model != LENS_RATIONAL)
+		return over;
+	under = 1 + r2 * (u[0] + r2 * (u[1] + r2 * u[2]));
+	by_r2 = u[0] + r2 * (2 * u[1] + r2 * 3 * u[2]);
+	if (!(under > 0))
+		return -1;
+	*ret_by_r2 = (*ret_by_r2 * under - over * by_r2) / (under * under);
+	return over / under;
+}
+
+/* The radius r becomes without the tangential part, and its slope there. */
+static double bent(const struct lens *l, double r, double *ret_slope)
+{
+	double by_r2, k = radial(l, r * r, &by_r2);
+
+	*ret_slope = k + 2 * r * r * by_r2;
+	return r * k;
+}
+
+/*
+ * Whether the derivatives are positive definite all around radius r. Seen along the radius and across it, in the direction at an angle a from (p2, p1),
+ * they are slope + 3 t cos a, t sin a; t sin a, k + t cos a: with t = 2 r |(p1, p2)| the tangential part takes 3 t from them at most.
+ */
+static bool is_one_to_one(const struct lens *l, double r)
+{
+	double by_r2, k = radial(l, r * r, &by_r2), slope = k + 2 * r * r * by_r2, t = 2 * r * hypot(l->p1, l->p2);
+
+	if (!(k > 0) || !(slope > 0))
+		return false;
+	if (fmin(k, slope) > 3 * t)
+		return true;
+	for (unsigned i = 0; i <= DIRECTIONS; i++) {
+		double c = cos(M_PI * i / DIRECTIONS), along = slope + 3 * t * c, across = k + t * c;
+
+		if (!(along > 0) || !(along * across > t * t * (1 - c * c)))
+			return false;
+	}
+	return true;
+}
+
+static double limit_of(const struct lens *l)
+{
+	double max = MODELS[l->p.model].far, low = 0;
 
 	for (double r = STEP; r < max; r += STEP) {
-		(void)bent(p, r, &slope);
-		if (slope <= 0)
+		if (!is_one_to_one(l, r))
 			return low;
 		low = r;
 	}
 	return max;
 }
 
-/* r with bent(r) = to, within [0, limit]; negative: there is none. */
+/* r with bent(r) = to, within [0, limit]; negative: there is none. By Newton, and by halves where that leads out. */
 static double unbent(const struct lens *l, double to)
 {
-	double low = 0, high = l->limit, slope;
+	double low = 0, high = l->limit, slope, r = fmin(to, high / 2);
 
-	if (to > bent(&l->p, high, &slope))
+	if (!(to <= bent(l, high, &slope)))
 		return -1;
-	for (unsigned i = 0; i < BISECT_MAX; i++) {
-		double r = (low + high) / 2;
+	for (unsigned i = 0; i < NEWTON_MAX; i++) {
+		double e = bent(l, r, &slope) - to, next = r - e / slope;
 
-		if (bent(&l->p, r, &slope) < to)
-			low = r;
-		else
+		if (fabs(next - r) < 1e-15)
+			break;
+		if (e > 0)
 			high = r;
+		else
+			low = r;
+		r = next > low && next < high ? next : (low + high) / 2;
 	}
-	return (low + high) / 2;
+	return r;
 }
 
-/* x, y at distance 1 as an ideal lens has them, to where plumb_bob has them; j: the four derivatives. */
-static void distort(const double d[LENS_D_MAX], double x, double y, double ret[2], double j[4])
+/* x, y at distance 1 as an ideal lens has them, to where the lens has them; j: the derivatives, xx, xy, yy. */
+static void distort(const struct lens *l, const double at[2], double ret[2], double j[3])
 {
-	double r2 = x * x + y * y, radial = 1 + r2 * (d[0] + r2 * (d[1] + r2 * d[4]));
-	double slope = d[0] + r2 * (2 * d[1] + r2 * 3 * d[4]); /* of radial, by r2 */
+	double x = at[0], y = at[1], r2 = x * x + y * y, by_r2, k = radial(l, r2, &by_r2), p1 = l->p1, p2 = l->p2;
 
-	ret[0] = x * radial + 2 * d[2] * x * y + d[3] * (r2 + 2 * x * x);
-	ret[1] = y * radial + d[2] * (r2 + 2 * y * y) + 2 * d[3] * x * y;
-	j[0] = radial + 2 * x * x * slope + 2 * d[2] * y + 6 * d[3] * x;
-	j[1] = 2 * x * y * slope + 2 * d[2] * x + 2 * d[3] * y;
-	j[2] = j[1];
-	j[3] = radial + 2 * y * y * slope + 6 * d[2] * y + 2 * d[3] * x;
+	ret[0] = x * k + 2 * p1 * x * y + p2 * (r2 + 2 * x * x);
+	ret[1] = y * k + p1 * (r2 + 2 * y * y) + 2 * p2 * x * y;
+	j[0] = k + 2 * x * x * by_r2 + 2 * p1 * y + 6 * p2 * x;
+	j[1] = 2 * x * y * by_r2 + 2 * p1 * x + 2 * p2 * y;
+	j[2] = k + 2 * y * y * by_r2 + 6 * p1 * y + 2 * p2 * x;
 }
 
-/* By Newton, from where the radial part alone would have it. */
+/* How far from `to` the lens has at; e: by which it is, j: the derivatives there. */
+static double miss(const struct lens *l, const double to[2], const double at[2], double e[2], double j[3])
+{
+	distort(l, at, e, j);
+	e[0] = to[0] - e[0];
+	e[1] = to[1] - e[1];
+	return hypot(e[0], e[1]);
+}
+
+/*
+ * By Newton, from where the radial part alone would have it; a step that leads out of the circle or away is halved. Within the circle there is one
+ * solution or none, and a short step always leads nearer.
+ */
 static bool undistort(const struct lens *l, const double to[2], double ret[2])
 {
-	double r = hypot(to[0], to[1]), from = unbent(l, r), scale = r > 0 ? from / r : 1, at[2], j[4];
+	double r = hypot(to[0], to[1]), from = unbent(l, r), scale = r > 0 ? (from < 0 ? l->limit : from) / r : 1;
+	double at[2] = { to[0] * scale, to[1] * scale }, e[2], j[3], far = miss(l, to, at, e, j);
 
-	if (from < 0)
-		from = l->limit;
-	if (from == l->limit)
-		scale = r > 0 ? from / r : 1;
-	ret[0] = to[0] * scale;
-	ret[1] = to[1] * scale;
-	for (unsigned i = 0; i < NEWTON_MAX; i++) {
-		double e[2], det;
+	for (unsigned i = 0; i < NEWTON_MAX && far >= CLOSE; i++) {
+		double det = j[0] * j[2] - j[1] * j[1], part = 1, was = far;
+		double step[2] = { (j[2] * e[0] - j[1] * e[1]) / det, (j[0] * e[1] - j[1] * e[0]) / det };
 
-		distort(l->p.d, ret[0], ret[1], at, j);
-		det = j[0] * j[3] - j[1] * j[2];
-		if (!(det > 0))
+		for (; part > SHORTEST; part /= 2) {
+			double next[2] = { at[0] + part * step[0], at[1] + part * step[1] };
+
+			if (hypot(next[0], next[1]) > l->limit)
+				continue;
+			far = miss(l, to, next, e, j);
+			if (!(far < was))
+				continue;
+			memcpy(at, next, sizeof(at));
+			break;
+		}
+		if (!(part > SHORTEST))
 			return false;
-		e[0] = to[0] - at[0];
-		e[1] = to[1] - at[1];
-		if (hypot(e[0], e[1]) < CLOSE)
-			return hypot(ret[0], ret[1]) <= l->limit;
-		ret[0] += (j[3] * e[0] - j[1] * e[1]) / det;
-		ret[1] += (j[0] * e[1] - j[2] * e[0]) / det;
 	}
-	return false;
+	memcpy(ret, at, sizeof(at));
+	return far < CLOSE;
 }
 
 /* ---- rays and pixels ---- */
 
-static bool project_plumb_bob(const struct lens *l, const double ray[3], double ret[2])
+static bool project_flat(const struct lens *l, const double ray[3], double ret[2])
 {
-	double j[4];
+	double j[3];
 
 	if (!(ray[2] > 0) || hypot(ray[0], ray[1]) > l->limit * ray[2])
 		return false;
-	distort(l->p.d, ray[0] / ray[2], ray[1] / ray[2], ret, j);
+	distort(l, (const double[2]){ ray[0] / ray[2], ray[1] / ray[2] }, ret, j);
 	return true;
 }
 
@@ -150,7 +234,7 @@ static bool project_equidistant(const struct lens *l, const double ray[3], doubl
 
 	if (!(angle <= l->limit))
 		return false;
-	r = bent(&l->p, angle, &slope);
+	r = bent(l, angle, &slope);
 	ret[0] = side > 0 ? ray[0] / side * r : 0;
 	ret[1] = side > 0 ? ray[1] / side * r : 0;
 	return side > 0 || ray[2] > 0;
@@ -160,7 +244,7 @@ bool lens_project(const struct lens *l, const double ray[3], double ret_px[2])
 {
 	double at[2];
 
-	if (!(l->p.model == LENS_EQUIDISTANT ? project_equidistant(l, ray, at) : project_plumb_bob(l, ray, at)))
+	if (!(l->p.model == LENS_EQUIDISTANT ? project_equidistant(l, ray, at) : project_flat(l, ray, at)))
 		return false;
 	ret_px[0] = l->p.fx * at[0] + l->p.cx;
 	ret_px[1] = l->p.fy * at[1] + l->p.cy;
@@ -171,7 +255,7 @@ bool lens_unproject(const struct lens *l, const double px[2], double ret_ray[3])
 {
 	double to[2] = { (px[0] - l->p.cx) / l->p.fx, (px[1] - l->p.cy) / l->p.fy }, at[2], r, angle;
 
-	if (l->p.model == LENS_PLUMB_BOB) {
+	if (l->p.model != LENS_EQUIDISTANT) {
 		if (!undistort(l, to, at))
 			return false;
 		r = sqrt(at[0] * at[0] + at[1] * at[1] + 1);
@@ -193,7 +277,7 @@ bool lens_is_ideal(const struct lens *l)
 	for (unsigned i = 0; i < LENS_D_MAX; i++)
 		if (l->p.d[i] != 0)
 			return false;
-	return l->p.model == LENS_PLUMB_BOB;
+	return l->p.model != LENS_EQUIDISTANT;
 }
 
 /* ---- what can be one ---- */
@@ -225,8 +309,9 @@ static const char *what_is_wrong(const struct lens_params *p)
 	for (unsigned i = 0; i < LENS_D_MAX; i++)
 		if (!(fabs(p->d[i]) <= COEFF_MAX))
 			return "its coefficients are between -1000 and 1000";
-	if (p->model == LENS_EQUIDISTANT && p->d[4] != 0)
-		return "an equidistant one has four coefficients";
+	for (unsigned i = MODELS[p->model].coefficients; i < LENS_D_MAX; i++)
+		if (p->d[i] != 0)
+			return MODELS[p->model].too_many;
 	return NULL;
 }
 
@@ -239,14 +324,22 @@ int lens_init(struct lens *l, const struct lens_params *p, char *why, size_t cap
 		snprintf(why, cap, "the lens: %s", wrong);
 		return -EINVAL;
 	}
-	l->p = *p;
-	l->limit = limit_of(p);
+	*l = (struct lens){ .p = *p };
+	set_parts(l);
+	l->limit = limit_of(l);
+	/* What the circle becomes has no hole, so with its border it has the whole image. */
 	for (uint32_t i = 0; border(p, i, px); i++) {
 		if (lens_unproject(l, px, ray))
 			continue;
-		snprintf(why, cap,
-			 "the lens: no ray reaches (%.1f, %.1f): so far out %s folds back with these coefficients",
-			 px[0], px[1], lens_model_name(p->model));
+		if (l->limit < MODELS[p->model].far)
+			snprintf(
+				why, cap,
+				"the lens: no ray reaches (%.1f, %.1f): so far out %s folds back with these coefficients",
+				px[0], px[1], lens_model_name(p->model));
+		else
+			snprintf(why, cap,
+				 "the lens: (%.1f, %.1f) looks further than %s from the axis; narrow its field of view",
+				 px[0], px[1], MODELS[p->model].too_far);
 		return -EINVAL;
 	}
 	return 0;

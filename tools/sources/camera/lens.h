@@ -2,7 +2,13 @@
 /*
  * Where a camera's lens puts what it sees: a ray of the optical frame (x right, y down, z forward) to a pixel, and back.
  * Pixels as OpenCV and ROS count them: (0, 0) is the middle of the upper left one, so the image ends at -0.5 and width - 0.5.
- * Formulae: sensor_msgs/CameraInfo and OpenCV's calib3d ("plumb_bob": k1, k2, p1, p2, k3) and its fisheye module ("equidistant": k1 to k4).
+ * Formulae: sensor_msgs/CameraInfo and OpenCV's calib3d ("plumb_bob": k1, k2, p1, p2, k3; "rational_polynomial": k1, k2, p1, p2, k3 to k6)
+ * and its fisheye module ("equidistant": k1 to k4).
+ *
+ * A model is used as far from the axis as it is one to one for sure: within the largest circle (of the ideal image at distance 1, or of angles) in
+ * which the matrix of its derivatives is positive definite. That matrix is symmetric, so there each model is the gradient of a convex function, and no
+ * two rays can meet in a pixel. Beyond the circle a polynomial may fold back, and nothing is seen.
+ *
  * Thread: any; nothing here changes a lens once it is made.
  */
 #ifndef CAMERA_LENS_H
@@ -15,9 +21,10 @@
 enum lens_model {
 	LENS_PLUMB_BOB,   /* all of d 0: an ideal pinhole */
 	LENS_EQUIDISTANT, /* fisheye */
+	LENS_RATIONAL,    /* rational_polynomial */
 };
 
-#define LENS_D_MAX       5u
+#define LENS_D_MAX       8u
 #define LENS_SIDE_MAX    8192u     /* pixels */
 #define LENS_OFF_MAX_RAD 1.3089969 /* 75 degrees: a flat picture that is rendered sees no further from its axis */
 #define LENS_GROWN_MAX   4u        /* that picture has at most so many times the image's width and height */
@@ -26,22 +33,26 @@ struct lens_params {
 	enum lens_model model;
 	uint32_t width, height; /* px */
 	double fx, fy, cx, cy;  /* px; cx and cy as pixels are counted: (width - 1) / 2 is the middle */
-	double d[LENS_D_MAX];   /* plumb_bob: k1, k2, p1, p2, k3; equidistant: k1 to k4, 0 */
+	double d[LENS_D_MAX];   /* as CameraInfo has them, lens_coefficients() of them; 0 after these */
 };
 
 struct lens {
 	struct lens_params p;
-	double limit; /* how far it can be used: plumb_bob: radius at distance 1; equidistant: radians from the axis */
+	double over[4],
+		under[3]; /* the radial part, by powers of the radius' square from the first on: 1 + ... over 1 + ... */
+	double p1, p2;
+	double limit; /* how far it can be used: radius at distance 1; equidistant: radians from the axis */
 };
 
 /* hfov_rad: from the left edge to the right one; above 0, below pi, or for LENS_EQUIDISTANT 2 pi. Square pixels, the axis in the middle. */
 struct lens_params lens_from_fov(enum lens_model model, uint32_t width, uint32_t height, double hfov_rad);
 
-/* Takes what can be a lens. -EINVAL, with a sentence: a number is out of range, or the image has pixels that the model folds back on others. */
+/* Takes what can be a lens. -EINVAL, with a sentence: a number is out of range, or the image has pixels that the model cannot be used for. */
 int lens_init(struct lens *l, const struct lens_params *p, char *why, size_t cap);
 
-/* "plumb_bob", "equidistant": as CameraInfo names it. */
+/* "plumb_bob", "equidistant", "rational_polynomial": as CameraInfo names it. */
 const char *lens_model_name(enum lens_model model);
+unsigned lens_coefficients(enum lens_model model);
 bool lens_model_from(const char *name, enum lens_model *ret);
 
 /* ray: any length. False: behind the camera, or further out than the model can be used. The pixel may be outside the image. */
