@@ -370,13 +370,22 @@ static uint64_t parted(unsigned port)
 	return c.parted;
 }
 
-/* The second host's network parts, and is whole again a second after the first frame that this has cost: less than makes it connect again. */
+static bool all_have_come(void)
+{
+	bool all = true;
+
+	for (unsigned i = 0; i < HOSTS; i++)
+		all &= shared->come[i];
+	return all;
+}
+
+/* The second host's network parts once that is there to stay, and is whole again a second after the first frame that this has cost: less than makes it connect again. */
 static void part(const struct row *row)
 {
 	static bool waits;
 	uint64_t tick = look(); /* each time: it notes what the world was like */
 
-	if (!shared->parted && tick >= tick_of_parting(row)) {
+	if (!shared->parted && tick >= tick_of_parting(row) && all_have_come()) {
 		assert_ok(switch_partition(net, 1u << SECOND_PORT, 0, INT64_MAX));
 		shared->parted = waits = true;
 	}
