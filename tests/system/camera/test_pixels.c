@@ -169,7 +169,7 @@ TEST(through_lenses_that_bend_each_pixel_sees_what_its_ray_meets)
 	struct lens_params lenses[2] = { lens_from_fov(LENS_PLUMB_BOB, W, H, 1.4),
 					 lens_from_fov(LENS_EQUIDISTANT, W, H, 1.6) };
 
-	memcpy(lenses[0].d, (const double[]){ -0.12, 0.012, -0.001, 0.002, -0.0004 }, sizeof(lenses[0].d));
+	memcpy(lenses[0].d, (const double[]){ -0.12, 0.012, -0.001, 0.002, -0.0004 }, 5 * sizeof(double));
 	memcpy(lenses[1].d, (const double[]){ -0.01, 0.003 }, 2 * sizeof(double));
 	if (!opened())
 		skip();

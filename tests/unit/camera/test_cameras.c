@@ -85,7 +85,8 @@ TEST(what_cannot_be_is_refused_with_its_place)
 	refuses("{\"channel\": \"a\", \"height\": \"1\"}", "height: a number");
 	refuses("{\"channel\": \"a\", \"hfov\": 180}", "hfov: degrees");
 	refuses("{\"channel\": \"a\", \"hfov\": 60, \"fx\": 1}", "hfov and fx: one of them");
-	refuses("{\"channel\": \"a\", \"d\": [1, 2, 3, 4, 5, 6]}", "d: a list of up to 5");
+	refuses("{\"channel\": \"a\", \"d\": [1, 2, 3, 4, 5, 6]}", "plumb_bob has five coefficients");
+	refuses("{\"channel\": \"a\", \"d\": [0, 0, 0, 0, 0, 0, 0, 0, 0]}", "d: a list of up to 8");
 	refuses("{\"channel\": \"a\", \"d\": [null]}", "d[0]: a number");
 	refuses("{\"channel\": \"a\", \"rate\": 0}", "rate: above 0");
 	refuses("{\"channel\": \"a\", \"quality\": 101}", "quality: 1 to 100");

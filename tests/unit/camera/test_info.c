@@ -35,7 +35,7 @@ TEST(the_matrices_are_those_of_ros)
 	assert_int_equal(m->height, 480);
 	assert_string_equal(sim_CameraInfo_distortion_model(m, size), "plumb_bob");
 	assert_int_equal(n, 5);
-	assert_memory_equal(d, p.d, sizeof(p.d));
+	assert_memory_equal(d, p.d, 5 * sizeof(*d));
 	assert_memory_equal(m->k, k, sizeof(k));
 	assert_memory_equal(m->r, r, sizeof(r));
 	assert_memory_equal(m->p, proj, sizeof(proj));
@@ -51,6 +51,22 @@ TEST(a_fisheye_has_four_coefficients)
 	assert_string_equal(sim_CameraInfo_distortion_model(m, size), "equidistant");
 	(void)sim_CameraInfo_d(m, size, &n);
 	assert_int_equal(n, 4);
+}
+
+TEST(a_rational_polynomial_has_eight)
+{
+	struct lens_params p = lens_from_fov(LENS_RATIONAL, 640, 480, 1);
+	uint32_t n;
+	size_t size;
+	const struct sim_CameraInfo *m;
+	const double *d;
+
+	memcpy(p.d, (double[]){ 0.1, 0.2, 0.003, 0.004, 0.05, 0.06, 0.07, 0.08 }, sizeof(p.d));
+	m = fill(&p, &size);
+	d = sim_CameraInfo_d(m, size, &n);
+	assert_string_equal(sim_CameraInfo_distortion_model(m, size), "rational_polynomial");
+	assert_int_equal(n, 8);
+	assert_memory_equal(d, p.d, sizeof(p.d));
 }
 
 TEST(without_room_there_is_none)

@@ -26,7 +26,7 @@ static struct lens lens_of(const struct lens_params *p)
 	return l;
 }
 
-/* With the coefficients of a webcam, of a wide one, of one whose axis is off the middle, of fisheyes. */
+/* With the coefficients of a webcam, of a wide one, of one whose axis is off the middle, of fisheyes, of a depth camera, of one that is mounted askew. */
 static struct lens_params lenses(unsigned i)
 {
 	struct lens_params all[] = {
@@ -36,14 +36,18 @@ static struct lens_params lenses(unsigned i)
 		lens_from_fov(LENS_PLUMB_BOB, 320, 200, 50 * RAD),
 		lens_from_fov(LENS_EQUIDISTANT, 320, 320, 100 * RAD),
 		lens_from_fov(LENS_EQUIDISTANT, 320, 320, 200 * RAD),
+		lens_from_fov(LENS_RATIONAL, 320, 288, 75 * RAD),
+		lens_from_fov(LENS_PLUMB_BOB, 320, 200, 60 * RAD),
 	};
 
-	memcpy(all[1].d, (double[]){ 0.0515, -0.1124, 0.0009, -0.0012, 0.0315 }, sizeof(all[1].d));
-	memcpy(all[2].d, (double[]){ -0.12, 0.012, -0.001, 0.002, -0.0004 }, sizeof(all[2].d));
-	memcpy(all[3].d, (double[]){ 0.3, 0.05, 0.002, 0.001, 0 }, sizeof(all[3].d));
+	memcpy(all[1].d, (double[]){ 0.0515, -0.1124, 0.0009, -0.0012, 0.0315 }, 5 * sizeof(double));
+	memcpy(all[2].d, (double[]){ -0.12, 0.012, -0.001, 0.002, -0.0004 }, 5 * sizeof(double));
+	memcpy(all[3].d, (double[]){ 0.3, 0.05, 0.002, 0.001, 0 }, 5 * sizeof(double));
 	all[3].cx += 7.25;
 	all[3].cy -= 11.5;
 	all[3].fy *= 1.1;
+	memcpy(all[6].d, (double[]){ 0.52, -2.4, 0.0007, -0.0002, 1.4, 0.4, -2.2, 1.35 }, sizeof(all[6].d));
+	memcpy(all[7].d, (double[]){ -0.08, -0.04, -0.03, -0.05, 0.04 }, 5 * sizeof(double));
 	memcpy(all[5].d, (double[]){ -0.01, 0.003, -0.0005, 0.00002 }, 4 * sizeof(double));
 	return i < sizeof(all) / sizeof(all[0]) ? all[i] : (struct lens_params){ 0 };
 }
@@ -96,6 +100,87 @@ TEST(equidistant_is_as_opencv_has_it)
 	is_near(px[1], 120 * r + 200, 1e-9);
 }
 
+TEST(rational_polynomial_is_as_opencv_has_it)
+{
+	struct lens_params p = { LENS_RATIONAL, 640, 480, 500,
+				 510,           320, 240, { 0.1, -0.05, 0.01, -0.02, 0.002, 0.2, -0.03, 0.004 } };
+	const struct lens l = lens_of(&p);
+	/* at (0.2, -0.1), r2 = 0.05: the numerator of plumb_bob above, over 1 + 0.01 - 0.000075 + 0.0000005 */
+	const double radial = 1.00487525 / 1.0099255,
+		     x = 0.2 * radial + 2 * 0.01 * 0.2 * -0.1 + -0.02 * (0.05 + 2 * 0.04),
+		     y = -0.1 * radial + 0.01 * (0.05 + 2 * 0.01) + 2 * -0.02 * 0.2 * -0.1;
+	double px[2];
+
+	assert_true(lens_project(&l, (const double[3]){ 0.4, -0.2, 2 }, px));
+	is_near(px[0], 500 * x + 320, 1e-9);
+	is_near(px[1], 510 * y + 240, 1e-9);
+}
+
+static double chance(unsigned *seed, double by)
+{
+	return by * (2.0 * (double)rand_r(seed) / RAND_MAX - 1);
+}
+
+static struct lens_params any_lens(unsigned *seed)
+{
+	static const enum lens_model MODEL[] = { LENS_PLUMB_BOB, LENS_RATIONAL, LENS_EQUIDISTANT };
+	enum lens_model m = MODEL[rand_r(seed) % 3];
+	struct lens_params p = lens_from_fov(m, 64, 48, 1.3 + chance(seed, 1));
+	double by = rand_r(seed) % 2 ? 1 : 0.2, tangential = rand_r(seed) % 2 ? 0.3 : 0.01;
+
+	for (unsigned i = 0; i < lens_coefficients(m); i++)
+		p.d[i] = chance(seed, m != LENS_EQUIDISTANT && (i == 2 || i == 3) ? tangential : by);
+	p.cx += chance(seed, 40);
+	p.cy += chance(seed, 30);
+	return p;
+}
+
+/* Looks around for rays that reach the image: the pixel where one does has no other. */
+static void rays_do_not_meet(const struct lens *l, unsigned *seed)
+{
+	double far = l->p.model == LENS_EQUIDISTANT ? 3 : 10;
+
+	for (unsigned i = 0; i < 300; i++) {
+		double z = l->p.model == LENS_EQUIDISTANT ? chance(seed, 1) : 1,
+		       ray[3] = { chance(seed, far), chance(seed, far), z }, px[2], back[3];
+		double size = sqrt(ray[0] * ray[0] + ray[1] * ray[1] + ray[2] * ray[2]);
+
+		if (!lens_project(l, ray, px) || px[0] < -0.5 || px[0] > 63.5 || px[1] < -0.5 || px[1] > 47.5)
+			continue;
+		assert_true(lens_unproject(l, px, back));
+		for (unsigned a = 0; a < 3; a++)
+			is_near(back[a], ray[a] / size, 1e-4);
+	}
+}
+
+/* Coefficients of all kinds: what is taken has a ray in each pixel, and each ray a pixel of its own. */
+TEST(what_is_taken_does_not_fold)
+{
+	unsigned seed = (unsigned)test_seed(11), taken = 0;
+
+	for (unsigned round = 0; round < 3000; round++) {
+		const struct lens_params p = any_lens(&seed);
+		struct lens l;
+
+		if (lens_init(&l, &p, why, sizeof(why)) < 0)
+			continue;
+		taken++;
+		for (uint32_t y = 0; y < p.height; y += 3) {
+			for (uint32_t x = 0; x < p.width; x += 3) {
+				double ray[3], px[2];
+
+				if (!lens_unproject(&l, (const double[2]){ x, y }, ray))
+					fail_msg("round %u: (%u, %u) has no ray", round, x, y);
+				assert_true(lens_project(&l, ray, px));
+				is_near(px[0], x, 1e-5);
+				is_near(px[1], y, 1e-5);
+			}
+		}
+		rays_do_not_meet(&l, &seed);
+	}
+	assert_true(taken > 500);
+}
+
 TEST(the_field_of_view_is_what_was_asked_for)
 {
 	const struct lens_params p = lens_from_fov(LENS_PLUMB_BOB, 640, 480, 90 * RAD),
@@ -136,12 +221,28 @@ TEST(one_that_folds_back_is_refused)
 	p.d[0] = -0.3;
 	assert_int_equal(lens_init(&l, &p, why, sizeof(why)), -EINVAL);
 	assert_non_null(strstr(why, "equidistant folds back"));
+	p = lens_from_fov(LENS_RATIONAL, 640, 480, 90 * RAD);
+	p.d[5] = 1.5; /* r / (1 + 1.5 r2) falls from 0.82 on */
+	assert_int_equal(lens_init(&l, &p, why, sizeof(why)), -EINVAL);
+	assert_non_null(strstr(why, "rational_polynomial folds back"));
+}
+
+TEST(one_that_sees_too_far_is_not_said_to_fold)
+{
+	struct lens_params p = lens_from_fov(LENS_PLUMB_BOB, 640, 480, 174 * RAD);
+	struct lens l;
+
+	assert_int_equal(lens_init(&l, &p, why, sizeof(why)), -EINVAL);
+	assert_non_null(strstr(why, "further than 85 degrees"));
+	p = lens_from_fov(LENS_EQUIDISTANT, 640, 640, 300 * RAD);
+	assert_int_equal(lens_init(&l, &p, why, sizeof(why)), -EINVAL);
+	assert_non_null(strstr(why, "further than 180 degrees"));
 }
 
 TEST(numbers_that_are_none_are_refused)
 {
 	const struct lens_params good = lens_from_fov(LENS_PLUMB_BOB, 64, 48, 1);
-	struct lens_params bad[] = { good, good, good, good, good, good, good };
+	struct lens_params bad[] = { good, good, good, good, good, good, good, good };
 	struct lens l;
 
 	bad[0].width = 0;
@@ -152,6 +253,7 @@ TEST(numbers_that_are_none_are_refused)
 	bad[5].d[2] = NAN;
 	bad[6].model = LENS_EQUIDISTANT;
 	bad[6].d[4] = 0.1;
+	bad[7].d[5] = 0.1;
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		*why = 0;
 		assert_int_equal(lens_init(&l, &bad[i], why, sizeof(why)), -EINVAL);
@@ -202,5 +304,6 @@ TEST(models_have_the_names_of_camera_info)
 
 	assert_true(lens_model_from("plumb_bob", &m) && m == LENS_PLUMB_BOB);
 	assert_true(lens_model_from("equidistant", &m) && m == LENS_EQUIDISTANT);
+	assert_true(lens_model_from("rational_polynomial", &m) && m == LENS_RATIONAL);
 	assert_false(lens_model_from("fisheye", &m));
 }

@@ -190,7 +190,9 @@ static struct lens_params lens_params(struct reading *d)
 
 	text(d, "distortion_model", name, sizeof(name));
 	if (d->r == 0 && !lens_model_from(name, &model))
-		d->r = err_set(-EINVAL, "%s: distortion_model: plumb_bob or equidistant, not \"%s\"", d->where, name);
+		d->r = err_set(-EINVAL,
+			       "%s: distortion_model: plumb_bob, rational_polynomial or equidistant, not \"%s\"",
+			       d->where, name);
 	if (d->r == 0 && isfinite(fov) && isfinite(fx))
 		d->r = err_set(-EINVAL, "%s: hfov and fx: one of them", d->where);
 	if (d->r == 0 && isfinite(fov) && !(fov > 0 && fov < (model == LENS_EQUIDISTANT ? 360 : 180)))
