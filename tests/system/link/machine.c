@@ -88,7 +88,9 @@ static void machine_start(struct machine *m)
 	close(p[0]);
 	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)m->holder);
 	m->mnt = open(path, O_RDONLY | O_CLOEXEC);
-	assert_true(m->mnt >= 0);
+	snprintf(path, sizeof(path), "/proc/%d/root", (int)m->holder);
+	m->root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_true(m->mnt >= 0 && m->root >= 0);
 }
 
 struct net_switch *machines_start(struct machine *m, unsigned n, uint64_t seed)
@@ -108,12 +110,13 @@ struct net_switch *machines_start(struct machine *m, unsigned n, uint64_t seed)
 
 /* ---- processes there ---- */
 
+/* setns() goes to the namespace's own root, which is not ours where we are in a chroot, as on the bare Debian. */
 static int enter(const struct machine *m)
 {
 	char here[PATH_MAX];
 
 	if (!getcwd(here, sizeof(here)) || switch_enter(m->net, m->port) < 0 || setns(m->mnt, CLONE_NEWNS) < 0 ||
-	    chdir(here) < 0)
+	    fchdir(m->root) < 0 || chroot(".") < 0 || chdir(here) < 0)
 		return -1;
 	setenv("SIMD_SOCKET", "/tmp/rt/control", 1);
 	return 0;
@@ -360,6 +363,7 @@ void machines_end(struct machine *m, unsigned n, struct net_switch *net)
 		waitpid(m[i].holder, NULL, 0);
 		if (m[i].simd > 0)
 			waitpid(m[i].simd, NULL, 0);
+		close(m[i].root);
 		close(m[i].mnt);
 		m[i].holder = 0;
 	}

@@ -21,6 +21,7 @@ struct machine {
 	unsigned port;
 	pid_t holder; /* keeps the namespaces */
 	int mnt;      /* of mounts, for setns() */
+	int root;     /* its root there */
 	pid_t simd;   /* 0: none */
 };
 
