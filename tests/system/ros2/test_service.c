@@ -129,13 +129,14 @@ static int few(sim_answer_fn fn, void *user)
 	return 0;
 }
 
+/* None is answered before one was told to wait: who asks is not faster everywhere than who answers. */
 static void *few_main(void *arg)
 {
 	pthread_mutex_lock(&side.lock);
 	while (!side.few_stop) {
 		struct held h;
 
-		if (!side.n_few) {
+		if (!side.n_few || !side.refused_few) {
 			pthread_cond_wait(&side.few_changed, &side.lock);
 			continue;
 		}
