@@ -14,6 +14,9 @@ totals=$top/$out/totals
 what_failed=
 began=$(date +%s)
 
+began_here=$out/began
+: >"$began_here"
+
 say() { printf '== %s (%s s)\n' "$*" "$(($(date +%s) - began))"; }
 
 # note_failed LINES: what has failed since the totals had so many, for the last lines of the output
@@ -22,6 +25,21 @@ note_failed()
 	names=$(tail -n "+$(($1 + 1))" "$totals" | awk '$2 > 0 { $1 = $2 = ""; print (NF > 2 ? $0 : " (see above)") }' | tr -d '\n')
 	[ -z "$names" ] || what_failed="$what_failed
 failed in $name:$names"
+}
+
+# The logs of this run that do not end as those of a success: their failures, or how they end. What CI shows is often no more than the
+# end of this output.
+say_why()
+{
+	find build*/check build/bare-root/first-contact-check -name '*.log' -newer "$began_here" 2>/dev/null | sort | while read -r log; do
+		if grep -q '^\[  FAILED  \]' "$log"; then
+			printf '%s:\n' "$log"
+			grep -hE '^\[ +(ERROR|LINE|FAILED) +\]|^(CHECK|AWAIT)|: error: ' "$log" | head -n 8
+		elif grep -q '^\[==========\]' "$log" && ! grep -q '^\[  PASSED  \]' "$log"; then
+			printf '%s, its end:\n' "$log"
+			tail -n 6 "$log"
+		fi
+	done | head -n 60
 }
 
 # stage NAME make-arguments...: counts itself as one failure if it fails without having counted any
@@ -67,27 +85,29 @@ quick()
 	stage "tests" WERROR=1 run-tests
 }
 
-# Those of `make check` on the bare Debian that were skipped there, or a part of them: names.
-skipped_there()
+# Those of `make check` on the bare Debian that failed or were skipped there, or a part of them: names.
+not_passed_there()
 {
-	sed -n 's/^skip  *\([^ ]*\) .*/\1/p' build/bare-root/first-contact-check.log
+	sed -n 's/^\(skip\|FAIL\)  *\([^ ]*\) .*/\2/p' build/bare-root/first-contact-check.log
 	grep -l '^\[  SKIPPED \] [1-9]' build/bare-root/first-contact-check/*.log | sed 's|.*/||; s|\.log$||'
 }
 
-# `make check` on a bare Debian runs the tests with the same compiler and flags: what it could not run is left to run here, and the
-# checks of the tree, which has no .git there. Where no such root can be made, or something failed in it, all are run here.
+# `make check` on a bare Debian runs the tests with the same compiler and flags: what it could not run is left to run here, what
+# failed there is run here as well, to say where it fails, and so are the checks of the tree, which has no .git there. Where no such
+# root can be made, or the tests did not come to their end in it, all are run here.
 bare_and_quick()
 {
 	say "the two commands on a bare Debian"
 	TOTALS= tools/dev/first-contact
 	status=$?
-	if [ "$status" = 0 ]; then
-		tail -n 1 build/bare-root/first-contact-check.log | awk '{ print $1 + 1, 0 }' >>"$totals"
-		stage "checks, and tests that were skipped there" WERROR=1 ONLY="check- $(skipped_there | tr '\n' ' ')" run-tests
+	[ "$status" = 0 ] || [ "$status" = 77 ] || { echo "0 1" >>"$totals"; what_failed="$what_failed
+failed on the bare Debian: build/bare-root/first-contact-*.log
+$(grep '^failed in' build/bare-root/first-contact-check.log 2>/dev/null)"; }
+	if [ "$status" != 77 ] && tail -n 3 build/bare-root/first-contact-check.log 2>/dev/null | grep -q '^[1-9][0-9]* passed, '; then
+		[ "$status" != 0 ] || tail -n 1 build/bare-root/first-contact-check.log | awk '{ print $1 + 1, 0 }' >>"$totals"
+		stage "checks, and tests that did not pass there" WERROR=1 ONLY="check- $(not_passed_there | tr '\n' ' ')" run-tests
 		return
 	fi
-	[ "$status" = 77 ] || { echo "0 1" >>"$totals"; what_failed="$what_failed
-failed on the bare Debian: build/bare-root/first-contact-*.log"; }
 	stage "tests" WERROR=1 run-tests
 }
 
@@ -142,5 +162,5 @@ soak-full) soak_full ;;
 *) echo "usage: $0 quick|full|soak|soak-full" >&2; exit 2 ;;
 esac
 say "done"
-[ -z "$what_failed" ] || printf '%s\n' "${what_failed#?}"
+[ -z "$what_failed" ] || { say_why; printf '%s\n' "${what_failed#?}"; }
 awk '{ p += $1; f += $2 } END { printf "%d passed, %d failed\n", p, f; exit f > 0 }' "$totals"
