@@ -147,7 +147,7 @@ static double measure(struct town *t, uint32_t width, uint32_t height, size_t n,
 	const struct pose optical = { .axes = { 0, 0, 1, -1, 0, 0, 0, -1, 0 } };
 	const struct lens_params lens = lens_from_fov(LENS_PLUMB_BOB, width, height, 80 * M_PI / 180);
 	struct render_camera cameras[CAMERAS];
-	struct render_options o = { .cameras = cameras, .n = n, .streets = &t->streets, .samples = 4, .haze_m = 2500 };
+	struct render_options o = { .cameras = cameras, .n = n, .streets = &t->streets, .haze_m = 2500 };
 	struct camera_spec spec = camera_default();
 	struct pose mount = pose_from_rpy(at, 0, 0, 0), views[CAMERAS];
 	struct cameras_of c = {

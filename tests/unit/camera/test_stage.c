@@ -162,13 +162,18 @@ TEST(forms_stay_in_their_box)
 	struct forms f;
 
 	assert_int_equal(forms_build(&f), 0);
-	for (int i = 0; i < FORM_COUNT; i++) {
-		assert_true(f.at[i].n > 0);
-		for (uint32_t k = f.at[i].first; k < f.at[i].first + f.at[i].n; k++) {
+	for (int i = 0; i < FORM_COUNT * FORM_DETAILS; i++) {
+		int form = i / FORM_DETAILS, detail = i % FORM_DETAILS;
+		uint32_t first = f.at[form][detail].first, n = f.at[form][detail].n;
+
+		assert_true(n > 0);
+		assert_true(detail == 0 || n <= f.at[form][detail - 1].n);
+		for (uint32_t k = first; k < first + n; k++) {
 			const float *v = f.mesh.v[f.mesh.index[k]].at;
 
 			if (!(fabsf(v[0]) <= 0.5f && fabsf(v[1]) <= 0.5f && v[2] >= 0 && v[2] <= 1))
-				fail_msg("form %d: %g %g %g", i, (double)v[0], (double)v[1], (double)v[2]);
+				fail_msg("form %d, detail %d: %g %g %g", form, detail, (double)v[0], (double)v[1],
+					 (double)v[2]);
 		}
 	}
 	forms_free(&f);

@@ -2,6 +2,8 @@
 /* See forms.h. Numbers are parts of the box. */
 #include "forms.h"
 
+#include <math.h>
+
 #include "err.h"
 
 #define ALL(material) \
@@ -29,19 +31,47 @@ static void plates(struct mesh *m, float x, float y0, float y1, float z0, float 
 	}
 }
 
-/* A pair of wheels, in dark arches. */
-static void axle(struct mesh *m, float x, float rx, float rz, float inner)
+/* A disc that looks to the side: to the left (side 1) or to the right. */
+static void face(struct mesh *m, float side, const mesh_point hub, float rx, float rz, unsigned corners,
+		 unsigned material)
 {
-	for (int side = -1; side <= 1; side += 2) {
-		float s = (float)side, a = s * inner, b = s * 0.497f, arch = s * 0.4875f;
+	for (unsigned i = 0; i < corners; i++) {
+		float w0 = 2 * (float)M_PI * (float)i / (float)corners,
+		      w1 = 2 * (float)M_PI * (float)(i + 1) / (float)corners;
+		const mesh_point a = { hub[0] + rx * cosf(w0), hub[1], hub[2] + rz * sinf(w0) };
+		const mesh_point b = { hub[0] + rx * cosf(w1), hub[1], hub[2] + rz * sinf(w1) };
 
-		mesh_wheel(m, x, a < b ? a : b, a < b ? b : a, rz, rx, rz, MAT_TYRE, MAT_TYRE);
-		mesh_wheel(m, x, arch - 0.002f, arch + 0.002f, rz * 1.14f, rx * 1.18f, rz * 1.12f, MAT_DARK, MAT_DARK);
-		mesh_wheel(m, x, b - 0.002f, b + 0.002f, rz, rx * 0.6f, rz * 0.6f, MAT_METAL, MAT_METAL);
+		if (side > 0)
+			mesh_triangle(m, hub, b, a, material);
+		else
+			mesh_triangle(m, hub, a, b, material);
 	}
 }
 
-static void car(struct mesh *m)
+/* A pair of wheels, in dark arches. From inside nobody sees one. */
+static void axle(struct mesh *m, unsigned detail, float x, float rx, float rz, float inner)
+{
+	const unsigned corners = detail ? 8 : 12;
+
+	for (int side = -1; side <= 1; side += 2) {
+		float s = (float)side, a = s * inner, b = s * 0.497f;
+
+		if (detail == 2) {
+			mesh_box(m, x - 0.8f * rx, x + 0.8f * rx, a < b ? a : b, a < b ? b : a, 0, 1.7f * rz, MAT_TYRE);
+			continue;
+		}
+		face(m, s, (mesh_point){ x, s * 0.4895f, rz * 1.14f }, rx * 1.18f, rz * 1.12f, corners, MAT_DARK);
+		if (detail == 0) {
+			mesh_wheel(m, x, a < b ? a : b, a < b ? b : a, rz, rx, rz, MAT_TYRE, MAT_TYRE);
+		} else {
+			face(m, s, (mesh_point){ x, b, rz }, rx, rz, corners, MAT_TYRE);
+			mesh_box(m, x - 0.8f * rx, x + 0.8f * rx, a < b ? a : b, a < b ? b : a, 0, 1.2f * rz, MAT_TYRE);
+		}
+		face(m, s, (mesh_point){ x, s * 0.499f, rz }, rx * 0.6f, rz * 0.6f, corners, MAT_METAL);
+	}
+}
+
+static void car(struct mesh *m, unsigned detail)
 {
 	frustum(m, (struct mesh_rect){ -0.475f, 0.475f, 0.46f, 0.13f },
 		(struct mesh_rect){ -0.49f, 0.492f, 0.485f, 0.25f }, ALL(MAT_DARK));
@@ -53,25 +83,27 @@ static void car(struct mesh *m)
 	frustum(m, (struct mesh_rect){ -0.46f, 0.24f, 0.435f, 0.635f },
 		(struct mesh_rect){ -0.36f, 0.06f, 0.36f, 0.955f },
 		(struct mesh_dress){ MAT_GLASS, MAT_GLASS, MAT_GLASS, MAT_PAINT });
+	axle(m, detail, 0.30f, 0.070f, 0.215f, 0.36f);
+	axle(m, detail, -0.29f, 0.070f, 0.215f, 0.36f);
 	frustum(m, (struct mesh_rect){ -0.365f, 0.065f, 0.365f, 0.95f },
 		(struct mesh_rect){ -0.32f, 0.02f, 0.33f, 1.0f }, ALL(MAT_PAINT));
+	plates(m, 0.4955f, 0.28f, 0.44f, 0.38f, 0.48f, MAT_HEADLAMP);
+	plates(m, -0.4955f, 0.29f, 0.46f, 0.42f, 0.53f, MAT_TAILLAMP);
+	if (detail)
+		return;
 	frustum(m, (struct mesh_rect){ -0.09f, -0.065f, 0.438f, 0.635f },
 		(struct mesh_rect){ -0.10f, -0.08f, 0.364f, 0.955f }, ALL(MAT_PAINT));
 	frustum(m, (struct mesh_rect){ -0.35f, -0.31f, 0.438f, 0.635f },
 		(struct mesh_rect){ -0.32f, -0.29f, 0.364f, 0.955f }, ALL(MAT_PAINT));
-	plates(m, 0.4955f, 0.28f, 0.44f, 0.38f, 0.48f, MAT_HEADLAMP);
 	plates(m, 0.4955f, 0.0f, 0.25f, 0.36f, 0.47f, MAT_DARK);
 	plates(m, 0.4965f, 0.0f, 0.14f, 0.27f, 0.34f, MAT_PLATE);
-	plates(m, -0.4955f, 0.29f, 0.46f, 0.42f, 0.53f, MAT_TAILLAMP);
 	plates(m, -0.4965f, 0.0f, 0.14f, 0.40f, 0.47f, MAT_PLATE);
-	axle(m, 0.30f, 0.070f, 0.215f, 0.36f);
-	axle(m, -0.29f, 0.070f, 0.215f, 0.36f);
 	/* mirrors */
 	mesh_box(m, 0.19f, 0.215f, 0.44f, 0.499f, 0.62f, 0.70f, MAT_PAINT);
 	mesh_box(m, 0.19f, 0.215f, -0.499f, -0.44f, 0.62f, 0.70f, MAT_PAINT);
 }
 
-static void van(struct mesh *m)
+static void van(struct mesh *m, unsigned detail)
 {
 	frustum(m, (struct mesh_rect){ -0.49f, 0.49f, 0.48f, 0.10f },
 		(struct mesh_rect){ -0.494f, 0.494f, 0.485f, 0.20f }, ALL(MAT_DARK));
@@ -89,11 +121,11 @@ static void van(struct mesh *m)
 	plates(m, -0.4955f, 0.40f, 0.47f, 0.25f, 0.45f, MAT_TAILLAMP);
 	plates(m, -0.4965f, 0.06f, 0.37f, 0.50f, 0.78f, MAT_GLASS);
 	plates(m, -0.4965f, 0.0f, 0.14f, 0.24f, 0.29f, MAT_PLATE);
-	axle(m, 0.32f, 0.060f, 0.14f, 0.36f);
-	axle(m, -0.30f, 0.060f, 0.14f, 0.36f);
+	axle(m, detail, 0.32f, 0.060f, 0.14f, 0.36f);
+	axle(m, detail, -0.30f, 0.060f, 0.14f, 0.36f);
 }
 
-static void truck(struct mesh *m)
+static void truck(struct mesh *m, unsigned detail)
 {
 	frustum(m, (struct mesh_rect){ -0.49f, 0.30f, 0.38f, 0.14f }, (struct mesh_rect){ -0.49f, 0.30f, 0.38f, 0.26f },
 		ALL(MAT_DARK));
@@ -111,12 +143,12 @@ static void truck(struct mesh *m)
 	plates(m, 0.4985f, 0.32f, 0.45f, 0.16f, 0.22f, MAT_HEADLAMP);
 	plates(m, 0.4985f, 0.0f, 0.28f, 0.20f, 0.34f, MAT_DARK);
 	plates(m, -0.4985f, 0.36f, 0.47f, 0.18f, 0.24f, MAT_TAILLAMP);
-	axle(m, 0.39f, 0.058f, 0.145f, 0.33f);
-	axle(m, -0.24f, 0.058f, 0.145f, 0.28f);
-	axle(m, -0.37f, 0.058f, 0.145f, 0.28f);
+	axle(m, detail, 0.39f, 0.058f, 0.145f, 0.33f);
+	axle(m, detail, -0.24f, 0.058f, 0.145f, 0.28f);
+	axle(m, detail, -0.37f, 0.058f, 0.145f, 0.28f);
 }
 
-static void bus(struct mesh *m)
+static void bus(struct mesh *m, unsigned detail)
 {
 	frustum(m, (struct mesh_rect){ -0.495f, 0.495f, 0.48f, 0.09f },
 		(struct mesh_rect){ -0.497f, 0.497f, 0.487f, 0.40f }, ALL(MAT_PAINT));
@@ -125,7 +157,7 @@ static void bus(struct mesh *m)
 		(struct mesh_dress){ MAT_GLASS, MAT_GLASS, MAT_GLASS, MAT_PAINT });
 	frustum(m, (struct mesh_rect){ -0.497f, 0.494f, 0.487f, 0.80f },
 		(struct mesh_rect){ -0.485f, 0.475f, 0.45f, 1.0f }, ALL(MAT_PAINT));
-	for (int i = -3; i <= 3; i++) {
+	for (int i = -3; i <= 3 && detail < 2; i++) {
 		float x = (float)i * 0.135f;
 
 		frustum(m, (struct mesh_rect){ x - 0.006f, x + 0.006f, 0.487f, 0.40f },
@@ -134,8 +166,8 @@ static void bus(struct mesh *m)
 	plates(m, 0.4985f, 0.34f, 0.46f, 0.20f, 0.28f, MAT_HEADLAMP);
 	plates(m, 0.4965f, 0.0f, 0.36f, 0.83f, 0.93f, MAT_DARK);
 	plates(m, -0.4985f, 0.38f, 0.46f, 0.22f, 0.36f, MAT_TAILLAMP);
-	axle(m, 0.27f, 0.042f, 0.155f, 0.36f);
-	axle(m, -0.25f, 0.042f, 0.155f, 0.36f);
+	axle(m, detail, 0.27f, 0.042f, 0.155f, 0.36f);
+	axle(m, detail, -0.25f, 0.042f, 0.155f, 0.36f);
 }
 
 static void rider(struct mesh *m, float seat, float bar)
@@ -155,13 +187,17 @@ static void rider(struct mesh *m, float seat, float bar)
 		(struct mesh_rect){ seat + 0.06f, seat + 0.13f, 0.10f, 1.0f }, ALL(MAT_DARK));
 }
 
-static void bicycle(struct mesh *m)
+static void bicycle(struct mesh *m, unsigned detail)
 {
 	for (int side = -1; side <= 1; side += 2) {
 		float x = (float)side * 0.30f;
 
-		mesh_wheel(m, x, -0.04f, 0.04f, 0.19f, 0.195f, 0.19f, MAT_TYRE, MAT_TYRE);
-		mesh_wheel(m, x, -0.045f, 0.045f, 0.19f, 0.165f, 0.16f, MAT_METAL, MAT_METAL);
+		if (detail < 2)
+			mesh_wheel(m, x, -0.04f, 0.04f, 0.19f, 0.195f, 0.19f, MAT_TYRE, MAT_TYRE);
+		else
+			mesh_box(m, x - 0.195f, x + 0.195f, -0.04f, 0.04f, 0.02f, 0.36f, MAT_TYRE);
+		if (detail == 0)
+			mesh_wheel(m, x, -0.045f, 0.045f, 0.19f, 0.165f, 0.16f, MAT_METAL, MAT_METAL);
 	}
 	mesh_box(m, -0.28f, 0.24f, -0.03f, 0.03f, 0.36f, 0.40f, MAT_DARK);
 	mesh_box(m, 0.22f, 0.27f, -0.03f, 0.03f, 0.22f, 0.66f, MAT_DARK);
@@ -169,8 +205,9 @@ static void bicycle(struct mesh *m)
 	rider(m, -0.14f, 0.23f);
 }
 
-static void motorcycle(struct mesh *m)
+static void motorcycle(struct mesh *m, unsigned detail)
 {
+	(void)detail;
 	mesh_wheel(m, -0.33f, -0.11f, 0.11f, 0.2f, 0.165f, 0.2f, MAT_TYRE, MAT_DARK);
 	mesh_wheel(m, 0.33f, -0.11f, 0.11f, 0.2f, 0.165f, 0.2f, MAT_TYRE, MAT_DARK);
 	frustum(m, (struct mesh_rect){ -0.30f, 0.22f, 0.22f, 0.22f }, (struct mesh_rect){ -0.42f, 0.26f, 0.18f, 0.52f },
@@ -182,8 +219,9 @@ static void motorcycle(struct mesh *m)
 	rider(m, -0.14f, 0.24f);
 }
 
-static void person(struct mesh *m)
+static void person(struct mesh *m, unsigned detail)
 {
+	(void)detail;
 	for (int side = -1; side <= 1; side += 2) {
 		float s = (float)side, step = s * 0.16f;
 
@@ -203,7 +241,7 @@ static void person(struct mesh *m)
 }
 
 /* Lamps look along +x: whom it is for comes from there. */
-static void traffic_light(struct mesh *m)
+static void traffic_light(struct mesh *m, unsigned detail)
 {
 	static const uint8_t LAMPS[3] = { MAT_LAMP_GREEN, MAT_LAMP_YELLOW, MAT_LAMP_RED };
 
@@ -211,32 +249,39 @@ static void traffic_light(struct mesh *m)
 	for (int i = 0; i < 3; i++) {
 		float z = 0.18f + 0.32f * (float)i;
 
+		if (detail) {
+			plates(m, 0.21f, 0, 0.33f, z - 0.11f, z + 0.11f, LAMPS[i]);
+			continue;
+		}
 		mesh_disc(m, 0.21f, 0, z, 0.36f, 0.12f, LAMPS[i]);
 		mesh_box(m, 0.2f, 0.49f, -0.40f, 0.40f, z + 0.125f, z + 0.14f, MAT_DARK);
 	}
 }
 
-static void building(struct mesh *m)
+static void building(struct mesh *m, unsigned detail)
 {
+	(void)detail;
 	frustum(m, (struct mesh_rect){ -0.5f, 0.5f, 0.5f, 0 }, (struct mesh_rect){ -0.5f, 0.5f, 0.5f, 1 },
 		(struct mesh_dress){ MAT_FACADE, MAT_FACADE, MAT_FACADE, MAT_ROOF });
 }
 
-static void ground(struct mesh *m)
+static void ground(struct mesh *m, unsigned detail)
 {
 	const mesh_point p[4] = { { -0.5f, -0.5f, 0 }, { 0.5f, -0.5f, 0 }, { 0.5f, 0.5f, 0 }, { -0.5f, 0.5f, 0 } };
 
+	(void)detail;
 	mesh_quad(m, p[0], p[1], p[2], p[3], MAT_GRASS);
 }
 
-static void block(struct mesh *m)
+static void block(struct mesh *m, unsigned detail)
 {
+	(void)detail;
 	mesh_box(m, -0.5f, 0.5f, -0.5f, 0.5f, 0, 1, MAT_PAINT);
 }
 
 int forms_build(struct forms *f)
 {
-	static void (*const MAKE[FORM_COUNT])(struct mesh *) = {
+	static void (*const MAKE[FORM_COUNT])(struct mesh *, unsigned) = {
 		[FORM_BLOCK] = block,           [FORM_CAR] = car,       [FORM_VAN] = van,
 		[FORM_TRUCK] = truck,           [FORM_BUS] = bus,       [FORM_BICYCLE] = bicycle,
 		[FORM_MOTORCYCLE] = motorcycle, [FORM_PERSON] = person, [FORM_SIGNAL] = traffic_light,
@@ -245,9 +290,11 @@ int forms_build(struct forms *f)
 
 	*f = (struct forms){ .mesh = { .v = NULL } };
 	for (int i = 0; i < FORM_COUNT; i++) {
-		f->at[i].first = f->mesh.n_index;
-		MAKE[i](&f->mesh);
-		f->at[i].n = f->mesh.n_index - f->at[i].first;
+		for (unsigned k = 0; k < FORM_DETAILS; k++) {
+			f->at[i][k].first = f->mesh.n_index;
+			MAKE[i](&f->mesh, k);
+			f->at[i][k].n = f->mesh.n_index - f->at[i][k].first;
+		}
 	}
 	if (!f->mesh.broken)
 		return 0;

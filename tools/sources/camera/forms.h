@@ -23,11 +23,13 @@ enum form {
 	FORM_COUNT
 };
 
+#define FORM_DETAILS 3 /* 0: all of it, 1: what gives it its shape, 2: as 1 with fewer corners; all fill the same box */
+
 struct forms {
 	struct mesh mesh;
 	struct {
 		uint32_t first, n; /* indices */
-	} at[FORM_COUNT];
+	} at[FORM_COUNT][FORM_DETAILS];
 };
 
 /* -ENOMEM, with a sentence. */

@@ -3,7 +3,7 @@
 #include "gpu.h"
 
 #include <dlfcn.h>
-#include <stdbool.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,6 +12,8 @@
 #define DEVICES_MAX    16u
 #define FAMILIES_MAX   32u
 #define EXTENSIONS_MAX 512u
+#define KEPT           (256 * 1024 * 1024) /* bytes that the allocator keeps */
+#define KEPT_BLOCK     (32 * 1024 * 1024)  /* a larger one is given back at once; 32 MiB is what glibc takes */
 
 int gpu_check(VkResult r, const char *what)
 {
@@ -147,6 +149,7 @@ static int choose_device(struct gpu *g, const char *wanted)
 		best = worth(p.deviceType);
 		g->physical = all[i];
 		g->family = family;
+		g->on_cpu = p.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
 		snprintf(g->name, sizeof(g->name), "%s", p.deviceName);
 	}
 	if (g->physical)
@@ -219,6 +222,13 @@ static VkFormat depth_format(const struct gpu *g)
 											: VK_FORMAT_D24_UNORM_S8_UINT;
 }
 
+/* A driver on the CPU allocates and frees the triangles of each frame: the allocator keeps that memory, or each page is cleared anew, 60 times a second. */
+static void keep_memory(void)
+{
+	(void)mallopt(M_MMAP_THRESHOLD, KEPT_BLOCK);
+	(void)mallopt(M_TRIM_THRESHOLD, KEPT);
+}
+
 int gpu_open(struct gpu *g, const char *wanted)
 {
 	int r;
@@ -231,6 +241,8 @@ int gpu_open(struct gpu *g, const char *wanted)
 		r = open_device(g);
 	if (r == 0)
 		g->depth_format = depth_format(g);
+	if (r == 0 && g->on_cpu)
+		keep_memory();
 	if (r < 0)
 		gpu_close(g);
 	return r;

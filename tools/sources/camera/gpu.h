@@ -9,6 +9,7 @@
 #define VK_NO_PROTOTYPES
 #include <vulkan/vulkan_core.h>
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -50,6 +51,7 @@ struct gpu {
 	uint32_t family;
 	VkPhysicalDeviceMemoryProperties memory;
 	VkFormat depth_format; /* with a stencil */
+	bool on_cpu;           /* its driver computes with the CPU */
 	char name[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE];
 };
 

@@ -8,7 +8,7 @@ LINK_CAMERA := -lturbojpeg -lpng -lm
 # sim-camera; libcamera.a is what tests reach without a GPU, libcameragpu.a what draws
 CAMERA_PURE := net.o mesh.o streets.o forms.o stage.o cameras.o
 $(B)/lib/libcamera.a: $(addprefix $(B)/obj/tools/sources/camera/,$(CAMERA_PURE))
-$(B)/lib/libcameragpu.a: $(addprefix $(B)/obj/tools/sources/camera/,gpu.o pipelines.o render.o snapshot.o)
+$(B)/lib/libcameragpu.a: $(addprefix $(B)/obj/tools/sources/camera/,gpu.o pipelines.o render.o view.o snapshot.o)
 
 # GLSL to words of SPIR-V in headers
 CAMERA_SHADERS := $(wildcard tools/sources/camera/shaders/*.vert tools/sources/camera/shaders/*.frag)

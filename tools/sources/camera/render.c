@@ -9,67 +9,7 @@
 #include "err.h"
 #include "render_private.h"
 
-#define NEAR_M      0.1f    /* m: what is nearer is not seen */
-#define FAR_M       2000.0f /* things further away are not drawn */
-#define STREETS_M   900.0f
-#define GROUND_M    3000.0f /* side of the plane below all */
-#define GROUND_DROP 0.03    /* m that it lies below the streets */
-#define SHADOW_M    160.0f  /* further away nobody sees one */
-#define SHADE       0.78f   /* of the sun's light, what a shadow takes away on a clear day */
-#define SUN_LOW     0.05    /* below that there are no shadows: they would be endless */
-
-/* As shaders/frame.glsl has it. */
-struct frame {
-	float clip[16]; /* column by column */
-	float eye[4], sun[4], sun_light[4], ambient[4], zenith[4], horizon[4];
-	float ray[4], ray_x[4], ray_y[4];
-};
-
-/* What runs of instances are drawn as. */
-struct run {
-	uint32_t first, n;
-};
-
-struct camera {
-	struct render_camera c;
-	bool ideal;
-	struct lens_source s;            /* of the picture that is drawn, without the lens */
-	struct gpu_image picture, image; /* picture: only with a lens that bends */
-	struct gpu_buffer table;
-	VkPipeline bend;
-	VkDescriptorSet bend_set;
-	float planes[4][3]; /* inwards, in the optical frame, of what is in the picture */
-};
-
-/* One submission. */
-struct flight {
-	VkFence fence;
-	VkCommandBuffer commands;
-	struct gpu_buffer frames, instances; /* of all cameras */
-	VkDescriptorSet set;
-	bool used;
-};
-
-struct render {
-	struct gpu *g;
-	struct pipelines p;
-	VkSampleCountFlagBits samples;
-	float haze; /* 1/m, of exp2 */
-	struct camera cameras[RENDER_CAMERAS_MAX];
-	size_t n;
-	struct gpu_image wide, depth, depth_wide; /* shared by all; wide: with the samples of colour */
-	struct gpu_buffer vertices, indices;
-	struct forms forms;
-	uint32_t street_vertex, street_index; /* where the streets' begin */
-	const struct streets *streets;
-	VkSampler sampler;
-	VkDescriptorPool sets;
-	VkCommandPool pool;
-	struct flight flights[RENDER_IN_FLIGHT];
-	unsigned next;
-	size_t frame_size; /* of struct frame, as the device wants it aligned */
-	uint64_t left_out;
-};
+#define STREETS_M 900.0f
 
 /* ---- creating ---- */
 
@@ -112,22 +52,6 @@ static int create_table(struct render *r, struct camera *c)
 	return pipelines_create_bend(r->g, &r->p, c->c.kind, p->width, &c->bend);
 }
 
-static void create_planes(struct camera *c)
-{
-	float fx = (float)(c->ideal ? c->c.lens.p.fx : c->s.f), fy = (float)(c->ideal ? c->c.lens.p.fy : c->s.f);
-	float low_x = (float)(-0.5 - c->s.cx) / fx, high_x = (float)(c->s.width - 0.5 - c->s.cx) / fx;
-	float low_y = (float)(-0.5 - c->s.cy) / fy, high_y = (float)(c->s.height - 0.5 - c->s.cy) / fy;
-	const float planes[4][3] = { { 1, 0, -low_x }, { -1, 0, high_x }, { 0, 1, -low_y }, { 0, -1, high_y } };
-
-	for (int i = 0; i < 4; i++) {
-		float l =
-			sqrtf(planes[i][0] * planes[i][0] + planes[i][1] * planes[i][1] + planes[i][2] * planes[i][2]);
-
-		for (int k = 0; k < 3; k++)
-			c->planes[i][k] = planes[i][k] / l;
-	}
-}
-
 static int create_camera(struct render *r, struct camera *c)
 {
 	const struct lens_params *p = &c->c.lens.p;
@@ -144,7 +68,7 @@ static int create_camera(struct render *r, struct camera *c)
 		e = lens_source(&c->c.lens, &c->s, why, sizeof(why));
 	if (e < 0)
 		return err_set(e, "%s", why);
-	create_planes(c);
+	view_planes(c);
 	e = gpu_image_create(r->g, p->width, p->height, format, VK_SAMPLE_COUNT_1_BIT,
 			     VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT, &c->image);
 	if (e < 0 || c->ideal)
@@ -323,15 +247,15 @@ int render_create(struct gpu *g, const struct render_options *o, struct render *
 	struct render *r;
 	int e;
 
-	if (o->n == 0 || o->n > RENDER_CAMERAS_MAX || (o->samples != 1 && o->samples != 4) || !(o->haze_m > 0))
-		return err_set(-EINVAL, "1 to %u cameras, 1 or 4 samples, haze above 0", RENDER_CAMERAS_MAX);
+	if (o->n == 0 || o->n > RENDER_CAMERAS_MAX || (o->samples > 1 && o->samples != 4) || !(o->haze_m > 0))
+		return err_set(-EINVAL, "1 to %u cameras, 0, 1 or 4 samples, haze above 0", RENDER_CAMERAS_MAX);
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return err_set(-ENOMEM, "no memory for the cameras");
 	r->g = g;
 	r->n = o->n;
 	r->streets = o->streets;
-	r->samples = o->samples == 4 ? VK_SAMPLE_COUNT_4_BIT : VK_SAMPLE_COUNT_1_BIT;
+	r->samples = o->samples == 4 || (o->samples == 0 && !g->on_cpu) ? VK_SAMPLE_COUNT_4_BIT : VK_SAMPLE_COUNT_1_BIT;
 	r->haze = (float)(M_LOG2E / o->haze_m);
 	e = create_all(r, o);
 	if (e < 0)
@@ -373,173 +297,6 @@ void render_destroy(struct render *r)
 	free(r);
 }
 
-/* ---- what a camera sees ---- */
-
-/* From the map around the eye to the optical frame. */
-static void to_optical(const struct pose *view, const double d[3], float ret[3])
-{
-	for (int i = 0; i < 3; i++)
-		ret[i] = (float)(view->axes[i] * d[0] + view->axes[3 + i] * d[1] + view->axes[6 + i] * d[2]);
-}
-
-static bool in_view(const struct camera *c, const struct pose *view, const double d[3], double radius)
-{
-	float o[3];
-
-	to_optical(view, d, o);
-	if (o[2] + radius < NEAR_M)
-		return false;
-	for (int i = 0; i < 4; i++) {
-		if (c->planes[i][0] * o[0] + c->planes[i][1] * o[1] + c->planes[i][2] * o[2] < -radius)
-			return false;
-	}
-	return true;
-}
-
-static void set4(float ret[4], const float *v, float w)
-{
-	memcpy(ret, v, 3 * sizeof(float));
-	ret[3] = w;
-}
-
-/* Rows of the projection: x, y and 1 of the optical frame to -w..w; depth NEAR_M / z. Pixel 0's middle is half a pixel from the edge. */
-static void set_clip(const struct camera *c, const struct pose *view, struct frame *f)
-{
-	double w = c->s.width, h = c->s.height;
-	double fx = c->ideal ? c->c.lens.p.fx : c->s.f, fy = c->ideal ? c->c.lens.p.fy : c->s.f;
-	double sx = 2 * fx / w, sy = 2 * fy / h, ox = 2 * (c->s.cx + 0.5) / w - 1, oy = 2 * (c->s.cy + 0.5) / h - 1;
-
-	memset(f->clip, 0, sizeof(f->clip));
-	for (int k = 0; k < 3; k++) { /* map axis */
-		const double *o = &view->axes[3 * k];
-
-		f->clip[4 * k] = (float)(sx * o[0] + ox * o[2]);
-		f->clip[4 * k + 1] = (float)(sy * o[1] + oy * o[2]);
-		f->clip[4 * k + 3] = (float)o[2];
-		/* fragments count from the edge */
-		f->ray[k] = (float)(o[2] - o[0] * (c->s.cx + 0.5) / fx - o[1] * (c->s.cy + 0.5) / fy);
-		f->ray_x[k] = (float)(o[0] / fx);
-		f->ray_y[k] = (float)(o[1] / fy);
-	}
-	f->clip[14] = NEAR_M;
-}
-
-static void set_frame(const struct render *r, const struct camera *c, const struct pose *view,
-		      const struct render_moment *m, struct frame *f)
-{
-	float sun[3], eye[3];
-	struct sun_light l;
-
-	sun_light(m->sun[2], &l);
-	for (int i = 0; i < 3; i++) {
-		sun[i] = (float)m->sun[i];
-		eye[i] = (float)(view->at[i] - (r->streets ? r->streets->origin[i] : 0));
-	}
-	set_clip(c, view, f);
-	set4(f->eye, eye, 0);
-	set4(f->sun, sun, m->sun[2] > SUN_LOW ? SHADE : 0);
-	set4(f->sun_light, l.sun, 0);
-	set4(f->ambient, l.ambient, 0);
-	set4(f->zenith, l.zenith, 0);
-	set4(f->horizon, l.horizon, r->haze);
-}
-
-static void put(struct instance *i, const double d[3], double yaw, const double size[3], const uint32_t tag[4])
-{
-	for (int k = 0; k < 3; k++) {
-		i->place[k] = (float)d[k];
-		i->extent[k] = (float)size[k];
-	}
-	i->place[3] = (float)cos(yaw);
-	i->extent[3] = (float)sin(yaw);
-	memcpy(i->tag, tag, sizeof(i->tag));
-}
-
-/* What a camera draws: its part of the flight's instances. */
-struct drawing {
-	struct render *r;
-	struct flight *f;
-	size_t camera;
-	const struct pose *view;
-	const struct render_moment *m;
-	struct instance *instances;
-	uint32_t n;
-	struct run runs[FORM_COUNT], shadows[FORM_COUNT];
-	uint32_t streets;
-};
-
-static void from_eye(const struct drawing *d, const struct thing *t, double ret[3])
-{
-	for (int i = 0; i < 3; i++)
-		ret[i] = t->at[i] - d->view->at[i];
-}
-
-static void put_thing(struct drawing *d, const struct thing *t, const double at[3])
-{
-	const uint32_t tag[4] = { t->colour, t->id, t->label, t->lit };
-
-	if (d->n < INSTANCES_MAX)
-		put(&d->instances[d->n++], at, t->yaw, t->size, tag);
-	else
-		d->r->left_out++;
-}
-
-/* A shadow is to be seen where its thing may not be. */
-static double shadow_reach(const struct drawing *d, const struct thing *t)
-{
-	double up = t->lit & IN_SHADE ? 1 : d->m->sun[2];
-
-	return t->size[2] * sqrt(1 - fmin(up * up, 1)) / fmax(up, SUN_LOW);
-}
-
-static void collect(struct drawing *d, enum form form, bool shadows)
-{
-	const struct camera *c = &d->r->cameras[d->camera];
-	const struct stage *s = d->m->stage;
-	struct run *run = shadows ? &d->shadows[form] : &d->runs[form];
-
-	run->first = d->n;
-	for (size_t i = 0; i < s->n; i++) {
-		const struct thing *t = &s->things[i];
-		double at[3], mid[3], radius;
-
-		if (t->form != form)
-			continue;
-		from_eye(d, t, at);
-		memcpy(mid, at, sizeof(mid));
-		mid[2] += t->size[2] / 2;
-		radius = sqrt(t->size[0] * t->size[0] + t->size[1] * t->size[1] + t->size[2] * t->size[2]) / 2;
-		if (hypot(at[0], at[1]) - radius > (shadows ? SHADOW_M : FAR_M))
-			continue;
-		if (shadows)
-			radius += shadow_reach(d, t);
-		if (in_view(c, d->view, mid, radius))
-			put_thing(d, t, at);
-	}
-	run->n = d->n - run->first;
-}
-
-static void collect_all(struct drawing *d)
-{
-	const double side[3] = { GROUND_M, GROUND_M, 1 }, one[3] = { 1, 1, 1 };
-	const uint32_t tag[4] = { 0, 0, LABEL_OF_VERTEX, 0 };
-	double at[3] = { 0, 0, d->m->ground - GROUND_DROP - d->view->at[2] };
-	bool shadows = d->r->cameras[d->camera].c.kind == KIND_COLOUR && d->m->sun[2] > SUN_LOW;
-
-	d->runs[FORM_GROUND] = (struct run){ d->n, 1 };
-	put(&d->instances[d->n++], at, 0, side, tag);
-	for (int i = 0; i < 3 && d->r->streets; i++)
-		at[i] = d->r->streets->origin[i] - d->view->at[i];
-	d->streets = d->n;
-	put(&d->instances[d->n++], at, 0, one, tag);
-	for (int form = 0; form < FORM_GROUND; form++)
-		collect(d, (enum form)form, false);
-	for (int form = 0; form < FORM_GROUND && shadows; form++) {
-		if (form != FORM_SIGNAL)
-			collect(d, (enum form)form, true);
-	}
-}
-
 /* ---- commands ---- */
 
 static void image_barrier(const struct render *r, VkCommandBuffer c, VkImage image, VkImageAspectFlags aspect,
@@ -557,11 +314,14 @@ static void image_barrier(const struct render *r, VkCommandBuffer c, VkImage ima
 				    NULL, 0, NULL, 1, &b);
 }
 
-static void draw_form(const struct drawing *d, int form, const struct run *run)
+static void draw_form(const struct drawing *d, int form, const struct form_runs *runs)
 {
-	if (run->n)
-		d->r->g->vk.CmdDrawIndexed(d->f->commands, d->r->forms.at[form].n, run->n, d->r->forms.at[form].first,
-					   0, run->first);
+	for (int detail = 0; detail < FORM_DETAILS; detail++) {
+		if (runs->at[form][detail].n)
+			d->r->g->vk.CmdDrawIndexed(d->f->commands, d->r->forms.at[form][detail].n,
+						   runs->at[form][detail].n, d->r->forms.at[form][detail].first, 0,
+						   runs->at[form][detail].first);
+	}
 }
 
 static void draw_streets(const struct drawing *d)
@@ -578,13 +338,13 @@ static void draw_streets(const struct drawing *d)
 			radius += (double)((p->high[k] - p->low[k]) * (p->high[k] - p->low[k])) / 4;
 		}
 		radius = sqrt(radius);
-		if (hypot(mid[0], mid[1]) - radius < STREETS_M && in_view(c, d->view, mid, radius))
+		if (hypot(mid[0], mid[1]) - radius < STREETS_M && view_sees(c, d->view, mid, radius))
 			d->r->g->vk.CmdDrawIndexed(d->f->commands, p->n, 1, d->r->street_index + p->first,
 						   (int32_t)d->r->street_vertex, d->streets);
 	}
 }
 
-/* Near things first: what is behind them costs no light. */
+/* The ground is behind all that stands on it: what is covered costs no light. */
 static void draw_colour(const struct drawing *d)
 {
 	const struct gpu_calls *vk = &d->r->g->vk;
@@ -593,15 +353,15 @@ static void draw_colour(const struct drawing *d)
 
 	vk->CmdBindPipeline(c, VK_PIPELINE_BIND_POINT_GRAPHICS, p->group[GROUP_THINGS]);
 	for (int form = 0; form < FORM_BUILDING; form++)
-		draw_form(d, form, &d->runs[form]);
+		draw_form(d, form, &d->runs);
 	vk->CmdBindPipeline(c, VK_PIPELINE_BIND_POINT_GRAPHICS, p->group[GROUP_FACADES]);
-	draw_form(d, FORM_BUILDING, &d->runs[FORM_BUILDING]);
+	draw_form(d, FORM_BUILDING, &d->runs);
 	vk->CmdBindPipeline(c, VK_PIPELINE_BIND_POINT_GRAPHICS, p->group[GROUP_GROUND]);
 	draw_streets(d);
-	draw_form(d, FORM_GROUND, &d->runs[FORM_GROUND]);
+	draw_form(d, FORM_GROUND, &d->runs);
 	vk->CmdBindPipeline(c, VK_PIPELINE_BIND_POINT_GRAPHICS, p->shadow);
 	for (int form = 0; form < FORM_GROUND; form++)
-		draw_form(d, form, &d->shadows[form]);
+		draw_form(d, form, &d->shadows);
 	vk->CmdBindPipeline(c, VK_PIPELINE_BIND_POINT_GRAPHICS, p->sky);
 	vk->CmdDraw(c, 3, 1, 0, 0);
 }
@@ -610,7 +370,7 @@ static void draw_data(const struct drawing *d, unsigned kind)
 {
 	d->r->g->vk.CmdBindPipeline(d->f->commands, VK_PIPELINE_BIND_POINT_GRAPHICS, d->r->p.data[kind]);
 	for (int form = 0; form < FORM_COUNT; form++)
-		draw_form(d, form, &d->runs[form]);
+		draw_form(d, form, &d->runs);
 	draw_streets(d);
 }
 
@@ -725,8 +485,8 @@ static void draw_camera(struct render *r, struct flight *f, size_t i, const stru
 	struct frame *frame = (struct frame *)(void *)((uint8_t *)f->frames.mapped + i * r->frame_size);
 
 	d.instances = (struct instance *)f->instances.mapped + i * INSTANCES_MAX;
-	set_frame(r, c, d.view, m, frame);
-	collect_all(&d);
+	view_frame(r, c, d.view, m, frame);
+	view_collect(&d);
 	draw_picture(&d, c->ideal ? &c->image : &c->picture);
 	if (!c->ideal)
 		bend(&d);

@@ -24,8 +24,8 @@ struct render_options {
 	const struct render_camera *cameras;
 	size_t n;
 	const struct streets *streets; /* NULL: only the ground */
-	unsigned samples;              /* of a pixel of colour: 1 or 4 */
-	double haze_m;                 /* how far one sees: 1/e of the light is left */
+	unsigned samples; /* of a pixel of colour: 1 or 4; 0: 4 with a GPU, 1 with a driver that computes with the CPU */
+	double haze_m;    /* how far one sees: 1/e of the light is left */
 };
 
 /* What is the same for all cameras of a moment. */
