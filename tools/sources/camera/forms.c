@@ -3,6 +3,7 @@
 #include "forms.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 #include "err.h"
 
@@ -53,13 +54,13 @@ static void axle(struct mesh *m, unsigned detail, float x, float rx, float rz, f
 {
 	const unsigned corners = detail ? 8 : 12;
 
+	if (detail >= 2) {
+		mesh_box(m, x - 0.8f * rx, x + 0.8f * rx, -0.497f, 0.497f, 0, 1.7f * rz, MAT_TYRE);
+		return;
+	}
 	for (int side = -1; side <= 1; side += 2) {
 		float s = (float)side, a = s * inner, b = s * 0.497f;
 
-		if (detail == 2) {
-			mesh_box(m, x - 0.8f * rx, x + 0.8f * rx, a < b ? a : b, a < b ? b : a, 0, 1.7f * rz, MAT_TYRE);
-			continue;
-		}
 		face(m, s, (mesh_point){ x, s * 0.4895f, rz * 1.14f }, rx * 1.18f, rz * 1.12f, corners, MAT_DARK);
 		if (detail == 0) {
 			mesh_wheel(m, x, a < b ? a : b, a < b ? b : a, rz, rx, rz, MAT_TYRE, MAT_TYRE);
@@ -71,8 +72,22 @@ static void axle(struct mesh *m, unsigned detail, float x, float rx, float rz, f
 	}
 }
 
+/* Two bodies, one on the other: enough for a shadow. */
+static bool outline(struct mesh *m, unsigned detail, float x0, float x1, struct mesh_rect top)
+{
+	const struct mesh_rect foot = { x0, x1, 0.48f, 0 }, waist = { x0, x1, 0.485f, 0.5f };
+
+	if (detail != FORM_OUTLINE)
+		return false;
+	frustum(m, foot, waist, ALL(MAT_DARK));
+	frustum(m, waist, top, ALL(MAT_DARK));
+	return true;
+}
+
 static void car(struct mesh *m, unsigned detail)
 {
+	if (outline(m, detail, -0.49f, 0.49f, (struct mesh_rect){ -0.32f, 0.02f, 0.33f, 1.0f }))
+		return;
 	frustum(m, (struct mesh_rect){ -0.475f, 0.475f, 0.46f, 0.13f },
 		(struct mesh_rect){ -0.49f, 0.492f, 0.485f, 0.25f }, ALL(MAT_DARK));
 	frustum(m, (struct mesh_rect){ -0.492f, 0.494f, 0.485f, 0.25f },
@@ -105,6 +120,8 @@ static void car(struct mesh *m, unsigned detail)
 
 static void van(struct mesh *m, unsigned detail)
 {
+	if (outline(m, detail, -0.494f, 0.49f, (struct mesh_rect){ -0.48f, 0.22f, 0.41f, 1.0f }))
+		return;
 	frustum(m, (struct mesh_rect){ -0.49f, 0.49f, 0.48f, 0.10f },
 		(struct mesh_rect){ -0.494f, 0.494f, 0.485f, 0.20f }, ALL(MAT_DARK));
 	frustum(m, (struct mesh_rect){ -0.494f, 0.494f, 0.485f, 0.20f },
@@ -127,6 +144,8 @@ static void van(struct mesh *m, unsigned detail)
 
 static void truck(struct mesh *m, unsigned detail)
 {
+	if (outline(m, detail, -0.497f, 0.497f, (struct mesh_rect){ -0.497f, 0.27f, 0.495f, 1.0f }))
+		return;
 	frustum(m, (struct mesh_rect){ -0.49f, 0.30f, 0.38f, 0.14f }, (struct mesh_rect){ -0.49f, 0.30f, 0.38f, 0.26f },
 		ALL(MAT_DARK));
 	frustum(m, (struct mesh_rect){ 0.30f, 0.495f, 0.48f, 0.10f },
@@ -150,6 +169,8 @@ static void truck(struct mesh *m, unsigned detail)
 
 static void bus(struct mesh *m, unsigned detail)
 {
+	if (outline(m, detail, -0.497f, 0.494f, (struct mesh_rect){ -0.485f, 0.475f, 0.45f, 1.0f }))
+		return;
 	frustum(m, (struct mesh_rect){ -0.495f, 0.495f, 0.48f, 0.09f },
 		(struct mesh_rect){ -0.497f, 0.497f, 0.487f, 0.40f }, ALL(MAT_PAINT));
 	frustum(m, (struct mesh_rect){ -0.495f, 0.495f, 0.482f, 0.40f },

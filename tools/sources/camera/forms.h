@@ -23,7 +23,9 @@ enum form {
 	FORM_COUNT
 };
 
-#define FORM_DETAILS 3 /* 0: all of it, 1: what gives it its shape, 2: as 1 with fewer corners; all fill the same box */
+/* 0: all of it, 1: what gives it its shape, 2: as 1 with fewer corners, 3: what its shadow needs; all fill the same box */
+#define FORM_DETAILS 4
+#define FORM_OUTLINE 3
 
 struct forms {
 	struct mesh mesh;

@@ -13,10 +13,10 @@
 #define SHADE       0.78f   /* of the sun's light, what a shadow takes away on a clear day */
 #define SUN_LOW     0.05    /* below that there are no shadows: they would be endless */
 
-#define FINE_PX     45.0f /* a thing with so large a radius has all its details */
-#define COARSE_PX   14.0f /* with less: only what gives it its shape */
-#define SHADOW_PX   1.0f  /* with less: no shadow */
-#define SHADOW_FINE 0.3   /* a shadow has fewer details than its thing */
+#define FINE_PX        45.0f /* a thing with so large a radius has all its details */
+#define COARSE_PX      14.0f /* with less: only what gives it its shape */
+#define SHADOW_PX      1.0f  /* with less: no shadow */
+#define SHADOW_FINE_PX 60.0  /* with more, one sees through between a thing's wheels */
 
 void view_planes(struct camera *c)
 {
@@ -199,7 +199,7 @@ static bool chosen(const struct drawing *d, const struct thing *t, bool shadow, 
 	if (shadow && px < SHADOW_PX)
 		return false;
 	*ret_far = (float)far;
-	*ret_detail = detail_of((float)(shadow ? px * SHADOW_FINE : px));
+	*ret_detail = !shadow ? detail_of((float)px) : px > SHADOW_FINE_PX ? 1 : FORM_OUTLINE;
 	return view_sees(c, d->view, at, shadow ? radius + shadow_reach(d, t) : radius);
 }
 
