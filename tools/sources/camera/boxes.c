@@ -2,7 +2,6 @@
 /* boxes.h */
 #include "boxes.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define SLOTS (4 * BOXES_MAX)
@@ -37,11 +36,31 @@ static void add_run(struct boxes *b, uint32_t id, uint32_t x0, uint32_t x1, uint
 	o->y1 = y;
 }
 
-static int by_id(const void *a, const void *b)
+static void sift(struct box2 *a, uint32_t i, uint32_t n)
 {
-	uint32_t x = ((const struct box2 *)a)->id, y = ((const struct box2 *)b)->id;
+	for (uint32_t k; (k = 2 * i + 1) < n; i = k) {
+		struct box2 t = a[i];
 
-	return x < y ? -1 : x > y;
+		k += k + 1 < n && a[k + 1].id > a[k].id;
+		if (a[k].id <= t.id)
+			return;
+		a[i] = a[k];
+		a[k] = t;
+	}
+}
+
+/* A heap: qsort() may allocate. */
+static void sort_by_id(struct box2 *a, uint32_t n)
+{
+	for (uint32_t i = n / 2; i-- > 0;)
+		sift(a, i, n);
+	for (uint32_t i = n; i-- > 1;) {
+		struct box2 t = a[0];
+
+		a[0] = a[i];
+		a[i] = t;
+		sift(a, 0, i);
+	}
 }
 
 void boxes_find(struct boxes *b, const void *ids, size_t pitch, uint32_t width, uint32_t height)
@@ -57,6 +76,5 @@ void boxes_find(struct boxes *b, const void *ids, size_t pitch, uint32_t width, 
 			add_run(b, row[begin], begin, x, y);
 		}
 	}
-	if (b->n > 1)
-		qsort(b->at, b->n, sizeof(b->at[0]), by_id);
+	sort_by_id(b->at, b->n);
 }
