@@ -114,6 +114,9 @@ TEST_WITH(what_cannot_be_is_refused, make, end)
 
 	j.cap--;
 	assert_int_equal(encoder_put(e, &j), -EMSGSIZE);
+	j.cap++;
+	j.pitch = (size_t)j.width * 4 - 1;
+	assert_int_equal(encoder_put(e, &j), -EINVAL);
 	big.width = UINT16_MAX + 1;
 	assert_int_equal(encoder_put(e, &big), -EMSGSIZE);
 	assert_int_equal(encode_body_size(0, 1), 0);

@@ -157,6 +157,8 @@ int encoder_put(struct encoder *e, const struct encode_job *job)
 
 	if (!size || job->cap < size || job->pitch > INT_MAX)
 		return -EMSGSIZE;
+	if (job->pitch < (size_t)job->width * 4)
+		return -EINVAL;
 	pthread_mutex_lock(&e->lock);
 	if (e->put - e->taken == ENCODE_IN_FLIGHT) {
 		r = -EAGAIN;

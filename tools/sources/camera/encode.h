@@ -35,7 +35,7 @@ size_t encode_body_size(uint32_t width, uint32_t height);
 int encoder_create(int quality, struct encoder **ret);
 /* Waits for what has been put. */
 void encoder_destroy(struct encoder *e);
-/* Never waits. -EAGAIN: ENCODE_IN_FLIGHT are there; -EMSGSIZE cap is too small. */
+/* Never waits. -EAGAIN: ENCODE_IN_FLIGHT are there; -EMSGSIZE cap is too small; -EINVAL pitch is less than a row. */
 int encoder_put(struct encoder *e, const struct encode_job *job);
 /* The oldest one, once it is done; wait: until it is. False: none is there, or it is not done. */
 bool encoder_take(struct encoder *e, bool wait, struct encode_job *ret);
