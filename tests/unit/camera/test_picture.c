@@ -5,6 +5,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <png.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "picture.h"
@@ -73,4 +75,24 @@ TEST(what_cannot_be_written_leaves_nothing_behind)
 	assert_non_null(strstr(why, "/nowhere/at/all.png: No such file"));
 	assert_int_equal(picture_write(dir, RGBA[0][0], 3, 2, sizeof(RGBA[0]), why, sizeof(why)), -EISDIR);
 	assert_true(files() <= 1);
+}
+
+/* A full disk, as far as a process can have one of its own. */
+TEST(no_room_leaves_the_old_file)
+{
+	struct rlimit was;
+	FILE *f = fopen(path(), "w");
+
+	fputs("was here", f);
+	fclose(f);
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &(struct rlimit){ 10, was.rlim_max }), 0);
+	assert_int_equal(picture_write(path(), RGBA[0][0], 3, 2, sizeof(RGBA[0]), why, sizeof(why)), -EFBIG);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+	assert_non_null(strstr(why, "a.png: File too large"));
+	assert_int_equal(files(), 1);
+	f = fopen(path(), "r");
+	assert_int_equal(fgetc(f), 'w');
+	fclose(f);
 }

@@ -7,12 +7,13 @@
 #include <limits.h>
 #include <png.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "mem.h"
+
+#define NAMES 16u /* that are tried beside the file */
 
 static int fail(int e, const char *path, const char *text, char *why, size_t cap)
 {
@@ -46,19 +47,29 @@ static uint8_t *without_alpha(const uint8_t *rgba, uint32_t width, uint32_t heig
 	return rgb;
 }
 
-/* Beside the file, so that it can take its place. */
+/* Beside the file, so that it can take its place; by a name that nobody has, with the mode of any file that is written. */
 static FILE *open_beside(const char *path, char *ret, size_t cap)
 {
-	mode_t mask = umask(022);
-	int n = snprintf(ret, cap, "%s.XXXXXX", path), fd;
+	int fd = -1;
 	FILE *f;
 
-	umask(mask);
-	errno = ENAMETOOLONG;
-	fd = n > 0 && (size_t)n < cap ? mkostemp(ret, O_CLOEXEC) : -1;
+	for (unsigned tries = 0; fd < 0 && tries < NAMES; tries++) {
+		uint64_t name;
+		int n;
+
+		if (getrandom(&name, sizeof(name), GRND_NONBLOCK) != sizeof(name))
+			name = (uint64_t)getpid() << 32 | tries;
+		n = snprintf(ret, cap, "%s.%016llx", path, (unsigned long long)name);
+		if (n < 0 || (size_t)n >= cap) {
+			errno = ENAMETOOLONG;
+			return NULL;
+		}
+		fd = open(ret, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (fd < 0 && errno != EEXIST)
+			return NULL;
+	}
 	if (fd < 0)
 		return NULL;
-	(void)fchmod(fd, 0666 & ~mask); /* as any file that is written, not the 0600 of a secret */
 	f = fdopen(fd, "wb");
 	if (!f) {
 		close(fd);
