@@ -382,6 +382,10 @@ static bool ended(struct app *a)
 /* r < 0: on its way back the library tells when it is there; lost for good there is nothing to wait for. */
 static int hold_on(struct app *a, int r)
 {
+	if (a->args.png) {
+		log_error("%s: no picture: simd has gone", a->args.png);
+		return r;
+	}
 	if (sim_client_state(a->client) != SIM_CLIENT_FAILED) {
 		(void)stop_wait(&a->stop, RETRY_MS);
 		return 0;
@@ -686,7 +690,7 @@ int main(int argc, char *argv[])
 					  .latitude = NOWHERE,
 					  .longitude = NOWHERE,
 					  .rank = NO_RANK } };
-	bool driver = false;
+	bool no_driver = false;
 	int r;
 
 	opt_parse_or_exit(&PROGRAM, argc, argv, &a.args);
@@ -700,7 +704,7 @@ int main(int argc, char *argv[])
 		r = open_world(&a);
 	if (r == 0) {
 		r = gpu_open(&a.gpu, a.args.device);
-		driver = r == 0;
+		no_driver = r == -ENOENT || r == -EOPNOTSUPP;
 	}
 	if (r == 0)
 		r = open_render(&a);
@@ -711,5 +715,5 @@ int main(int argc, char *argv[])
 		r = run(&a);
 	}
 	detach(&a);
-	return r == 0 ? 0 : !driver ? NO_DRIVER : 1;
+	return r == 0 ? 0 : no_driver ? NO_DRIVER : 1;
 }
