@@ -324,22 +324,31 @@ static void draw_form(const struct drawing *d, int form, const struct form_runs 
 	}
 }
 
+static bool sees_part(const struct drawing *d, const struct streets_part *p)
+{
+	const double *origin = d->r->streets->origin;
+	double mid[3], radius = 0;
+
+	for (int k = 0; k < 3; k++) {
+		mid[k] = origin[k] + (double)(p->low[k] + p->high[k]) / 2 - d->view->at[k];
+		radius += (double)((p->high[k] - p->low[k]) * (p->high[k] - p->low[k])) / 4;
+	}
+	radius = sqrt(radius);
+	return hypot(mid[0], mid[1]) - radius < STREETS_M && view_sees(&d->r->cameras[d->camera], d->view, mid, radius);
+}
+
+/* Parts lie one after the other: those between two that are not seen are drawn by one command. */
 static void draw_streets(const struct drawing *d)
 {
 	const struct streets *s = d->r->streets;
-	const struct camera *c = &d->r->cameras[d->camera];
 
 	for (size_t i = 0; s && i < s->n; i++) {
-		const struct streets_part *p = &s->parts[i];
-		double mid[3], radius = 0;
+		uint32_t first = s->parts[i].first, n = 0;
 
-		for (int k = 0; k < 3; k++) {
-			mid[k] = s->origin[k] + (double)(p->low[k] + p->high[k]) / 2 - d->view->at[k];
-			radius += (double)((p->high[k] - p->low[k]) * (p->high[k] - p->low[k])) / 4;
-		}
-		radius = sqrt(radius);
-		if (hypot(mid[0], mid[1]) - radius < STREETS_M && view_sees(c, d->view, mid, radius))
-			d->r->g->vk.CmdDrawIndexed(d->f->commands, p->n, 1, d->r->street_index + p->first,
+		for (; i < s->n && sees_part(d, &s->parts[i]); i++)
+			n += s->parts[i].n;
+		if (n)
+			d->r->g->vk.CmdDrawIndexed(d->f->commands, n, 1, d->r->street_index + first,
 						   (int32_t)d->r->street_vertex, d->streets);
 	}
 }
