@@ -11,4 +11,5 @@ $(CAMERA_SYSTEM_TESTS:%=$(B)/test/system-camera-%): $(B)/test/system-camera-%: $
 $(foreach t,$(CAMERA_SYSTEM_TESTS),$(eval LINK_system-camera-$(t) = $$(LINK_READBACK) $$(LINK_SIMCLIENT) -ljansson -lexpat $$(LINK_CAMERA) -lz -ldl)\
 	$(eval LIMIT_system-camera-$(t) := 180))
 FLAGS_tests/system/camera/test_process.c := -DBIN='"$(B)/bin"'
+FLAGS_tests/system/camera/test_golden.c := -DBIN='"$(B)/bin"'
 endif

@@ -392,6 +392,30 @@ TEST_WITH(in_lock_step_no_image_is_left_out_and_a_run_repeats, NULL, stack_sweep
 	}
 }
 
+/* ---- one picture ---- */
+
+TEST_WITH(a_picture_of_a_simd_that_goes_away_is_given_up, NULL, stack_sweep)
+{
+	pid_t simd, camera;
+	struct world w;
+
+	if (sim_readback_probe(SIM_READBACK_VULKAN) < 0)
+		skip();
+	simd = stack_start("\"TimeSource\":\"system\"," POOLS);
+	open_world(&w);
+	camera = fork();
+	if (camera == 0) {
+		execl(BIN "/" CAMERA, CAMERA, "--simd-socket", STACK_SOCKET, "--png", "/tmp/none.png", NULL);
+		_exit(127);
+	}
+	UNTIL(20000, sim_publisher_has_subscribers(w.objects));
+	close_world(&w);
+	assert_int_equal(kill(simd, SIGTERM), 0); /* not stack_stop(), which finds the camera left */
+	assert_int_equal(stack_wait(simd, 30000), 0);
+	assert_int_equal(WEXITSTATUS(stack_wait(camera, 30000)), 1);
+	assert_int_equal(access("/tmp/none.png", F_OK), -1);
+}
+
 /* ---- without ---- */
 
 static const char *run(const char *const *arguments, int *ret_code)
