@@ -6,15 +6,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#define U4(s, m)     DDS_OP_ADR | DDS_OP_TYPE_4BY, offsetof(struct s, m)
-#define I4(s, m)     DDS_OP_ADR | DDS_OP_TYPE_4BY | DDS_OP_FLAG_SGN, offsetof(struct s, m)
-#define F4(s, m)     DDS_OP_ADR | DDS_OP_TYPE_4BY | DDS_OP_FLAG_FP, offsetof(struct s, m)
-#define U1(s, m)     DDS_OP_ADR | DDS_OP_TYPE_1BY, offsetof(struct s, m)
-#define STR(s, m)    DDS_OP_ADR | DDS_OP_TYPE_STR, offsetof(struct s, m)
-#define F8(s, m)     DDS_OP_ADR | DDS_OP_TYPE_8BY | DDS_OP_FLAG_FP, offsetof(struct s, m)
-#define FLOATS(s, m) DDS_OP_ADR | DDS_OP_TYPE_SEQ | DDS_OP_SUBTYPE_4BY | DDS_OP_FLAG_FP, offsetof(struct s, m)
-#define BYTES(s, m)  DDS_OP_ADR | DDS_OP_TYPE_SEQ | DDS_OP_SUBTYPE_1BY, offsetof(struct s, m)
-#define ARRAY(at, n) DDS_OP_ADR | DDS_OP_TYPE_ARR | DDS_OP_SUBTYPE_1BY, at, n
+#define U4(s, m)      DDS_OP_ADR | DDS_OP_TYPE_4BY, offsetof(struct s, m)
+#define I4(s, m)      DDS_OP_ADR | DDS_OP_TYPE_4BY | DDS_OP_FLAG_SGN, offsetof(struct s, m)
+#define F4(s, m)      DDS_OP_ADR | DDS_OP_TYPE_4BY | DDS_OP_FLAG_FP, offsetof(struct s, m)
+#define U1(s, m)      DDS_OP_ADR | DDS_OP_TYPE_1BY, offsetof(struct s, m)
+#define STR(s, m)     DDS_OP_ADR | DDS_OP_TYPE_STR, offsetof(struct s, m)
+#define F8(s, m)      DDS_OP_ADR | DDS_OP_TYPE_8BY | DDS_OP_FLAG_FP, offsetof(struct s, m)
+#define FLOATS(s, m)  DDS_OP_ADR | DDS_OP_TYPE_SEQ | DDS_OP_SUBTYPE_4BY | DDS_OP_FLAG_FP, offsetof(struct s, m)
+#define BYTES(s, m)   DDS_OP_ADR | DDS_OP_TYPE_SEQ | DDS_OP_SUBTYPE_1BY, offsetof(struct s, m)
+#define DOUBLES(s, m) DDS_OP_ADR | DDS_OP_TYPE_SEQ | DDS_OP_SUBTYPE_8BY | DDS_OP_FLAG_FP, offsetof(struct s, m)
+#define F8S(s, m, n)  DDS_OP_ADR | DDS_OP_TYPE_ARR | DDS_OP_SUBTYPE_8BY | DDS_OP_FLAG_FP, offsetof(struct s, m), n
+#define ARRAY(at, n)  DDS_OP_ADR | DDS_OP_TYPE_ARR | DDS_OP_SUBTYPE_1BY, at, n
 /* a sequence of structs: where to go on and where the element is described, from here */
 #define STRUCTS(at, size, next, elem) DDS_OP_ADR | DDS_OP_TYPE_SEQ | DDS_OP_SUBTYPE_STU, at, size, (next) << 16 | (elem)
 
@@ -54,8 +56,19 @@ static const uint32_t image_ops[] = {
 	BYTES(seen_image, data),      DDS_OP_RTS,
 };
 
-static const uint32_t info_ops[] = { I4(seen_info, stamp.sec), U4(seen_info, stamp.nanosec), STR(seen_info, frame_id),
-				     U4(seen_info, height),    U4(seen_info, width),         DDS_OP_RTS };
+static const uint32_t info_ops[] = {
+	I4(seen_info, stamp.sec),
+	U4(seen_info, stamp.nanosec),
+	STR(seen_info, frame_id),
+	U4(seen_info, height),
+	U4(seen_info, width),
+	STR(seen_info, distortion_model),
+	DOUBLES(seen_info, d),
+	F8S(seen_info, k, 9),
+	F8S(seen_info, r, 9),
+	F8S(seen_info, p, 12),
+	DDS_OP_RTS,
+};
 
 static const uint32_t sentence_ops[] = { I4(seen_sentence, stamp.sec), U4(seen_sentence, stamp.nanosec),
 					 STR(seen_sentence, frame_id), STR(seen_sentence, sentence), DDS_OP_RTS };

@@ -62,6 +62,9 @@ struct seen_info { /* CameraInfo, as far as a reader may read; what follows is s
 	struct seen_time stamp;
 	char *frame_id;
 	uint32_t height, width;
+	char *distortion_model;
+	dds_sequence_t d;
+	double k[9], r[9], p[12];
 };
 
 struct seen_sentence { /* nmea_msgs/msg/Sentence */

@@ -257,6 +257,23 @@ static bool draws(void)
 	return false;
 }
 
+/* 640 pixels are 80 degrees wide; pixels are counted from the middle of the first one. */
+static void check_calibration(const struct seen_info *info)
+{
+	double f = 320 / tan(40 * M_PI / 180);
+	const double k[9] = { f, 0, 319.5, 0, f, 239.5, 0, 0, 1 }, r[9] = { 1, 0, 0, 0, 1, 0, 0, 0, 1 };
+	const double p[12] = { f, 0, 319.5, 0, 0, f, 239.5, 0, 0, 0, 1, 0 };
+
+	assert_string_equal(info->distortion_model, "plumb_bob");
+	assert_int_equal(info->d._length, 5);
+	for (unsigned i = 0; i < 5; i++)
+		assert_true(((const double *)info->d._buffer)[i] == 0);
+	for (unsigned i = 0; i < 12; i++) {
+		assert_true(fabs(info->p[i] - p[i]) < 1e-9);
+		assert_true(i >= 9 || (fabs(info->k[i] - k[i]) < 1e-9 && info->r[i] == r[i]));
+	}
+}
+
 /* An image, and the info of the same stamp. */
 static void images_come(dds_entity_t dp)
 {
@@ -278,6 +295,7 @@ static void images_come(dds_entity_t dp)
 		    image.data._length == 4 * 640 * 480);
 	assert_string_equal(image.encoding, "rgba8");
 	assert_true(info.width == 640 && info.height == 480);
+	check_calibration(&info);
 	assert_string_equal(image.frame_id, "camera_front_optical");
 	assert_string_equal(info.frame_id, "camera_front_optical");
 }
