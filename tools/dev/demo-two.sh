@@ -27,10 +27,11 @@ mount -t proc proc /proc && own_places || exit 1
 # The rig of the demo, less its end; then what each machine has of it.
 channels=$(sed -n '/"channels"/,/^  \],/p' config/rigs/demo.json)
 processes=$(sed -n '/"processes"/,/^  \],/p' config/rigs/demo.json)
+"$B/bin/simctl" link make-keys "$out/keys" --host a --host b >"$out/keys.log" || exit 1
 link() # name, address, the other's
 {
-	printf '{"name":"link","plugin":"link","channels":["*"],"options":{"host":"%s","interface":"%s","peers":["%s"],"insecure":true,"reliable":["lidar/*"]}}' \
-		"$1" "$2" "$3"
+	printf '{"name":"link","plugin":"link","channels":["*"],"options":{"host":"%s","interface":"%s","peers":["%s"],"keys":"%s","reliable":["lidar/*"]}}' \
+		"$1" "$2" "$3" "$out/keys/$1"
 }
 printf '{"rigs":[{"name":"demo",%s%s"inbound":["*"],"bridges":[%s]}]}\n' "$channels" "$processes" "$(link a 10.1.0.1 10.1.0.2)" >"$out/a.json"
 printf '{"rigs":[{"name":"demo",%s"inbound":["*"],"bridges":[%s,{"name":"logging","plugin":"logging","connection":"%s"},{"name":"mcap","plugin":"mcap","connection":"%s"}]}]}\n' \

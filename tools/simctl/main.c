@@ -320,6 +320,14 @@ static const struct opt world_kick_opts[] = {
 	{ 0 },
 };
 
+static const struct opt link_make_keys_opts[] = {
+	OPT_ARG("DIR", REQUIRED, STRING, dir, "where they are made; may hold those of other machines",
+		.complete = "dir"),
+	OPT("host", 0, STRINGS, hosts, "NAME", "a machine, as its link is named; may be given several times"),
+	OPT("days", 0, INT, days, "N", "how long they are valid (1825)", .min = 1, .max = 7300),
+	{ 0 },
+};
+
 struct command {
 	const char *name;
 	enum need need;

@@ -38,7 +38,9 @@ struct args { /* every command's values; filled by opt from the table */
 	const char *start, *end, *rate, *prefix, *name;
 	const char *dir, *channel, *field, *type, *source, *bridge, *process, *service, *request;
 	const char *node, *param, *value;
-	const char *world, *reason;       /* world */
+	const char *world, *reason; /* world */
+	struct opt_strings hosts;   /* link make-keys */
+	int64_t days;
 	const char *format, *time_format; /* echo */
 	bool csv;
 	const char *connection_text; /* bridge connect */
@@ -122,6 +124,7 @@ enum need { ALONE, CONTROL, DATA }; /* what a command needs of simd */
 	X("world top", ALONE, world_top, world_opts, "both, again every second, until interrupted") \
 	X("world kick", ALONE, world_kick, world_kick_opts, "end a client's session; its objects go with it") \
 	X("world metrics", ALONE, world_metrics, world_opts, "a page of metrics, as Prometheus reads them") \
+	X("link make-keys", ALONE, link_make_keys, link_make_keys_opts, "keys for the machines that a link joins") \
 	X("shutdown", CONTROL, shutdown, NULL, "ask simd to end") \
 	X("version", ALONE, version, NULL, "versions of simctl, its library and simd")
 

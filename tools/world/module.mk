@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The world: libworld.a without sockets, and sim-world.
-INC_tools/world := -Ilibclient/base -Ilibclient -Ilibclient/include -Itools/world -I$(B)/gen
+INC_tools/world := -Ilibclient/base -Ilibclient -Ilibclient/include -Itools/world -Itools/keys -I$(B)/gen
 
 WORLD_MAIN := main config net net_bounds net_compat net_tls net_udp
 
@@ -15,7 +15,7 @@ $(B)/obj/tools/world/interface.o: $(B)/gen/tools/world_interface.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 LIBS += $(B)/lib/libworld.a
-$(B)/lib/libworld.a: $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(WORLD_MAIN:%=tools/world/%.c),$(sort $(wildcard tools/world/*.c)))) $(B)/obj/tools/world/interface.o
+$(B)/lib/libworld.a: $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(WORLD_MAIN:%=tools/world/%.c),$(sort $(wildcard tools/world/*.c)))) $(B)/obj/tools/world/interface.o $(B)/obj/tools/keys/pair.o
 
 PROGRAMS += $(B)/bin/sim-world
 $(B)/bin/sim-world: $(WORLD_MAIN:%=$(B)/obj/tools/world/%.o) $(addprefix $(B)/lib/,libworld.a libsimworldwire.a libbase.a)

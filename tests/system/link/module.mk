@@ -12,10 +12,16 @@ LIMIT_system-link-$(1) := 180
 endef
 $(foreach t,$(LINK_SYSTEM_TESTS),$(eval $(call link_test,$(t))))
 LIMIT_system-link-time := 400
+LIMIT_system-link-keys := 300
 # they wait for networks and time-outs
-TESTS_ONCE += $(addprefix $(B)/test/system-link-,line network time types)
+TESTS_ONCE += $(addprefix $(B)/test/system-link-,keys line network time types)
 endif
 # a peer of our own making, that lies
 FLAGS_tests/system/link/test_hostile.c := -Itools/bridge/link -DDDS_HAS_SHM=1
 $(B)/test/system-link-hostile: $(addprefix $(B)/obj/tools/bridge/,link/blob.o link/blob_type.o dds/in_parts.o)
 LINK_system-link-hostile += -lddsc
+# authorities that the test makes, and a peer with keys of its own that lies
+FLAGS_tests/system/link/test_keys.c := -Itools/keys -Itools/bridge/link -DDDS_HAS_SHM=1 \
+	-DDDS_SECURITY='"$(shell ${CC} -print-file-name=libddsc.so | xargs readlink -f | xargs dirname)/libddsc0debian/libdds_security_"'
+$(B)/test/system-link-keys: $(B)/lib/libkeys.a $(B)/lib/liblinktime.a $(addprefix $(B)/obj/tools/bridge/,link/blob.o link/blob_type.o dds/in_parts.o)
+LINK_system-link-keys += -lcrypto -lddsc

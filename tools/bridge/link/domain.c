@@ -13,14 +13,18 @@
 
 #include "link.h"
 
-#define DOMAIN_MAX   232
-#define PEERS_MAX    SOCKETS_FROM_MAX
-#define BLOCK_DUR_NS 100000000 /* how long a writer that keeps all waits for its readers */
+#define DOMAIN_MAX       232
+#define KEYED_DOMAIN_MAX 230
+#define PEERS_MAX        SOCKETS_FROM_MAX
+/* A packet of UDP, less what encrypting adds to it: 20 bytes for each participant that hears it, of which peers have several. */
+#define KEYED_PACKET_MAX (65507u - 256u - 20u * PEERS_MAX * 2)
+#define BLOCK_DUR_NS     100000000 /* how long a writer that keeps all waits for its readers */
 
 struct network {
 	uint32_t domain;
 	bool localhost;
-	const char *interface;
+	const char *interface, *keys;
+	struct secure *secure; /* of the directory keys; NULL: none */
 	in_addr_t peer[PEERS_MAX];
 	unsigned n_peers;
 };
@@ -72,12 +76,18 @@ static int read_interface(struct sim_bridge *b, struct network *n)
 	}
 	n->interface = s;
 	n->localhost = is_loopback(s);
-	if (n->localhost || insecure)
+	n->keys = bridge_option(b->host, "keys");
+	if (*n->keys && insecure) {
+		log_error(b, "options.insecure is true, and options.keys is given: leave one of them out");
+		return -EINVAL;
+	}
+	if (n->localhost || insecure || *n->keys)
 		return 0;
 	log_error(
 		b,
 		"options.interface: %s is a network, and what a link sends is neither encrypted nor authenticated: whoever is "
-		"in it can read and write every channel. Where that is meant set options.insecure to true",
+		"in it can read and write every channel. Give it keys (options.keys, `simctl link make-keys`), or set options.insecure to "
+		"true where that is meant",
 		s);
 	return -EINVAL;
 }
@@ -139,6 +149,11 @@ static int read_options(struct sim_bridge *b, struct network *n)
 		numbers = bridge_option_number(b->host, "confirm_ms", 10, 600000, "ms", &b->confirm_ms);
 	if (numbers == 0)
 		numbers = bridge_option_number(b->host, "lease_ms", 100, 600000, "ms", &b->lease_ms);
+	if (numbers == 0 && *bridge_option(b->host, "keys") && domain > KEYED_DOMAIN_MAX) {
+		log_error(b, "options.domain: with keys it is 0 to %d, which is what Cyclone's DDS Security has",
+			  KEYED_DOMAIN_MAX);
+		numbers = -EINVAL;
+	}
 	n->domain = (uint32_t)domain;
 	return lists < 0 ? lists : name < 0 || interface < 0 || peers < 0 || numbers < 0 ? -EINVAL : 0;
 }
@@ -164,10 +179,11 @@ static int write_xml(const struct sim_bridge *b, const struct network *n, char *
 		return -ENOMEM;
 	fprintf(f,
 		"<CycloneDDS><Domain Id=\"any\"><General><Interfaces><NetworkInterface %s=\"%s\"/></Interfaces>"
-		"<AllowMulticast>false</AllowMulticast><MaxMessageSize>65500B</MaxMessageSize><FragmentSize>63000B</FragmentSize>"
+		"<AllowMulticast>false</AllowMulticast><MaxMessageSize>%uB</MaxMessageSize><FragmentSize>%uB</FragmentSize>"
 		"</General><Discovery><ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>16</MaxAutoParticipantIndex>"
 		"<LeaseDuration>%ldms</LeaseDuration><Peers>",
-		inet_pton(AF_INET, interface, &a) == 1 ? "address" : "name", interface, b->lease_ms);
+		inet_pton(AF_INET, interface, &a) == 1 ? "address" : "name", interface,
+		*n->keys ? KEYED_PACKET_MAX : 65500u, *n->keys ? KEYED_PACKET_MAX - 2000u : 63000u, b->lease_ms);
 	if (n->localhost)
 		fputs("<Peer address=\"127.0.0.1\"/>", f);
 	for (unsigned i = 0; i < n->n_peers; i++) {
@@ -182,6 +198,21 @@ static int write_xml(const struct sim_bridge *b, const struct network *n, char *
 	return fclose(f) == 0 ? 0 : -ENOMEM;
 }
 
+/* Its name is for people, of machines that do not become linked; nobody believes it. */
+static dds_entity_t create_participant(struct sim_bridge *b, const struct network *n)
+{
+	dds_qos_t *qos = n->secure ? secure_participant(n->secure) : dds_create_qos();
+	dds_entity_t e = DDS_RETCODE_OUT_OF_RESOURCES;
+
+	if (qos) {
+		dds_qset_entity_name(qos, b->name);
+		e = dds_create_participant(n->domain, qos, NULL);
+	}
+	dds_delete_qos(qos);
+	b->keyed = n->secure && e > 0;
+	return e;
+}
+
 static int join(struct sim_bridge *b, const struct network *n, const char *xml)
 {
 	struct sockets before;
@@ -193,7 +224,14 @@ static int join(struct sim_bridge *b, const struct network *n, const char *xml)
 		log_error(b, "no DDS domain %u: %s; check options.interface", n->domain, dds_strretcode(b->domain));
 		return dds_errno(b->domain);
 	}
-	b->participant = dds_create_participant(n->domain, NULL, NULL);
+	b->participant = create_participant(b, n);
+	if (b->participant < 0 && *n->keys) {
+		log_error(
+			b,
+			"no DDS participant in domain %u: Cyclone's DDS Security refuses the keys in %s: %s; what it says stands above",
+			n->domain, n->keys, dds_strretcode(b->participant));
+		return dds_errno(b->participant);
+	}
 	if (b->participant < 0) {
 		log_error(b, "no DDS participant in domain %u: %s; check options.interface", n->domain,
 			  dds_strretcode(b->participant));
@@ -208,18 +246,21 @@ int link_domain_open(struct sim_bridge *b)
 	char *xml = NULL;
 	int r = read_options(b, &n);
 
+	if (r == 0 && *n.keys)
+		r = secure_read(b, n.keys, &n.secure);
 	if (r == 0)
 		r = write_xml(b, &n, &xml);
 	if (r == 0)
 		r = join(b, &n, xml);
 	b->localhost = n.localhost;
+	secure_free(n.secure);
 	free(xml);
 	return r;
 }
 
 /* ---- endpoints ---- */
 
-static dds_qos_t *make_qos(const struct link_qos *q)
+static dds_qos_t *make_qos(const struct link_qos *q, const char *partition)
 {
 	dds_qos_t *qos = dds_create_qos();
 
@@ -231,16 +272,18 @@ static dds_qos_t *make_qos(const struct link_qos *q)
 	if (q->keep)
 		dds_qset_durability_service(qos, 0, q->keep_all ? DDS_HISTORY_KEEP_ALL : DDS_HISTORY_KEEP_LAST,
 					    q->depth, DDS_LENGTH_UNLIMITED, DDS_LENGTH_UNLIMITED, DDS_LENGTH_UNLIMITED);
+	if (partition)
+		dds_qset_partition1(qos, partition);
 	dds_qset_ignorelocal(qos, DDS_IGNORELOCAL_PARTICIPANT);
 	return qos;
 }
 
-static dds_entity_t endpoint(struct sim_bridge *b, dds_entity_t topic, const struct link_qos *q,
+static dds_entity_t endpoint(struct sim_bridge *b, const char *partition, dds_entity_t topic, const struct link_qos *q,
 			     dds_listener_t *listener,
 			     dds_entity_t (*create)(dds_entity_t, dds_entity_t, const dds_qos_t *,
 						    const dds_listener_t *))
 {
-	dds_qos_t *qos = make_qos(q);
+	dds_qos_t *qos = make_qos(q, b->keyed ? partition : NULL);
 	dds_entity_t e = qos ? create(b->participant, topic, qos, listener) : DDS_RETCODE_OUT_OF_RESOURCES;
 
 	dds_delete_listener(listener);
@@ -250,12 +293,12 @@ static dds_entity_t endpoint(struct sim_bridge *b, dds_entity_t topic, const str
 
 dds_entity_t link_reader(struct sim_bridge *b, dds_entity_t topic, const struct link_qos *q, dds_listener_t *listener)
 {
-	return endpoint(b, topic, q, listener, dds_create_reader);
+	return endpoint(b, "*", topic, q, listener, dds_create_reader);
 }
 
 dds_entity_t link_writer(struct sim_bridge *b, dds_entity_t topic, const struct link_qos *q, dds_listener_t *listener)
 {
-	return endpoint(b, topic, q, listener, dds_create_writer);
+	return endpoint(b, b->name, topic, q, listener, dds_create_writer);
 }
 
 /* What is longer than BLOB_COPIED_MAX stays a while: a copy of it goes with the sample. */

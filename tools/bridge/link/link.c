@@ -17,6 +17,8 @@ static const struct sim_bridge_option options[] = {
 	{ "domain", "86", "DDS domain, 0 to 232, the same on all machines" },
 	{ "interface", "", "name or IPv4 address of the network interface; empty: loopback" },
 	{ "peers", "[]", "IPv4 addresses of the other machines: nobody else is heard" },
+	{ "keys", "",
+	  "directory with the keys of this machine, made by `simctl link make-keys`: only machines with keys of the same authority take part" },
 	{ "insecure", "false", "true: over a network without encryption or authentication" },
 	{ "export", "[\"*\"]", "patterns of the channels that others may have, of those in the bridge's \"channels\"" },
 	{ "import", "[\"*\"]",

@@ -20,6 +20,7 @@
 #include "manifest.h"
 #include "option.h"
 #include "patterns.h"
+#include "secure.h"
 #include "sockets.h"
 #include "waiter.h"
 
@@ -74,6 +75,13 @@ struct link_peer {                    /* another host: peers.c */
 	bool refused; /* it speaks another version, or is no peer of ours */
 };
 
+#define LINK_STRANGERS_MAX 128u
+struct link_stranger { /* a participant that is not linked: strangers.c */
+	dds_guid_t key;
+	int64_t since_mono_ns;
+	bool said;
+};
+
 struct link_confirm {    /* a message that is not yet confirmed: confirm.c */
 	uint64_t number; /* 0: free */
 	struct sim_bridge_topic *topic;
@@ -96,9 +104,10 @@ struct sim_bridge {
 	long depth, confirm_ms, lease_ms;
 	_Atomic int status;
 	dds_entity_t domain, participant;
-	bool localhost;
+	bool localhost, keyed; /* keyed: DDS Security; each writer is in its host's partition */
 	dds_entity_t manifest_topic, manifest_writer, manifest_reader;
 	dds_entity_t type_topic, type_writer, type_reader;
+	dds_entity_t participants; /* a reader of those that are there */
 	dds_entity_t answer_topic, answer_writer, answer_reader;
 	struct waiter waiter;
 	struct large large;
@@ -121,6 +130,8 @@ struct sim_bridge {
 		unsigned n_types;
 		uint64_t sent[LINK_TYPES_MAX]; /* hashes of those of ours that have been announced */
 		unsigned n_sent;
+		struct link_stranger strangers[LINK_STRANGERS_MAX];
+		unsigned n_strangers;
 		struct limit lines;
 	} thr;
 
@@ -177,6 +188,8 @@ void link_imports_close(struct sim_bridge *b);
 int link_peers_open(struct sim_bridge *b);
 void link_peers_close(struct sim_bridge *b);
 void link_changed(struct sim_bridge *b);
+void link_strangers_look(
+	struct sim_bridge *b); /* strangers.c: warns of machines that are heard and do not become linked */
 
 /*
  * confirm.c: answers of other machines to messages that ask for them. begin() before it is written: its number, 0: too many are

@@ -6,4 +6,4 @@ LIBS += $(B)/lib/simd/bridge_link.so
 LINK_BRIDGE_OBJS := $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard tools/bridge/link/*.c)))
 $(B)/lib/simd/bridge_link.so: $(LINK_BRIDGE_OBJS) $(B)/lib/libdds.a $(B)/obj/tools/bridge/topics/option.o | $(B)/lib/libsimclient.so
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LINK_SIMCLIENT) -lddsc -ljansson
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LINK_SIMCLIENT) -lddsc -ljansson -lcrypto

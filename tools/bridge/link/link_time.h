@@ -21,6 +21,12 @@
 
 enum link_role { LINK_TIME_OFF, LINK_TIME_GIVE, LINK_TIME_FOLLOW };
 
+#define LINK_WRITERS TIME_HOSTS_MAX
+struct link_time_writer { /* of messages of another host, and whose keys it has */
+	dds_instance_handle_t handle;
+	uint64_t id;
+};
+
 struct link_time {
 	struct sim_bridge *b;
 	enum link_role role;
@@ -34,6 +40,8 @@ struct link_time {
 	struct waiter waiter;
 	uint64_t sequence; /* of messages; guarded by lock */
 	struct limit lines;
+	struct link_time_writer writers[LINK_WRITERS]; /* guarded by lock */
+	unsigned next_writer;
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;

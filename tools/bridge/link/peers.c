@@ -207,6 +207,10 @@ static void take_manifest(void *arg, struct blob_in *in, dds_instance_handle_t w
 
 	if (r == 0)
 		r = manifest_read(in->body, in->head.body_size, &m, why, sizeof(why));
+	if (r == 0 && !secure_is_host(b, b->manifest_reader, writer, m->host)) {
+		snprintf(why, sizeof(why), "its keys are not those of a machine of that name");
+		r = -EPERM;
+	}
 	if (r == 0 && m->id == b->id) { /* another link of this simd */
 		manifest_free(m);
 		return;
@@ -356,6 +360,7 @@ static void *peers_main(void *arg)
 		blob_take(b->type_reader, take_type, b);
 		blob_take(b->manifest_reader, take_manifest, b);
 		drop_gone(b);
+		link_strangers_look(b);
 		import_all(b);
 	}
 	return NULL;
@@ -411,6 +416,7 @@ int link_peers_open(struct sim_bridge *b)
 	if (r == 0)
 		r = dds_errno(
 			dds_waitset_attach(b->waiter.set, dds_create_readcondition(b->type_reader, DDS_ANY_STATE), 0));
+	b->participants = dds_create_reader(b->participant, DDS_BUILTIN_TOPIC_DCPSPARTICIPANT, NULL, NULL);
 	b->changed = true;
 	return r < 0 ? r : waiter_start(&b->waiter, "link", peers_main, b);
 }

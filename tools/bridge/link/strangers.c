@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Machines that are heard and do not become linked: those without our keys among them, which Cyclone keeps out without a word that names
+ * them. What they call themselves is not proved. Thread: that of peers.c.
+ */
+#include <string.h>
+
+#include "link.h"
+
+#define PATIENCE_DUR_NS INT64_C(5000000000) /* until it is said; linking takes a second */
+
+static bool is_linked(const struct sim_bridge *b, const dds_guid_t *key)
+{
+	bool found = false;
+
+	for (unsigned i = 0; i < b->thr.n_peers && !found; i++) {
+		dds_builtintopic_endpoint_t *e =
+			dds_get_matched_publication_data(b->manifest_reader, b->thr.peers[i].writer);
+
+		found = e && memcmp(&e->participant_key, key, sizeof(*key)) == 0;
+		if (e)
+			dds_builtintopic_free_endpoint(e);
+	}
+	return found;
+}
+
+static void say(const struct sim_bridge *b, const dds_builtintopic_participant_t *p)
+{
+	char *name = NULL;
+	const char *shown = dds_qget_entity_name(p->qos, &name) && name && manifest_host_ok(name) ? name : "(unnamed)";
+
+	if (b->keyed)
+		log_warn(b, "machine %s is there, and kept out: it has no keys of the authority in %s", shown,
+			 bridge_option(b->host, "keys"));
+	else
+		log_warn(b,
+			 "machine %s is there, and not linked: if it has keys, this link needs some of the same authority "
+			 "(options.keys)",
+			 shown);
+	dds_free(name);
+}
+
+/* What was known of it before; of a new one when it was seen first. */
+static struct link_stranger known(const struct sim_bridge *b, const dds_guid_t *key)
+{
+	for (unsigned i = 0; i < b->thr.n_strangers; i++)
+		if (memcmp(&b->thr.strangers[i].key, key, sizeof(*key)) == 0)
+			return b->thr.strangers[i];
+	return (struct link_stranger){ .key = *key, .since_mono_ns = link_mono_ns() };
+}
+
+static bool is_stranger(const struct sim_bridge *b, const dds_sample_info_t *info,
+			const dds_builtintopic_participant_t *p, const dds_guid_t *own)
+{
+	return info->valid_data && info->instance_state == DDS_IST_ALIVE && memcmp(&p->key, own, sizeof(*own)) != 0 &&
+	       !is_linked(b, &p->key);
+}
+
+void link_strangers_look(struct sim_bridge *b)
+{
+	void *samples[LINK_STRANGERS_MAX] = { NULL };
+	dds_sample_info_t info[LINK_STRANGERS_MAX];
+	struct link_stranger now[LINK_STRANGERS_MAX];
+	dds_return_t n = dds_read(b->participants, samples, info, LINK_STRANGERS_MAX, LINK_STRANGERS_MAX);
+	dds_guid_t own = { { 0 } };
+	unsigned count = 0;
+
+	if (n <= 0 || dds_get_guid(b->participant, &own) < 0)
+		return;
+	for (dds_return_t i = 0; i < n; i++) {
+		const dds_builtintopic_participant_t *p = samples[i];
+		struct link_stranger s;
+
+		if (!is_stranger(b, &info[i], p, &own))
+			continue;
+		s = known(b, &p->key);
+		if (!s.said && link_mono_ns() - s.since_mono_ns > PATIENCE_DUR_NS) {
+			s.said = true;
+			if (limit_allows(&b->thr.lines))
+				say(b, p);
+		}
+		now[count++] = s;
+	}
+	dds_return_loan(b->participants, samples, n);
+	memcpy(b->thr.strangers, now, count * sizeof(*now));
+	b->thr.n_strangers = count;
+}
