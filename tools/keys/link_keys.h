@@ -11,11 +11,11 @@
 
 #define LINK_KEYS_DAYS     1825L /* of a host, unless said otherwise */
 #define LINK_KEYS_DAYS_MAX 7300L /* of the authorities, which hosts do not outlive */
-#define LINK_KEYS_HOST_MAX 32u   /* as SIM_HOST_NAME_MAX */
+#define LINK_KEYS_HOST_MAX 39u   /* as SIM_HOST_NAME_MAX */
 
 struct link_keys_options {
 	const char *dir;          /* made if it is not there, for its owner alone */
-	const char *const *hosts; /* 1 to 32 letters, digits, "_", "." or "-" */
+	const char *const *hosts; /* 1 to 39 letters, digits, "_", "." or "-" */
 	unsigned n_hosts;
 	long days;       /* 0: LINK_KEYS_DAYS */
 	int64_t wall_ns; /* from when it is valid; 0: since an hour ago */

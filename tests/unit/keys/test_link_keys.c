@@ -110,11 +110,11 @@ TEST(a_host_is_added_and_none_is_changed)
 TEST(what_cannot_be_is_refused)
 {
 	test_path(dir, "refused");
-	refused(make("a/b", NULL), -EINVAL, "--host a/b: give a name of 1 to 32 letters");
+	refused(make("a/b", NULL), -EINVAL, "--host a/b: give a name of 1 to 39 letters");
 	refused(make("..", NULL), -EINVAL, "--host ..:");
 	refused(make("", NULL), -EINVAL, "--host :");
 	refused(make("a<b", NULL), -EINVAL, "--host a<b:");
-	refused(make("123456789012345678901234567890123", NULL), -EINVAL, "--host 123");
+	refused(make("1234567890123456789012345678901234567890", NULL), -EINVAL, "--host 123");
 	refused(make("a", "a"), -EINVAL, "--host a: it is given twice");
 	assert_int_equal(mode_of(""), 0);
 	assert_ok(make("a", NULL));
