@@ -10,7 +10,7 @@ LIMIT_record-mcap_bad := 240
 $(foreach t,copy convert,$(eval FLAGS_tests/unit/record/test_$(t).c := -DSIMCTL='"$(B)/bin/simctl"'))
 $(addprefix $(B)/test/record-,copy convert): | $(B)/bin/simctl
 # a file is cut and flipped at each of its bytes
-LIMIT_record-bag := 300
+LIMIT_record-bag := 600
 LIMIT_record-record := 300
 LIMIT_record-db3 := 300
 $(B)/test/record-play_time: $(B)/obj/tools/simctl/play_time.o
