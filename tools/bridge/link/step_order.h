@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The order in which messages of one step are dispatched on every host, wherever they come from: time of measurement, channel, host,
- * sequence. The last three are names and counts that are the same in each run. On one host it is that of one machine (sim/step.h).
+ * sequence. The last three are the same in each run. On one host it is that of one machine (sim/step.h).
  */
 #ifndef LINK_STEP_ORDER_H
 #define LINK_STEP_ORDER_H
@@ -12,8 +12,8 @@
 struct step_key {
 	int64_t stamp_sim_ns;
 	const char *channel;
-	const char *host; /* its name */
-	uint64_t sequence;
+	uint64_t host;     /* its id, which is of its name */
+	uint64_t sequence; /* of what it has exported on the channel */
 };
 
 /* As strcmp(). */
@@ -25,7 +25,7 @@ static inline int step_order(const struct step_key *a, const struct step_key *b)
 		return a->stamp_sim_ns < b->stamp_sim_ns ? -1 : 1;
 	c = strcmp(a->channel, b->channel);
 	if (!c)
-		c = strcmp(a->host, b->host);
+		c = (a->host > b->host) - (a->host < b->host);
 	return c ? c : (a->sequence > b->sequence) - (a->sequence < b->sequence);
 }
 
