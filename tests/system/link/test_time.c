@@ -417,6 +417,83 @@ TEST_WITH(logs_are_those_of_one_machine_byte_for_byte, start_logging, end)
 	}
 }
 
+/* ---- what others publish in a step is dispatched in it ---- */
+
+/* Both log all that is published, by a participant on each; the network is slow, and not evenly so. */
+static int start_exchange(void **state)
+{
+	static const struct switch_rules slow = { .delay_dur_ns = 3 * NS_PER_MS, .jitter_dur_ns = 2 * NS_PER_MS };
+	static const char *const log =
+		",{\"name\":\"log\",\"plugin\":\"logging\",\"connection\":\"/tmp/log0\",\"channels\":[\"/m*\"]}";
+	char conf[4400], extra[400];
+
+	(void)state;
+	turns = mmap(NULL, 4 * sizeof(*turns), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(turns, MAP_FAILED);
+	for (unsigned i = 0; i < 4; i++)
+		turns[i].number = 1 - i % 2; /* the channel of the second machine comes first */
+	start(3);
+	for (unsigned i = 0; i < 2; i++) {
+		snprintf(extra, sizeof(extra), ",%s",
+			 i ? "\"time\":\"follow\"" : "\"time\":\"give\",\"lockstep\":true");
+		snprintf(conf, sizeof(conf), "\"TimeSource\":\"%s\",\"TimeScale\":%d,%s", i ? "link" : "simulation",
+			 i ? 1 : 0, machine_conf(&m[i], 2, extra, log));
+		machine_simd_start(&m[i], conf);
+	}
+	snprintf(conf, sizeof(conf),
+		 "\"TimeSource\":\"simulation\",\"TimeScale\":0,"
+		 "\"pools\":[{\"size\":\"4KiB\",\"count\":1500},{\"size\":\"64KiB\",\"count\":400}],"
+		 "\"rigs\":[{\"name\":\"rig\",\"bridges\":[%s]}]",
+		 log + 1);
+	machine_simd_start(&m[2], conf);
+	for (unsigned i = 0; i < 2; i++)
+		assert_ok(switch_set(net, i, SWITCH_OUT, &slow));
+	return 0;
+}
+
+static void run_both(unsigned first, const struct machine *a, const struct machine *b)
+{
+	pid_t part[2] = { machine_fork(a, take_part, &turns[first]), machine_fork(b, take_part, &turns[first + 1]) };
+
+	for (unsigned i = 0; i < 2; i++)
+		UNTIL(20000, atomic_load(&turns[first + i].joined));
+	for (unsigned i = 0; i < 2 && a != b; i++) {
+		UNTIL(20000, machine_logged(i ? b : a, "at is part of the steps of other machines"));
+		UNTIL(20000, machine_says(i ? b : a, "bridge list --json", "\"connected\""));
+	}
+	for (unsigned k = 1; k <= STEPS; k++)
+		machine_ctl(a, "clock step 10ms");
+	for (unsigned i = 0; i < 2; i++) {
+		atomic_store(&turns[first + i].stop, true);
+		assert_int_equal(machine_wait(part[i], 20000), 0);
+		assert_int_equal(atomic_load(&turns[first + i].n), STEPS);
+	}
+}
+
+TEST_WITH(what_another_machine_publishes_is_part_of_the_step, start_exchange, end)
+{
+	char *text[3];
+	size_t len[3];
+
+	for (unsigned i = 0; i < 3; i++)
+		UNTIL(20000, all_connected(&m[i], i < 2 ? 2 : 1));
+	UNTIL(20000, machine_logged(&m[0], "machine b takes part"));
+	run_both(0, &m[0], &m[1]);
+	run_both(2, &m[2], &m[2]);
+	for (unsigned i = 0; i < 3; i++) {
+		machine_simd_stop(&m[i]);
+		text[i] = log_text(&m[i], 0, &len[i]);
+		assert_true(len[i] > 200);
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		if (len[i] != len[2] || memcmp(text[i], text[2], len[2]) != 0)
+			fail_msg("the log of machine %u is another one", i);
+		assert_false(machine_logged(&m[i], "not all of what another machine published"));
+	}
+	for (unsigned i = 0; i < 3; i++)
+		mem_free(text[i]);
+}
+
 TEST_WITH(a_second_time_host_is_refused_by_name, NULL, end)
 {
 	start(3);

@@ -29,6 +29,9 @@ void blob_write(const struct blob_head *h, uint8_t ret[BLOB_HEAD])
 	put(ret, 48, &h->body_size, 8);
 	put(ret, 56, &h->confirm, 8);
 	memcpy(ret + 64, h->frame, strnlen(h->frame, BLOB_FRAME_MAX));
+	put(ret, 104, &h->exporter, 8);
+	put(ret, 112, &h->number, 8);
+	put(ret, 120, &h->step, 8);
 }
 
 static int refuse(const char **ret_why, int r, const char *why)
@@ -57,7 +60,10 @@ int blob_read(const uint8_t *bytes, size_t have, size_t size, struct blob_head *
 	memcpy(&ret->body_size, bytes + 48, 8);
 	memcpy(&ret->confirm, bytes + 56, 8);
 	memcpy(ret->frame, bytes + 64, BLOB_FRAME_MAX);
-	if (!ret->host || !ret->sequence)
+	memcpy(&ret->exporter, bytes + 104, 8);
+	memcpy(&ret->number, bytes + 112, 8);
+	memcpy(&ret->step, bytes + 120, 8);
+	if (!ret->host || !ret->sequence || (ret->step && (!ret->exporter || !ret->number)))
 		return refuse(ret_why, -EBADMSG, "it does not say whence it comes");
 	if (ret->body_size > BLOB_BODY_MAX || blob_size(ret->body_size) != size)
 		return refuse(ret_why, -EBADMSG, "its length is not what its head says");

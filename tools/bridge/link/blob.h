@@ -6,7 +6,7 @@
  *     0  00 01 00 00     16 type_hash         48 body_size
  *     4  "SLNK"          24 host              56 confirm
  *     8  version, flags  32 sequence          64 frame, NUL at its end
- *    12  0               40 stamp_sim_ns     104 0
+ *    12  0               40 stamp_sim_ns     104 exporter, 112 number, 120 step
  *
  * Thread: any; nothing is kept.
  */
@@ -31,7 +31,9 @@ struct blob_head {
 	int64_t stamp_sim_ns;
 	uint64_t body_size;
 	uint64_t confirm; /* number of the answer that is awaited, with BLOB_CONFIRM */
-	unsigned flags;   /* enum blob_flag */
+	/* Of a message that was sent within a step of lock-step; else 0: its host (TIME.md), its number there on the channel, the step. */
+	uint64_t exporter, number, step;
+	unsigned flags; /* enum blob_flag */
 	char frame[BLOB_FRAME_MAX + 1];
 };
 

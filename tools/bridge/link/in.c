@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exchange.h"
 #include "link.h"
 
 #define BODY_DEFAULT     (64u << 10)
@@ -27,6 +28,10 @@ static void *place(void *arg, const struct blob_head *h, int *ret_r)
 		*ret_r = -EBADMSG;
 		return NULL;
 	}
+	if (h->step) { /* it is held until its step ends: not in a loan */
+		*ret_r = -ENOBUFS;
+		return NULL;
+	}
 	*ret_r = host->loan(host->ctx, i->name, i->type, h->body_size, &body);
 	return *ret_r < 0 ? NULL : body;
 }
@@ -43,8 +48,10 @@ static void unplace(void *arg, const struct blob_head *h, void *body)
 static int to_slot(struct link_import *i, struct blob_in *in)
 {
 	int r = 0;
-	void *body = place(i, &in->head, &r);
+	void *body;
 
+	in->head.step = 0;
+	body = place(i, &in->head, &r);
 	if (!body)
 		return r;
 	memcpy(body, in->body, in->head.body_size);
@@ -98,6 +105,17 @@ static void drop(struct link_import *i, const struct blob_in *in, int r)
 			 in->why ? in->why : reason(r));
 }
 
+int link_import_publish(struct link_import *i, struct blob_in *in)
+{
+	int r = publish(i, in);
+
+	if (r == 0)
+		atomic_fetch_add(&i->received, 1);
+	else
+		drop(i, in, r);
+	return r;
+}
+
 static void answer(struct sim_bridge *b, const struct blob_head *h, int result)
 {
 	const struct blob_out o = {
@@ -116,11 +134,9 @@ static void take(void *arg, struct blob_in *in, dds_instance_handle_t writer)
 	(void)writer;
 	if (atomic_load(&b->status) != SIM_BRIDGE_CONNECTED)
 		return;
-	r = publish(i, in);
-	if (r == 0)
-		atomic_fetch_add(&i->received, 1);
-	else
-		drop(i, in, r);
+	if (link_exchange_hold(b, i, in))
+		return;
+	r = link_import_publish(i, in);
 	if (in->head.flags & BLOB_CONFIRM)
 		answer(b, &in->head, r);
 }
@@ -149,7 +165,7 @@ static dds_entity_t create_reader(struct sim_bridge *b, struct link_import *i)
 {
 	const struct link_qos q = { .reliable = i->reliable,
 				    .keep = i->keep,
-				    .depth = i->reliable ? (int32_t)b->depth : 1 };
+				    .depth = i->reliable ? link_exchange_depth(b) : 1 };
 	const struct blob_place where = { i->max_body, place, unplace, i };
 	char name[LINK_TOPIC_MAX], type[32];
 	dds_listener_t *l;
@@ -168,6 +184,7 @@ static void listen_begin(struct sim_bridge *b, struct link_import *i)
 {
 	if (i->reader > 0)
 		return;
+	link_exchange_listen(b, i, true);
 	i->reader = create_reader(b, i);
 	if (i->reader < 0)
 		log_error(b, "%s cannot be read: %s", i->name, dds_strretcode(i->reader));
@@ -178,6 +195,8 @@ static void listen_end(struct link_import *i)
 {
 	if (i->reader > 0)
 		dds_delete(i->reader);
+	if (i->reader)
+		link_exchange_listen(i->bridge, i, false);
 	if (i->topic > 0)
 		dds_delete(i->topic);
 	i->reader = i->topic = 0;

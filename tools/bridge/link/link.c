@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "exchange.h"
 #include "link.h"
 #include "link_time.h"
 #include "service.h"
@@ -91,6 +92,8 @@ static void link_destroy(struct sim_bridge *b)
 	if (b->time)
 		link_time_close(b->time);
 	free(b->time);
+	if (b->exchange)
+		link_exchange_end(b);
 	large_close(&b->large);
 	link_peers_close(b);
 	link_services_close(b);
@@ -103,6 +106,7 @@ static void link_destroy(struct sim_bridge *b)
 		dds_delete(b->participant);
 	if (b->domain > 0)
 		dds_delete(b->domain);
+	link_exchange_close(b);
 	sockets_log_close(&b->cyclone_log);
 	patterns_free(b);
 	pthread_mutex_destroy(&b->lock);
@@ -138,8 +142,9 @@ static int check_host(struct sim_bridge *b)
 
 static int link_create(const struct sim_bridge_host *host, struct sim_bridge **ret)
 {
-	static int (*const open[])(struct sim_bridge * b) = { check_host,         link_domain_open, open_large,
-							      link_services_open, link_peers_open,  open_time };
+	static int (*const open[])(struct sim_bridge * b) = { check_host, link_exchange_open, link_domain_open,
+							      open_large, link_services_open, link_peers_open,
+							      open_time };
 	struct sim_bridge *b = calloc(1, sizeof(*b));
 	int r;
 

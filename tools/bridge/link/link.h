@@ -42,6 +42,22 @@ struct link_sending {
 	_Atomic int left, result;
 };
 
+/* Lock-step: what is sent within its step, before it is dispatched to us. exchange.c */
+#define LINK_EARLY_PUBLISHERS_MAX 64u
+struct link_early {
+	pthread_mutex_t lock;       /* a leaf; guards `of` */
+	_Atomic bool on;            /* there is a subscriber */
+	struct sim_subscriber *sub; /* guarded by sim_bridge::lock, as what follows */
+	int64_t since_mono_ns;
+	uint64_t number; /* of messages sent so */
+	bool told;
+	unsigned n;
+	struct link_early_publisher {
+		uint32_t id;
+		uint64_t early, dispatched; /* sequences: up to which it was sent one way, and the other */
+	} of[LINK_EARLY_PUBLISHERS_MAX];
+};
+
 struct sim_bridge_topic { /* a channel that is exported: out.c */
 	struct sim_bridge *bridge;
 	const char *name; /* the host's */
@@ -51,6 +67,7 @@ struct sim_bridge_topic { /* a channel that is exported: out.c */
 	dds_entity_t topic, writer;
 	struct large_writer large;
 	_Atomic int readers;
+	struct link_early early;
 	_Atomic bool announced; /* in the manifest: not while all that there is of it comes from other machines */
 };
 
@@ -92,6 +109,7 @@ struct link_confirm {    /* a message that is not yet confirmed: confirm.c */
 
 struct link_calls;
 struct link_own_service;
+struct link_exchange;
 struct link_time;
 
 struct sim_bridge {
@@ -141,9 +159,20 @@ struct sim_bridge {
 		uint64_t last;
 	} confirms;
 	struct link_calls *calls;                /* service.c */
+	struct link_exchange *exchange;          /* exchange.h */
 	struct link_time *time;                  /* link_time.h */
 	_Atomic uint64_t sent, skipped, transit; /* messages; skipped: nobody listens; transit: of other machines */
 };
+
+/* Of a name: the same in each run. */
+static inline uint64_t link_hash(const char *name)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	for (; *name; name++)
+		h = (h ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
+	return h | 1;
+}
 
 static inline int64_t link_mono_ns(void)
 {
@@ -168,6 +197,7 @@ void link_close(struct sim_bridge *b, struct sim_bridge_topic *t);
 int link_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m, struct sim_task *task);
 /* As large_write_fn. */
 int link_send(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m, struct sim_task *task);
+struct blob_head link_head(const struct sim_bridge *b, const struct sim_slot *header, size_t body_size);
 void link_sending_end(struct link_sending *s, int result); /* one of the things that it waited for */
 /* The name of a channel's topic, and of its type: "simd::0123456789abcdef". */
 #define LINK_TOPIC_MAX (SIM_CHANNEL_MAX + 16)
@@ -182,6 +212,8 @@ int link_import_offer(struct sim_bridge *b, const struct manifest_channel *c, co
 void link_import_withdraw(struct sim_bridge *b, const char *channel);
 bool link_import_has(struct sim_bridge *b, const char *channel); /* whether it is imported, or about to be */
 void link_listen(struct sim_bridge *b, const char *channel, int on);
+/* A message that came, and is not to be looked at again: to who listens; counted and named if it is not. 0 or negative errno. */
+int link_import_publish(struct link_import *i, struct blob_in *in);
 void link_imports_close(struct sim_bridge *b);
 
 /* peers.c: who else there is: a thread that sends and reads manifests and types. changed(): ours is another now. Any thread. */

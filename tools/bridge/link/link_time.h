@@ -16,6 +16,7 @@
 
 #include "clock_follow.h"
 #include "clock_host.h"
+#include "exchange.h"
 #include "step_follow.h"
 #include "step_host.h"
 
@@ -57,7 +58,9 @@ struct link_time {
 	int64_t told_mono_ns;
 	int64_t step_sim_ns; /* of the step that began last; 0: none */
 	uint32_t step_generation;
-	uint64_t over; /* the last step that may end */
+	uint64_t over;                                /* the last step that may end */
+	uint64_t settle;                              /* the last step whose messages are dispatched with it; 0: none */
+	struct step_export exports[STEP_EXPORTS_MAX]; /* for a moment */
 
 	struct clock_follow *follow;
 	struct step_follow *part;
@@ -67,6 +70,7 @@ struct link_time {
 	bool tell_due, lost_due, has_lease;
 	struct step_turn turn; /* to be advanced */
 	bool turn_due;
+	uint8_t ahead;    /* the lookahead of the step that runs */
 	uint64_t running; /* the step that runs here; 0: none */
 };
 
@@ -91,6 +95,7 @@ void link_follow_close(struct link_time *t);
 void link_follow_got(struct link_time *t, int64_t now_mono_ns, const struct time_msg *m);
 int64_t link_follow_tick(struct link_time *t, int64_t now_mono_ns);
 void link_time_send(void *ctx, const struct time_msg *m); /* `send` of all machines; ctx: the link_time */
+void link_time_committed(void *ctx, uint64_t number, const struct step_export *exports, uint32_t n);
 /* The thread of the last turn, once there is a client. Not with the lock. Errors are logged. */
 int link_gather_start(struct link_time *t);
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exchange.h"
 #include "link.h"
 
 #define CLOCK "/clock" /* time has a way of its own */
@@ -46,7 +47,7 @@ static int create_writer(struct sim_bridge *b, struct sim_bridge_topic *t)
 {
 	const struct link_qos q = { .reliable = t->reliable,
 				    .keep = t->keep,
-				    .depth = t->reliable ? (int32_t)b->depth : 1 };
+				    .depth = t->reliable ? link_exchange_depth(b) : 1 };
 	const struct blob_place nowhere = { 0 };
 	dds_listener_t *l = dds_create_listener(t);
 	char name[LINK_TOPIC_MAX], type[32];
@@ -64,6 +65,8 @@ static int create_writer(struct sim_bridge *b, struct sim_bridge_topic *t)
 
 static void topic_free(struct sim_bridge_topic *t)
 {
+	link_exchange_unsubscribe(t);
+	pthread_mutex_destroy(&t->early.lock);
 	if (t->writer > 0)
 		dds_delete(t->writer);
 	if (t->topic > 0)
@@ -89,6 +92,7 @@ int link_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, struct 
 	if (!t)
 		return -ENOMEM;
 	*t = (struct sim_bridge_topic){ .bridge = b, .name = ch->name, .type = ch->type };
+	pthread_mutex_init(&t->early.lock, NULL);
 	if (SIM_BRIDGE_HOST_HAS(b->host, max_body))
 		t->max_body = b->host->max_body(b->host->ctx, ch);
 	if (strcmp(ch->name, CLOCK) == 0) {
@@ -148,14 +152,13 @@ static void on_released(void *arg)
 	link_sending_end(arg, 0);
 }
 
-static struct blob_head head_of(const struct sim_bridge *b, const struct sim_message *m)
+struct blob_head link_head(const struct sim_bridge *b, const struct sim_slot *s, size_t body_size)
 {
-	const struct sim_slot *s = &m->header;
 	struct blob_head h = { .type_hash = s->type_hash,
 			       .host = b->id,
 			       .sequence = s->sequence,
 			       .stamp_sim_ns = s->stamp_sim_ns,
-			       .body_size = m->body_size };
+			       .body_size = body_size };
 
 	snprintf(h.frame, sizeof(h.frame), "%s", s->frame_id);
 	return h;
@@ -190,7 +193,7 @@ static int send_later(struct sim_bridge *b, struct sim_bridge_topic *t, struct b
 
 int link_send(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m, struct sim_task *task)
 {
-	struct blob_out o = { .head = head_of(b, m), .body = m->body };
+	struct blob_out o = { .head = link_head(b, &m->header, m->body_size), .body = m->body };
 	bool refers = m->body_size > BLOB_COPIED_MAX;
 
 	atomic_fetch_add(&b->sent, 1);
@@ -219,5 +222,7 @@ int link_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct 
 		atomic_fetch_add(&b->skipped, 1);
 		return 0;
 	}
+	if (link_exchange_sent(t, &m->header))
+		return 0;
 	return large_take(&b->large, t, m, task) ? 1 : link_send(b, t, m, task);
 }

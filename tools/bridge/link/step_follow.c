@@ -254,7 +254,8 @@ static void on_grant(struct step_follow *f, int64_t now_mono_ns, const struct ti
 	s->turn = (struct step_turn){ .number = m->grant.number,
 				      .from_sim_ns = m->grant.sim_ns - m->grant.dur_ns,
 				      .dur_ns = m->grant.dur_ns,
-				      .clock_generation = m->grant.clock_generation };
+				      .clock_generation = m->grant.clock_generation,
+				      .lookahead = m->grant.lookahead };
 	start_if_granted(f);
 }
 

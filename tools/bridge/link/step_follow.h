@@ -22,6 +22,7 @@ struct step_turn {
 	int64_t from_sim_ns; /* before it: if that is not the time here, time jumps there first */
 	int64_t dur_ns;
 	uint32_t clock_generation; /* of the time host */
+	uint8_t lookahead;         /* what comes from others is dispatched so many steps later */
 };
 
 struct step_follow_options {

@@ -194,7 +194,7 @@ struct time_state link_time_page(const struct sim_clock_page *p, uint32_t *ret_f
 
 static void hold_turn(struct link_time *t, const struct sim_step_turn *turn)
 {
-	uint64_t number = 0;
+	uint64_t number = 0, settle;
 	bool held;
 
 	pthread_mutex_lock(&t->lock);
@@ -202,7 +202,17 @@ static void hold_turn(struct link_time *t, const struct sim_step_turn *turn)
 	link_time_poke(t);
 	while (held && t->over < number && !atomic_load(&t->stop))
 		pthread_cond_wait(&t->changed, &t->lock);
+	settle = held ? t->settle : 0;
 	pthread_mutex_unlock(&t->lock);
+	if (settle)
+		link_exchange_settle(t->b, settle, t->deadline_ms * INT64_C(1000000), &t->stop);
+}
+
+void link_time_committed(void *ctx, uint64_t number, const struct step_export *exports, uint32_t n)
+{
+	struct link_time *t = ctx;
+
+	link_exchange_need(t->b, t->id, number, exports, n);
 }
 
 static void *gather_main(void *arg)
@@ -211,7 +221,10 @@ static void *gather_main(void *arg)
 
 	while (!atomic_load(&t->stop)) {
 		struct sim_step_turn turn;
-		int r = sim_step_wait(t->step, TURN_DUR_NS, &turn);
+		int r;
+
+		link_exchange_prepare(t->b, t->client);
+		r = sim_step_wait(t->step, TURN_DUR_NS, &turn);
 
 		if (r == 0) {
 			hold_turn(t, &turn);
@@ -281,7 +294,7 @@ int link_time_open(struct link_time *t)
 	pthread_condattr_destroy(&attr);
 	if (r < 0 || t->role == LINK_TIME_OFF)
 		return r;
-	t->id = id_of(t->b->name);
+	t->id = link_hash(t->b->name);
 	if (getrandom(&t->life, sizeof(t->life), 0) != (ssize_t)sizeof(t->life))
 		return -EIO;
 	t->life |= 1;
@@ -311,6 +324,7 @@ void link_time_close(struct link_time *t)
 	link_give_close(t);
 	link_follow_close(t);
 	sim_step_leave(t->step);
+	link_exchange_stop(t->b);
 	sim_disconnect(t->client);
 	pthread_cond_destroy(&t->changed);
 	pthread_mutex_destroy(&t->lock);

@@ -64,6 +64,7 @@ static void on_joined(void *ctx, uint64_t first, int64_t sim_ns)
 	struct link_time *t = ctx;
 
 	(void)sim_ns;
+	link_exchange_begin(t->b, first - 1);
 	log_info(t->b, "lock-step: takes part from step %llu on", (unsigned long long)first);
 }
 
@@ -75,6 +76,7 @@ static void on_out(void *ctx, enum step_reason reason)
 					   "as many machines take part as can" };
 	struct link_time *t = ctx;
 
+	link_exchange_end(t->b);
 	log_warn(t->b, "lock-step: out of the steps of machine %s: %s", t->found_name,
 		 why[(unsigned)reason < sizeof(why) / sizeof(why[0]) ? reason : 0]);
 }
@@ -86,24 +88,17 @@ static void on_advance(void *ctx, const struct step_turn *turn)
 	t->turn = *turn;
 	t->turn_due = true;
 	t->running = turn->number;
+	t->ahead = turn->lookahead;
 	t->over = 0;
 	pthread_cond_broadcast(&t->changed);
-}
-
-static void on_committed(void *ctx, uint64_t number, const struct step_export *exports, uint32_t n)
-{
-	(void)ctx;
-	(void)number;
-	(void)exports;
-	(void)n;
 }
 
 static void on_over(void *ctx, uint64_t number, bool alone)
 {
 	struct link_time *t = ctx;
 
-	(void)alone;
 	t->over = number;
+	t->settle = !alone && number > t->ahead ? number - t->ahead : 0;
 	pthread_cond_broadcast(&t->changed);
 }
 
@@ -111,8 +106,13 @@ static void on_over(void *ctx, uint64_t number, bool alone)
 
 bool link_follow_turn(struct link_time *t, uint64_t *ret_number)
 {
+	uint32_t n;
+
 	*ret_number = t->running;
-	return t->running && step_follow_own(t->part, link_mono_ns(), NULL, 0) == 0;
+	if (!t->running)
+		return false;
+	n = link_exchange_send(t->b, t->id, t->running, t->exports);
+	return step_follow_own(t->part, link_mono_ns(), t->exports, n) == 0;
 }
 
 static int make_part(struct link_time *t)
@@ -125,7 +125,7 @@ static int make_part(struct link_time *t)
 					 .joined = on_joined,
 					 .out = on_out,
 					 .advance = on_advance,
-					 .committed = on_committed,
+					 .committed = link_time_committed,
 					 .over = on_over,
 					 .ctx = t };
 
@@ -140,6 +140,7 @@ static void give_up_steps(struct link_time *t)
 	step_follow_leave(t->part, link_mono_ns());
 	step_follow_destroy(t->part);
 	t->part = NULL;
+	link_exchange_end(t->b);
 	t->life += 2; /* another run, for the time host; the clock's part of it may keep the old one */
 	if (make_part(t) < 0)
 		log_error(t->b, "lock-step: no memory");

@@ -31,19 +31,12 @@ static void on_changed(void *ctx, enum clock_host_state state, const char *other
 			other);
 }
 
-static void on_committed(void *ctx, uint64_t number, const struct step_export *exports, uint32_t n)
-{
-	(void)ctx;
-	(void)number;
-	(void)exports;
-	(void)n;
-}
-
 static void on_over(void *ctx, uint64_t number)
 {
 	struct link_time *t = ctx;
 
 	t->over = number;
+	t->settle = number > (uint64_t)t->lookahead ? number - (uint64_t)t->lookahead : 0;
 	pthread_cond_broadcast(&t->changed);
 }
 
@@ -92,6 +85,8 @@ static void grant_early(struct link_time *t, const struct time_state *s)
 
 bool link_give_turn(struct link_time *t, const struct sim_step_turn *turn, uint64_t *ret_number)
 {
+	uint32_t n;
+
 	if (!gives_steps(t) || turn->dur_ns < 1)
 		return false;
 	if (!step_host_open(t->steps))
@@ -99,7 +94,8 @@ bool link_give_turn(struct link_time *t, const struct sim_step_turn *turn, uint6
 	if (!step_host_open(t->steps))
 		return false;
 	*ret_number = step_host_number(t->steps);
-	return step_host_own(t->steps, link_mono_ns(), NULL, 0) == 0;
+	n = link_exchange_send(t->b, t->id, *ret_number, t->exports);
+	return step_host_own(t->steps, link_mono_ns(), t->exports, n) == 0;
 }
 
 /* ---- the clock ---- */
@@ -200,7 +196,7 @@ static int make_steps(struct link_time *t)
 				       .resend_dur_ns = resend_dur_ns < RESEND_MAX_NS ? resend_dur_ns : RESEND_MAX_NS,
 				       .late = t->late,
 				       .send = link_time_send,
-				       .committed = on_committed,
+				       .committed = link_time_committed,
 				       .over = on_over,
 				       .event = on_event,
 				       .ctx = t };
@@ -223,6 +219,8 @@ int link_give_open(struct link_time *t)
 
 	if (r == 0 && t->lockstep)
 		r = make_steps(t);
+	if (r == 0 && t->lockstep)
+		link_exchange_begin(t->b, 0);
 	if (r < 0)
 		return r;
 	r = -pthread_create(&t->clock, NULL, clock_main, t);
