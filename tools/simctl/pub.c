@@ -108,12 +108,16 @@ static int advertise(struct pub *p)
 	return 0;
 }
 
-/* unknown: what stands for that, as in the seconds after simd's start. */
+/*
+ * unknown: what stands for that, as in the seconds after simd's start. Whom simd counts is there a moment later in the data plane, where
+ * a message reaches it.
+ */
 static bool somebody(const struct pub *p, bool unknown)
 {
 	const uint32_t n = sim_publisher_subscribers_elsewhere(p->p);
 
-	return (n == UINT32_MAX ? unknown : n > 0) || sim_publisher_bridges(p->p).connected;
+	return (n == UINT32_MAX ? unknown : n > 0 && sim_publisher_has_subscribers(p->p)) ||
+	       sim_publisher_bridges(p->p).connected;
 }
 
 /* --wait. False: the time is over, or a signal came. */
