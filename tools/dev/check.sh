@@ -14,9 +14,6 @@ totals=$top/$out/totals
 what_failed=
 began=$(date +%s)
 
-began_here=$out/began
-: >"$began_here"
-
 say() { printf '== %s (%s s)\n' "$*" "$(($(date +%s) - began))"; }
 
 # note_failed LINES: what has failed since the totals had so many, for the last lines of the output
@@ -31,7 +28,7 @@ failed in $name:$names"
 # end of this output.
 say_why()
 {
-	find build*/check build/bare-root/first-contact-check -name '*.log' -newer "$began_here" 2>/dev/null | sort | while read -r log; do
+	find build*/check build/bare-root/first-contact-check -name '*.log' -newermt "@$began" 2>/dev/null | sort | while read -r log; do
 		if grep -q '^\[  FAILED  \]' "$log"; then
 			printf '%s:\n' "$log"
 			grep -hE '^\[ +(ERROR|LINE|FAILED) +\]|^(CHECK|AWAIT)|: error: ' "$log" | head -n 8

@@ -21,7 +21,7 @@ FLAGS_tests/system/link/test_hostile.c := -Itools/bridge/link -DDDS_HAS_SHM=1
 $(B)/test/system-link-hostile: $(addprefix $(B)/obj/tools/bridge/,link/blob.o link/blob_type.o dds/in_parts.o)
 LINK_system-link-hostile += -lddsc
 # authorities that the test makes, and a peer with keys of its own that lies
-FLAGS_tests/system/link/test_keys.c := -Itools/keys -Itools/bridge/link -DDDS_HAS_SHM=1 \
+FLAGS_tests/system/link/test_keys.c = -Itools/keys -Itools/bridge/link -DDDS_HAS_SHM=1 \
 	-DDDS_SECURITY='"$(shell ${CC} -print-file-name=libddsc.so | xargs readlink -f | xargs dirname)/libddsc0debian/libdds_security_"'
 $(B)/test/system-link-keys: $(B)/lib/libkeys.a $(B)/lib/liblinktime.a $(addprefix $(B)/obj/tools/bridge/,link/blob.o link/blob_type.o dds/in_parts.o)
 LINK_system-link-keys += -lcrypto -lddsc

@@ -10,6 +10,7 @@
 #include <sim/msg/Image.h>
 
 #include "blob_type.h"
+#include "outsider.h"
 
 static struct machine m[2];
 static struct net_switch *net;
@@ -34,50 +35,14 @@ static int end(void **state)
 
 TEST_PROCESSES()
 
-#define MUST(cond) \
-	do { \
-		if (!(cond)) { \
-			fprintf(stderr, "hostile: %d: not so: %s\n", __LINE__, #cond); \
-			_exit(99); \
-		} \
-	} while (0)
-
 static dds_entity_t participant;
-
-/* As tools/bridge/link/domain.c has it. */
-static void join(void)
-{
-	static const char xml[] =
-		"<CycloneDDS><Domain Id=\"any\"><General><Interfaces><NetworkInterface address=\"10.0.0.2\"/></Interfaces>"
-		"<AllowMulticast>false</AllowMulticast></General><Discovery><ParticipantIndex>auto</ParticipantIndex>"
-		"<MaxAutoParticipantIndex>16</MaxAutoParticipantIndex><Peers><Peer address=\"10.0.0.1\"/></Peers></Discovery>"
-		"</Domain></CycloneDDS>";
-
-	MUST(dds_create_domain(86, xml) > 0);
-	participant = dds_create_participant(86, NULL, NULL);
-	MUST(participant > 0);
-}
 
 static dds_entity_t writer_of(const char *topic, const char *type, bool keep)
 {
-	const struct blob_place none = { 0 };
-	dds_qos_t *q = dds_create_qos();
-	dds_entity_t w;
+	dds_entity_t w = outsider_writer(participant, topic, type, NULL, keep);
 
-	dds_qset_reliability(q, DDS_RELIABILITY_RELIABLE, DDS_SECS(1));
-	dds_qset_durability(q, keep ? DDS_DURABILITY_TRANSIENT_LOCAL : DDS_DURABILITY_VOLATILE);
-	dds_qset_history(q, DDS_HISTORY_KEEP_LAST, 100);
-	w = dds_create_writer(participant, blob_topic_create(participant, topic, type, &none), q, NULL);
-	dds_delete_qos(q);
 	MUST(w > 0);
 	return w;
-}
-
-static void await_reader(dds_entity_t w)
-{
-	dds_publication_matched_status_t s;
-
-	AWAIT(dds_get_publication_matched_status(w, &s) == 0 && s.current_count > 0);
 }
 
 static void write_text(dds_entity_t w, const char *text)
@@ -126,11 +91,11 @@ static int lie(void *arg)
 	struct sim_builder b;
 
 	(void)arg;
-	join();
+	participant = outsider_join(NULL);
 	host = writer_of("simd/host", "simd/host", true);
 	types = writer_of("simd/type", "simd/type", true);
-	await_reader(host);
-	await_reader(types);
+	outsider_await_reader(host);
+	outsider_await_reader(types);
 	say_what_is_no_manifest(host);
 	MUST(sim_type_to_json(&sim_Image_type, &json) == 0);
 	write_text(types, "{\"name\":\"sim/Image\"}");
@@ -143,7 +108,7 @@ static int lie(void *arg)
 	write_text(host, manifest);
 	snprintf(type, sizeof(type), "simd::%016llx", (unsigned long long)sim_Image_type.hash);
 	camera = writer_of(topic, type, false);
-	await_reader(camera);
+	outsider_await_reader(camera);
 	memset(body, 0xff, sizeof(body));
 	write_image(camera, sim_Image_type.hash, 99, 1, body, sizeof(body)); /* its spans lead outside */
 	write_image(camera, sim_Image_type.hash, 99, 2, body, 3);            /* shorter than its fixed part */

@@ -64,32 +64,22 @@ void link_time_send(void *ctx, const struct time_msg *m)
 		free(bytes);
 }
 
-/* Of a host the same in each run, so that the order of two is too. */
-static uint64_t id_of(const char *name)
-{
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-	for (; *name; name++)
-		h = (h ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
-	return h | 1;
-}
-
 /* With keys: whether the host that a message names is the one whose keys its writer has. A handle is never used again. */
 static bool is_of_its_host(struct link_time *t, dds_instance_handle_t writer, const struct time_msg *m)
 {
 	const char *name = m->kind == TIME_CLAIM ? m->claim.name : m->kind == TIME_JOIN ? m->join.name : NULL;
 	char host[SECURE_NAME_SIZE];
 
-	if (name && id_of(name) != m->from)
+	if (name && link_hash(name) != m->from)
 		return false;
 	for (unsigned i = 0; i < LINK_WRITERS; i++)
 		if (t->writers[i].handle == writer)
 			return t->writers[i].id == m->from;
 	if (!secure_writer(t->reader, writer, host))
 		return false;
-	t->writers[t->next_writer] = (struct link_time_writer){ writer, id_of(host) };
+	t->writers[t->next_writer] = (struct link_time_writer){ writer, link_hash(host) };
 	t->next_writer = (t->next_writer + 1) % LINK_WRITERS;
-	return id_of(host) == m->from;
+	return link_hash(host) == m->from;
 }
 
 struct taking {
