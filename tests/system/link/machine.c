@@ -50,11 +50,13 @@ static int make_dirs(const char *path)
 static bool mount_own(void)
 {
 	char here[PATH_MAX], fd_path[64];
-	int fd = open(".", O_PATH | O_CLOEXEC);
+	int fd;
 
-	if (fd < 0 || !getcwd(here, sizeof(here)) || unshare(CLONE_NEWNS) < 0 ||
-	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-	    mount("tmpfs", "/tmp", "tmpfs", 0, "mode=1777") < 0 ||
+	if (!getcwd(here, sizeof(here)) || unshare(CLONE_NEWNS) < 0 ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return false;
+	fd = open(".", O_PATH | O_CLOEXEC); /* of the mounts that are ours now: of others nothing can be bound */
+	if (fd < 0 || mount("tmpfs", "/tmp", "tmpfs", 0, "mode=1777") < 0 ||
 	    mount("tmpfs", "/dev/shm", "tmpfs", 0, "mode=1777,size=1g") < 0)
 		return false;
 	snprintf(fd_path, sizeof(fd_path), "/proc/self/fd/%d", fd);
