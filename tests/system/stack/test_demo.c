@@ -533,8 +533,8 @@ TEST_WITH(rospy_counts_what_simctl_counts, NULL, sweep)
 	pid = demo("600", "ros1");
 	s = can_bus(&c);
 	counts = python("counts.py /simd " COUNTS);
-	UNTIL(60000, came("/lidar/top", 20) && came("/tf_static", 1) && came("/signals", 20) && came("/clock", 20) &&
-			     all(flows));
+	UNTIL(150000, came("/lidar/top", 20) && came("/tf_static", 1) && came("/signals", 20) && came("/clock", 20) &&
+			      all(flows));
 	assert_int_equal(stack_run(pause)->code, 0);
 	UNTIL(30000, all(agrees));
 	has_rate("/imu", 100);
