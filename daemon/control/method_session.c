@@ -107,7 +107,7 @@ static int method_advertise(struct call *call)
 			  JSONX_MAKE(JX_STR("channel", p->ch->name), JX_INT("channel_id", p->ch->id),
 				     JX_INT("publisher_id", p->id), JX_INT("row", p->row),
 				     JX_INT("window", p->ch->window), JX_INT("slot_size", p->ch->slot_size),
-				     JX_INT("shard", p->ch->shard),
+				     JX_INT("shard", p->ch->shard), JX_BOOL("local", p->flags & ADVERTISE_LOCAL),
 				     JX_NEW("fds", bell < 0 ? json_array() : call_give_fd(call, bell, "doorbell"))));
 }
 

@@ -82,6 +82,14 @@ static enum dispatch_lossless lossless(struct conf_view v)
 	return conf_bool(v, "lossless") ? DISPATCH_LOSSLESS_YES : DISPATCH_LOSSLESS_NO;
 }
 
+/* Known before its process is there, so by the plug-in's name or file: publishers do not change their kind when it comes. */
+static bool links_machines(const char *plugin)
+{
+	const char *slash = strrchr(plugin, '/');
+
+	return strcmp(slash ? slash + 1 : plugin, slash ? "bridge_link.so" : "link") == 0;
+}
+
 static int add(struct simd *s, const struct rig *rig, struct conf_view v)
 {
 	struct bridge *b;
@@ -100,6 +108,7 @@ static int add(struct simd *s, const struct rig *rig, struct conf_view v)
 	b->plugin = conf_string(v, "plugin");
 	b->connection = conf_string(v, "connection");
 	b->external = conf_choice(v, "start") == 1;
+	b->links = links_machines(b->plugin);
 	b->exit_fd = -1;
 	list_init(&b->carried);
 	b->converters = json_array();
@@ -245,7 +254,7 @@ static const char *listed_as(const struct bridge *b, const char *key, const char
 /* Whether its globs match; full names, or relative to the rig's prefix. */
 static bool lists(const struct bridge *b, const struct channel *ch)
 {
-	return listed_as(b, "channels", ch->name) != NULL;
+	return (b->links || !ch->inbound) && listed_as(b, "channels", ch->name) != NULL;
 }
 
 bool bridge_serves(const struct bridge *b, const char *service)
@@ -302,9 +311,20 @@ static void channel_number_freed(struct simd *s, uint32_t id)
 		carried_forget(&b->carried, id);
 }
 
-const struct channel_events bridge_channel_events = { .shard = shard_for,
-						      .opened = route,
-						      .freed = channel_number_freed };
+static bool linked(const struct channel *ch)
+{
+	struct bridge *b;
+
+	list_for_each(b, &ch->s->bridges, link) {
+		if (b->links && lists(b, ch))
+			return true;
+	}
+	return false;
+}
+
+const struct channel_events bridge_channel_events = {
+	.shard = shard_for, .linked = linked, .opened = route, .freed = channel_number_freed
+};
 
 json_t *bridge_names_of(const struct channel *ch)
 {

@@ -39,6 +39,7 @@ struct bridge {
 	const struct rig *rig;
 	struct conf_view view;
 	bool external;          /* start: external */
+	bool links;             /* it connects machines: what other bridges bring in goes there too */
 	struct log_limit limit; /* of what it reports */
 	enum sim_bridge_status status;
 	char detail[BRIDGE_DETAIL_MAX];

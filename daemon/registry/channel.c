@@ -337,7 +337,19 @@ static int tell_dispatch(struct channel *ch, struct ipc_sub *sub)
 	return r < 0 ? err_set(r, "channel %s: dispatch refused it: %s", ch->name, err_text(r)) : 0;
 }
 
-int channel_open(struct channel *ch)
+static void channel_close(struct channel *ch)
+{
+	struct simd *s = ch->s;
+
+	if (dispatch_channel_del(shard_of(s, ch->shard), ch->id) < 0)
+		return;
+	ch->open = false;
+	ch->closing = true;
+	pools_release(&s->pools, ch->pool, ch->reserved);
+	ch->reserved = 0;
+}
+
+int channel_open(struct channel *ch, bool inbound)
 {
 	struct simd *s = ch->s;
 	struct wire_channel_info *info = &s->layout_page->info[ch->id];
@@ -345,13 +357,16 @@ int channel_open(struct channel *ch)
 	struct ipc_sub *sub;
 	int r;
 
-	if (ch->open)
+	if (ch->open && ch->inbound == inbound)
 		return 0;
+	if (ch->open)
+		channel_close(ch); /* it goes to other bridges from now on */
 	if (ch->closing)
 		return err_set(-EAGAIN, "channel %s is just being closed; try again in a moment", ch->name);
 	if (s->n_simd_subs + s->n_subscribers >= s->limits.subscribers)
 		return err_set(-EMFILE, "channel %s: %u subscribers exist, limits.subscribers allows no more", ch->name,
 			       s->limits.subscribers);
+	ch->inbound = inbound;
 	ch->depth = 2 * ch->window + 16 < IPC_DEPTH_MAX ? 2 * ch->window + 16 : IPC_DEPTH_MAX;
 	r = channel_reserve(ch, ch->pool, ch->window);
 	if (r < 0)
@@ -373,18 +388,6 @@ int channel_open(struct channel *ch)
 	ch->open = true;
 	log_debug("channel %s open: id %u, %s, window %u", ch->name, ch->id, ch->type, ch->window);
 	return s->channel_events->opened(s, ch);
-}
-
-static void channel_close(struct channel *ch)
-{
-	struct simd *s = ch->s;
-
-	if (dispatch_channel_del(shard_of(s, ch->shard), ch->id) < 0)
-		return;
-	ch->open = false;
-	ch->closing = true;
-	pools_release(&s->pools, ch->pool, ch->reserved);
-	ch->reserved = 0;
 }
 
 void channel_freed(struct simd *s, uint32_t id)

@@ -52,6 +52,7 @@ struct channel {
 	uint32_t window;
 	uint32_t shard; /* of dispatch */
 	bool open;      /* dispatch takes from it */
+	bool inbound;   /* what bridges bring in: dispatched only to those that connect machines */
 	bool closing;   /* dispatch is emptying it; channel_freed() follows */
 	bool replaced;  /* closing, and another one has its name already */
 	bool ordered;
@@ -93,6 +94,8 @@ struct subscriber {
 struct channel_events {
 	/* The shard of all bridges that list it; 0: none does. */
 	uint32_t (*shard)(const struct channel *ch);
+	/* Whether a bridge to other machines lists it. */
+	bool (*linked)(const struct channel *ch);
 	/* Dispatch takes from it now: notify dispatch which bridges carry it. Negative errno: it stays without them. */
 	int (*opened)(struct simd *s, struct channel *ch);
 	/* Its number is free again. */
@@ -118,8 +121,11 @@ int channel_retype(struct channel **ch, const json_t *type);
 int channel_check_type(const struct channel *ch, const char *type, const char *hash);
 /* Size class for bodies of max_body; moves what is reserved when it has to grow. -EMSGSIZE, -ENOSPC. */
 int channel_set_size(struct channel *ch, uint64_t max_body);
-/* Dispatch takes from it from now on. Nothing happens if it does already. -EAGAIN in a moment, -ESTALE, -ENOSPC, -EMFILE. */
-int channel_open(struct channel *ch);
+/*
+ * Dispatch takes from it from now on, for bridges to other machines only if it is inbound. Nothing happens if it does already; with
+ * the other kind nobody may publish it. -EAGAIN in a moment, -ESTALE, -ENOSPC, -EMFILE.
+ */
+int channel_open(struct channel *ch, bool inbound);
 /* Another subscriber of simd's own in place of a damaged one, where dispatch takes from it. Errors as channel_open(). */
 int channel_renew(struct channel *ch);
 /* Close channels that nobody uses any more, for the room they take; not `keep`, which somebody is about to use (NULL: all). How many. */

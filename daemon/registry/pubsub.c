@@ -82,17 +82,36 @@ static int limits_ok(const struct client *cl, const struct channel *ch)
 	return 0;
 }
 
-/* Local-only publishers take no credit, so beside dispatching ones they would push messages out of simd's queue. */
+static uint32_t kind(uint32_t flags)
+{
+	return flags & (ADVERTISE_LOCAL | ADVERTISE_INBOUND);
+}
+
+static const char *kind_name(uint32_t flags)
+{
+	switch (kind(flags)) {
+	case ADVERTISE_LOCAL:
+		return "local-only";
+	case ADVERTISE_INBOUND:
+		return "inbound";
+	default:
+		return "dispatching";
+	}
+}
+
+/*
+ * Local-only publishers take no credit, so beside dispatching ones they would push messages out of simd's queue. What bridges bring in
+ * is dispatched to fewer bridges than what is published here.
+ */
 static int mix_ok(const struct channel *ch, uint32_t flags)
 {
 	struct publisher *p;
 
 	list_for_each(p, &ch->publishers, in_channel) {
-		if ((p->flags & ADVERTISE_LOCAL) != (flags & ADVERTISE_LOCAL))
+		if (kind(p->flags) != kind(flags))
 			return err_set(-EINVAL,
 				       "channel %s has %s publishers of %s; one channel cannot have both kinds",
-				       ch->name, p->flags & ADVERTISE_LOCAL ? "local-only" : "dispatching",
-				       p->cl->name);
+				       ch->name, kind_name(p->flags), p->cl->name);
 	}
 	if ((flags & ADVERTISE_LOCAL) && ch->open)
 		return err_set(-EINVAL, "channel %s is carried by dispatch; a local-only publisher cannot join it",
@@ -201,8 +220,21 @@ static int prepare(struct client *cl, const struct advertise *a, struct channel 
 	if (r == 0)
 		r = channel_set_size(ch, (uint64_t)a->max_body);
 	if (r == 0 && !(a->flags & ADVERTISE_LOCAL))
-		r = channel_open(ch);
+		r = channel_open(ch, a->flags & ADVERTISE_INBOUND);
 	return r;
+}
+
+/* What comes in is for local subscribers only where no bridge to other machines would have it. */
+static int settle_inbound(const struct client *cl, const struct channel *ch, struct advertise *a)
+{
+	if (!(a->flags & ADVERTISE_INBOUND))
+		return 0;
+	if (cl->role != CLIENT_BRIDGE)
+		return err_set(-EPERM, "channel %s: client %s is no bridge, nothing can be inbound by it", ch->name,
+			       cl->name);
+	if ((a->flags & ADVERTISE_LOCAL) || !cl->s->channel_events->linked(ch))
+		a->flags = (a->flags & ~(int64_t)ADVERTISE_INBOUND) | ADVERTISE_LOCAL;
+	return 0;
 }
 
 static void warn_second_clock(const struct client *cl, const struct channel *ch)
@@ -224,26 +256,29 @@ static int tell_dispatch(const struct publisher *p, int *ret_bell)
 	return r < 0 ? err_set(r, "channel %s: dispatch refused the publisher: %s", p->ch->name, err_text(r)) : 0;
 }
 
-int pubsub_advertise(struct client *cl, const struct advertise *a, struct publisher **ret, int *ret_bell)
+int pubsub_advertise(struct client *cl, const struct advertise *asked, struct publisher **ret, int *ret_bell)
 {
+	struct advertise a = *asked;
 	struct channel *ch = NULL;
 	struct publisher *p = NULL;
 	int r = session_ok(cl, "publish");
 
 	if (r == 0)
-		r = host_ok(a);
+		r = host_ok(&a);
 	if (r == 0)
-		r = channel_get(cl->s, cl->rig, a->channel, &ch);
+		r = channel_get(cl->s, cl->rig, a.channel, &ch);
 	if (r == 0)
-		r = channel_retype(&ch, a->type);
+		r = settle_inbound(cl, ch, &a);
 	if (r == 0)
-		r = prepare(cl, a, ch);
+		r = channel_retype(&ch, a.type);
 	if (r == 0)
-		r = publisher_add(cl, ch, a, &p);
+		r = prepare(cl, &a, ch);
+	if (r == 0)
+		r = publisher_add(cl, ch, &a, &p);
 	if (r < 0)
 		return r;
 	*ret_bell = -1;
-	if (!(a->flags & ADVERTISE_LOCAL))
+	if (!(a.flags & ADVERTISE_LOCAL))
 		r = tell_dispatch(p, ret_bell);
 	if (r < 0) {
 		publisher_destroy(p);

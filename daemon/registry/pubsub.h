@@ -16,8 +16,9 @@ struct publisher;
 struct subscriber;
 
 /* A flag of Advertise that comes from libsimclient's public header. */
-#define ADVERTISE_LATCH (1 << 1)
-#define ADVERTISE_LOCAL (1 << 2)
+#define ADVERTISE_LATCH   (1 << 1)
+#define ADVERTISE_LOCAL   (1 << 2)
+#define ADVERTISE_INBOUND (1 << 3)
 
 struct advertise {
 	const char *channel; /* as the client wrote it */
@@ -32,7 +33,7 @@ struct advertise {
  * limit, -EACCES a bridge writes a channel that the rig does not list, -ESTALE the data plane is restarting.
  */
 /* ret_bell: the doorbell of the channel's shard, at the client's first publisher there, caller closes; else -1. */
-int pubsub_advertise(struct client *cl, const struct advertise *a, struct publisher **ret, int *ret_bell);
+int pubsub_advertise(struct client *cl, const struct advertise *asked, struct publisher **ret, int *ret_bell);
 int pubsub_subscribe(struct client *cl, const char *channel, const char *type, const char *hash, int64_t depth,
 		     struct subscriber **ret);
 int pubsub_unadvertise(struct client *cl, uint32_t publisher_id); /* -ENOENT */

@@ -209,7 +209,8 @@ static bool is_watched(void *ctx, int64_t *ret_mono_ns)
 	*ret_mono_ns = shards_accepted_mono_ns(t->s);
 	list_for_each(ch, &t->s->channels, link)
 		list_for_each(p, &ch->publishers, in_channel)
-			if (!(p->flags & ADVERTISE_LOCAL) && !time_engine_paces(t->engine, p->cl->id))
+			if (!(p->flags & (ADVERTISE_LOCAL | ADVERTISE_INBOUND)) &&
+			    !time_engine_paces(t->engine, p->cl->id))
 				return true;
 	return false;
 }

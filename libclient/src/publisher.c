@@ -113,7 +113,7 @@ static int advertise_reply(struct pub_reg *reg, const json_t *o, struct varlink_
 	reg->publisher_id = (uint32_t)publisher_id;
 	reg->counters = session_row(s, (uint32_t)row);
 	reg->info = session_info(s, (uint32_t)channel_id);
-	if (reg->pub->flags & SIM_PUB_LOCAL)
+	if ((reg->pub->flags & SIM_PUB_LOCAL) || json_is_true(json_object_get(o, "local")))
 		return 0;
 	reg->channel = session_channel(s, (uint32_t)channel_id);
 	reg->rung = session_rung(s, (uint32_t)shard) + channel_id / 64;
@@ -296,7 +296,7 @@ static int check_options(const char *channel, const struct sim_type *type, const
 			channel, o->size, sizeof(*o));
 	if (o && o->frame_id && strlen(o->frame_id) > SIM_FRAME_ID_MAX)
 		return err_set(-EINVAL, "channel %s: frame_id is longer than %d characters", channel, SIM_FRAME_ID_MAX);
-	if (o && (o->flags & ~(unsigned)(SIM_PUB_NO_WAIT | SIM_PUB_LATCH | SIM_PUB_LOCAL)))
+	if (o && (o->flags & ~(unsigned)(SIM_PUB_NO_WAIT | SIM_PUB_LATCH | SIM_PUB_LOCAL | SIM_PUB_INBOUND)))
 		return err_set(-EINVAL, "channel %s: unknown publisher flags %#x", channel, o->flags);
 	if (o && o->max_body && o->max_body < type->fixed_size)
 		return err_set(-EINVAL, "channel %s: max_body %zu is less than the fixed part of %s, %u bytes", channel,

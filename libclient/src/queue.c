@@ -206,9 +206,9 @@ static int accept_dispatch(struct publish *q)
 {
 	int r;
 
-	if (q->p->flags & SIM_PUB_LOCAL)
+	if (!q->reg->channel)
 		return err_set(refuse(q, -EOPNOTSUPP, SIM_REASON_INVALID),
-			       "channel %s: the publisher was created SIM_PUB_LOCAL, "
+			       "channel %s: the publisher is for local subscribers only, "
 			       "nothing of it is dispatched",
 			       q->reg->name);
 	r = check_state(q);

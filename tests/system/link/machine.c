@@ -298,17 +298,28 @@ bool machine_says(const struct machine *m, const char *args, const char *text)
 	return strstr(machine_ctl(m, args), text) != NULL;
 }
 
-int64_t machine_channel(const struct machine *m, const char *name, const char *key)
+static int64_t number_of(const struct machine *m, const char *args, const char *array, const char *name,
+			 const char *key)
 {
-	json_t *reply = json_loads(machine_ctl(m, "list --json"), 0, NULL), *ch;
+	json_t *reply = json_loads(machine_ctl(m, args), 0, NULL), *one;
 	int64_t v = -1;
 	size_t i;
 
-	json_array_foreach(json_object_get(reply, "channels"), i, ch)
-		if (strcmp(json_string_value(json_object_get(ch, "name")), name) == 0)
-			v = json_integer_value(json_object_get(ch, key));
+	json_array_foreach(json_object_get(reply, array), i, one)
+		if (strcmp(json_string_value(json_object_get(one, "name")), name) == 0)
+			v = json_integer_value(json_object_get(one, key));
 	json_decref(reply);
 	return v;
+}
+
+int64_t machine_channel(const struct machine *m, const char *name, const char *key)
+{
+	return number_of(m, "list --json", "channels", name, key);
+}
+
+int64_t machine_bridge(const struct machine *m, const char *name, const char *key)
+{
+	return number_of(m, "bridge list --json", "bridges", name, key);
 }
 
 static char *log_of(const struct machine *m)

@@ -48,6 +48,8 @@ const char *machine_ctl(const struct machine *m, const char *args);
 bool machine_says(const struct machine *m, const char *args, const char *text);
 /* A number of a channel, as `simctl list --json` has it; -1: there is none. */
 int64_t machine_channel(const struct machine *m, const char *name, const char *key);
+/* The same of a bridge, as `simctl bridge list --json` has it. */
+int64_t machine_bridge(const struct machine *m, const char *name, const char *key);
 /* Whether the log of its simd has that. */
 bool machine_logged(const struct machine *m, const char *text);
 

@@ -16,6 +16,9 @@ LIMIT_system-link-keys := 300
 # they wait for networks and time-outs
 TESTS_ONCE += $(addprefix $(B)/test/system-link-,keys line network time types)
 endif
+# a bridge that brings messages in
+FLAGS_tests/system/link/test_inbound.c := -DFAULTY='"$(FAULTY)"'
+$(B)/test/system-link-inbound: | $(FAULTY) $(B)/lib/simd/bridge_null.so
 # a peer of our own making, that lies
 FLAGS_tests/system/link/test_hostile.c := -Itools/bridge/link -DDDS_HAS_SHM=1
 $(B)/test/system-link-hostile: $(addprefix $(B)/obj/tools/bridge/,link/blob.o link/blob_type.o dds/in_parts.o)

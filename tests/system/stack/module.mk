@@ -123,7 +123,7 @@ $(B)/test/system-stack-sensors: | $(addprefix $(B)/bin/,sim-sumo sim-sensors)
 LIMIT_system-stack-sensors := 180
 # a browser beside a whole stack
 $(B)/test/system-stack-page: | $(B)/lib/simd/bridge_foxglove.so
-LIMIT_system-stack-page := 300
+LIMIT_system-stack-page := 600
 # what a failed test leaves
 $(eval $(call stack_test,stack-leaves,tests/system/stack/leaves.c))
 $(B)/test/stack-leaves: $(B)/lib/libtest.a

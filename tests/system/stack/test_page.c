@@ -20,7 +20,7 @@
 #include <sim/point_cloud.h>
 
 #define TOKEN_FILE "/tmp/foxglove.token"
-#define CASE_MS    100000
+#define CASE_MS    240000
 #define PERIOD_US  40000
 #define MARKUP     "<img src=x onerror=injected=1>"
 
@@ -272,7 +272,7 @@ static void take_line(char *line, int to)
 	json_t *ask;
 
 	if (strncmp(line, "ask ", 4) != 0) {
-		print_message("%s\n", line);
+		print_message("case: %s\n", line);
 		return;
 	}
 	ask = json_loads(line + 4, 0, NULL);

@@ -80,7 +80,7 @@ static int advertise(struct host *h, const char *channel, const struct sim_type 
 					   .max_body = f->max_body      ? f->max_body
 						       : one_size(type) ? 0
 									: INBOUND_BODY_DEFAULT,
-					   .flags = SIM_PUB_LOCAL };
+					   .flags = SIM_PUB_NO_WAIT | SIM_PUB_INBOUND };
 
 	if (!f->from)
 		return sim_advertise(h->client, channel, type, &o, ret);
@@ -178,6 +178,12 @@ static int may_come(struct host *h, const char *channel, const struct sim_type *
 	return now.flags & SIM_CLOCK_PAUSED && may_pause(h) ? -ECANCELED : 0;
 }
 
+/* To whoever listens here, and to other machines if a bridge there is connected. */
+static bool to_machines(const struct host_inbound *in)
+{
+	return sim_publisher_bridges(in->pub).connected > 0;
+}
+
 int host_inbound_publish(void *ctx, const char *channel, const struct sim_type *type, const void *body, size_t size)
 {
 	struct host *h = ctx;
@@ -193,7 +199,12 @@ int host_inbound_publish(void *ctx, const char *channel, const struct sim_type *
 	r = lock_channel(h, channel, type, &(struct offer){ 0 }, &in);
 	if (r < 0)
 		return r;
-	r = in->from_afar ? -EINVAL : sim_publish_local_copy(in->pub, body, size, 0);
+	if (in->from_afar)
+		r = -EINVAL;
+	else if (to_machines(in))
+		r = sim_try_queue_copy(in->pub, body, size, 0, NULL, NULL, NULL);
+	else
+		r = sim_publish_local_copy(in->pub, body, size, 0);
 	pthread_mutex_unlock(&h->inbound_lock);
 	return r;
 }
@@ -239,11 +250,13 @@ static int publish_loan(struct host *h, const char *channel, struct sim_slot *sl
 	if (stamp_sim_ns)
 		slot->stamp_sim_ns = stamp_sim_ns;
 	snprintf(slot->frame_id, sizeof(slot->frame_id), "%s", frame ? frame : "");
-	if (!o)
-		return sim_publish_local(in->pub, slot);
-	slot->origin_host = o->host;
-	slot->origin_sequence = o->sequence;
-	return in->to_bridges ? sim_try_queue(in->pub, slot, NULL, NULL, NULL) : sim_publish_local(in->pub, slot);
+	if (o) {
+		slot->origin_host = o->host;
+		slot->origin_sequence = o->sequence;
+	}
+	if (o ? in->to_bridges : to_machines(in))
+		return sim_try_queue(in->pub, slot, NULL, NULL, NULL);
+	return sim_publish_local(in->pub, slot);
 }
 
 /* With the lock: a publisher is of one thread at a time, and whoever looks for its subscribers meanwhile would see none. */
@@ -354,7 +367,7 @@ static bool has_listeners(struct host_inbound *in, bool carried_by_us)
 	struct sim_bridges b;
 
 	if (!in->from_afar)
-		return sim_publisher_has_subscribers(in->pub);
+		return sim_publisher_has_subscribers(in->pub); /* simd, for other machines, included */
 	b = sim_publisher_bridges(in->pub);
 	in->to_bridges = b.connected > (carried_by_us ? 1u : 0u);
 	return in->to_bridges || sim_publisher_subscribers_elsewhere(in->pub) > 0;
