@@ -15,6 +15,9 @@
 JOBS ?= $(shell nproc)
 RUN  := $(B)/test/run
 CHECKS += $(addprefix tools/dev/check-,format text readme headers arrows symbols man install build hardening)
+# they compile
+LIMIT_check-headers := 300
+LIMIT_check-build   := 300
 
 # What a level runs: unit = what needs one process tree and no RouDi; system = what does; fault = kill runs; soak = these and what can be made
 # long; else all but kill runs.

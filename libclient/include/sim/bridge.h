@@ -88,9 +88,10 @@ struct sim_bridge_host {
 	/* Simulated time now, ns. */
 	int64_t (*now)(void *ctx);
 	/*
-	 * Publish an inbound message on a channel of the rig's "inbound" list; the host copies it. -EACCES the
+	 * Publish an inbound message on a channel of the rig's "inbound" list; the host copies it. It goes to subscribers of this machine and,
+	 * where a bridge to others (link) lists the channel, to those; never to other bridges here. -EACCES the
 	 * rig does not list it, -ECANCELED paused (unless the rig sets inbound_while_paused), -EINVAL the message fails
-	 * sim_msg_check() or the channel was offered with another type, -ENOBUFS.
+	 * sim_msg_check() or the channel was offered with another type, -ENOBUFS, -EAGAIN the window of what goes to other machines is full.
 	 */
 	int (*publish)(void *ctx, const char *channel, const struct sim_type *type, const void *body, size_t size);
 	/*

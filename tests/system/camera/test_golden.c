@@ -72,7 +72,7 @@ static bool alike(struct difference d)
 static int take_picture(const char *at, const char *hour, const char *lenses)
 {
 	pid_t pid = fork();
-	int status;
+	int status = 0;
 
 	if (pid == 0) {
 		execl(CAMERA, CAMERA, "--net", "config/rigs/demo/town.net.xml", "--buildings",

@@ -102,7 +102,8 @@ void sim_lane_destroy(struct sim_lane *l)
 
 static struct {
 	pthread_mutex_t *lock; /* that keeps other threads out */
-	unsigned published, unloaned, others;
+	unsigned published, queued, unloaned, others;
+	unsigned machines; /* bridges to them */
 } publisher;
 
 static int publisher_enter_alone(unsigned *calls)
@@ -121,6 +122,22 @@ int sim_publish_local(struct sim_publisher *p, struct sim_slot *slot)
 	(void)p;
 	(void)slot;
 	return publisher_enter_alone(&publisher.published);
+}
+
+int sim_try_queue(struct sim_publisher *p, struct sim_slot *slot, struct sim_token *token, sim_done_fn cb, void *user)
+{
+	(void)p;
+	(void)slot;
+	(void)token;
+	(void)cb;
+	(void)user;
+	return publisher_enter_alone(&publisher.queued);
+}
+
+struct sim_bridges sim_publisher_bridges(const struct sim_publisher *p)
+{
+	(void)p;
+	return (struct sim_bridges){ publisher.machines, publisher.machines };
 }
 
 int sim_unloan(struct sim_publisher *p, struct sim_slot *slot)
@@ -380,10 +397,14 @@ TEST(a_loan_is_published_by_one_thread_at_a_time)
 	loan.slot.magic = SIM_SLOT_MAGIC;
 	loan.slot.body_size = sizeof(loan.body);
 	assert_int_equal(host_inbound_publish_loan(h, "/control", &loan.body, sizeof(loan.body), 0, NULL), 0);
+	publisher.machines = 1;
+	assert_int_equal(host_inbound_publish_loan(h, "/control", &loan.body, sizeof(loan.body), 0, NULL), 0);
+	publisher.machines = 0;
 	assert_int_equal(host_inbound_publish_loan(h, "/control", &loan.body, sizeof(loan.body) + 1, 0, NULL), -EINVAL);
 	host_inbound_unloan(h, "/control", &loan.body);
 	assert_int_equal(host_inbound_publish_loan(h, "/other", &loan.body, sizeof(loan.body), 0, NULL), -EINVAL);
 	assert_int_equal(publisher.published, 1);
+	assert_int_equal(publisher.queued, 1);
 	assert_int_equal(publisher.unloaned, 2);
 	assert_int_equal(publisher.others, 0);
 	h->inbound[0].pub = NULL;
