@@ -139,15 +139,17 @@ static void rate_note(struct time_engine *e)
 	e->anchor[1] = (struct rate_anchor){ .mono_ns = e->base_mono_ns, .at_sim_ns = engine_base_ns(e) };
 }
 
+/* Who follows is told a rate of 0 where the other's driver moves time: what counts is how far it came. */
 static double rate_measured(struct time_engine *e)
 {
-	int64_t wall_dur_ns = exec_now(e->exec) - e->anchor[0].mono_ns;
+	int64_t wall_dur_ns = exec_now(e->exec) - e->anchor[0].mono_ns, now_sim_ns;
 
-	if (!e->driven)
+	if (!e->driven && !e->follow.runs)
 		return (double)e->rate_e6 / SIM_RATE_ONE;
 	if (e->state == TIME_PAUSED || wall_dur_ns < RATE_LEAST_DUR_NS)
 		return 0;
-	return (double)(engine_base_ns(e) - e->anchor[0].at_sim_ns) / (double)wall_dur_ns;
+	now_sim_ns = e->driven ? engine_base_ns(e) : time_engine_now(e);
+	return (double)(now_sim_ns - e->anchor[0].at_sim_ns) / (double)wall_dur_ns;
 }
 
 /* ---- moving time ---- */

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # make demo RIG=two-machines: two machines in namespaces of this one, with a cable between them. On a SUMO and the sensors of
-# config/rigs/demo.json, on b the bridges: what they write has come over the link. demo.sh runs it; its variables are B, DEMO_SECONDS
-# and DEMO_DIR. Each machine has its own network, /tmp and /dev/shm, and all ends with it.
+# config/rigs/demo.json, on b the bridges: what they write has come over the link, and their time is that of a. demo.sh runs it; its
+# variables are B, DEMO_SECONDS and DEMO_DIR; what the runs before have written stays, three of them. Each machine has its own network, /tmp and /dev/shm, and all ends with it.
 set -u
 B=${B:-build}
 seconds=${DEMO_SECONDS:-20}
@@ -16,7 +16,15 @@ if [ "${1:-}" != inside ]; then
 	case $here in
 	/tmp | /tmp/* | /dev/shm/*) say "demo: two machines have a /tmp and a /dev/shm of their own: run it in a checkout elsewhere" >&2; exit 2 ;;
 	esac
-	rm -rf "$out" && mkdir -p "$out/a" "$out/b" || exit 1
+	if [ -e "$out" ]; then
+		rm -rf "$out.3"
+		for n in 2 1; do
+			[ ! -e "$out.$n" ] || mv "$out.$n" "$out.$((n + 1))" || exit 1
+		done
+		mv "$out" "$out.1" || exit 1
+		say "demo: what the last run has written is in $out.1 now"
+	fi
+	mkdir -p "$out/a" "$out/b" || exit 1
 	unshare $flags --pid --fork --kill-child true 2>/dev/null || { say "demo: namespaces are refused here" >&2; exit 2; }
 	exec unshare $flags --pid --fork --kill-child sh "$0" inside
 fi
@@ -28,14 +36,14 @@ mount -t proc proc /proc && own_places || exit 1
 channels=$(sed -n '/"channels"/,/^  \],/p' config/rigs/demo.json)
 processes=$(sed -n '/"processes"/,/^  \],/p' config/rigs/demo.json)
 "$B/bin/simctl" link make-keys "$out/keys" --host a --host b >"$out/keys.log" || exit 1
-link() # name, address, the other's
+link() # name, address, the other's, what it does with time
 {
-	printf '{"name":"link","plugin":"link","channels":["*"],"options":{"host":"%s","interface":"%s","peers":["%s"],"keys":"%s","reliable":["lidar/*"]}}' \
-		"$1" "$2" "$3" "$out/keys/$1"
+	printf '{"name":"link","plugin":"link","channels":["*"],"options":{"host":"%s","interface":"%s","peers":["%s"],"keys":"%s","time":"%s","reliable":["lidar/*"]}}' \
+		"$1" "$2" "$3" "$out/keys/$1" "$4"
 }
-printf '{"rigs":[{"name":"demo",%s%s"inbound":["*"],"bridges":[%s]}]}\n' "$channels" "$processes" "$(link a 10.1.0.1 10.1.0.2)" >"$out/a.json"
-printf '{"rigs":[{"name":"demo",%s"inbound":["*"],"bridges":[%s,{"name":"logging","plugin":"logging","connection":"%s"},{"name":"mcap","plugin":"mcap","connection":"%s"}]}]}\n' \
-	"$channels" "$(link b 10.1.0.2 10.1.0.1)" "$out/b/logging" "$out/b/demo" >"$out/b.json"
+printf '{"rigs":[{"name":"demo",%s%s"inbound":["*"],"bridges":[%s]}]}\n' "$channels" "$processes" "$(link a 10.1.0.1 10.1.0.2 give)" >"$out/a.json"
+printf '{"TimeSource":"link","rigs":[{"name":"demo",%s"inbound":["*"],"bridges":[%s,{"name":"logging","plugin":"logging","connection":"%s"},{"name":"mcap","plugin":"mcap","connection":"%s"}]}]}\n' \
+	"$channels" "$(link b 10.1.0.2 10.1.0.1 follow)" "$out/b/logging" "$out/b/demo" >"$out/b.json"
 
 # Machine b: a shell that waits there; then the cable.
 unshare -mn sh -c '
@@ -72,6 +80,7 @@ for m in a b; do
 	say "machine $m: simctl list, simctl bridge list"
 	"$B/bin/simctl" --socket "$out/$m/run/control" list
 	"$B/bin/simctl" --socket "$out/$m/run/control" bridge list
+	"$B/bin/simctl" --socket "$out/$m/run/control" clock status
 done
 stop
 say ""

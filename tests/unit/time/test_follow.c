@@ -126,6 +126,26 @@ TEST_WITH(a_difference_is_slewed_and_then_gone, begin, end)
 	assert_int_equal(r.jumps, 1);
 }
 
+/* Where the other's driver moves time in steps there is no rate to be told; it comes on all the same. */
+TEST_WITH(its_real_time_factor_is_measured, begin, end)
+{
+	struct time_status st;
+
+	assert_int_equal(tell(10 * S, 0, 0), 0);
+	for (int i = 1; i <= 300; i++) { /* 10 ms of simulated in 20 ms of wall time */
+		rig_run(&r, 20 * MS);
+		assert_int_equal(tell(10 * S + i * 10 * MS, 0, 0), 0);
+	}
+	time_engine_status(r.e, &st);
+	assert_true(st.real_time_factor > 0.48 && st.real_time_factor < 0.52);
+	for (int i = 0; i < 30; i++) { /* and where it runs by itself */
+		assert_int_equal(tell(now(), 2 * ONE, 0), 0);
+		rig_run(&r, 100 * MS);
+	}
+	time_engine_status(r.e, &st);
+	assert_true(st.real_time_factor > 1.9 && st.real_time_factor < 2.1);
+}
+
 TEST_WITH(what_is_far_off_jumps, begin, end)
 {
 	assert_int_equal(tell(100 * S, ONE, 0), 0);
