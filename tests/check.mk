@@ -15,9 +15,6 @@
 JOBS ?= $(shell nproc)
 RUN  := $(B)/test/run
 CHECKS += $(addprefix tools/dev/check-,format text readme headers arrows symbols man install build hardening)
-# they compile
-LIMIT_check-headers := 300
-LIMIT_check-build   := 300
 
 # What a level runs: unit = what needs one process tree and no RouDi; system = what does; fault = kill runs; soak = these and what can be made
 # long; else all but kill runs.
@@ -37,7 +34,7 @@ chosen = $(sort $(if $(ONLY),$(foreach t,$(level_$(LEVEL)),$(if $(strip $(foreac
 
 # n: in namespaces of its own; a: alone
 test_mode = $(if $(filter $(1),$(TESTS_NS) $(TESTS_FAULT)),n)$(if $(filter $(1),$(TESTS_ALONE)),a)-
-test_spec = $(call test_mode,$(1)):$(strip $(or $(LIMIT),$(LIMIT_$(notdir $(1))),60)):$(1)
+test_spec = $(call test_mode,$(1)):$(strip $(or $(LIMIT),$(LIMIT_$(notdir $(1))),300)):$(1)
 
 tests: all $(RUN) $(TEST_PROGRAMS) $(filter $(B)/%,$(TESTS) $(TESTS_NS) $(TESTS_FAULT))
 

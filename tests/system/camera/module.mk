@@ -8,8 +8,7 @@ $(CAMERA_SYSTEM_TESTS:%=$(B)/test/system-camera-%): $(B)/test/system-camera-%: $
 	$(addprefix $(B)/obj/tests/support/,stack.o peer.o session.o) $(addprefix $(B)/lib/,libcameragpu.a libcamera.a) \
 	$(B)/obj/tools/sources/scene/scene.o $(addprefix $(B)/lib/,libipc.a libbase.a) \
 	| $(addprefix $(B)/bin/,simd simctl sim-camera) $(addprefix $(B)/lib/,libsimclient.so libsimreadback.so simd/ipc_iox.so)
-$(foreach t,$(CAMERA_SYSTEM_TESTS),$(eval LINK_system-camera-$(t) = $$(LINK_READBACK) $$(LINK_SIMCLIENT) -ljansson -lexpat $$(LINK_CAMERA) -lz -ldl)\
-	$(eval LIMIT_system-camera-$(t) := 180))
+$(foreach t,$(CAMERA_SYSTEM_TESTS),$(eval LINK_system-camera-$(t) = $$(LINK_READBACK) $$(LINK_SIMCLIENT) -ljansson -lexpat $$(LINK_CAMERA) -lz -ldl))
 FLAGS_tests/system/camera/test_process.c := -DBIN='"$(B)/bin"'
 FLAGS_tests/system/camera/test_golden.c := -DBIN='"$(B)/bin"'
 endif

@@ -3,7 +3,6 @@
 INC_tests/system/foxglove := -I. -Itests -Itests/support -Ischemas -Ilibclient/include -I$(B)/gen
 FLAGS_tests/system/foxglove := -DPLUGIN='"$(B)/lib/simd/bridge_foxglove.so"'
 FOXGLOVE_TESTS := control hostile slow tls watch
-LIMIT_system-foxglove-hostile := 240
 TESTS_NS += $(FOXGLOVE_TESTS:%=$(B)/test/system-foxglove-%)
 $(FOXGLOVE_TESTS:%=$(B)/test/system-foxglove-%): $(B)/test/system-foxglove-%: $(B)/obj/tests/system/foxglove/test_%.o \
 	$(addprefix $(B)/obj/tests/system/foxglove/,line.o watcher.o raw.o) $(B)/obj/tests/system/ros2/host.o | $(B)/lib/simd/bridge_foxglove.so

@@ -19,6 +19,5 @@ FLAGS_tests/system/ipc/test_lost.c := -DDYING='"$(B)/test/dying.so"'
 $(B)/test/dying.so: $(B)/obj/tests/system/ipc/dying.o $(B)/lib/simd/ipc_iox.so
 	$(CC) -shared -Wl,-z,now -Wl,-rpath,'$$ORIGIN/../lib/simd' -o $@ $< -L$(B)/lib/simd -Wl,--no-as-needed -l:ipc_iox.so
 $(B)/test/system-ipc-lost: | $(B)/test/dying.so
-LIMIT_system-ipc-lost := 240
 TESTS_NS += $(IPC_SYSTEM:%=$(B)/test/system-ipc-%)
 endif

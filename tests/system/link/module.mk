@@ -8,11 +8,9 @@ define link_test
 $(B)/test/system-link-$(1): $(addprefix $(B)/obj/tests/system/link/,test_$(1).o machine.o traffic.o) $(SWITCH) $(B)/lib/libbase.a \
 	| $(B)/lib/libsimclient.so $(B)/lib/simd/ipc_iox.so $(B)/lib/simd/bridge_link.so $(addprefix $(B)/bin/,simd simctl simbridge)
 LINK_system-link-$(1) = $$(LINK_SIMCLIENT) -ljansson
-LIMIT_system-link-$(1) := 180
 endef
 $(foreach t,$(LINK_SYSTEM_TESTS),$(eval $(call link_test,$(t))))
 LIMIT_system-link-time := 400
-LIMIT_system-link-keys := 300
 # they wait for networks and time-outs
 TESTS_ONCE += $(addprefix $(B)/test/system-link-,keys line network time types)
 endif

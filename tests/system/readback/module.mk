@@ -20,5 +20,4 @@ $(B)/test/plugins/bad_driver.so: $(B)/obj/tests/system/readback/bad_driver.o
 $(B)/test/system-readback-doctor: | $(B)/test/plugins/bad_driver.so
 TESTS_ONCE += $(B)/test/system-readback-doctor
 LINK_system-readback-doctor = $(LINK_READBACK) $(LINK_SIMCLIENT) -ljansson -lz
-$(foreach t,$(READBACK_SYSTEM_TESTS),$(eval LIMIT_system-readback-$(t) := 120))
 endif

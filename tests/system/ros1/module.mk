@@ -3,8 +3,6 @@
 INC_tests/system/ros1 := -I. -Itests -Itests/support -Itools/bridge/ros1 -Ischemas -Ilibclient/include -I$(B)/gen
 FLAGS_tests/system/ros1 := -DPLUGIN='"$(B)/lib/simd/bridge_ros1.so"' -DROSCPP_LISTENER='"$(B)/test/roscpp-listener"'
 ROS1_TESTS := publish subscribe service call peers tools
-LIMIT_system-ros1-peers := 240
-LIMIT_system-ros1-tools := 240
 TESTS_NS += $(ROS1_TESTS:%=$(B)/test/system-ros1-%)
 $(ROS1_TESTS:%=$(B)/test/system-ros1-%): $(B)/test/system-ros1-%: $(B)/obj/tests/system/ros1/test_%.o $(B)/obj/tests/system/ros1/fake.o $(B)/obj/tests/system/ros2/host.o \
 	$(addprefix $(B)/obj/tools/bridge/ros1/,net.o http.o tcpros.o xmlrpc.o xmlrpc_write.o) | $(B)/lib/simd/bridge_ros1.so
@@ -19,7 +17,6 @@ $(B)/test/system-ros1-tools: | $(B)/test/roscpp-listener
 endif
 
 # bags: written and read by tools/record, without the plug-in
-LIMIT_system-ros1-bags := 120
 TESTS_NS += $(B)/test/system-ros1-bags
 $(B)/test/system-ros1-bags: $(B)/obj/tests/system/ros1/test_bags.o $(B)/obj/tests/support/ros_master.o \
 	$(addprefix $(B)/lib/,librecord.a libconvert.a libros.a libmsggen.a libintrospect.a libschema.a libbase.a)

@@ -8,8 +8,6 @@ $(B)/test/system-sources-line: $(B)/obj/tests/system/sources/test_line.o $(B)/li
 	$(B)/bin/sim-sumo $(B)/bin/sim-lidar $(B)/bin/sim-vehicle
 LINK_system-sources-line = $(LINK_SIMCLIENT) -lm
 # real processes, and one vehicle that leaves the town: 20 s alone, 90 s were seen on a busy machine
-LIMIT_system-sources-line := 180
-LIMIT_system-sources-world := 120
 # the scene of the perception rig, with the components of the example in the test
 INC_tests/system/sources := $(INC_tests) -Itests/support
 TESTS_NS += $(B)/test/system-sources-perception
@@ -19,4 +17,3 @@ $(B)/test/system-sources-perception: $(addprefix $(B)/obj/tests/,system/sources/
 	$(B)/bin/simctl $(B)/bin/sim-sumo $(B)/bin/sim-lidar
 LINK_system-sources-perception = $(LINK_SIMCLIENT) -ljansson -lm
 # four runs of a scenario, one of them at half the wall's pace; 50 s alone
-LIMIT_system-sources-perception := 240

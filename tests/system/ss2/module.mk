@@ -5,5 +5,4 @@ $(B)/test/system-ss2-driver: $(B)/obj/tests/system/ss2/test_driver.o $(B)/obj/te
 	$(B)/lib/libsimd.a $(SIMCLIENT_ARCHIVES) | $(B)/bin/simd $(B)/bin/sim-ss2 $(B)/lib/simd/ipc_iox.so
 LINK_system-ss2-driver := -lzmq
 TESTS_NS += $(B)/test/system-ss2-driver
-LIMIT_system-ss2-driver := 180
 endif

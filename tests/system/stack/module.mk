@@ -27,14 +27,12 @@ FLAGS_tests/system/stack/test_launch.c := -DSHELF='"$(B)/test/plugins"'
 $(B)/test/system-stack-launch: | $(B)/bin/simhost $(COMPONENT_SHELF)
 FLAGS_tests/system/stack/test_component_bad.c := -DSHELF='"$(B)/test/plugins"' $(if $(CXX_COMPONENT),-DHAS_CXX)
 $(B)/test/system-stack-component_bad: | $(B)/bin/simhost $(COMPONENT_SHELF) $(BAD_COMPONENTS) $(CXX_COMPONENT)
-LIMIT_system-stack-component_bad := 180
 FLAGS_tests/system/stack/test_lockstep.c := -DSHELF='"$(B)/test/plugins"'
 $(B)/test/system-stack-lockstep: | $(addprefix $(B)/bin/,simhost sim-sumo sim-lidar) $(B)/examples/libperception.so $(B)/lib/simd/bridge_mcap.so $(GRAPH)
 # runs of the whole perception rig, 12 s of simulated time each
-LIMIT_system-stack-lockstep := $(if $(filter 1,$(FULL)),600,240)
+LIMIT_system-stack-lockstep := $(if $(filter 1,$(FULL)),600,300)
 FLAGS_tests/system/stack/test_lost.c := -DDYING='"$(B)/test/dying.so"'
 $(B)/test/system-stack-lost: | $(B)/test/dying.so
-LIMIT_system-stack-lost := 240
 # those that have a DDS program beside them
 $(addprefix $(B)/test/,system-stack-carried system-stack-demo system-stack-isolation system-stack-ros2 system-stack-ros_clock system-stack-sim_time system-stack-topics): $(B)/obj/tests/system/ros2/reader.o | $(B)/lib/simd/bridge_ros2.so
 $(B)/test/system-stack-topics: $(addprefix $(B)/obj/tests/,system/ros2/typed.o system/ros2/asker.o support/ros_tree.o) $(B)/lib/libros.a
@@ -88,25 +86,21 @@ $(B)/test/fault-stack-attacks: $(B)/obj/tests/fault/stack/attackers.o | $(B)/lib
 $(B)/test/system-stack-play: $(B)/obj/tests/support/native_log.o $(addprefix $(B)/lib/,librecord.a libconvert.a libros.a libmsggen.a) | $(addprefix $(B)/lib/simd/,source_play.so bridge_mcap.so)
 LINK_system-stack-play += $(LINK_RECORD) -lutil
 FLAGS_tests/system/stack/test_play.c := -Itests -Itools
-LIMIT_system-stack-play := 180
 # and to record
 $(B)/test/system-stack-mcap: $(addprefix $(B)/lib/,librecord.a libconvert.a libros.a libmsggen.a) | $(B)/lib/simd/bridge_mcap.so
 $(B)/test/system-stack-order: | $(B)/lib/simd/bridge_mcap.so
 LINK_system-stack-mcap += $(LINK_RECORD)
 FLAGS_tests/system/stack/test_mcap.c := -Itools -Itools/record
-LIMIT_system-stack-mcap := 180
 # and three bridges to play them through
 $(B)/test/system-stack-replay: $(addprefix $(B)/obj/tests/,system/ros2/typed.o system/ros2/reader.o support/ros_tree.o system/ros1/fake.o unit/convert/sample.o) \
 	$(addprefix $(B)/obj/tools/bridge/ros1/,net.o http.o tcpros.o xmlrpc.o xmlrpc_write.o) $(CYBER_SERVER) $(RECORD_LIBS) \
 	| $(addprefix $(B)/lib/simd/,source_play.so bridge_ros2.so bridge_ros1.so bridge_cyber.so bridge_mcap.so)
 LINK_system-stack-replay += $(LINK_RECORD) -lddsc -lexpat
 FLAGS_tests/system/stack/test_replay.c := -Itools -Itools/bridge -Itools/bridge/convert -Itools/record
-LIMIT_system-stack-replay := 180
 # logs that are recorded
 $(B)/test/system-stack-record: $(addprefix $(B)/lib/,librecord.a libconvert.a libros.a libmsggen.a)
 LINK_system-stack-record += $(LINK_RECORD) -lutil
 FLAGS_tests/system/stack/test_record.c := -Itests -Itools -Itools/bridge
-LIMIT_system-stack-record := 180
 # terminals that are read
 $(B)/test/system-stack-top: $(B)/obj/tests/support/screen.o | $(B)/examples/sensor_minimal
 $(B)/test/system-stack-plot: $(B)/obj/tests/support/screen.o
@@ -118,9 +112,7 @@ FLAGS_tests/system/stack/test_trace.c := -Itests
 $(B)/test/system-stack-full: $(addprefix $(B)/obj/tests/system/,ros2/reader.o foxglove/raw.o) $(B)/lib/libschema.a | $(addprefix $(B)/lib/simd/bridge_,ros2.so foxglove.so) \
 	$(addprefix $(B)/bin/,sim-sumo sim-lidar sim-camera sim-sensors) $(B)/lib/libsimreadback.so
 LINK_system-stack-full += -lddsc $(LINK_READBACK)
-LIMIT_system-stack-full := 240
 $(B)/test/system-stack-sensors: | $(addprefix $(B)/bin/,sim-sumo sim-sensors)
-LIMIT_system-stack-sensors := 180
 # a browser beside a whole stack
 $(B)/test/system-stack-page: | $(B)/lib/simd/bridge_foxglove.so
 LIMIT_system-stack-page := 600
@@ -136,22 +128,6 @@ TESTS_ONCE  += $(addprefix $(B)/test/system-stack-,demo page)
 endif
 # ten processes are brought back at once: nothing else shares the CPUs with that, or with the dozen kill runs
 TESTS_ALONE += $(addprefix $(B)/test/,system-stack-roudi fault-stack-attacks fault-stack-chaos fault-stack-deadlock fault-stack-hot fault-stack-soak fault-stack-storm)
-LIMIT_system-stack-autoware_ai := 120
-LIMIT_system-stack-sensors_in := 120
-LIMIT_system-stack-cyber := 180
-LIMIT_system-stack-cyber_control := 240
-LIMIT_system-stack-cyber_demo := 180
 LIMIT_system-stack-demo := 480
-LIMIT_system-stack-roudi := 120
-LIMIT_system-stack-bridge := 120
-LIMIT_system-stack-start := 120
-LIMIT_system-stack-connect := 120
-LIMIT_system-stack-isolation := 120
-LIMIT_system-stack-lossless := 180
-LIMIT_system-stack-order := 240
-LIMIT_system-stack-scenario := 180
 LIMIT_fault-stack-attacks := 480
 LIMIT_fault-stack-hot := 480
-LIMIT_fault-stack-storm := 240
-LIMIT_fault-stack-lanes := 240
-LIMIT_fault-stack-soak := 180

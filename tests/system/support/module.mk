@@ -3,4 +3,3 @@
 INC_tests/system/support := $(INC_tests) -Itests/support
 TESTS_FAULT += $(B)/test/system-support-switch
 $(B)/test/system-support-switch: $(B)/obj/tests/system/support/test_switch.o $(SWITCH) $(B)/lib/libbase.a
-LIMIT_system-support-switch := 240

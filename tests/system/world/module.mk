@@ -41,7 +41,6 @@ LINK_system-world-join = $(LINK_SIMCLIENT) -lsimworld -ljansson -lm
 FLAGS_tests/system/world/test_loss.c := -DSIM_WORLD='"$(B)/bin/sim-world"'
 $(B)/test/system-world-loss: $(SWITCH) $(B)/lib/libbase.a | $(B)/lib/libsimworld.so
 LINK_system-world-loss = $(LINK_system-world-host)
-LIMIT_system-world-loss := 300
 TESTS_SOAK += $(B)/test/system-world-loss
 TESTS_ONCE += $(addprefix $(B)/test/system-world-,loss states tls)
 # clients that come to harm
@@ -49,9 +48,7 @@ FLAGS_tests/system/world/test_states.c := -DSIM_WORLD='"$(B)/bin/sim-world"'
 $(B)/test/system-world-states: $(B)/obj/tests/system/world/far.o $(SWITCH) $(addprefix $(B)/lib/,libworld.a libsimworldwire.a libbase.a) \
 	| $(B)/lib/libsimworld.so
 LINK_system-world-states = $(LINK_system-world-host) $(LINK_WORLD_NET)
-LIMIT_system-world-states := 240
 # handshakes that nobody ends, until their time is over
-LIMIT_system-world-tls := 180
 # clients of TR-2016-06
 FLAGS_tests/system/world/test_compat.c := -DSIM_WORLD='"$(B)/bin/sim-world"'
 $(B)/test/system-world-compat: $(B)/obj/tests/unit/world/client.o $(addprefix $(B)/obj/,tests/unit/world/old_client.o gen/unit/world/tr2016.pb-c.o) $(addprefix $(B)/lib/,libworld.a libsimworldwire.a libbase.a)

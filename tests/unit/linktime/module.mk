@@ -4,5 +4,3 @@ LINKTIME_TESTS := $(patsubst tests/unit/linktime/test_%.c,%,$(sort $(wildcard te
 TESTS += $(LINKTIME_TESTS:%=$(B)/test/linktime-%)
 $(LINKTIME_TESTS:%=$(B)/test/linktime-%): $(B)/test/linktime-%: $(B)/obj/tests/unit/linktime/test_%.o \
 	$(B)/obj/tests/unit/linktime/model.o $(addprefix $(B)/lib/,liblinktime.a libsimd.a libipc.a libbase.a)
-LIMIT_linktime-faults := 240
-LIMIT_linktime-hundred := 240

@@ -6,13 +6,10 @@ TESTS_NS += $(B)/test/record-full $(B)/test/record-session # they mount
 $(RECORD_TESTS:%=$(B)/test/record-%): $(B)/test/record-%: $(B)/obj/tests/unit/record/test_%.o $(RECORD_LIBS)
 $(foreach t,$(RECORD_TESTS),$(eval LINK_record-$(t) = $(LINK_RECORD)))
 $(patsubst %,$(B)/test/record-%,$(filter mcap_%,$(RECORD_TESTS))): $(B)/obj/tests/unit/record/mcap_sample.o
-LIMIT_record-mcap_bad := 240
 $(foreach t,copy convert,$(eval FLAGS_tests/unit/record/test_$(t).c := -DSIMCTL='"$(B)/bin/simctl"'))
 $(addprefix $(B)/test/record-,copy convert): | $(B)/bin/simctl
 # a file is cut and flipped at each of its bytes
 LIMIT_record-bag := 600
-LIMIT_record-record := 300
-LIMIT_record-db3 := 300
 $(B)/test/record-play_time: $(B)/obj/tools/simctl/play_time.o
 $(B)/test/record-record_match: $(B)/obj/tools/simctl/record_match.o
 $(addprefix $(B)/test/record-,codec_in codec_out convert): $(B)/obj/tests/unit/convert/sample.o

@@ -3,10 +3,7 @@ INC_tests/unit/world := -Ilibclient/include -I. -Itests -Itests/unit/world -Ilib
 WORLD_TESTS := $(patsubst tests/unit/world/test_%.c,%,$(sort $(wildcard tests/unit/world/test_*.c)))
 TESTS += $(WORLD_TESTS:%=$(B)/test/world-%)
 $(WORLD_TESTS:%=$(B)/test/world-%): $(B)/test/world-%: $(B)/obj/tests/unit/world/test_%.o $(addprefix $(B)/lib/,libworld.a libsimworldwire.a libbase.a)
-LIMIT_world-section := 120
 # under the thread sanitizer
-LIMIT_world-datagram := 240
-LIMIT_world-input_log := 240
 $(foreach t,$(WORLD_TESTS),$(eval LINK_world-$(t) = $(LINK_WORLD_NET)))
 $(addprefix $(B)/test/world-,access bounds threats world): $(B)/obj/tests/unit/world/client.o
 # its control socket, held against its interface file
