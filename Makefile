@@ -71,7 +71,7 @@ TESTS_ALONE := # of both: those that must not share the machine with another tes
 TESTS_FAULT :=  # long ones that kill and restart things: with FULL=1 only, in namespaces
 TESTS_SOAK :=  # of all these: those that a number in the environment makes long, for make soak (SOAK_* below)
 TESTS_NOSAN :=  # of TESTS: those that a sanitizer cannot run
-# LIMIT_<basename> := seconds, where 60 do not suffice
+# LIMIT_<basename> := seconds, where 300 do not suffice
 CHECKS   :=   # scripts that look at the tree and at what was built
 FUZZERS  :=   # tests/fuzz/fuzz_<name>.c; FUZZ_LIBS_<name> the archives it needs
 EXAMPLES :=   # example programs

@@ -92,6 +92,16 @@ _Noreturn void test_skip(const char *file, int line);
 			fail_msg("%s: %d: %s", #expr, ok_r_, err_why()); \
 	} while (0)
 
+/* Sanitizers take ten times as long: what goes over all bits or bytes goes over each seventh there, so over another bit of each byte. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define TEST_STRIDE 7
+#endif
+#endif
+#ifndef TEST_STRIDE
+#define TEST_STRIDE 1
+#endif
+
 /* `buf` becomes a path in the directory that the runner made for this test (or /tmp when run by hand). */
 #define TEST_PATH_MAX 108
 static inline const char *test_path(char buf[TEST_PATH_MAX], const char *name)

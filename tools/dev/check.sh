@@ -112,10 +112,10 @@ full()
 {
 	stage "set-up" DEPS=full deps
 	bare_and_quick
-	# clang's warnings come with the sanitizers; -g1 has the lines that their reports name, and builds faster
-	stage "gcc, -O3, without assertions" WERROR=1 CC=gcc OPT='-O3 -DNDEBUG' B=build-gcc-ndebug LEVEL=unit run-tests
+	stage "gcc, -O3, without assertions" WERROR=1 CC=gcc OPT='-O3 -DNDEBUG' B=build-gcc-ndebug all
+	# clang's warnings come with the sanitizers, but for what these leave out; -g1 has the lines that their reports name, and builds faster
+	stage "clang's warnings" WERROR=1 CC=clang SAN=undefined OPT='-O1 -g1' syntax
 	stage "address and undefined-behaviour sanitizers" WERROR=1 CC=clang SAN=address,undefined OPT='-O1 -g1' LEVEL=unit run-tests
-	stage "undefined-behaviour sanitizer, with iceoryx" WERROR=1 CC=clang SAN=undefined OPT='-O1 -g1' LEVEL=system FULL= run-tests
 	stage "thread sanitizer" WERROR=1 CC=clang SAN=thread OPT='-O1 -g1' LEVEL=unit run-tests
 	script_stage "simd.service, booted" tools/dev/check-boot
 	stage "kill runs" WERROR=1 LEVEL=fault run-tests
@@ -135,9 +135,11 @@ soak_full()
 {
 	soak full
 	unset SOAK_SECONDS
-	# builds of which little is their own beside those of each change
+	# builds and runs of which little is their own beside those of each change
 	stage "gcc, -O1, built alone" WERROR=1 CC=gcc OPT=-O1 B=build-gcc-debug tests
+	stage "gcc, -O3, without assertions" WERROR=1 CC=gcc OPT='-O3 -DNDEBUG' B=build-gcc-ndebug LEVEL=unit run-tests
 	stage "clang, -O2, without assertions" WERROR=1 CC=clang OPT='-O2 -DNDEBUG' B=build-clang-ndebug LEVEL=unit run-tests
+	stage "undefined-behaviour sanitizer, with iceoryx" WERROR=1 CC=clang SAN=undefined OPT='-O1 -g1' LEVEL=system FULL= run-tests
 	export FAULT_KILLS="${FAULT_KILLS:-10000}" KILLS="${KILLS:-200}" ATTACK_SECONDS="${ATTACK_SECONDS:-3600}" \
 		RUNS="${RUNS:-5000}" ROUNDS="${ROUNDS:-1000}" CALLS="${CALLS:-2500}" LOSS_TABLE=1
 	stage "long tests" WERROR=1 LEVEL=soak LIMIT=14400 run-tests

@@ -198,7 +198,7 @@ static inline void sample_flip_everywhere(const char *path, size_t from, size_t 
 	size_t n;
 	uint8_t *data = sample_bytes(path, &n);
 
-	for (size_t i = from; i < n; i += step) {
+	for (size_t i = from; i < n; i += step * TEST_STRIDE) {
 		uint8_t bit = (uint8_t)(1u << i % 8);
 
 		data[i] ^= bit;

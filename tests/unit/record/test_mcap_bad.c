@@ -8,16 +8,6 @@
 
 #include "mem.h"
 
-/* Sanitizers take ten times as long: they see a bit of each byte or two. */
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define BITS 7
-#endif
-#endif
-#ifndef BITS
-#define BITS 1
-#endif
-
 static char path[TEST_PATH_MAX];
 static char why[512];
 
@@ -137,7 +127,7 @@ TEST(any_flipped_bit_is_named_or_harmless)
 
 		assert_true(list(NULL, &good));
 		in_memory();
-		for (size_t bit = 0; bit < n * 8; bit += BITS) {
+		for (size_t bit = 0; bit < n * 8; bit += TEST_STRIDE) {
 			p[bit / 8] ^= (uint8_t)(1 << bit % 8);
 			sample_write(path, p, n);
 			for (int k = 0; k < 2; k++) { /* by the index, and in one of the other ways */
