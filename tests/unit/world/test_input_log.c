@@ -201,7 +201,7 @@ TEST_WITH(a_changed_byte_is_found, begin, end)
 	run(20);
 	close_log();
 	data = read_log(&len);
-	for (unsigned i = 0; i < 500; i++) {
+	for (unsigned i = 0; i < 500 / TEST_STRIDE; i++) {
 		size_t at = rnd_u64(&rnd) % len;
 		uint8_t bit = (uint8_t)(1u << rnd_u64(&rnd) % 8);
 
@@ -240,7 +240,7 @@ TEST_WITH(a_log_that_is_cut_off_is_read_to_its_last_record, begin, end)
 	run(10);
 	close_log();
 	data = read_log(&len);
-	for (size_t n = 8; n <= len; n++) {
+	for (size_t n = 8; n <= len; n += n + TEST_STRIDE <= len ? TEST_STRIDE : 1) {
 		assert_ok(replay_bytes(data, n, &r));
 		assert_true(r.records == before || (r.records == before + 1 && !r.cut));
 		assert_true(n > 8 || !r.cut);
