@@ -12,7 +12,7 @@ endef
 $(foreach t,$(LINK_SYSTEM_TESTS),$(eval $(call link_test,$(t))))
 LIMIT_system-link-time := 400
 # they wait for networks and time-outs
-TESTS_ONCE += $(addprefix $(B)/test/system-link-,keys line network time types)
+TESTS_ONCE += $(addprefix $(B)/test/system-link-,exchange keys line network time types)
 endif
 # a bridge that brings messages in
 FLAGS_tests/system/link/test_inbound.c := -DFAULTY='"$(FAULTY)"'

@@ -202,7 +202,7 @@ TEST(too_little_room_is_told_and_not_written_beyond)
 TEST(messages_of_a_step_have_one_order)
 {
 	static const struct step_key sorted[] = {
-		{ 5, "/z", 2, 9 }, { 6, "/a", 1, 2 }, { 6, "/a", 1, 3 }, { 6, "/a", 2, 1 }, { 6, "/b", 1, 1 },
+		{ "/a", 1, 2 }, { "/a", 1, 3 }, { "/a", 2, 1 }, { "/b", 1, 1 }, { "/z", 2, 9 },
 	};
 
 	for (size_t i = 0; i < 5; i++)

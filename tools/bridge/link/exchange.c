@@ -138,6 +138,15 @@ void link_exchange_stop(struct sim_bridge *b)
 	pthread_mutex_unlock(&b->lock);
 }
 
+static void say_who_listens(struct sim_bridge *b, struct sim_bridge_topic *t)
+{
+	int readers = atomic_load(&t->readers);
+
+	if (readers != t->early.told && readers > 0)
+		log_info(b, "lock-step: %s is part of the steps of other machines: %d listen", t->name, readers);
+	t->early.told = readers;
+}
+
 void link_exchange_prepare(struct sim_bridge *b, struct sim_client *c)
 {
 	pthread_mutex_lock(&b->lock);
@@ -146,9 +155,8 @@ void link_exchange_prepare(struct sim_bridge *b, struct sim_client *c)
 
 		if (!t->early.sub && goes_early(t)) {
 			subscribe(b, c, t);
-		} else if (t->early.sub && !t->early.told && link_mono_ns() > t->early.since_mono_ns + CONNECTS_NS) {
-			t->early.told = true;
-			log_info(b, "lock-step: %s is part of the steps of other machines", t->name);
+		} else if (t->early.sub && link_mono_ns() > t->early.since_mono_ns + CONNECTS_NS) {
+			say_who_listens(b, t);
 		}
 	}
 	pthread_mutex_unlock(&b->lock);
@@ -257,7 +265,7 @@ bool link_exchange_hold(struct sim_bridge *b, struct link_import *i, struct blob
 	struct link_exchange *x = b->exchange;
 	struct held *h = in->head.step && in->r == 0 && !in->placed ? malloc(sizeof(*h)) : NULL;
 	struct step_item item = { .step = in->head.step,
-				  .key = { in->head.stamp_sim_ns, i->name, in->head.exporter, in->head.number },
+				  .key = { i->name, in->head.exporter, in->head.number },
 				  .channel = link_hash(i->name),
 				  .what = h };
 	bool holds;

@@ -50,7 +50,7 @@ struct link_early {
 	struct sim_subscriber *sub; /* guarded by sim_bridge::lock, as what follows */
 	int64_t since_mono_ns;
 	uint64_t number; /* of messages sent so */
-	bool told;
+	int told; /* of how many readers the log says that they get it so */
 	unsigned n;
 	struct link_early_publisher {
 		uint32_t id;
