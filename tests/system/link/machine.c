@@ -331,13 +331,20 @@ static char *log_of(const struct machine *m)
 	return fd_read_file(path, (size_t)64 << 20, &text, NULL) < 0 ? NULL : text;
 }
 
-bool machine_logged(const struct machine *m, const char *text)
+unsigned machine_logged_times(const struct machine *m, const char *text)
 {
 	char *all = log_of(m);
-	bool has = all && strstr(all, text);
+	unsigned n = 0;
 
+	for (const char *at = all; at && (at = strstr(at, text)); at += strlen(text))
+		n++;
 	mem_free(all);
-	return has;
+	return n;
+}
+
+bool machine_logged(const struct machine *m, const char *text)
+{
+	return machine_logged_times(m, text) > 0;
 }
 
 uint64_t machine_sent(const struct machine *m)

@@ -50,8 +50,9 @@ bool machine_says(const struct machine *m, const char *args, const char *text);
 int64_t machine_channel(const struct machine *m, const char *name, const char *key);
 /* The same of a bridge, as `simctl bridge list --json` has it. */
 int64_t machine_bridge(const struct machine *m, const char *name, const char *key);
-/* Whether the log of its simd has that. */
+/* Whether, and how often, the log of its simd has that. */
 bool machine_logged(const struct machine *m, const char *text);
+unsigned machine_logged_times(const struct machine *m, const char *text);
 
 /* Bytes of UDP that have left a machine, as the switch has seen them. */
 uint64_t machine_sent(const struct machine *m);

@@ -23,6 +23,7 @@
 
 enum blob_flag {
 	BLOB_CONFIRM = 1u << 0, /* who has published it answers with its `confirm` */
+	BLOB_AGAIN = 1u << 1,   /* of a step: it was sent before; who has it, or is through with the step, drops it */
 };
 
 struct blob_head {

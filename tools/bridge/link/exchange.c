@@ -6,6 +6,7 @@
 
 #include <sim/subscriber.h>
 
+#include "again.h"
 #include "exchange.h"
 #include "link_time.h"
 #include "step_inbox.h"
@@ -102,11 +103,11 @@ bool link_exchange_sent(struct sim_bridge_topic *t, const struct sim_slot *heade
 	return sent;
 }
 
-/* A large one, or one that may be lost, is no part of a step. */
+/* A large one, or one that may be lost, is no part of a step. Who has listened and is gone may come back. */
 static bool goes_early(const struct sim_bridge_topic *t)
 {
 	return t->writer > 0 && t->reliable && !t->confirm && t->max_body <= BLOB_COPIED_MAX &&
-	       (t->keep || atomic_load(&t->readers) > 0);
+	       (t->keep || t->early.sub || atomic_load(&t->readers) > 0);
 }
 
 static void subscribe(struct sim_bridge *b, struct sim_client *c, struct sim_bridge_topic *t)
@@ -183,6 +184,7 @@ static bool send_topic(struct sim_bridge *b, struct sim_bridge_topic *t, uint64_
 	uint64_t before = e->number;
 	const struct sim_message *m;
 
+	link_again_send(b, t);
 	while (sim_take(e->sub, &m) == 0) {
 		bool ours;
 
@@ -198,6 +200,7 @@ static bool send_topic(struct sim_bridge *b, struct sim_bridge_topic *t, uint64_
 			atomic_fetch_add(&b->sent, 1);
 			if (dds_write(t->writer, &o) < 0 && limit_allows(&b->exchange->lines))
 				log_warn(b, "%s: a message is not sent", t->name);
+			link_again_keep(b, t, &o);
 		}
 		(void)sim_release(e->sub, m);
 	}
@@ -217,6 +220,29 @@ uint32_t link_exchange_send(struct sim_bridge *b, uint64_t host, uint64_t step, 
 	}
 	pthread_mutex_unlock(&b->lock);
 	return n;
+}
+
+void link_exchange_again(struct sim_bridge *b)
+{
+	pthread_mutex_lock(&b->lock);
+	for (unsigned i = 0; i < b->n_exports; i++)
+		link_again_send(b, b->exports[i]);
+	pthread_mutex_unlock(&b->lock);
+}
+
+void link_exchange_through(struct sim_bridge *b, uint64_t up_to)
+{
+	pthread_mutex_lock(&b->lock);
+	for (unsigned i = 0; i < b->n_exports; i++)
+		link_again_drop(b, b->exports[i], up_to);
+	pthread_mutex_unlock(&b->lock);
+}
+
+void link_exchange_forget(struct sim_bridge_topic *t)
+{
+	pthread_mutex_lock(&t->bridge->lock);
+	link_again_drop(t->bridge, t, UINT64_MAX);
+	pthread_mutex_unlock(&t->bridge->lock);
 }
 
 /* ---- in ---- */
@@ -252,6 +278,7 @@ void link_exchange_end(struct sim_bridge *b)
 {
 	struct link_exchange *x = b->exchange;
 
+	link_exchange_through(b, UINT64_MAX);
 	pthread_mutex_lock(&x->lock);
 	publish_up_to(x, UINT64_MAX);
 	x->on = false;
@@ -268,20 +295,23 @@ bool link_exchange_hold(struct sim_bridge *b, struct link_import *i, struct blob
 				  .key = { i->name, in->head.exporter, in->head.number },
 				  .channel = link_hash(i->name),
 				  .what = h };
-	bool holds;
+	bool holds, had;
 
 	if (!h)
 		return false;
 	*h = (struct held){ i, *in };
 	pthread_mutex_lock(&x->lock);
-	holds = x->on && step_inbox_got(x->inbox, &item);
+	had = in->head.flags & BLOB_AGAIN && (!x->on || step_inbox_had(x->inbox, &item));
+	holds = !had && x->on && step_inbox_got(x->inbox, &item);
 	pthread_cond_broadcast(&x->came);
 	pthread_mutex_unlock(&x->lock);
-	if (holds)
-		in->body = NULL;
-	else
+	if (!holds)
 		free(h);
-	return holds;
+	if (had)
+		free(in->body);
+	if (holds || had)
+		in->body = NULL;
+	return holds || had;
 }
 
 void link_exchange_listen(struct sim_bridge *b, struct link_import *i, bool on)

@@ -25,6 +25,10 @@ void link_exchange_end(struct sim_bridge *b);
 void link_exchange_prepare(struct sim_bridge *b, struct sim_client *c);
 /* All that participants have published in this step for others, and what that was: of STEP_EXPORTS_MAX, returns how many. */
 uint32_t link_exchange_send(struct sim_bridge *b, uint64_t host, uint64_t step, struct step_export *ret);
+/* Who was gone when that was sent, and has come back, gets it; up to that step all have had it. */
+void link_exchange_again(struct sim_bridge *b);
+void link_exchange_through(struct sim_bridge *b, uint64_t up_to);
+void link_exchange_forget(struct sim_bridge_topic *t);
 /* Of a message that simd dispatches to the bridge: it was sent in its step. */
 bool link_exchange_sent(struct sim_bridge_topic *t, const struct sim_slot *header);
 void link_exchange_unsubscribe(struct sim_bridge_topic *t);
@@ -35,7 +39,7 @@ void link_exchange_need(struct sim_bridge *b, uint64_t host, uint64_t step, cons
 /* Waits until all of the steps up to this one is here, and publishes it. */
 void link_exchange_settle(struct sim_bridge *b, uint64_t up_to, int64_t deadline_dur_ns, const _Atomic bool *stop);
 
-/* A message has come: true, it is held, and `in` is empty. */
+/* A message has come: true, it is held, or has been here before, and `in` is empty. */
 bool link_exchange_hold(struct sim_bridge *b, struct link_import *i, struct blob_in *in);
 void link_exchange_listen(struct sim_bridge *b, struct link_import *i,
 			  bool on); /* off: before the reader goes, and after */

@@ -44,13 +44,16 @@ struct link_sending {
 
 /* Lock-step: what is sent within its step, before it is dispatched to us. exchange.c */
 #define LINK_EARLY_PUBLISHERS_MAX 64u
+struct link_kept;
 struct link_early {
 	pthread_mutex_t lock;       /* a leaf; guards `of` */
 	_Atomic bool on;            /* there is a subscriber */
 	struct sim_subscriber *sub; /* guarded by sim_bridge::lock, as what follows */
 	int64_t since_mono_ns;
-	uint64_t number; /* of messages sent so */
-	int told; /* of how many readers the log says that they get it so */
+	uint64_t number;                    /* of messages sent so */
+	struct link_kept *kept, *kept_last; /* again.h */
+	_Atomic bool again;                 /* somebody has come since it was sent */
+	int told;                           /* of how many readers the log says that they get it so */
 	unsigned n;
 	struct link_early_publisher {
 		uint32_t id;
@@ -134,6 +137,8 @@ struct sim_bridge {
 	pthread_mutex_t lock; /* a leaf, but for Cyclone's inside. Guards exports, imports, services, and that: */
 	struct sim_bridge_topic *exports[LINK_EXPORTS_MAX];
 	unsigned n_exports;
+	size_t kept_bytes;       /* of what is kept to be sent again */
+	struct limit kept_lines; /* about that */
 	struct link_import *imports;
 	unsigned n_imports;
 	bool changed;                                                 /* the manifest is to be sent again */

@@ -29,6 +29,8 @@ static void on_matched(dds_entity_t writer, const dds_publication_matched_status
 	(void)writer;
 	atomic_store(&t->large.readers_ever, (int)status.total_count);
 	atomic_store(&t->readers, (int)status.current_count);
+	if (status.current_count_change > 0)
+		atomic_store(&t->early.again, true);
 	if (status.current_count_change < 0)
 		link_confirm_lost(t->bridge, t);
 }
@@ -66,6 +68,7 @@ static int create_writer(struct sim_bridge *b, struct sim_bridge_topic *t)
 static void topic_free(struct sim_bridge_topic *t)
 {
 	link_exchange_unsubscribe(t);
+	link_exchange_forget(t);
 	pthread_mutex_destroy(&t->early.lock);
 	if (t->writer > 0)
 		dds_delete(t->writer);

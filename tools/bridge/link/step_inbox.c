@@ -104,6 +104,13 @@ bool step_inbox_got(struct step_inbox *x, const struct step_item *item)
 	return true;
 }
 
+bool step_inbox_had(const struct step_inbox *x, const struct step_item *item)
+{
+	const struct seen *s = seen_at(x, item->key.host, item->channel);
+
+	return item->step <= x->settled || (s->host && s->last >= item->key.sequence);
+}
+
 void step_inbox_need(struct step_inbox *x, const struct step_need *need)
 {
 	struct step_need *needs;

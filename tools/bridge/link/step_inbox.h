@@ -35,6 +35,8 @@ void step_inbox_destroy(struct step_inbox *x); /* what it holds has been taken *
 
 /* A message has come. True: it is held; false: its step is over, or there is no room: it is the caller's, to be dispatched now. */
 bool step_inbox_got(struct step_inbox *x, const struct step_item *item);
+/* Of a message that is sent again: it has come before, or its step is over. */
+bool step_inbox_had(const struct step_inbox *x, const struct step_item *item);
 /* A host has published on a channel up to `last` in a step. */
 void step_inbox_need(struct step_inbox *x, const struct step_need *need);
 /* Something of the steps up to this one is not here. *ret: what; ever: something of that host and channel has been. */

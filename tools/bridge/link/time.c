@@ -129,6 +129,7 @@ static void *time_main(void *arg)
 		blob_take(t->reader, take, &k);
 		due_mono_ns = t->role == LINK_TIME_GIVE ? link_give_tick(t, link_mono_ns())
 							: link_follow_tick(t, link_mono_ns());
+		link_exchange_again(t->b);
 		pthread_mutex_unlock(&t->lock);
 	}
 	return NULL;
@@ -201,8 +202,12 @@ static void hold_turn(struct link_time *t, const struct sim_step_turn *turn)
 void link_time_committed(void *ctx, uint64_t number, const struct step_export *exports, uint32_t n)
 {
 	struct link_time *t = ctx;
+	uint64_t behind = 1 + (t->role == LINK_TIME_GIVE ? (uint64_t)t->lookahead : t->ahead);
 
 	link_exchange_need(t->b, t->id, number, exports, n);
+	if (number >
+	    behind) /* who has answered a step has ended the one before it, and dispatched what was due in that */
+		link_exchange_through(t->b, number - behind);
 }
 
 static void *gather_main(void *arg)
