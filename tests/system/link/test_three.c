@@ -2,6 +2,8 @@
 /* Three machines, each of which takes and gives all: nothing goes round, and nobody gets anything twice. */
 #include "traffic.h"
 
+#include <sim/msg/Vector3.h>
+
 static struct machine m[3];
 static struct net_switch *net;
 static struct traffic *t, *other;
@@ -14,7 +16,7 @@ static int start(void **state)
 	(void)state;
 	net = machines_start(m, 3, test_seed(3));
 	for (unsigned i = 0; i < 3; i++)
-		machine_simd_start(&m[i], machine_conf(&m[i], 3, "", COUNTS));
+		machine_simd_start(&m[i], machine_conf(&m[i], 3, ",\"lease_ms\":8000", COUNTS));
 	return 0;
 }
 
@@ -56,6 +58,38 @@ TEST_WITH(nothing_goes_round, start, end)
 	assert_true(machine_logged(&m[1], "link: 0 messages sent"));
 	assert_false(machine_logged(&m[1], ", 0 of other machines not sent on"));
 	assert_true(machine_logged(&m[2], "0 messages sent"));
+}
+
+static int advertise(void *arg)
+{
+	const struct sim_client_options o = { .size = sizeof(o), .name = (char *)arg + 1, .socket = "/tmp/rt/control" };
+	struct sim_client *c;
+	struct sim_publisher *pub;
+
+	if (sim_connect(&o, &c) < 0 || sim_advertise(c, arg, &sim_Vector3_type, NULL, &pub) < 0)
+		return 1;
+	for (;;)
+		pause();
+}
+
+/* What two machines have said of themselves while a third one could not look is not lost by being said at once. */
+TEST_WITH(who_looks_late_hears_all, start, end)
+{
+	static char of_a[] = "/of_a", of_c[] = "/of_c";
+	pid_t link;
+
+	for (unsigned i = 0; i < 3; i++)
+		UNTIL(30000, machine_logged_times(&m[i], "is linked") == 2);
+	link = (pid_t)machine_bridge(&m[1], "link", "pid");
+	assert_true(link > 0);
+	assert_int_equal(kill(link, SIGSTOP), 0);
+	machine_fork(&m[0], advertise, of_a);
+	machine_fork(&m[2], advertise, of_c);
+	UNTIL(30000, machine_logged(&m[2], "/of_a (sim/Vector3) is imported from machine a"));
+	UNTIL(30000, machine_logged(&m[0], "/of_c (sim/Vector3) is imported from machine c"));
+	assert_int_equal(kill(link, SIGCONT), 0);
+	UNTIL(30000, machine_logged(&m[1], "/of_a (sim/Vector3) is imported from machine a") &&
+			     machine_logged(&m[1], "/of_c (sim/Vector3) is imported from machine c"));
 }
 
 /* Two machines publish one channel: the third one gets both. */

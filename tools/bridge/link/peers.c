@@ -380,16 +380,19 @@ static void on_answers(dds_entity_t reader, void *arg)
 	blob_take(reader, take_answer, arg);
 }
 
+/* What all machines write is one instance: whoever reads late would have the last one's alone, were the reader's history as theirs. */
 static int open_pair(struct sim_bridge *b, const char *name, const struct blob_place *place, const struct link_qos *q,
 		     dds_listener_t *listener, dds_entity_t *topic, dds_entity_t *reader, dds_entity_t *writer)
 {
+	const struct link_qos reads = { .reliable = q->reliable, .keep = q->keep, .keep_all = true };
+
 	*topic = blob_topic_create(b->participant, name, name, place);
 	if (*topic < 0) {
 		dds_delete_listener(listener);
 		return dds_errno(*topic);
 	}
 	*writer = link_writer(b, *topic, q, NULL);
-	*reader = link_reader(b, *topic, q, listener);
+	*reader = link_reader(b, *topic, &reads, listener);
 	if (*writer < 0 || *reader < 0)
 		log_error(b, "%s: no DDS endpoint: %s", name, dds_strretcode(*writer < 0 ? *writer : *reader));
 	return dds_errno(*writer < 0 ? *writer : *reader);
