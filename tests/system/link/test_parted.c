@@ -5,6 +5,8 @@
  */
 #include "steps.h"
 
+#include <sys/wait.h>
+
 #include "err.h"
 #include "switch.h"
 #include "timeutil.h"
@@ -42,7 +44,7 @@ TEST_WITH(what_is_lost_of_an_exchange_comes_when_the_network_is_back, NULL, step
 {
 	pid_t pid[HOSTS];
 
-	begin_parts(pid, ",\"late\":\"wait\",\"deadline_ms\":300", ",\"lease_ms\":20000");
+	begin_parts(pid, ",\"late\":\"wait\",\"deadline_ms\":300", ",\"lease_ms\":6000");
 	for (unsigned k = 0; k < STEPS; k++) {
 		assert_ok(switch_partition(net, B_ALONE, k * NS_PER_MS, 500 * NS_PER_MS));
 		steps_run(0, &host[0], 1, 0);
@@ -67,8 +69,8 @@ static void part_in_turn(unsigned k, bool gone_first)
 		before[i] = machine_logged_times(&host[i], "is gone");
 	atomic_store(&b->hold, k);
 	step = machine_fork(&host[0], step_once, NULL);
-	UNTIL(WAIT_MS, atomic_load(&b->held) == k && atomic_load(&part[0].turns) == k &&
-			       atomic_load(&part[2].turns) == k);
+	UNTIL(WAIT_MS,
+	      atomic_load(&b->held) == k && atomic_load(&part[0].turns) == k && atomic_load(&part[2].turns) == k);
 	assert_ok(switch_partition(net, B_ALONE, 0, INT64_MAX));
 	if (!gone_first)
 		atomic_store(&b->hold, 0);
@@ -95,4 +97,114 @@ TEST_WITH(a_machine_that_was_gone_goes_on_where_it_was, NULL, steps_end)
 	steps_end_simds();
 	steps_none_was_missed();
 	steps_log_is_that_of_one("log0");
+}
+
+/* ---- the ladder ---- */
+
+/* b is cut off in its turn, for longer than the time host waits for it. Returns `clock step` of that step. */
+static pid_t cut_off_in_turn(unsigned k)
+{
+	pid_t step;
+
+	atomic_store(&part[1].hold, k);
+	step = machine_fork(&host[0], step_once, NULL);
+	UNTIL(WAIT_MS,
+	      atomic_load(&part[1].held) == k && atomic_load(&part[0].turns) == k && atomic_load(&part[2].turns) == k);
+	assert_ok(switch_partition(net, B_ALONE, 0, INT64_MAX));
+	atomic_store(&part[1].hold, 0);
+	return step;
+}
+
+#define LATE "lock-step: machine b has not answered its step for"
+
+TEST_WITH(who_is_late_is_named_and_waited_for, NULL, steps_end)
+{
+	pid_t pid[HOSTS], step;
+
+	begin_parts(pid, ",\"late\":\"warn\",\"deadline_ms\":500", ",\"lease_ms\":6000");
+	steps_run(0, &host[0], 2, 0);
+	step = cut_off_in_turn(3);
+	UNTIL(WAIT_MS, machine_logged(&host[0], LATE) && machine_logged(&host[0], "waiting on"));
+	assert_int_equal(waitpid(step, NULL, WNOHANG), 0); /* the step is held open */
+	switch_heal(net);
+	assert_int_equal(machine_wait(step, WAIT_MS), 0);
+	steps_run(0, &host[0], 3, 0);
+	assert_int_equal(machine_logged_times(&host[0], LATE), 1);
+	steps_end_parts(0, pid);
+	steps_all_lag(0, 6, 1);
+	steps_run_on_one(HOSTS, false, 6);
+	steps_end_simds();
+	steps_none_was_missed();
+	steps_log_is_that_of_one("log0");
+}
+
+/* The others go on without b, which ends its step alone, and takes part again when it can be reached. */
+TEST_WITH(who_is_late_is_out_and_joins_again, NULL, steps_end)
+{
+	pid_t pid[HOSTS], step;
+
+	begin_parts(pid, ",\"late\":\"drop\",\"deadline_ms\":500", ",\"lease_ms\":6000");
+	steps_run(0, &host[0], 2, 0);
+	step = cut_off_in_turn(3);
+	assert_int_equal(machine_wait(step, WAIT_MS), 0);
+	assert_true(machine_logged(&host[0], LATE) && machine_logged(&host[0], ": it is out"));
+	for (unsigned k = 4; k <= 5; k++) {
+		machine_ctl(&host[0], "clock step 10ms");
+		assert_int_equal(atomic_load(&part[0].turns), k);
+		assert_int_equal(atomic_load(&part[2].turns), k);
+		assert_int_equal(atomic_load(&part[1].turns), 3);
+	}
+	switch_heal(net);
+	UNTIL(WAIT_MS, machine_logged_times(&host[1], "lock-step: takes part from step") == 2);
+	assert_true(machine_logged(&host[1], "lock-step: out of the steps of machine a"));
+	for (unsigned k = 6; k <= 8; k++) {
+		machine_ctl(&host[0], "clock step 10ms");
+		assert_int_equal(atomic_load(&part[0].turns), k);
+		assert_int_equal(atomic_load(&part[2].turns), k);
+		assert_int_equal(atomic_load(&part[1].turns), k - 2);
+	}
+	/* a and c missed no step of each other; of b all that it published since */
+	for (unsigned k = 2; k <= 8; k++) {
+		assert_int_equal(atomic_load(&part[0].lag[k][part[2].number]), 1);
+		assert_int_equal(atomic_load(&part[2].lag[k][part[0].number]), 1);
+	}
+	for (unsigned i = 0; i < HOSTS; i += 2)
+		for (unsigned k = 7; k <= 8; k++)
+			assert_int_equal(atomic_load(&part[i].lag[k][part[1].number]),
+					 3); /* b has had two turns less */
+	steps_end_parts(0, pid);
+	steps_end_simds();
+}
+
+/* ---- machines that die ---- */
+
+/* b dies in its turn: its step goes on as the ladder says, and it takes part from the next one on when it is there again. */
+TEST_WITH(a_machine_that_dies_in_a_step_joins_a_later_one, NULL, steps_end)
+{
+	pid_t pid[HOSTS], step;
+
+	begin_parts(pid, ",\"late\":\"drop\",\"deadline_ms\":1000", "");
+	steps_run(0, &host[0], 2, 0);
+	atomic_store(&part[1].hold, 3);
+	step = machine_fork(&host[0], step_once, NULL);
+	UNTIL(WAIT_MS, atomic_load(&part[1].held) == 3);
+	assert_ok(switch_partition(net, B_ALONE, 0, INT64_MAX)); /* nobody says goodbye */
+	machine_simd_kill(&host[1]);
+	(void)waitpid(pid[1], NULL, 0);
+	assert_int_equal(machine_wait(step, WAIT_MS), 0);
+	assert_true(machine_logged(&host[0], LATE));
+	switch_heal(net);
+	atomic_store(&part[1].hold, 0);
+	atomic_store(&part[1].joined, false);
+	atomic_store(&part[1].turns, 3);
+	atomic_store(&part[1].accepted, 3 * A_TURN);
+	atomic_store(&part[1].answered, 3 * A_TURN);
+	steps_begin(1, "", false);
+	steps_start_part(1, &host[1], &pid[1]);
+	UNTIL(WAIT_MS, machine_logged_times(&host[0], "machine b takes part\n") == 2);
+	steps_run(0, &host[0], 3, 0);
+	steps_end_parts(0, pid);
+	for (unsigned i = 0; i < HOSTS; i += 2)
+		assert_int_equal(atomic_load(&part[i].lag[6][part[2 - i].number]), 1);
+	steps_end_simds();
 }

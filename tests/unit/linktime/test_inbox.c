@@ -94,6 +94,40 @@ TEST_WITH(a_channel_that_nobody_listens_to_any_more_is_dropped, start, end)
 	assert_null(step_inbox_take(x, 1));
 }
 
+/* Who joins hears the others' first messages, it may be, before it knows from which step on it takes part. */
+TEST_WITH(what_comes_before_steps_begin_is_of_them, start, end)
+{
+	int old, one, two;
+
+	step_inbox_begin(x, 0);
+	assert_true(got(4, 7, "/a", 1, &old));
+	assert_true(got(5, 7, "/a", 2, &one));
+	assert_ptr_equal(step_inbox_take(x, 4), &old);
+	step_inbox_begin(x, 4);
+	assert_true(got(5, 7, "/a", 3, &two));
+	step_inbox_need(x, &(struct step_need){ 5, 7, 'a', 3 });
+	assert_false(missing(5));
+	assert_ptr_equal(step_inbox_take(x, 5), &one);
+	assert_ptr_equal(step_inbox_take(x, 5), &two);
+	assert_null(step_inbox_take(x, UINT64_MAX));
+}
+
+/* It is sent again to who may have missed it: once is enough. */
+TEST_WITH(what_has_come_is_known, start, end)
+{
+	const struct step_item first = { .step = 5, .key = { "/a", 7, 1 }, .channel = 'a' },
+			       second = { .step = 5, .key = { "/a", 7, 2 }, .channel = 'a' };
+	int one;
+
+	step_inbox_begin(x, 4);
+	assert_false(step_inbox_had(x, &first));
+	assert_true(got(5, 7, "/a", 1, &one));
+	assert_true(step_inbox_had(x, &first));
+	assert_false(step_inbox_had(x, &second));
+	step_inbox_settled(x, 5);
+	assert_true(step_inbox_had(x, &second));
+}
+
 /* ---- any order of arrival, in virtual time ---- */
 
 #define HOSTS 5u

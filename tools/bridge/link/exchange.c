@@ -19,7 +19,7 @@
 struct link_exchange {
 	pthread_mutex_t lock;
 	pthread_cond_t came;
-	bool on;
+	bool on, expects;
 	struct step_inbox *inbox;
 	struct listened {
 		uint64_t channel;
@@ -274,6 +274,17 @@ void link_exchange_begin(struct sim_bridge *b, uint64_t settled)
 	pthread_mutex_unlock(&x->lock);
 }
 
+void link_exchange_expect(struct sim_bridge *b, bool on)
+{
+	struct link_exchange *x = b->exchange;
+
+	pthread_mutex_lock(&x->lock);
+	if (!on && !x->on)
+		publish_up_to(x, UINT64_MAX);
+	x->expects = on;
+	pthread_mutex_unlock(&x->lock);
+}
+
 void link_exchange_end(struct sim_bridge *b)
 {
 	struct link_exchange *x = b->exchange;
@@ -301,8 +312,8 @@ bool link_exchange_hold(struct sim_bridge *b, struct link_import *i, struct blob
 		return false;
 	*h = (struct held){ i, *in };
 	pthread_mutex_lock(&x->lock);
-	had = in->head.flags & BLOB_AGAIN && (!x->on || step_inbox_had(x->inbox, &item));
-	holds = !had && x->on && step_inbox_got(x->inbox, &item);
+	had = in->head.flags & BLOB_AGAIN && ((!x->on && !x->expects) || step_inbox_had(x->inbox, &item));
+	holds = !had && (x->on || x->expects) && step_inbox_got(x->inbox, &item);
 	pthread_cond_broadcast(&x->came);
 	pthread_mutex_unlock(&x->lock);
 	if (!holds)

@@ -17,6 +17,8 @@
 int link_exchange_open(struct sim_bridge *b);
 void link_exchange_close(struct sim_bridge *b);
 
+/* It is going to take part, or is not: what comes of steps is held until it is known of which ones. */
+void link_exchange_expect(struct sim_bridge *b, bool on);
 /* Takes part from the step after `settled` on; it does no more: what is held is published. */
 void link_exchange_begin(struct sim_bridge *b, uint64_t settled);
 void link_exchange_end(struct sim_bridge *b);

@@ -366,6 +366,11 @@ int64_t step_follow_due(const struct step_follow *f)
 	return has_to_say(f) ? f->resend_mono_ns : INT64_MAX;
 }
 
+bool step_follow_joins(const struct step_follow *f)
+{
+	return f->epoch && !f->barred && f->state == STEP_OUT;
+}
+
 enum step_follow_state step_follow_state(const struct step_follow *f)
 {
 	return f->state;

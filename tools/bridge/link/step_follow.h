@@ -58,6 +58,7 @@ void step_follow_got(struct step_follow *f, int64_t now_mono_ns, const struct ti
 void step_follow_tick(struct step_follow *f, int64_t now_mono_ns);
 int64_t step_follow_due(const struct step_follow *f);
 
+bool step_follow_joins(const struct step_follow *f); /* it has asked to take part, and has no answer */
 enum step_follow_state step_follow_state(const struct step_follow *f);
 uint64_t step_follow_number(const struct step_follow *f); /* of the step that runs, or is to run next */
 

@@ -166,11 +166,11 @@ static void sweep(struct step_host *h)
 
 static void take_out(struct step_host *h, struct member *m, enum step_event what, int64_t now_mono_ns)
 {
-	bool was = !m->pending;
+	struct step_member who = shown(h, m, now_mono_ns);
 
 	m->gone = true;
-	if (was)
-		report(h, what, m, now_mono_ns);
+	if (!m->pending)
+		h->o.event(h->o.ctx, what, &who);
 }
 
 /* Between two steps. */

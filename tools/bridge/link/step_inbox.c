@@ -198,7 +198,10 @@ void step_inbox_settled(struct step_inbox *x, uint64_t up_to)
 
 void step_inbox_begin(struct step_inbox *x, uint64_t settled)
 {
+	drop_taken(x);
 	x->settled = settled;
-	x->n_needs = x->n_items = x->taken = x->n_seen = 0;
+	x->n_needs = x->n_seen = 0;
 	memset(x->seen, 0, sizeof(x->seen));
+	for (uint32_t i = 0; i < x->n_items; i++)
+		mark(x, x->items[i].key.host, x->items[i].channel, x->items[i].key.sequence);
 }

@@ -49,7 +49,7 @@ void *step_inbox_take(struct step_inbox *x, uint64_t up_to);
 void step_inbox_settled(struct step_inbox *x, uint64_t up_to);
 /* A message of that channel, out of order; NULL: none. For a channel that is not listened to any more. */
 void *step_inbox_take_of(struct step_inbox *x, const char *channel);
-/* Steps begin with the one after this; nothing is held, nothing is needed: all has been taken. */
+/* Steps begin with the one after this: nothing is needed; what is held of it and later ones stays, and all before has been taken. */
 void step_inbox_begin(struct step_inbox *x, uint64_t settled);
 
 #endif

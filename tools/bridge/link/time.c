@@ -51,6 +51,8 @@ void link_time_send(void *ctx, const struct time_msg *m)
 	size_t size = time_msg_write(m, small, sizeof(small));
 	int r = size ? 0 : -EINVAL;
 
+	if (m->kind == TIME_JOIN) /* what others send of the first step may be here before we know that it is that */
+		link_exchange_expect(t->b, true);
 	if (size > sizeof(small)) {
 		bytes = malloc(size);
 		r = bytes && time_msg_write(m, bytes, size) == size ? 0 : -ENOMEM;

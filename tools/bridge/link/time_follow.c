@@ -283,6 +283,8 @@ void link_follow_got(struct link_time *t, int64_t now_mono_ns, const struct time
 {
 	clock_follow_got(t->follow, now_mono_ns, m);
 	step_follow_got(t->part, now_mono_ns, m);
+	if (m->kind == TIME_DROPPED && step_follow_state(t->part) == STEP_OUT && m->dropped.reason == STEP_FULL)
+		link_exchange_expect(t->b, false);
 }
 
 int64_t link_follow_tick(struct link_time *t, int64_t now_mono_ns)
@@ -291,6 +293,8 @@ int64_t link_follow_tick(struct link_time *t, int64_t now_mono_ns)
 
 	clock_follow_tick(t->follow, now_mono_ns);
 	step_follow_tick(t->part, now_mono_ns);
+	if (!step_follow_joins(t->part))
+		link_exchange_expect(t->b, false);
 	due = clock_follow_due(t->follow);
 	part = step_follow_due(t->part);
 	return part < due ? part : due;
