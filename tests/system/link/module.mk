@@ -12,10 +12,10 @@ endef
 $(foreach t,$(LINK_SYSTEM_TESTS),$(eval $(call link_test,$(t))))
 LIMIT_system-link-time := 400
 # they wait for networks and time-outs
-TESTS_ONCE += $(addprefix $(B)/test/system-link-,exchange keys line network parted time types)
+TESTS_ONCE += $(addprefix $(B)/test/system-link-,crash exchange keys line network parted time types)
 endif
 # machines in lock-step
-$(addprefix $(B)/test/system-link-,exchange parted): $(B)/obj/tests/system/link/steps.o
+$(addprefix $(B)/test/system-link-,crash exchange parted): $(B)/obj/tests/system/link/steps.o
 # a bridge that brings messages in
 FLAGS_tests/system/link/test_inbound.c := -DFAULTY='"$(FAULTY)"'
 $(B)/test/system-link-inbound: | $(FAULTY) $(B)/lib/simd/bridge_null.so

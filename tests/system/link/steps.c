@@ -218,7 +218,8 @@ void steps_all_take_part(unsigned logs)
 
 	for (unsigned i = 0; i < HOSTS; i++)
 		UNTIL(WAIT_MS, connected(&host[i], 1 + logs));
-	UNTIL(WAIT_MS, machine_logged(&host[0], "machine b takes part") && machine_logged(&host[0], "machine c takes part"));
+	UNTIL(WAIT_MS,
+	      machine_logged(&host[0], "machine b takes part") && machine_logged(&host[0], "machine c takes part"));
 	for (unsigned i = 0; i < HOSTS; i++) {
 		snprintf(text, sizeof(text), "/m%u/at is part of the steps of other machines: %u listen",
 			 part[i].number, HOSTS - 1);
@@ -260,6 +261,25 @@ void steps_run(unsigned first, const struct machine *by, unsigned n, unsigned lo
 			fail_msg("step %u: not all have had it: %s", k + i, said);
 	}
 	UNTIL(WAIT_MS, steps_all_had(first, k + n, k + n));
+}
+
+int steps_once(void *arg)
+{
+	char path[PATH_MAX];
+	const char *build = getenv("B");
+
+	(void)arg;
+	snprintf(path, sizeof(path), "%s/bin/simctl", build ? build : "build");
+	return execl(path, "simctl", "clock", "step", "10ms", (char *)NULL);
+}
+
+void steps_begin_parts(pid_t pid[HOSTS], const char *host_options, const char *options)
+{
+	steps_parts(true);
+	steps_begin_all(host_options, options);
+	steps_slow_down();
+	steps_start_parts(0, NULL, pid);
+	steps_all_take_part(1);
 }
 
 void steps_end_part(unsigned i, pid_t pid)

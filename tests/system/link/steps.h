@@ -50,6 +50,9 @@ void steps_start_parts(unsigned first, const struct machine *one, pid_t pid[HOST
 void steps_all_take_part(unsigned logs);
 /* When the command returns, all have had it; of lookahead steps less others may. */
 void steps_run(unsigned first, const struct machine *by, unsigned n, unsigned lookahead);
+int steps_once(void *none); /* for machine_fork(): `clock step` */
+/* All of it up to here: simds on a slow network, and participants that hear each other. */
+void steps_begin_parts(pid_t pid[HOSTS], const char *host_options, const char *options);
 bool steps_all_had(unsigned first, unsigned least, unsigned most); /* turns */
 /* What was accepted is answered, once. */
 void steps_end_part(unsigned i, pid_t pid);
