@@ -26,7 +26,7 @@ TEST_WITH(what_is_lost_of_an_exchange_comes_when_the_network_is_back, NULL, step
 
 	steps_begin_parts(pid, ",\"late\":\"wait\",\"deadline_ms\":300", ",\"lease_ms\":6000");
 	for (unsigned k = 0; k < STEPS; k++) {
-		assert_ok(switch_partition(net, B_ALONE, k * NS_PER_MS, 500 * NS_PER_MS));
+		assert_ok(switch_partition(net, B_ALONE, k * NS_PER_MS, 300 * NS_PER_MS));
 		steps_run(0, &host[0], 1, 0);
 	}
 	steps_end_parts(0, pid);
@@ -118,17 +118,25 @@ TEST_WITH(who_is_late_is_named_and_waited_for, NULL, steps_end)
 	steps_log_is_that_of_one("log0");
 }
 
+/* a and c have what machine `of` published so many turns before that turn. */
+static bool both_lag(unsigned turn, unsigned of, unsigned turns)
+{
+	return atomic_load(&part[0].lag[turn][part[of].number]) == turns &&
+	       atomic_load(&part[2].lag[turn][part[of].number]) == turns;
+}
+
 /* The others go on without b, which ends its step alone, and takes part again when it can be reached. */
 TEST_WITH(who_is_late_is_out_and_joins_again, NULL, steps_end)
 {
 	pid_t pid[HOSTS], step;
+	unsigned k;
 
 	steps_begin_parts(pid, ",\"late\":\"drop\",\"deadline_ms\":500", ",\"lease_ms\":6000");
 	steps_run(0, &host[0], 2, 0);
 	step = cut_off_in_turn(3);
 	assert_int_equal(machine_wait(step, WAIT_MS), 0);
 	assert_true(machine_logged(&host[0], LATE) && machine_logged(&host[0], ": it is out"));
-	for (unsigned k = 4; k <= 5; k++) {
+	for (k = 4; k <= 5; k++) {
 		machine_ctl(&host[0], "clock step 10ms");
 		assert_int_equal(atomic_load(&part[0].turns), k);
 		assert_int_equal(atomic_load(&part[2].turns), k);
@@ -137,21 +145,19 @@ TEST_WITH(who_is_late_is_out_and_joins_again, NULL, steps_end)
 	switch_heal(net);
 	UNTIL(WAIT_MS, machine_logged_times(&host[1], "lock-step: takes part from step") == 2);
 	assert_true(machine_logged(&host[1], "lock-step: out of the steps of machine a"));
-	for (unsigned k = 6; k <= 8; k++) {
+	/* what b published in the step that it ended alone may still come, late: until then two turns' messages are mixed */
+	for (k = 6; k < 8 || !both_lag(k - 1, 1, 3); k++) {
+		assert_true(k < 50);
 		machine_ctl(&host[0], "clock step 10ms");
 		assert_int_equal(atomic_load(&part[0].turns), k);
 		assert_int_equal(atomic_load(&part[2].turns), k);
 		assert_int_equal(atomic_load(&part[1].turns), k - 2);
 	}
-	/* a and c missed no step of each other; of b all that it published since */
-	for (unsigned k = 2; k <= 8; k++) {
-		assert_int_equal(atomic_load(&part[0].lag[k][part[2].number]), 1);
-		assert_int_equal(atomic_load(&part[2].lag[k][part[0].number]), 1);
+	/* a and c missed no step of each other */
+	for (unsigned i = 2; i < k; i++) {
+		assert_int_equal(atomic_load(&part[0].lag[i][part[2].number]), 1);
+		assert_int_equal(atomic_load(&part[2].lag[i][part[0].number]), 1);
 	}
-	for (unsigned i = 0; i < HOSTS; i += 2)
-		for (unsigned k = 7; k <= 8; k++)
-			assert_int_equal(atomic_load(&part[i].lag[k][part[1].number]),
-					 3); /* b has had two turns less */
 	steps_end_parts(0, pid);
 	steps_end_simds();
 }
