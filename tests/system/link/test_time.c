@@ -6,9 +6,11 @@
 #include <sys/mman.h>
 
 #include <sim/client.h>
+#include <sim/msg/Clock.h>
 #include <sim/msg/Vector3.h>
 #include <sim/publisher.h>
 #include <sim/step.h>
+#include <sim/subscriber.h>
 
 #include "err.h"
 #include "fd.h"
@@ -305,6 +307,125 @@ TEST_WITH(a_step_is_one_of_all_machines, start_lockstep, end)
 	assert_true(machine_says(&m[1], "clock status", "by grants of the time host"));
 }
 
+/* ---- /clock ---- */
+
+static bool all_connected(const struct machine *of, unsigned bridges)
+{
+	const char *text = machine_ctl(of, "bridge list --json");
+
+	for (unsigned i = 0; i < bridges && text; i++)
+		text = (text = strstr(text, "\"connected\"")) ? text + 1 : NULL;
+	return text != NULL;
+}
+
+/* Its newest tick on a machine, in memory that all share. */
+struct ticks {
+	_Atomic int64_t sim_ns, n;
+};
+
+static struct ticks *ticks;
+
+static int read_clock(void *arg)
+{
+	const struct sim_client_options o = { .size = sizeof(o), .name = "clock", .socket = "/tmp/rt/control" };
+	const struct sim_subscriber_options so = { .size = sizeof(so), .depth = 1 };
+	struct ticks *t = arg;
+	struct sim_client *c;
+	struct sim_subscriber *sub;
+	const struct sim_message *got;
+
+	if (sim_connect(&o, &c) < 0 || sim_subscribe(c, "/clock", &sim_Clock_type, &so, &sub) < 0)
+		return 1;
+	for (;;) {
+		if (sim_wait(sub, NS_PER_S) != 1 || sim_take(sub, &got) < 0)
+			continue;
+		atomic_store(&t->sim_ns, ((const struct sim_Clock *)got->body)->clock);
+		atomic_fetch_add(&t->n, 1);
+		(void)sim_release(sub, got);
+	}
+}
+
+/* The follower, with a bridge that has /clock. */
+static void begin_with_clock(const char *options)
+{
+	char conf[4400];
+
+	snprintf(
+		conf, sizeof(conf), "\"TimeSource\":\"link\",%s",
+		machine_conf(
+			&m[1], n, ",\"time\":\"follow\",\"lease_ms\":1000",
+			",{\"name\":\"log\",\"plugin\":\"logging\",\"connection\":\"/tmp/log0\",\"channels\":[\"/clock\"]}"));
+	begin(0, "simulation", options);
+	machine_simd_start(&m[1], conf);
+	ticks = mmap(NULL, sizeof(*ticks), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(ticks, MAP_FAILED);
+	machine_fork(&m[1], read_clock, ticks);
+	UNTIL(20000, all_connected(&m[1], 2));
+}
+
+static int64_t host_sim_ns(void)
+{
+	json_t *k = clock_of(0);
+	int64_t sim_ns = number(k, "sim_ns");
+
+	json_decref(k);
+	return sim_ns;
+}
+
+/* The log of the bridge ends with the time at which all stood. */
+static void bridge_had(int64_t sim_ns)
+{
+	char command[200], text[64], line[4096] = "", last[4096] = "";
+	FILE *f;
+
+	machine_simd_stop(&m[1]);
+	snprintf(command, sizeof(command), "zcat /proc/%d/root/tmp/log0.txt.gz", (int)m[1].holder);
+	snprintf(text, sizeof(text), "/clock %lld.%09lld ", (long long)(sim_ns / NS_PER_S),
+		 (long long)(sim_ns % NS_PER_S));
+	f = popen(command, "r");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		if (strstr(line, "/clock"))
+			snprintf(last, sizeof(last), "%s", line);
+	pclose(f);
+	if (!strstr(last, text))
+		fail_msg("the bridge had \"%s\" last, not %s", last, text);
+}
+
+TEST_WITH(a_follower_publishes_the_clock_of_the_time_host, NULL, end)
+{
+	int64_t from_ns, to_ns, at_ns, ticks_before;
+
+	start(2);
+	begin_with_clock("\"time\":\"give\",\"lease_ms\":1000");
+	FOLLOWS();
+	UNTIL(20000, difference().bound >= 0 && atomic_load(&ticks->n) > 0);
+	from_ns = host_sim_ns() - difference().bound;
+	ticks_before = atomic_load(&ticks->n);
+	UNTIL(20000, atomic_load(&ticks->n) > ticks_before + 1); /* one that is of now */
+	at_ns = atomic_load(&ticks->sim_ns);
+	to_ns = host_sim_ns() + difference().bound;
+	assert_true(at_ns >= from_ns && at_ns <= to_ns);
+	machine_ctl(&m[0], "clock pause");
+	UNTIL(10000, machine_says(&m[1], "clock status", "paused"));
+	machine_ctl(&m[0], "clock step 10s");
+	UNTIL(20000, atomic_load(&ticks->sim_ns) == host_sim_ns());
+	bridge_had(host_sim_ns());
+}
+
+TEST_WITH(in_lockstep_too, NULL, end)
+{
+	start(2);
+	begin_with_clock("\"time\":\"give\",\"lockstep\":true,\"lease_ms\":1000");
+	machine_ctl(&m[0], "clock pause");
+	UNTIL(20000, machine_logged(&m[0], "machine b takes part"));
+	for (unsigned k = 0; k < 5; k++) {
+		machine_ctl(&m[0], "clock step 10ms");
+		UNTIL(20000, atomic_load(&ticks->sim_ns) == host_sim_ns());
+	}
+	bridge_had(host_sim_ns());
+}
+
 /* ---- the same logs as on one machine ---- */
 
 #define LOGS 3
@@ -352,15 +473,6 @@ static void start_alone(void)
 		strcat(conf, log_conf(more, i) + (i == 0));
 	strcat(conf, "]}]");
 	machine_simd_start(&m[LOGS], conf);
-}
-
-static bool all_connected(const struct machine *of, unsigned bridges)
-{
-	const char *text = machine_ctl(of, "bridge list --json");
-
-	for (unsigned i = 0; i < bridges && text; i++)
-		text = (text = strstr(text, "\"connected\"")) ? text + 1 : NULL;
-	return text != NULL;
 }
 
 static void run_steps(unsigned first, const struct machine *const on[LOGS], const struct machine *by)
@@ -415,83 +527,6 @@ TEST_WITH(logs_are_those_of_one_machine_byte_for_byte, start_logging, end)
 		mem_free(a);
 		mem_free(b);
 	}
-}
-
-/* ---- what others publish in a step is dispatched in it ---- */
-
-/* Both log all that is published, by a participant on each; the network is slow, and not evenly so. */
-static int start_exchange(void **state)
-{
-	static const struct switch_rules slow = { .delay_dur_ns = 3 * NS_PER_MS, .jitter_dur_ns = 2 * NS_PER_MS };
-	static const char *const log =
-		",{\"name\":\"log\",\"plugin\":\"logging\",\"connection\":\"/tmp/log0\",\"channels\":[\"/m*\"]}";
-	char conf[4400], extra[400];
-
-	(void)state;
-	turns = mmap(NULL, 4 * sizeof(*turns), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	assert_ptr_not_equal(turns, MAP_FAILED);
-	for (unsigned i = 0; i < 4; i++)
-		turns[i].number = 1 - i % 2; /* the channel of the second machine comes first */
-	start(3);
-	for (unsigned i = 0; i < 2; i++) {
-		snprintf(extra, sizeof(extra), ",%s",
-			 i ? "\"time\":\"follow\"" : "\"time\":\"give\",\"lockstep\":true");
-		snprintf(conf, sizeof(conf), "\"TimeSource\":\"%s\",\"TimeScale\":%d,%s", i ? "link" : "simulation",
-			 i ? 1 : 0, machine_conf(&m[i], 2, extra, log));
-		machine_simd_start(&m[i], conf);
-	}
-	snprintf(conf, sizeof(conf),
-		 "\"TimeSource\":\"simulation\",\"TimeScale\":0,"
-		 "\"pools\":[{\"size\":\"4KiB\",\"count\":1500},{\"size\":\"64KiB\",\"count\":400}],"
-		 "\"rigs\":[{\"name\":\"rig\",\"bridges\":[%s]}]",
-		 log + 1);
-	machine_simd_start(&m[2], conf);
-	for (unsigned i = 0; i < 2; i++)
-		assert_ok(switch_set(net, i, SWITCH_OUT, &slow));
-	return 0;
-}
-
-static void run_both(unsigned first, const struct machine *a, const struct machine *b)
-{
-	pid_t part[2] = { machine_fork(a, take_part, &turns[first]), machine_fork(b, take_part, &turns[first + 1]) };
-
-	for (unsigned i = 0; i < 2; i++)
-		UNTIL(20000, atomic_load(&turns[first + i].joined));
-	for (unsigned i = 0; i < 2 && a != b; i++) {
-		UNTIL(20000, machine_logged(i ? b : a, "at is part of the steps of other machines"));
-		UNTIL(20000, machine_says(i ? b : a, "bridge list --json", "\"connected\""));
-	}
-	for (unsigned k = 1; k <= STEPS; k++)
-		machine_ctl(a, "clock step 10ms");
-	for (unsigned i = 0; i < 2; i++) {
-		atomic_store(&turns[first + i].stop, true);
-		assert_int_equal(machine_wait(part[i], 20000), 0);
-		assert_int_equal(atomic_load(&turns[first + i].n), STEPS);
-	}
-}
-
-TEST_WITH(what_another_machine_publishes_is_part_of_the_step, start_exchange, end)
-{
-	char *text[3];
-	size_t len[3];
-
-	for (unsigned i = 0; i < 3; i++)
-		UNTIL(20000, all_connected(&m[i], i < 2 ? 2 : 1));
-	UNTIL(20000, machine_logged(&m[0], "machine b takes part"));
-	run_both(0, &m[0], &m[1]);
-	run_both(2, &m[2], &m[2]);
-	for (unsigned i = 0; i < 3; i++) {
-		machine_simd_stop(&m[i]);
-		text[i] = log_text(&m[i], 0, &len[i]);
-		assert_true(len[i] > 200);
-	}
-	for (unsigned i = 0; i < 2; i++) {
-		if (len[i] != len[2] || memcmp(text[i], text[2], len[2]) != 0)
-			fail_msg("the log of machine %u is another one", i);
-		assert_false(machine_logged(&m[i], "not all of what another machine published"));
-	}
-	for (unsigned i = 0; i < 3; i++)
-		mem_free(text[i]);
 }
 
 TEST_WITH(a_second_time_host_is_refused_by_name, NULL, end)
