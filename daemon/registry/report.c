@@ -135,7 +135,11 @@ static json_t *channel_json(const struct channel *ch, const struct dispatch_stat
 	double hz, bps;
 
 	list_for_each(p, &ch->publishers, in_channel) {
-		json_array_append_new(pubs, endpoint(p->cl));
+		json_t *e = endpoint(p->cl);
+
+		if (*p->host)
+			json_object_set_new(e, "host", json_string(p->host));
+		json_array_append_new(pubs, e);
 		add_host(hosts, p->host);
 	}
 	list_for_each(sub, &ch->subscribers, in_channel)

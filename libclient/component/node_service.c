@@ -25,9 +25,13 @@ struct node_service {
 
 /* ---- lists; under host::lock ---- */
 
-static const char *delivery(uint64_t received, uint64_t by_shm)
+static const char *delivery(uint64_t received, uint64_t by_shm, uint64_t by_network)
 {
-	return !received ? "" : !by_shm ? "intra" : by_shm == received ? "shm" : "mixed";
+	if (!received)
+		return "";
+	if (by_network)
+		return by_network == received ? "network" : "mixed";
+	return !by_shm ? "intra" : by_shm == received ? "shm" : "mixed";
 }
 
 static const char *type_name(const struct sim_type *type)
@@ -38,11 +42,12 @@ static const char *type_name(const struct sim_type *type)
 static void put_reader(struct sim_builder *b, struct sim_NodeReader *e, struct sim_node_reader *r)
 {
 	struct sim_node_reader_stats st;
-	uint64_t by_shm;
+	uint64_t by_shm, by_network;
 
 	sim_node_reader_stats(r, &st);
 	pthread_mutex_lock(&r->ch->lock);
 	by_shm = r->by_shm;
+	by_network = r->by_network;
 	pthread_mutex_unlock(&r->ch->lock);
 	e->received = st.received;
 	e->processed = st.processed;
@@ -52,7 +57,7 @@ static void put_reader(struct sim_builder *b, struct sim_NodeReader *e, struct s
 	e->pending = r->room;
 	(void)sim_NodeReader_channel_set_in(b, e, r->ch->name);
 	(void)sim_NodeReader_channel_type_set_in(b, e, type_name(r->ch->type));
-	(void)sim_NodeReader_delivery_set_in(b, e, delivery(st.received, by_shm));
+	(void)sim_NodeReader_delivery_set_in(b, e, delivery(st.received, by_shm, by_network));
 }
 
 static void put_readers(struct sim_builder *b, struct sim_NodeInfoResponse *x, const struct sim_node *n)

@@ -29,6 +29,7 @@ static void take_in(struct sim_node_reader *r, struct msg *m, int64_t now_sim_ns
 	follow_jump(r, m);
 	r->received++;
 	r->by_shm += m->shm;
+	r->by_network += m->shm && m->m.header.origin_host;
 	if (r->last_sim_ns >= 0)
 		r->gap_sim_ns = now_sim_ns - r->last_sim_ns;
 	r->last_sim_ns = now_sim_ns;

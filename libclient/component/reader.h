@@ -38,7 +38,7 @@ struct sim_node_reader {
 	uint32_t clock_generation;
 	int64_t last_sim_ns, gap_sim_ns; /* when the last came, and how long after the one before; -1: none */
 	uint64_t received, overrun;
-	uint64_t by_shm; /* of those received */
+	uint64_t by_shm, by_network; /* of those received; by_network: of those by shm */
 };
 
 /* As sim_node_reader_create(). feed NULL: none; fn and feed exclude each other. */

@@ -105,7 +105,8 @@ static void print_endpoints(const char *what, const json_t *list)
 
 	printf("%s: %zu\n", what, json_array_size(list));
 	json_array_foreach(list, i, e)
-		printf("  %s (pid %.0f, uid %.0f)\n", json_text(e, "client"), json_num(e, "pid"), json_num(e, "uid"));
+		printf("  %s (pid %.0f, uid %.0f)%s%s\n", json_text(e, "client"), json_num(e, "pid"),
+		       json_num(e, "uid"), *json_text(e, "host") ? ", of machine " : "", json_text(e, "host"));
 }
 
 static void print_drops(const json_t *ch)

@@ -16,6 +16,9 @@ TESTS_ONCE += $(addprefix $(B)/test/system-link-,crash exchange keys line networ
 endif
 # machines in lock-step
 $(addprefix $(B)/test/system-link-,crash exchange parted): $(B)/obj/tests/system/link/steps.o
+# nodes on both machines
+FLAGS_tests/system/link/test_delivery.c := -DSHELF='"$(B)/test/plugins"'
+$(B)/test/system-link-delivery: | $(B)/bin/simhost $(COMPONENT_SHELF)
 # a bridge that brings messages in
 FLAGS_tests/system/link/test_inbound.c := -DFAULTY='"$(FAULTY)"'
 $(B)/test/system-link-inbound: | $(FAULTY) $(B)/lib/simd/bridge_null.so

@@ -26,10 +26,9 @@ TEST_PROCESSES()
 /* Message `number` of a host and channel, in a step. */
 static bool got(uint64_t step, uint64_t host, const char *channel, uint64_t number, void *what)
 {
-	const struct step_item item = { .step = step,
-					.key = { channel, host, number },
-					.channel = (uint64_t)channel[1],
-					.what = what };
+	const struct step_item item = {
+		.step = step, .key = { channel, host, number }, .channel = (uint64_t)channel[1], .what = what
+	};
 
 	return step_inbox_got(x, &item);
 }
