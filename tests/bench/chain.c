@@ -22,7 +22,7 @@ static void await(_Atomic uint32_t *word, uint32_t n)
 
 struct role {
 	struct chain *c;
-	bool pinned;
+	int cpu;
 };
 
 static int middle_main(void *arg)
@@ -30,8 +30,8 @@ static int middle_main(void *arg)
 	const struct role *role = arg;
 	struct chain *c = role->c;
 
-	if (role->pinned)
-		bench_pin(CHAIN_MID);
+	if (role->cpu >= 0)
+		bench_pin(role->cpu);
 	for (uint32_t n = 1; !atomic_load_explicit(&c->quit, memory_order_relaxed); n++) {
 		await(&c->to_middle, n);
 		hop(&c->to_peer);
@@ -46,8 +46,8 @@ static int peer_main(void *arg)
 	const struct role *role = arg;
 	struct chain *c = role->c;
 
-	if (role->pinned)
-		bench_pin(CHAIN_END);
+	if (role->cpu >= 0)
+		bench_pin(role->cpu);
 	for (uint32_t n = 1; !atomic_load_explicit(&c->quit, memory_order_relaxed); n++) {
 		await(&c->to_peer, n);
 		atomic_store(&c->peer_mono_ns, mono_now_ns());
@@ -56,13 +56,18 @@ static int peer_main(void *arg)
 	return 0;
 }
 
-void chain_start(struct chain *c, bool pinned)
+void chain_start_on(struct chain *c, int end_cpu, int middle_cpu)
 {
-	struct role role = { c, pinned };
+	struct role middle = { c, middle_cpu }, peer = { c, end_cpu };
 
 	*c = (struct chain){ 0 };
-	c->pid[0] = bench_fork(middle_main, &role);
-	c->pid[1] = bench_fork(peer_main, &role);
+	c->pid[0] = bench_fork(middle_main, &middle);
+	c->pid[1] = bench_fork(peer_main, &peer);
+}
+
+void chain_start(struct chain *c, bool pinned)
+{
+	chain_start_on(c, pinned ? CHAIN_END : -1, pinned ? CHAIN_MID : -1);
 }
 
 void chain_stop(struct chain *c)

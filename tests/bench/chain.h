@@ -12,6 +12,7 @@
 
 #define CHAIN_END 0
 #define CHAIN_MID 1
+#define CHAIN_HOPS 4 /* of a round */
 
 struct chain {
 	_Atomic uint32_t quit;
@@ -26,6 +27,8 @@ struct chain {
 
 /* c: in memory shared with children. pinned: or wherever the kernel likes. */
 void chain_start(struct chain *c, bool pinned);
+/* The same, ends and middle on these CPUs; -1: wherever the kernel likes. */
+void chain_start_on(struct chain *c, int end_cpu, int middle_cpu);
 void chain_stop(struct chain *c);
 /* One round. *ret_half_ns: until the peer was woken (two hops); *ret_full_ns: until the caller was (four). */
 void chain_round(struct chain *c, double *ret_half_ns, double *ret_full_ns);
