@@ -17,6 +17,7 @@
 #include "mem.h"
 #include "switch.h"
 #include "timeutil.h"
+#include "usage.h"
 
 static struct machine m[4];
 static struct net_switch *net;
@@ -116,6 +117,24 @@ TEST_WITH(pause_step_and_scale_hold_for_the_other, start_two, end)
 	UNTIL(10000, machine_says(&m[1], "clock status", "running"));
 	is_within_the_bound();
 	assert_true(machine_says(&m[1], "clock pause", "follows the time host"));
+}
+
+/* In what they measure and say for two seconds: some hundredths of a CPU, also on a slow machine; one that spins takes all that it gets. */
+TEST_WITH(links_sleep_between_what_they_say, start_two, end)
+{
+	long before[2];
+
+	FOLLOWS();
+	for (unsigned i = 0; i < 2; i++)
+		before[i] = usage_cpu_ms((pid_t)machine_bridge(&m[i], "link", "pid"));
+	moment_us(2000000);
+	for (unsigned i = 0; i < 2; i++) {
+		long used = usage_cpu_ms((pid_t)machine_bridge(&m[i], "link", "pid")) - before[i];
+
+		print_message("link of machine %u: %ld ms of processor time in 2 s\n", i, used);
+		assert_true(before[i] > 0);
+		assert_in_range(used, 0, 400);
+	}
 }
 
 TEST_WITH(a_time_host_that_is_lost_holds_time, start_two, end)

@@ -120,6 +120,7 @@ static void *time_main(void *arg)
 	static struct step_export room[STEP_ALL_EXPORTS_MAX]; /* one link is in a process */
 	struct link_time *t = arg;
 	struct taking k = { t, room };
+	dds_subscription_matched_status_t matched;
 	int64_t due_mono_ns = 0;
 
 	while (!atomic_load(&t->stop)) {
@@ -127,6 +128,7 @@ static void *time_main(void *arg)
 
 		if (wait_dur_ns > 0)
 			waiter_wait(&t->waiter, wait_dur_ns < LOOK_DUR_NS ? wait_dur_ns : LOOK_DUR_NS);
+		(void)dds_get_subscription_matched_status(t->reader, &matched); /* until then no wait waits */
 		pthread_mutex_lock(&t->lock);
 		blob_take(t->reader, take, &k);
 		due_mono_ns = t->role == LINK_TIME_GIVE ? link_give_tick(t, link_mono_ns())
