@@ -72,7 +72,7 @@ struct bench_case {
 
 /* In the order in which they run; those of machines have simd there, and find none. */
 /* clang-format off */
-#define BENCH_MACHINE_CASES(X) X(link_64B) X(link_step) X(link_step_8) X(link_clock)
+#define BENCH_MACHINE_CASES(X) X(link_64B) X(link_idle) X(link_step) X(link_step_8) X(link_clock)
 #define BENCH_CASES(X) \
 	X(time) X(handover) X(overhead) X(first) X(cpu) X(dispatch) X(rate) X(channels) X(isolation) X(shards) X(reattach) \
 	X(clock) X(step) X(lockstep) X(ss2) X(ros2) X(link) BENCH_MACHINE_CASES(X) X(link_64B_plugins) X(convert) X(json) X(apollo) X(apollo_messages) X(rig) X(peer) X(beside) X(ros1) X(cyber) X(record) X(play) \

@@ -155,8 +155,9 @@ static int measure(struct near_run *x)
 	r = r < 0 ? r : pings_meet(pings_plain_write, &x->a->plain, &bare);
 	for (unsigned i = 0; i < x->n && r == 0; i++) {
 		for (unsigned k = 0; k < 2 && r == 0; k++)
-			r = (i + k) % 2 ? pings_run(pings_plain_write, &x->a->plain, &bare, count, &x->pair[i].reference)
-					: pings_run(write_ours, &x->a->ours, &ours, count, &x->pair[i].ours);
+			r = (i + k) % 2
+				    ? pings_run(pings_plain_write, &x->a->plain, &bare, count, &x->pair[i].reference)
+				    : pings_run(write_ours, &x->a->ours, &ours, count, &x->pair[i].ours);
 		x->pair[i].ours /= 1e3;
 		x->pair[i].reference /= 1e3;
 	}

@@ -10,8 +10,8 @@
 
 #include "bench.h"
 
-#define CHAIN_END 0
-#define CHAIN_MID 1
+#define CHAIN_END  0
+#define CHAIN_MID  1
 #define CHAIN_HOPS 4 /* of a round */
 
 struct chain {

@@ -172,8 +172,8 @@ dds_entity_t rig_participant(const struct rig *r, unsigned i)
 
 	for (unsigned k = 0; k < r->n; k++)
 		if (k != i)
-			snprintf(peers + strlen(peers), sizeof(peers) - strlen(peers),
-				 "<Peer address=\"10.1.0.%u\"/>", k + 1);
+			snprintf(peers + strlen(peers), sizeof(peers) - strlen(peers), "<Peer address=\"10.1.0.%u\"/>",
+				 k + 1);
 	snprintf(
 		xml, sizeof(xml),
 		"<CycloneDDS><Domain Id=\"any\"><General><Interfaces><NetworkInterface address=\"10.1.0.%u\"/></Interfaces>"

@@ -34,5 +34,6 @@ endif
 # machines behind a switch, of tests/system/link
 FLAGS_tests/bench/machines.c := -Itests/support
 FLAGS_tests/bench/case_link_64B.c := -Itests/support
+FLAGS_tests/bench/case_link_idle.c := -Itests/support
 FLAGS_tests/bench/case_link_step.c := -Itests/support
 FLAGS_tests/bench/case_link_clock.c := -Itests/support
