@@ -6,22 +6,30 @@
 
 #include "dds_errno.h"
 
-int waiter_open(struct waiter *w, dds_entity_t participant, dds_entity_t reader)
+static int attach_reader(struct waiter *w, dds_entity_t reader)
 {
 	dds_entity_t data = dds_create_readcondition(reader, DDS_ANY_STATE);
 	dds_return_t r = dds_set_status_mask(reader, DDS_SUBSCRIPTION_MATCHED_STATUS);
 
-	w->set = dds_create_waitset(participant);
-	w->poke = dds_create_guardcondition(participant);
-	if (w->set < 0 || w->poke < 0 || data < 0)
+	if (data < 0)
 		return -ENOMEM;
 	if (r >= 0)
 		r = dds_waitset_attach(w->set, reader, 0);
 	if (r >= 0)
 		r = dds_waitset_attach(w->set, data, 0);
-	if (r >= 0)
-		r = dds_waitset_attach(w->set, w->poke, 0);
 	return dds_errno(r);
+}
+
+int waiter_open(struct waiter *w, dds_entity_t participant, dds_entity_t reader)
+{
+	int r;
+
+	w->set = dds_create_waitset(participant);
+	w->poke = dds_create_guardcondition(participant);
+	if (w->set < 0 || w->poke < 0)
+		return -ENOMEM;
+	r = reader ? attach_reader(w, reader) : 0;
+	return r < 0 ? r : dds_errno(dds_waitset_attach(w->set, w->poke, 0));
 }
 
 int waiter_start(struct waiter *w, const char *name, void *(*fn)(void *arg), void *arg)

@@ -16,7 +16,10 @@ struct waiter {
 	_Atomic bool stop; /* then the thread ends */
 };
 
-/* Errors as dds_errno(). Before start() set may be added to. */
+/*
+ * reader 0: pokes alone. Else whoever was woken reads the reader's status of matches: until then no wait waits. Errors as dds_errno(). Before
+ * start() set may be added to.
+ */
 int waiter_open(struct waiter *w, dds_entity_t participant, dds_entity_t reader);
 int waiter_start(struct waiter *w, const char *name, void *(*fn)(void *arg), void *arg);
 void waiter_wait(struct waiter *w, dds_duration_t dur_ns); /* the thread's */

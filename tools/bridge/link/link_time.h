@@ -2,7 +2,7 @@
 /*
  * Time of this simd and of others: the state machines of TIME.md between DDS and a client of this simd. Inside of bridge_link.
  *
- * Threads: "link-time" reads what hosts say and looks when something is due; giving time "link-clock" watches the clock page, and
+ * Threads: Cyclone's receive thread reads what hosts say, "link-time" looks when something is due, and reads while the other cannot; giving time "link-clock" watches the clock page, and
  * following "link-drive" drives `link`, which may block on a step; both have "link-gather" in lock-step, which holds the last turn of
  * a step until it may end. `lock` guards the machines; what they have to send is sent under it.
  */
@@ -39,7 +39,10 @@ struct link_time {
 
 	dds_entity_t topic, writer, reader;
 	struct waiter waiter;
-	uint64_t sequence; /* of messages; guarded by lock */
+	uint64_t sequence;   /* of messages; guarded by lock, as the next ones */
+	bool reads;          /* link-time is there: what comes may be read */
+	bool large;          /* the last message that was sent */
+	int64_t due_mono_ns; /* when link-time looks again */
 	struct limit lines;
 	struct link_time_writer writers[LINK_WRITERS]; /* guarded by lock */
 	unsigned next_writer;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See link_time.h: options, the topic, the thread that reads it, the thread of the last turn. */
+/* See link_time.h: options, the topic and who reads it, the thread of the last turn. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +53,8 @@ void link_time_send(void *ctx, const struct time_msg *m)
 
 	if (m->kind == TIME_JOIN) /* what others send of the first step may be here before we know that it is that */
 		link_exchange_expect(t->b, true);
-	if (size > sizeof(small)) {
+	t->large = size > sizeof(small);
+	if (t->large) {
 		bytes = malloc(size);
 		r = bytes && time_msg_write(m, bytes, size) == size ? 0 : -ENOMEM;
 	}
@@ -84,20 +85,15 @@ static bool is_of_its_host(struct link_time *t, dds_instance_handle_t writer, co
 	return link_hash(host) == m->from;
 }
 
-struct taking {
-	struct link_time *t;
-	struct step_export *room;
-};
-
 static void take(void *arg, struct blob_in *in, dds_instance_handle_t writer)
 {
-	struct taking *k = arg;
-	struct link_time *t = k->t;
+	static struct step_export room[STEP_ALL_EXPORTS_MAX]; /* one link is in a process; guarded by its lock */
+	struct link_time *t = arg;
 	struct time_msg m;
 	int r = in->r;
 
 	if (r == 0)
-		r = time_msg_read(in->body, in->head.body_size, k->room, &m);
+		r = time_msg_read(in->body, in->head.body_size, room, &m);
 	if (r == 0 && t->b->keyed && !is_of_its_host(t, writer, &m))
 		r = -EKEYREJECTED;
 	if (r < 0) {
@@ -115,12 +111,35 @@ static void take(void *arg, struct blob_in *in, dds_instance_handle_t writer)
 		link_follow_got(t, link_mono_ns(), &m);
 }
 
+/* lock is held. Takes what has come, does what is due, and says when to look again. */
+static int64_t look(struct link_time *t)
+{
+	blob_take(t->reader, take, t);
+	return t->role == LINK_TIME_GIVE ? link_give_tick(t, link_mono_ns()) : link_follow_tick(t, link_mono_ns());
+}
+
+/*
+ * On Cyclone's receive thread, which waits for nothing: a step passes three of these, and each thread more that is woken on the way
+ * costs as much as the network. While somebody has the lock, link-time takes what came as soon as it can; so it does where messages
+ * are large, as then a write waits for room that the receive thread is to make.
+ */
+static void on_data(dds_entity_t reader, void *arg)
+{
+	struct link_time *t = arg;
+	bool later = true;
+
+	(void)reader;
+	if (pthread_mutex_trylock(&t->lock) == 0) {
+		later = !t->reads || t->large || look(t) < t->due_mono_ns;
+		pthread_mutex_unlock(&t->lock);
+	}
+	if (later)
+		link_time_poke(t);
+}
+
 static void *time_main(void *arg)
 {
-	static struct step_export room[STEP_ALL_EXPORTS_MAX]; /* one link is in a process */
 	struct link_time *t = arg;
-	struct taking k = { t, room };
-	dds_subscription_matched_status_t matched;
 	int64_t due_mono_ns = 0;
 
 	while (!atomic_load(&t->stop)) {
@@ -128,11 +147,10 @@ static void *time_main(void *arg)
 
 		if (wait_dur_ns > 0)
 			waiter_wait(&t->waiter, wait_dur_ns < LOOK_DUR_NS ? wait_dur_ns : LOOK_DUR_NS);
-		(void)dds_get_subscription_matched_status(t->reader, &matched); /* until then no wait waits */
 		pthread_mutex_lock(&t->lock);
-		blob_take(t->reader, take, &k);
-		due_mono_ns = t->role == LINK_TIME_GIVE ? link_give_tick(t, link_mono_ns())
-							: link_follow_tick(t, link_mono_ns());
+		t->large = false;
+		t->reads = true;
+		t->due_mono_ns = due_mono_ns = look(t);
 		link_exchange_again(t->b);
 		pthread_mutex_unlock(&t->lock);
 	}
@@ -267,18 +285,22 @@ static int open_topic(struct link_time *t)
 {
 	const struct blob_place texts = { .taken_max = TIME_MSG_MAX };
 	const struct link_qos q = { .reliable = true, .depth = DEPTH };
+	dds_listener_t *l = dds_create_listener(t);
 
 	t->topic = blob_topic_create(t->b->participant, "simd/time", "simd/time", &texts);
-	if (t->topic < 0)
+	if (t->topic < 0) {
+		dds_delete_listener(l);
 		return dds_errno(t->topic);
+	}
+	dds_lset_data_available(l, on_data);
 	t->writer = link_writer(t->b, t->topic, &q, NULL);
-	t->reader = link_reader(t->b, t->topic, &q, NULL);
+	t->reader = link_reader(t->b, t->topic, &q, l);
 	if (t->writer < 0 || t->reader < 0) {
 		log_error(t->b, "simd/time: no DDS endpoint: %s",
 			  dds_strretcode(t->writer < 0 ? t->writer : t->reader));
 		return dds_errno(t->writer < 0 ? t->writer : t->reader);
 	}
-	return waiter_open(&t->waiter, t->b->participant, t->reader);
+	return waiter_open(&t->waiter, t->b->participant, 0);
 }
 
 int link_time_open(struct link_time *t)
@@ -320,6 +342,8 @@ void link_time_close(struct link_time *t)
 	join_thread(t->clock, &t->clock_runs);
 	join_thread(t->drive, &t->drive_runs);
 	join_thread(t->gather, &t->gather_runs);
+	if (t->reader > 0)
+		dds_delete(t->reader); /* waits for the listener */
 	link_give_close(t);
 	link_follow_close(t);
 	sim_step_leave(t->step);
