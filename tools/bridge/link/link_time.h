@@ -83,20 +83,20 @@ int link_time_open(struct link_time *t);
 void link_time_close(struct link_time *t);
 bool link_time_connect(struct link_time *t, const char *suffix); /* a client of this simd; false: not now */
 struct time_state link_time_page(const struct sim_clock_page *p, uint32_t *ret_futex);
-static inline void link_time_poke(struct link_time *t)
-{
-	waiter_poke(&t->waiter);
-}
+/* lock is held: link-time is woken if something is due now before it looks again. */
+void link_time_due(struct link_time *t);
 
 /* time_give.c and time_follow.c: what hosts say, what is due; under the lock, but open and close. */
 int link_give_open(struct link_time *t);
 void link_give_close(struct link_time *t);
 void link_give_got(struct link_time *t, int64_t now_mono_ns, const struct time_msg *m);
-int64_t link_give_tick(struct link_time *t, int64_t now_mono_ns); /* when it is due again */
+void link_give_tick(struct link_time *t, int64_t now_mono_ns);
+int64_t link_give_due(const struct link_time *t); /* when it is to be called again */
 int link_follow_open(struct link_time *t);
 void link_follow_close(struct link_time *t);
 void link_follow_got(struct link_time *t, int64_t now_mono_ns, const struct time_msg *m);
-int64_t link_follow_tick(struct link_time *t, int64_t now_mono_ns);
+void link_follow_tick(struct link_time *t, int64_t now_mono_ns);
+int64_t link_follow_due(const struct link_time *t);
 void link_time_send(void *ctx, const struct time_msg *m); /* `send` of all machines; ctx: the link_time */
 void link_time_committed(void *ctx, uint64_t number, const struct step_export *exports, uint32_t n);
 /* The thread of the last turn, once there is a client. Not with the lock. Errors are logged. */

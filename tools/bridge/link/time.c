@@ -111,11 +111,25 @@ static void take(void *arg, struct blob_in *in, dds_instance_handle_t writer)
 		link_follow_got(t, link_mono_ns(), &m);
 }
 
-/* lock is held. Takes what has come, does what is due, and says when to look again. */
-static int64_t look(struct link_time *t)
+static int64_t due_mono_ns(const struct link_time *t)
+{
+	return t->role == LINK_TIME_GIVE ? link_give_due(t) : link_follow_due(t);
+}
+
+void link_time_due(struct link_time *t)
+{
+	if (due_mono_ns(t) < t->due_mono_ns)
+		waiter_poke(&t->waiter);
+}
+
+/* lock is held. Takes what has come, does what is due. */
+static void look(struct link_time *t)
 {
 	blob_take(t->reader, take, t);
-	return t->role == LINK_TIME_GIVE ? link_give_tick(t, link_mono_ns()) : link_follow_tick(t, link_mono_ns());
+	if (t->role == LINK_TIME_GIVE)
+		link_give_tick(t, link_mono_ns());
+	else
+		link_follow_tick(t, link_mono_ns());
 }
 
 /*
@@ -126,32 +140,37 @@ static int64_t look(struct link_time *t)
 static void on_data(dds_entity_t reader, void *arg)
 {
 	struct link_time *t = arg;
-	bool later = true;
 
 	(void)reader;
-	if (pthread_mutex_trylock(&t->lock) == 0) {
-		later = !t->reads || t->large || look(t) < t->due_mono_ns;
-		pthread_mutex_unlock(&t->lock);
+	if (pthread_mutex_trylock(&t->lock) != 0) {
+		waiter_poke(&t->waiter);
+		return;
 	}
-	if (later)
-		link_time_poke(t);
+	if (!t->reads || t->large) {
+		waiter_poke(&t->waiter);
+	} else {
+		look(t);
+		link_time_due(t);
+	}
+	pthread_mutex_unlock(&t->lock);
 }
 
 static void *time_main(void *arg)
 {
 	struct link_time *t = arg;
-	int64_t due_mono_ns = 0;
+	int64_t due = 0;
 
 	while (!atomic_load(&t->stop)) {
-		int64_t wait_dur_ns = due_mono_ns - link_mono_ns();
+		int64_t wait_dur_ns = due - link_mono_ns();
 
 		if (wait_dur_ns > 0)
 			waiter_wait(&t->waiter, wait_dur_ns < LOOK_DUR_NS ? wait_dur_ns : LOOK_DUR_NS);
 		pthread_mutex_lock(&t->lock);
 		t->large = false;
 		t->reads = true;
-		t->due_mono_ns = due_mono_ns = look(t);
+		look(t);
 		link_exchange_again(t->b);
+		t->due_mono_ns = due = due_mono_ns(t);
 		pthread_mutex_unlock(&t->lock);
 	}
 	return NULL;
@@ -212,7 +231,7 @@ static void hold_turn(struct link_time *t, const struct sim_step_turn *turn)
 
 	pthread_mutex_lock(&t->lock);
 	held = t->role == LINK_TIME_GIVE ? link_give_turn(t, turn, &number) : link_follow_turn(t, &number);
-	link_time_poke(t);
+	link_time_due(t);
 	while (held && t->over < number && !atomic_load(&t->stop))
 		pthread_cond_wait(&t->changed, &t->lock);
 	settle = held ? t->settle : 0;

@@ -206,7 +206,7 @@ static int do_one(struct link_time *t, struct sim_driver *d)
 		t->running = 0;
 		t->tell_due |= t->tell.lockstep && t->tell.flags & TIME_IS_PAUSED; /* the advance has ended that */
 		step_follow_ended(t->part, link_mono_ns());
-		link_time_poke(t);
+		link_time_due(t);
 	}
 	return r;
 }
@@ -230,6 +230,7 @@ static void drive(struct link_time *t, struct sim_driver *d)
 	pthread_mutex_lock(&t->lock);
 	t->has_lease = true;
 	join_steps(t);
+	link_time_due(t);
 	while (r == 0 && !atomic_load(&t->stop)) {
 		if (t->lost_due || t->tell_due || t->turn_due)
 			r = do_one(t, d);
@@ -287,16 +288,18 @@ void link_follow_got(struct link_time *t, int64_t now_mono_ns, const struct time
 		link_exchange_expect(t->b, false);
 }
 
-int64_t link_follow_tick(struct link_time *t, int64_t now_mono_ns)
+void link_follow_tick(struct link_time *t, int64_t now_mono_ns)
 {
-	int64_t due, part;
-
 	clock_follow_tick(t->follow, now_mono_ns);
 	step_follow_tick(t->part, now_mono_ns);
 	if (!step_follow_joins(t->part))
 		link_exchange_expect(t->b, false);
-	due = clock_follow_due(t->follow);
-	part = step_follow_due(t->part);
+}
+
+int64_t link_follow_due(const struct link_time *t)
+{
+	int64_t due = clock_follow_due(t->follow), part = step_follow_due(t->part);
+
 	return part < due ? part : due;
 }
 

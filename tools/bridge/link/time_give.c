@@ -129,6 +129,7 @@ static int64_t tell(struct link_time *t, const struct time_state *s)
 		t->told_mono_ns = now;
 		moved = false;
 	}
+	link_time_due(t);
 	pthread_mutex_unlock(&t->lock);
 	return moved ? CALM_DUR_NS : WATCH_DUR_NS;
 }
@@ -147,7 +148,6 @@ static void *clock_main(void *arg)
 		struct time_state s = link_time_page(p, &seen);
 		struct timespec wait = { .tv_nsec = tell(t, &s) };
 
-		link_time_poke(t);
 		syscall(SYS_futex, &p->futex, FUTEX_WAIT, seen, &wait, NULL, 0);
 	}
 	return NULL;
@@ -162,10 +162,8 @@ void link_give_got(struct link_time *t, int64_t now_mono_ns, const struct time_m
 		step_host_got(t->steps, now_mono_ns, m);
 }
 
-int64_t link_give_tick(struct link_time *t, int64_t now_mono_ns)
+void link_give_tick(struct link_time *t, int64_t now_mono_ns)
 {
-	int64_t due, steps;
-
 	if (t->client && sim_client_state(t->client) == SIM_CLIENT_CONNECTED &&
 	    t->told.rate_e6) { /* the claim is of now */
 		uint32_t seen;
@@ -176,11 +174,14 @@ int64_t link_give_tick(struct link_time *t, int64_t now_mono_ns)
 			clock_host_set(t->host, now_mono_ns, real_ns(), &s);
 	}
 	clock_host_tick(t->host, now_mono_ns);
-	due = clock_host_due(t->host);
-	if (!t->steps)
-		return due;
-	step_host_tick(t->steps, now_mono_ns);
-	steps = step_host_due(t->steps);
+	if (t->steps)
+		step_host_tick(t->steps, now_mono_ns);
+}
+
+int64_t link_give_due(const struct link_time *t)
+{
+	int64_t due = clock_host_due(t->host), steps = t->steps ? step_host_due(t->steps) : INT64_MAX;
+
 	return steps < due ? steps : due;
 }
 
