@@ -4,7 +4,7 @@
  *
  * Threads: Cyclone's receive thread reads what hosts say, "link-time" looks when something is due, and reads while the other cannot; giving time "link-clock" watches the clock page, and
  * following "link-drive" drives `link`, which may block on a step; both have "link-gather" in lock-step, which holds the last turn of
- * a step until it may end. `lock` guards the machines; what they have to send is sent under it, but for a COMMIT.
+ * a step until it may end. `lock` guards the machines; what they have to send is sent under it.
  */
 #ifndef LINK_TIME_H
 #define LINK_TIME_H
@@ -43,12 +43,6 @@ struct link_time {
 	bool reads;          /* link-time is there: what comes may be read */
 	bool large;          /* the last message that was sent */
 	int64_t due_mono_ns; /* when link-time looks again */
-	struct {             /* a COMMIT that is sent when lock is free */
-		bool on;
-		size_t size; /* 0: none */
-		uint64_t sequence;
-		uint8_t bytes[TIME_MSG_SMALL_MAX];
-	} later;
 	struct limit lines;
 	struct link_time_writer writers[LINK_WRITERS]; /* guarded by lock */
 	unsigned next_writer;

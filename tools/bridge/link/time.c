@@ -44,61 +44,27 @@ int link_time_check(struct link_time *t)
 
 /* ---- messages ---- */
 
-static void write_message(struct link_time *t, const char *name, uint64_t sequence, const uint8_t *bytes, size_t size)
-{
-	int r = size ? link_write(t->b, t->writer, sequence, bytes, size) : -EINVAL;
-
-	if (r < 0 && limit_allows(&t->lines))
-		log_warn(t->b, "time: a message (%s) is not sent, and is going to be said again: %s", name,
-			 strerror(-r));
-}
-
-static void write_large(struct link_time *t, const struct time_msg *m, size_t size)
-{
-	uint8_t *bytes = malloc(size);
-
-	if (bytes && time_msg_write(m, bytes, size) == size)
-		write_message(t, time_msg_name(m->kind), ++t->sequence, bytes, size);
-	free(bytes);
-}
-
 void link_time_send(void *ctx, const struct time_msg *m)
 {
-	uint8_t bytes[TIME_MSG_SMALL_MAX];
 	struct link_time *t = ctx;
-	size_t size = time_msg_write(m, bytes, sizeof(bytes));
+	uint8_t small[TIME_MSG_SMALL_MAX], *bytes = small;
+	size_t size = time_msg_write(m, small, sizeof(small));
+	int r = size ? 0 : -EINVAL;
 
 	if (m->kind == TIME_JOIN) /* what others send of the first step may be here before we know that it is that */
 		link_exchange_expect(t->b, true);
-	t->large = size > sizeof(bytes);
+	t->large = size > sizeof(small);
 	if (t->large) {
-		write_large(t, m, size);
-		return;
+		bytes = malloc(size);
+		r = bytes && time_msg_write(m, bytes, size) == size ? 0 : -ENOMEM;
 	}
-	if (t->later.on && m->kind == TIME_COMMIT) {
-		if (t->later.size)
-			write_message(t, time_msg_name(m->kind), t->later.sequence, t->later.bytes, t->later.size);
-		t->later.size = size;
-		t->later.sequence = ++t->sequence;
-		memcpy(t->later.bytes, bytes, size);
-		return;
-	}
-	write_message(t, time_msg_name(m->kind), ++t->sequence, bytes, size);
-}
-
-/* The last turn of a step need not wait until all machines are sent that it is over. */
-static void unlock_and_send(struct link_time *t)
-{
-	uint8_t bytes[TIME_MSG_SMALL_MAX];
-	uint64_t sequence = t->later.sequence;
-	size_t size = t->later.size;
-
-	memcpy(bytes, t->later.bytes, size);
-	t->later.on = false;
-	t->later.size = 0;
-	pthread_mutex_unlock(&t->lock);
-	if (size)
-		write_message(t, time_msg_name(TIME_COMMIT), sequence, bytes, size);
+	if (r == 0)
+		r = link_write(t->b, t->writer, ++t->sequence, bytes, size);
+	if (r < 0 && limit_allows(&t->lines))
+		log_warn(t->b, "time: a message (%s) is not sent, and is going to be said again: %s",
+			 time_msg_name(m->kind), strerror(-r));
+	if (bytes != small)
+		free(bytes);
 }
 
 /* With keys: whether the host that a message names is the one whose keys its writer has. A handle is never used again. */
@@ -156,10 +122,9 @@ void link_time_due(struct link_time *t)
 		waiter_poke(&t->waiter);
 }
 
-/* lock is held, for unlock_and_send(). Takes what has come, does what is due. */
+/* lock is held. Takes what has come, does what is due. */
 static void look(struct link_time *t)
 {
-	t->later.on = true;
 	blob_take(t->reader, take, t);
 	if (t->role == LINK_TIME_GIVE)
 		link_give_tick(t, link_mono_ns());
@@ -187,7 +152,7 @@ static void on_data(dds_entity_t reader, void *arg)
 		look(t);
 		link_time_due(t);
 	}
-	unlock_and_send(t);
+	pthread_mutex_unlock(&t->lock);
 }
 
 static void *time_main(void *arg)
@@ -206,7 +171,7 @@ static void *time_main(void *arg)
 		look(t);
 		link_exchange_again(t->b);
 		t->due_mono_ns = due = due_mono_ns(t);
-		unlock_and_send(t);
+		pthread_mutex_unlock(&t->lock);
 	}
 	return NULL;
 }
