@@ -203,13 +203,24 @@ static int run_simd(void *arg)
 	return 127;
 }
 
+static char *log_of(const struct machine *m)
+{
+	char path[PATH_MAX];
+	char *text = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%d/root" LOG, (int)m->holder);
+	return fd_read_file(path, (size_t)64 << 20, &text, NULL) < 0 ? NULL : text;
+}
+
 void machine_simd_start(struct machine *m, const char *conf)
 {
 	struct launch l = { .conf = conf };
 	struct pollfd p = { .events = POLLIN };
-	char text[8] = "";
+	char text[8] = "", *log = log_of(m);
 	int fds[2];
 
+	m->began = log ? strlen(log) : 0;
+	mem_free(log);
 	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
 	l.ready = fds[1];
 	m->simd = machine_fork(m, run_simd, &l);
@@ -322,29 +333,25 @@ int64_t machine_bridge(const struct machine *m, const char *name, const char *ke
 	return number_of(m, "bridge list --json", "bridges", name, key);
 }
 
-static char *log_of(const struct machine *m)
-{
-	char path[PATH_MAX];
-	char *text = NULL;
-
-	snprintf(path, sizeof(path), "/proc/%d/root" LOG, (int)m->holder);
-	return fd_read_file(path, (size_t)64 << 20, &text, NULL) < 0 ? NULL : text;
-}
-
-unsigned machine_logged_times(const struct machine *m, const char *text)
+static unsigned times_in(const struct machine *m, size_t from, const char *text)
 {
 	char *all = log_of(m);
 	unsigned n = 0;
 
-	for (const char *at = all; at && (at = strstr(at, text)); at += strlen(text))
+	for (const char *at = all ? all + from : NULL; at && (at = strstr(at, text)); at += strlen(text))
 		n++;
 	mem_free(all);
 	return n;
 }
 
+unsigned machine_logged_times(const struct machine *m, const char *text)
+{
+	return times_in(m, 0, text);
+}
+
 bool machine_logged(const struct machine *m, const char *text)
 {
-	return machine_logged_times(m, text) > 0;
+	return times_in(m, m->began, text) > 0;
 }
 
 uint64_t machine_sent(const struct machine *m)

@@ -23,6 +23,7 @@ struct machine {
 	int mnt;      /* of mounts, for setns() */
 	int root;     /* its root there */
 	pid_t simd;   /* 0: none */
+	size_t began; /* where in the log its newest simd begins */
 };
 
 /* Skips the test where namespaces cannot be had. n ports of a new switch, each a machine. */
@@ -50,7 +51,7 @@ bool machine_says(const struct machine *m, const char *args, const char *text);
 int64_t machine_channel(const struct machine *m, const char *name, const char *key);
 /* The same of a bridge, as `simctl bridge list --json` has it. */
 int64_t machine_bridge(const struct machine *m, const char *name, const char *key);
-/* Whether, and how often, the log of its simd has that. */
+/* Whether its simd, the newest one, has logged that; how often all that have run there have. */
 bool machine_logged(const struct machine *m, const char *text);
 unsigned machine_logged_times(const struct machine *m, const char *text);
 
