@@ -104,6 +104,7 @@ static struct {
 	pthread_mutex_t *lock; /* that keeps other threads out */
 	unsigned published, queued, unloaned, others;
 	unsigned machines; /* bridges to them */
+	uint32_t clock;    /* flags */
 } publisher;
 
 static int publisher_enter_alone(unsigned *calls)
@@ -132,6 +133,12 @@ int sim_try_queue(struct sim_publisher *p, struct sim_slot *slot, struct sim_tok
 	(void)cb;
 	(void)user;
 	return publisher_enter_alone(&publisher.queued);
+}
+
+void sim_now_sample(const struct sim_client *c, struct sim_clock_sample *ret)
+{
+	(void)c;
+	*ret = (struct sim_clock_sample){ .flags = publisher.clock };
 }
 
 struct sim_bridges sim_publisher_bridges(const struct sim_publisher *p)
@@ -399,11 +406,16 @@ TEST(a_loan_is_published_by_one_thread_at_a_time)
 	assert_int_equal(host_inbound_publish_loan(h, "/control", &loan.body, sizeof(loan.body), 0, NULL), 0);
 	publisher.machines = 1;
 	assert_int_equal(host_inbound_publish_loan(h, "/control", &loan.body, sizeof(loan.body), 0, NULL), 0);
+	/* then nothing is dispatched: here it is heard all the same, if the rig wants it so */
+	publisher.clock = SIM_CLOCK_PAUSED;
+	json_object_set_new(h->config, "inbound_while_paused", json_true());
+	assert_int_equal(host_inbound_publish_loan(h, "/control", &loan.body, sizeof(loan.body), 0, NULL), 0);
+	publisher.clock = 0;
 	publisher.machines = 0;
 	assert_int_equal(host_inbound_publish_loan(h, "/control", &loan.body, sizeof(loan.body) + 1, 0, NULL), -EINVAL);
 	host_inbound_unloan(h, "/control", &loan.body);
 	assert_int_equal(host_inbound_publish_loan(h, "/other", &loan.body, sizeof(loan.body), 0, NULL), -EINVAL);
-	assert_int_equal(publisher.published, 1);
+	assert_int_equal(publisher.published, 2);
 	assert_int_equal(publisher.queued, 1);
 	assert_int_equal(publisher.unloaned, 2);
 	assert_int_equal(publisher.others, 0);

@@ -166,22 +166,34 @@ static bool may_pause(const struct host *h)
 	return !json_is_true(json_object_get(h->config, "inbound_while_paused"));
 }
 
+static bool is_paused(const struct host *h)
+{
+	struct sim_clock_sample now;
+
+	sim_now_sample(h->client, &now);
+	return now.flags & SIM_CLOCK_PAUSED;
+}
+
 /* 0: such a message may come in now. */
 static int may_come(struct host *h, const char *channel, const struct sim_type *type)
 {
-	struct sim_clock_sample now;
 	int r = allowed(h, channel, type);
 
 	if (r < 0)
 		return r;
-	sim_now_sample(h->client, &now);
-	return now.flags & SIM_CLOCK_PAUSED && may_pause(h) ? -ECANCELED : 0;
+	return may_pause(h) && is_paused(h) ? -ECANCELED : 0;
 }
 
-/* To whoever listens here, and to other machines if a bridge there is connected. */
-static bool to_machines(const struct host_inbound *in)
+/* Of what came to this machine only bridges to others are given something. */
+static bool has_bridges(const struct host_inbound *in)
 {
-	return sim_publisher_bridges(in->pub).connected > 0;
+	return in->from_afar ? in->to_bridges : sim_publisher_bridges(in->pub).connected > 0;
+}
+
+/* In a pause nothing is dispatched: who wants it to come in then, hears it on this machine. */
+static bool dispatches(const struct host *h, const struct host_inbound *in)
+{
+	return has_bridges(in) && (may_pause(h) || !is_paused(h));
 }
 
 int host_inbound_publish(void *ctx, const char *channel, const struct sim_type *type, const void *body, size_t size)
@@ -201,7 +213,7 @@ int host_inbound_publish(void *ctx, const char *channel, const struct sim_type *
 		return r;
 	if (in->from_afar)
 		r = -EINVAL;
-	else if (to_machines(in))
+	else if (dispatches(h, in))
 		r = sim_try_queue_copy(in->pub, body, size, 0, NULL, NULL, NULL);
 	else
 		r = sim_publish_local_copy(in->pub, body, size, 0);
@@ -254,7 +266,7 @@ static int publish_loan(struct host *h, const char *channel, struct sim_slot *sl
 		slot->origin_host = o->host;
 		slot->origin_sequence = o->sequence;
 	}
-	if (o ? in->to_bridges : to_machines(in))
+	if (dispatches(h, in))
 		return sim_try_queue(in->pub, slot, NULL, NULL, NULL);
 	return sim_publish_local(in->pub, slot);
 }
