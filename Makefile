@@ -68,6 +68,7 @@ LIBS     :=   # libraries, plug-ins
 TESTS    :=   # test programs and scripts, run by make check
 TESTS_NS :=   # the same, run in namespaces of their own: those that start RouDi, listen, or use fixed names
 TESTS_ALONE := # of both: those that must not share the machine with another test
+TESTS_WAIT  := # of both: those that wait most of their time, for networks and time-outs: one runs beside the others
 TESTS_FAULT :=  # long ones that kill and restart things: with FULL=1 only, in namespaces
 TESTS_SOAK :=  # of all these: those that a number in the environment makes long, for make soak (SOAK_* below)
 TESTS_NOSAN :=  # of TESTS: those that a sanitizer cannot run

@@ -32,8 +32,8 @@ $(error LEVEL is unit, system, fault, soak, quick or all, not "$(LEVEL)")
 endif
 chosen = $(sort $(if $(ONLY),$(foreach t,$(level_$(LEVEL)),$(if $(strip $(foreach word,$(ONLY),$(findstring $(word),$(notdir $(t))))),$(t))),$(level_$(LEVEL))))
 
-# n: in namespaces of its own; a: alone
-test_mode = $(if $(filter $(1),$(TESTS_NS) $(TESTS_FAULT)),n)$(if $(filter $(1),$(TESTS_ALONE)),a)-
+# n: in namespaces of its own; a: alone; w: waits
+test_mode = $(if $(filter $(1),$(TESTS_NS) $(TESTS_FAULT)),n)$(if $(filter $(1),$(TESTS_ALONE)),a)$(if $(filter $(1),$(TESTS_WAIT)),w)-
 test_spec = $(call test_mode,$(1)):$(strip $(or $(LIMIT),$(LIMIT_$(notdir $(1))),300)):$(1)
 
 tests: all $(RUN) $(TEST_PROGRAMS) $(filter $(B)/%,$(TESTS) $(TESTS_NS) $(TESTS_FAULT))

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Test runner: each test is a program in a process group of its own, with a time limit and a log;
- * several at once, those marked alone one after the other at the end.
+ * several at once, those marked alone one after the other at the end. One of those that wait most of their time runs beside as many others
+ * as there are jobs.
  *
  *     run [--jobs N] [--logs DIR] [--wrap CMD] [--totals FILE] MODE:LIMIT:PATH ...
  *
- * MODE: any of "n" (run through --wrap, which gives it namespaces), "a" (alone), "-" (neither).
+ * MODE: any of "n" (run through --wrap, which gives it namespaces), "a" (alone) or "w" (waits), "-" (none of these).
  * LIMIT: seconds. A cmocka program counts as many tests as it reports; any other as one: exit 0 passed,
  * 77 skipped, else failed. A program that leaves processes behind has failed.
  * The last line is "N passed, N failed"; the exit status tells whether the second number is 0.
@@ -45,7 +46,8 @@ struct args {
 struct test {
 	const char *path;
 	char *name, *log, *dir; /* dir: TMPDIR of its own */
-	bool wrapped, alone, timed_out, left;
+	enum kind { BESIDE, WAITS, ALONE } kind;
+	bool wrapped, started, timed_out, left;
 	int64_t limit_dur_ns, start_mono_ns, took_dur_ns;
 	pid_t pid;
 	int pidfd, status;
@@ -55,7 +57,7 @@ struct test {
 struct run {
 	struct args a;
 	struct test *tests;
-	unsigned n, next, running;
+	unsigned n, running;
 	struct test *slot[JOBS_MAX];
 	char tmp[PATH_MAX];
 	unsigned passed, failed, skipped;
@@ -63,7 +65,7 @@ struct run {
 
 #define OPT_VALUES struct args
 static const struct opt options[] = {
-	OPT("jobs", 'j', INT, jobs, NULL, "tests at once", .min = 1, .max = JOBS_MAX),
+	OPT("jobs", 'j', INT, jobs, NULL, "tests at once", .min = 1, .max = JOBS_MAX - 1),
 	OPT("logs", 0, STRING, logs, "DIR", "output goes there"),
 	OPT("wrap", 0, STRING, wrap, "CMD", "runs a test in namespaces"),
 	OPT("totals", 0, STRING, totals, "FILE", "append the counts there, and what has failed"),
@@ -212,6 +214,7 @@ static int start(struct run *r, struct test *t, unsigned slot)
 	t->pidfd = fd_pidfd_open(t->pid);
 	if (t->pidfd < 0)
 		return t->pidfd;
+	t->started = true;
 	r->slot[slot] = t;
 	r->running++;
 	return 0;
@@ -280,41 +283,50 @@ static void watch(struct run *r)
 
 /* ---- all of them ---- */
 
-static int start_next(struct run *r, unsigned slot, bool alone)
+static struct test *next_of(const struct run *r, enum kind kind)
 {
-	while (r->next < r->n && r->tests[r->next].alone != alone)
-		r->next++;
-	return r->next < r->n ? start(r, &r->tests[r->next++], slot) : 0;
+	for (unsigned i = 0; i < r->n; i++)
+		if (r->tests[i].kind == kind && !r->tests[i].started)
+			return &r->tests[i];
+	return NULL;
 }
 
-static bool more(const struct run *r, bool alone)
+/* The slot behind those of the jobs is for tests that wait; the others take these when there are none else. */
+static int start_beside(struct run *r)
 {
-	for (unsigned i = r->next; i < r->n; i++)
-		if (r->tests[i].alone == alone)
-			return true;
-	return false;
+	unsigned slots = r->a.jobs > 1 ? (unsigned)r->a.jobs + 1 : 1;
+	int e = 0;
+
+	for (unsigned i = 0; e == 0 && i < slots && !stop_signal; i++) {
+		struct test *t = i == 0 || i + 1 < slots ? next_of(r, BESIDE) : NULL;
+
+		if (!t)
+			t = next_of(r, WAITS);
+		if (t && !r->slot[i])
+			e = start(r, t, i);
+	}
+	return e;
 }
 
-static int run_all(struct run *r, bool alone)
+static int start_alone(struct run *r)
 {
-	unsigned jobs = alone ? 1 : (unsigned)r->a.jobs;
+	struct test *t = r->running || stop_signal ? NULL : next_of(r, ALONE);
 
-	r->next = 0;
-	do {
-		for (unsigned i = 0; i < jobs && !stop_signal; i++) {
-			int e = r->slot[i] ? 0 : start_next(r, i, alone);
+	return t ? start(r, t, 0) : 0;
+}
 
-			if (e < 0)
-				return e;
-		}
-		if (r->running)
-			watch(r);
+static int run_all(struct run *r, int (*start_some)(struct run *r))
+{
+	int e;
+
+	while ((e = start_some(r)) == 0 && r->running) {
+		watch(r);
 		if (stop_signal)
 			for (unsigned i = 0; i < JOBS_MAX; i++)
 				if (r->slot[i])
 					kill(-r->slot[i]->pid, SIGKILL);
-	} while (r->running || (!stop_signal && more(r, alone)));
-	return 0;
+	}
+	return e;
 }
 
 /* Processes that left their test's group and outlived it: killed, and one failure for all of them. */
@@ -365,7 +377,7 @@ static int parse_test(struct run *r, const char *s, struct test *t)
 		return err_set(-EINVAL, "\"%s\" is not MODE:LIMIT:PATH", s);
 	t->path = path + 1;
 	t->wrapped = memchr(s, 'n', (size_t)(limit - s)) && r->a.wrap;
-	t->alone = memchr(s, 'a', (size_t)(limit - s));
+	t->kind = memchr(s, 'a', (size_t)(limit - s)) ? ALONE : memchr(s, 'w', (size_t)(limit - s)) ? WAITS : BESIDE;
 	t->limit_dur_ns = strtoll(limit + 1, NULL, 10) * NS_PER_S;
 	t->pidfd = -1;
 	base = strrchr(t->path, '/');
@@ -423,9 +435,9 @@ int main(int argc, char **argv)
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	e = setup(&r, argc - first, argv + first);
 	if (e == 0)
-		e = run_all(&r, false);
+		e = run_all(&r, start_beside);
 	if (e == 0)
-		e = run_all(&r, true);
+		e = run_all(&r, start_alone);
 	end_strays(&r);
 	for (unsigned i = 0; e == 0 && !stop_signal && i < r.n; i++)
 		if (!r.tests[i].start_mono_ns)
