@@ -418,8 +418,9 @@ static int begin(struct roudi *r)
 	int rc = spawn_roudi(r);
 
 	r->phase = STARTING;
+	/* a machine that is so busy that this does not suffice is given longer each time */
 	if (rc == 0)
-		rc = job_start(r, true, r->ready_ms);
+		rc = job_start(r, true, r->ready_ms * (1 + r->failures));
 	return rc;
 }
 
