@@ -91,17 +91,17 @@ TEST_WITH(everything_is_killed_and_comes_back, NULL, stack_sweep)
 	print_message("SEED=%llu\n", (unsigned long long)seed);
 	srand((unsigned)seed);
 	simd = stack_start(CONF);
-	UNTIL(10000, stack_bridge("b1", "pid") > 1 && stack_bridge("b2", "pid") > 1);
-	UNTIL(10000, !strcmp(stack_bridge_text("b2", "status"), "connected"));
+	UNTIL(60000, stack_bridge("b1", "pid") > 1 && stack_bridge("b2", "pid") > 1);
+	UNTIL(60000, !strcmp(stack_bridge_text("b2", "status"), "connected"));
 	slots = stack_slots();
 	for (int i = 0; i < WITNESSES; i++) {
 		w[i] = peer_new();
 		peer_tell(w[i], 500);
 		pid[i] = peer_fork(w[i], peer_publisher);
-		UNTIL(10000, w[i]->ready || w[i]->failed);
+		UNTIL(60000, w[i]->ready || w[i]->failed);
 	}
 	ex_pid = peer_fork(ex, peer_exchange);
-	UNTIL(10000, ex->ready);
+	UNTIL(60000, ex->ready);
 	for (unsigned i = 0; i < rounds; i++) {
 		uint64_t ok[WITNESSES], received;
 		int first = rand() % 6;
@@ -115,8 +115,8 @@ TEST_WITH(everything_is_killed_and_comes_back, NULL, stack_sweep)
 			ok[k] = w[k]->ok;
 		received = ex->received;
 		for (int k = 0; k < WITNESSES; k++)
-			UNTIL(20000, w[k]->ok > ok[k] + 2 || w[k]->failed);
-		UNTIL(20000, ex->received > received + 2 || ex->failed);
+			UNTIL(60000, w[k]->ok > ok[k] + 2 || w[k]->failed);
+		UNTIL(60000, ex->received > received + 2 || ex->failed);
 	}
 	if (prey) {
 		kill(victim, SIGKILL);
@@ -136,6 +136,6 @@ TEST_WITH(everything_is_killed_and_comes_back, NULL, stack_sweep)
 	peer_join(ex, ex_pid);
 	peer_free(ex);
 	print_message("%u rounds, %u lives of RouDi, %llu messages\n", rounds, lives + 1, (unsigned long long)accepted);
-	UNTIL(30000, stack_slots() <= slots);
+	UNTIL(60000, stack_slots() <= slots);
 	stack_stop(simd);
 }

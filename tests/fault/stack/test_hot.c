@@ -258,9 +258,9 @@ static void start_honest(void)
 	behind = peer_new();
 	behind_pid = peer_fork(behind, lazy);
 	taker_pid = peer_fork(taker, reader);
-	UNTIL(20000, behind->ready && taker->ready);
+	UNTIL(60000, behind->ready && taker->ready);
 	good_pid = peer_fork(good, honest);
-	UNTIL(20000, good->ready && taker->received > 10);
+	UNTIL(60000, good->ready && taker->received > 10);
 }
 
 static bool lossy; /* some destroy messages of others */
@@ -353,7 +353,7 @@ static void signal_others(unsigned n, int signal)
 
 static void strike(struct victim *v)
 {
-	UNTIL(30000, v->p->ready || v->p->failed);
+	UNTIL(60000, v->p->ready || v->p->failed);
 	if (v->p->failed)
 		fail_msg("a victim cannot start: %s", v->p->why);
 	moment_us((unsigned)(rand() % 4000));
@@ -387,7 +387,7 @@ static void look_at_honest(void)
 {
 	uint64_t rounds = good->received, received = taker->received;
 
-	UNTIL(20000, good->received > rounds + 2 && taker->received > received + 2);
+	UNTIL(60000, good->received > rounds + 2 && taker->received > received + 2);
 	assert_int_equal(good->failed + taker->failed + behind->failed, 0);
 }
 
@@ -440,7 +440,7 @@ static void begin(uint64_t fallback_seed, struct gauges *ret)
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	simd = stack_start(CONF);
 	for (int i = 0; i < BRIDGES; i++)
-		UNTIL(20000, !strcmp(stack_bridge_text(bridges[i], "status"), "connected"));
+		UNTIL(60000, !strcmp(stack_bridge_text(bridges[i], "status"), "connected"));
 	roudi = stack_roudi();
 	start_honest();
 	visit();

@@ -90,7 +90,7 @@ static pid_t stop_one(const char *where)
 	fault = where;
 	atomic_store(beyond, 0);
 	pid = child_start(standing);
-	UNTIL(20000, test_stands(pid));
+	UNTIL(60000, test_stands(pid));
 	return pid;
 }
 
@@ -173,7 +173,7 @@ TEST_WITH(a_debugger_is_named, start, stop)
 
 	attach(stands);
 	waits = child_start(newcomer);
-	UNTIL(10000, printed("stopped by a debugger"));
+	UNTIL(60000, printed("stopped by a debugger"));
 	assert_int_equal(ptrace(PTRACE_DETACH, stands, NULL, NULL), 0);
 	assert_int_equal(child_status(waits), 0);
 	let_go_on(stands);

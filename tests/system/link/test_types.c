@@ -63,16 +63,16 @@ TEST_WITH(another_type_is_refused_by_name, start, end)
 
 	assert_int_equal(switch_partition(net, 1u << m[1].port, 0, INT64_MAX), 0);
 	t = traffic_new("/camera", 16, 16);
-	UNTIL(20000,
+	UNTIL(60000,
 	      !machine_says(&m[0], "list", "HOST") && !machine_logged(&m[0], "is linked")
 		      ? true
 		      : machine_logged(&m[0], "machine b is gone") && machine_logged(&m[1], "machine a is gone"));
 	imu = machine_fork(&m[1], publish_imu, t);
 	sender = machine_fork(&m[0], traffic_send, t);
-	UNTIL(20000, atomic_load(&t->reader[0].ready) && atomic_load(&t->sent) > 0);
+	UNTIL(60000, atomic_load(&t->reader[0].ready) && atomic_load(&t->sent) > 0);
 	switch_heal(net);
-	UNTIL(20000, machine_logged(&m[1], "/camera of machine a is not imported: "));
-	UNTIL(20000, machine_logged(&m[0], "/camera of machine b is not imported: "));
+	UNTIL(60000, machine_logged(&m[1], "/camera of machine a is not imported: "));
+	UNTIL(60000, machine_logged(&m[0], "/camera of machine b is not imported: "));
 	assert_true(machine_says(&m[1], "list", "sim/Imu"));
 	assert_false(machine_says(&m[1], "list", "sim/Image"));
 	atomic_store(&t->stop, true);
@@ -88,9 +88,9 @@ TEST_WITH(patterns_say_what_comes_in, start_importing_little, end)
 	t = traffic_new("/lidar/top", 16, 16);
 	p[0] = machine_fork(&m[0], traffic_send, raw);
 	p[1] = machine_fork(&m[0], traffic_send, camera);
-	UNTIL(20000, machine_says(&m[0], "list", "/lidar/raw") && machine_says(&m[0], "list", "/camera"));
+	UNTIL(60000, machine_says(&m[0], "list", "/lidar/raw") && machine_says(&m[0], "list", "/camera"));
 	p[2] = machine_fork(&m[0], traffic_send, t);
-	UNTIL(20000, machine_says(&m[1], "list", "/lidar/top"));
+	UNTIL(60000, machine_says(&m[1], "list", "/lidar/top"));
 	assert_false(machine_says(&m[1], "list", "/lidar/raw"));
 	assert_false(machine_says(&m[1], "list", "/camera"));
 	atomic_store(&t->stop, true);
@@ -110,7 +110,7 @@ TEST_WITH(an_insecure_network_is_refused, NULL, end)
 			   "\"pools\":[{\"size\":\"4KiB\",\"count\":500}],\"rigs\":[{\"name\":\"rig\",\"bridges\":[{"
 			   "\"name\":\"link\",\"plugin\":\"link\",\"channels\":[\"*\"],"
 			   "\"options\":{\"interface\":\"10.0.0.1\",\"peers\":[\"10.0.0.2\"]}}]}]");
-	UNTIL(20000, machine_logged(&m[0], "neither encrypted nor authenticated"));
+	UNTIL(60000, machine_logged(&m[0], "neither encrypted nor authenticated"));
 	assert_int_equal(machine_sent(&m[0]), 0);
 	machine_simd_stop(&m[0]);
 }

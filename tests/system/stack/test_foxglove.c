@@ -32,8 +32,8 @@ static bool up(void)
 		return false;
 	assert_int_equal(system("echo 0123456789abcdef >/tmp/token"), 0);
 	simd = stack_start(CONF);
-	UNTIL(10000, !strcmp(stack_bridge_text("look", "status"), "connected"));
-	UNTIL(10000, !strcmp(stack_bridge_text("log", "status"), "connected"));
+	UNTIL(60000, !strcmp(stack_bridge_text("look", "status"), "connected"));
+	UNTIL(60000, !strcmp(stack_bridge_text("log", "status"), "connected"));
 	assert_int_equal(sim_connect(&o, &client), 0);
 	return true;
 }
@@ -199,7 +199,7 @@ TEST_WITH(bridges_are_connected_elsewhere, NULL, sweep)
 	watcher_hears(w, "service /simd/SetBridgeConnection");
 	watcher_say(w, "call /simd/SetBridgeConnection {\"name\":\"log\",\"connection\":\"/tmp/out2\"}");
 	watcher_hears(w, "answer /simd/SetBridgeConnection json {");
-	UNTIL(10000, !strcmp(stack_bridge_text("log", "connection"), "/tmp/out2") &&
+	UNTIL(60000, !strcmp(stack_bridge_text("log", "connection"), "/tmp/out2") &&
 			     !strcmp(stack_bridge_text("log", "status"), "connected"));
 	assert_int_equal(access("/tmp/out2.txt.gz", F_OK), 0);
 	watcher_say(w, "call /simd/RestartBridge {\"name\":\"nobody\"}");
@@ -207,7 +207,7 @@ TEST_WITH(bridges_are_connected_elsewhere, NULL, sweep)
 	watcher_say(w, "call /simd/RestartBridge {\"name\":\"look\"}"); /* the one that serves it */
 	watcher_hears(w, "closed");
 	watcher_end(w);
-	UNTIL(10000,
+	UNTIL(60000,
 	      stack_bridge("look", "restarts") == 1 && !strcmp(stack_bridge_text("look", "status"), "connected"));
 	w = watch(TOKEN);
 	watcher_hears(w, "info ");
@@ -250,15 +250,15 @@ TEST_WITH(slots_of_a_killed_bridge_go_back, NULL, sweep)
 	watcher_say(w, "watch /camera");
 	watcher_hears(w, "channel /camera sensor_msgs/msg/Image");
 	watcher_sync(w);
-	UNTIL(10000, stack_in_flight("/camera") == 0);
+	UNTIL(60000, stack_in_flight("/camera") == 0);
 	before = stack_slots();
 	watcher_say(w, "stall");
 	watcher_hears(w, "stalled");
 	for (int i = 0; i < 20; i++)
 		send_image(p);
 	kill((pid_t)stack_bridge("look", "pid"), SIGKILL);
-	UNTIL(20000, stack_in_flight("/camera") == 0 && stack_slots() <= before);
-	UNTIL(20000, !strcmp(stack_bridge_text("look", "status"), "connected"));
+	UNTIL(60000, stack_in_flight("/camera") == 0 && stack_slots() <= before);
+	UNTIL(60000, !strcmp(stack_bridge_text("look", "status"), "connected"));
 	watcher_end(w);
 	w = watch("");
 	watcher_hears(w, "channel /camera");

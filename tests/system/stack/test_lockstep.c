@@ -194,7 +194,7 @@ TEST_WITH(who_is_missing_at_the_start_is_named, NULL, stack_sweep)
 	assert_non_null(
 		strstr(stack_ctl("clock", "status", NULL)->out, "\nwaits for:  planner, hero, before time begins\n"));
 	assert_non_null(strstr(stack_ctl("doctor", NULL)->out, "it waits for planner (rigs[].wait_for)"));
-	UNTIL(10000, stack_said("as it waits for planner, hero (rigs[].wait_for); waiting on"));
+	UNTIL(60000, stack_said("as it waits for planner, hero (rigs[].wait_for); waiting on"));
 	sim_driver_release(d);
 	sim_disconnect(c);
 	stack_stop(simd);

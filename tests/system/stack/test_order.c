@@ -156,7 +156,7 @@ static void begin(unsigned lanes)
 	memset(arena, 0, sizeof(*arena));
 	simd = stack_start(conf);
 	for (int i = 0; i < LOGS; i++)
-		UNTIL(10000, !strcmp(stack_bridge_text(logs[i], "status"), "connected"));
+		UNTIL(60000, !strcmp(stack_bridge_text(logs[i], "status"), "connected"));
 }
 
 struct crew {
