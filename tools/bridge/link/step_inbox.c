@@ -81,6 +81,8 @@ static void *grown(void *array, uint32_t n, uint32_t *size, uint32_t max, size_t
 
 static void drop_taken(struct step_inbox *x)
 {
+	if (!x->taken)
+		return;
 	memmove(x->items, x->items + x->taken, (x->n_items - x->taken) * sizeof(*x->items));
 	x->n_items -= x->taken;
 	x->taken = 0;
@@ -93,8 +95,7 @@ bool step_inbox_got(struct step_inbox *x, const struct step_item *item)
 	mark(x, item->key.host, item->channel, item->key.sequence);
 	if (item->step <= x->settled)
 		return false;
-	if (x->taken)
-		drop_taken(x);
+	drop_taken(x);
 	items = grown(x->items, x->n_items, &x->size_items, STEP_INBOX_ITEMS_MAX, sizeof(*items));
 	if (!items)
 		return false;
