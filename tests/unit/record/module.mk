@@ -10,6 +10,7 @@ $(foreach t,copy convert,$(eval FLAGS_tests/unit/record/test_$(t).c := -DSIMCTL=
 $(addprefix $(B)/test/record-,copy convert): | $(B)/bin/simctl
 # a file is cut and flipped at each of its bytes
 LIMIT_record-bag := 600
+LIMIT_record-mcap_bad := 600
 $(B)/test/record-play_time: $(B)/obj/tools/simctl/play_time.o
 $(B)/test/record-record_match: $(B)/obj/tools/simctl/record_match.o
 $(addprefix $(B)/test/record-,codec_in codec_out convert): $(B)/obj/tests/unit/convert/sample.o

@@ -242,7 +242,7 @@ TEST_WITH(a_log_that_is_cut_off_is_read_to_its_last_record, begin, end)
 	data = read_log(&len);
 	for (size_t n = 8; n <= len; n += n + TEST_STRIDE <= len ? TEST_STRIDE : 1) {
 		assert_ok(replay_bytes(data, n, &r));
-		assert_true(r.records == before || (r.records == before + 1 && !r.cut));
+		assert_true(r.records == before || (r.records == before + 1 && (!r.cut || TEST_STRIDE > 1)));
 		assert_true(n > 8 || !r.cut);
 		before = r.records;
 	}
