@@ -5,6 +5,7 @@
 #?  make first-contact  make demo and make check on a bare Debian 12 (root, debootstrap); ORDER=demo,check|check,demo
 #?  make deps         install what is missing, by name, from Debian
 #?  make analyze      clang's static analyser; read what it says
+#?  make syntax       with CC=clang SAN=undefined WERROR=1: warnings about what builds with other sanitizers leave out
 #?  make fuzz         fuzz each harness for FUZZ_SECONDS (30)
 #?  SAN=address,undefined | thread   builds beside the plain build, in-memory data plane only
 #?  SAN=undefined     the same with iceoryx: what is undefined ends the process with SIGILL

@@ -199,7 +199,7 @@ static bool credits_free(const struct simd *s, bool roomy)
 	return true;
 }
 
-/* simd's own publisher and those of bridges are for local subscribers only. */
+/* Not counted: what is for local subscribers only, as simd's own publisher, and what bridges bring in. */
 static bool is_watched(void *ctx, int64_t *ret_mono_ns)
 {
 	struct timekeeper *t = (struct timekeeper *)ctx;

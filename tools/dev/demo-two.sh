@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # make demo RIG=two-machines: two machines in namespaces of this one, with a cable between them. On a SUMO and the sensors of
 # config/rigs/demo.json, on b the bridges: what they write has come over the link, and their time is that of a. demo.sh runs it; its
-# variables are B, DEMO_SECONDS and DEMO_DIR; what the runs before have written stays, three of them. Each machine has its own network, /tmp and /dev/shm, and all ends with it.
+# variables are B, DEMO_SECONDS and DEMO_DIR. Each machine has its own network, /tmp and /dev/shm, and all ends with it.
 set -u
 B=${B:-build}
 seconds=${DEMO_SECONDS:-20}
@@ -16,14 +16,8 @@ if [ "${1:-}" != inside ]; then
 	case $here in
 	/tmp | /tmp/* | /dev/shm/*) say "demo: two machines have a /tmp and a /dev/shm of their own: run it in a checkout elsewhere" >&2; exit 2 ;;
 	esac
-	if [ -e "$out" ]; then
-		rm -rf "$out.3"
-		for n in 2 1; do
-			[ ! -e "$out.$n" ] || mv "$out.$n" "$out.$((n + 1))" || exit 1
-		done
-		mv "$out" "$out.1" || exit 1
-		say "demo: what the last run has written is in $out.1 now"
-	fi
+	. tools/dev/demo-keep.sh
+	keep_runs
 	mkdir -p "$out/a" "$out/b" || exit 1
 	unshare $flags --pid --fork --kill-child true 2>/dev/null || { say "demo: namespaces are refused here" >&2; exit 2; }
 	exec unshare $flags --pid --fork --kill-child sh "$0" inside

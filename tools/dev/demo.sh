@@ -12,6 +12,7 @@ rig=${RIG:-demo}
 out=${DEMO_DIR:-$B/demo}
 ctl() { "$B/bin/simctl" --socket "$out/run/control" "$@"; }
 say() { printf '%s\n' "$*"; }
+. tools/dev/demo-keep.sh
 
 case $seconds in
 '' | *[!0-9]*) say "demo: DEMO_SECONDS must be a whole number of seconds, not \"$seconds\"" >&2; exit 2 ;;
@@ -40,14 +41,7 @@ if ctl clock status >/dev/null 2>&1; then
 	say "demo: another one runs in $out: end it first, with Ctrl-C there or $B/bin/simctl --socket $out/run/control shutdown" >&2
 	exit 1
 fi
-if [ -n "$(ls -A "$out" 2>/dev/null)" ]; then
-	rm -rf "$out.3"
-	for n in 2 1; do
-		[ ! -e "$out.$n" ] || mv "$out.$n" "$out.$((n + 1))" || exit 1
-	done
-	mv "$out" "$out.1" || exit 1
-	say "demo: what the last run has written is in $out.1 now"
-fi
+keep_runs
 mkdir -p "$out" || exit 1
 # what a simd that was killed has left to the next one is not a user's
 [ ! -d "$out.1/run" ] || mv "$out.1/run" "$out/run" || exit 1

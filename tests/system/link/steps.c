@@ -370,3 +370,13 @@ void steps_run_on_one(unsigned first, bool each, unsigned n)
 	steps_end_parts(first, pid);
 	steps_all_lag(first, n, 1);
 }
+
+void steps_were_those_of_one(const pid_t pid[HOSTS], unsigned n)
+{
+	steps_end_parts(0, pid);
+	steps_all_lag(0, n, 1);
+	steps_run_on_one(HOSTS, false, n);
+	steps_end_simds();
+	steps_none_was_missed();
+	steps_log_is_that_of_one("log0");
+}

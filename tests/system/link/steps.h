@@ -67,5 +67,7 @@ bool steps_same_log(const struct machine *a, const char *name_a, const struct ma
 /* All simds have ended. */
 void steps_log_is_that_of_one(const char *name);
 void steps_none_was_missed(void);
+/* All of it from here, after n steps: the participants and simds end, and their logs are those of one machine. */
+void steps_were_those_of_one(const pid_t pid[HOSTS], unsigned n);
 
 #endif

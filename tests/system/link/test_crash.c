@@ -55,7 +55,7 @@ TEST_WITH(a_machine_that_dies_in_a_step_joins_a_later_one, NULL, steps_end)
 	steps_end_simds();
 }
 
-/* The time host dies while b has its turn: the step ends without it, and all take part in the steps of its next run. */
+/* The time host is killed in the middle of b's turn: b ends the step by itself, and all join the steps of the time host's next run. */
 TEST_WITH(a_time_host_that_dies_in_a_step_is_followed_again, NULL, steps_end)
 {
 	static const char options[] = ",\"late\":\"wait\",\"deadline_ms\":1000";

@@ -14,18 +14,9 @@ TEST_WITH(three_machines_log_what_one_logs, NULL, steps_end)
 {
 	pid_t pid[HOSTS];
 
-	steps_parts(true);
-	steps_begin_all("", "");
-	steps_slow_down();
-	steps_start_parts(0, NULL, pid);
-	steps_all_take_part(1);
+	steps_begin_parts(pid, "", "");
 	steps_run(0, &host[0], STEPS, 0);
-	steps_end_parts(0, pid);
-	steps_all_lag(0, STEPS, 1);
-	steps_run_on_one(HOSTS, false, STEPS);
-	steps_end_simds();
-	steps_none_was_missed();
-	steps_log_is_that_of_one("log0");
+	steps_were_those_of_one(pid, STEPS);
 }
 
 /* ---- lookahead ---- */

@@ -198,7 +198,8 @@ static void is_kept_out(const char *why)
 	t = traffic_new("/camera", 64, 48);
 	sender = machine_fork(&m[0], traffic_send, t);
 	UNTIL(60000, atomic_load(&t->ok) >= 1);
-	UNTIL(60000, machine_logged(&m[0], why)); /* said of who is heard for 5 s; linking takes a second */
+	UNTIL(60000,
+	      machine_logged(&m[0], why)); /* logged 5 s after the first packet of a machine that does not link */
 	assert_false(machine_says(&m[1], "list", "/camera"));
 	assert_false(machine_logged(&m[0], "machine b is linked"));
 	assert_false(machine_logged(&m[1], "machine a is linked"));

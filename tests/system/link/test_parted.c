@@ -29,12 +29,7 @@ TEST_WITH(what_is_lost_of_an_exchange_comes_when_the_network_is_back, NULL, step
 		assert_ok(switch_partition(net, B_ALONE, k * NS_PER_MS, 300 * NS_PER_MS));
 		steps_run(0, &host[0], 1, 0);
 	}
-	steps_end_parts(0, pid);
-	steps_all_lag(0, STEPS, 1);
-	steps_run_on_one(HOSTS, false, STEPS);
-	steps_end_simds();
-	steps_none_was_missed();
-	steps_log_is_that_of_one("log0");
+	steps_were_those_of_one(pid, STEPS);
 }
 
 /* The network parts while b's participant has turn k, which ends before or after the machines are gone for each other. */
@@ -71,12 +66,7 @@ TEST_WITH(a_machine_that_was_gone_goes_on_where_it_was, NULL, steps_end)
 	steps_run(0, &host[0], 2, 0);
 	part_in_turn(3, false);
 	part_in_turn(6, true);
-	steps_end_parts(0, pid);
-	steps_all_lag(0, 8, 1);
-	steps_run_on_one(HOSTS, false, 8);
-	steps_end_simds();
-	steps_none_was_missed();
-	steps_log_is_that_of_one("log0");
+	steps_were_those_of_one(pid, 8);
 }
 
 /* ---- the ladder ---- */
@@ -110,12 +100,7 @@ TEST_WITH(who_is_late_is_named_and_waited_for, NULL, steps_end)
 	assert_int_equal(machine_wait(step, WAIT_MS), 0);
 	steps_run(0, &host[0], 3, 0);
 	assert_int_equal(machine_logged_times(&host[0], LATE), 1);
-	steps_end_parts(0, pid);
-	steps_all_lag(0, 6, 1);
-	steps_run_on_one(HOSTS, false, 6);
-	steps_end_simds();
-	steps_none_was_missed();
-	steps_log_is_that_of_one("log0");
+	steps_were_those_of_one(pid, 6);
 }
 
 /* a and c have what machine `of` published so many turns before that turn. */

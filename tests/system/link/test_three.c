@@ -72,7 +72,7 @@ static int advertise(void *arg)
 		pause();
 }
 
-/* What two machines have said of themselves while a third one could not look is not lost by being said at once. */
+/* Two manifests that arrive while the link of a third machine is stopped: it reads both. */
 TEST_WITH(who_looks_late_hears_all, start, end)
 {
 	static char of_a[] = "/of_a", of_c[] = "/of_c";

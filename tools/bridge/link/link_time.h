@@ -2,9 +2,9 @@
 /*
  * Time of this simd and of others: the state machines of TIME.md between DDS and a client of this simd. Inside of bridge_link.
  *
- * Threads: Cyclone's receive thread reads what hosts say, "link-time" looks when something is due, and reads while the other cannot; giving time "link-clock" watches the clock page, and
- * following "link-drive" drives `link`, which may block on a step; both have "link-gather" in lock-step, which holds the last turn of
- * a step until it may end. `lock` guards the machines; what they have to send is sent under it.
+ * Threads: Cyclone's receive thread reads what hosts say, "link-time" looks when something is due, and reads while the other cannot;
+ * giving time "link-clock" watches the clock page, and following "link-drive" drives `link`, which may block on a step; both have
+ * "link-gather" in lock-step, which holds the last turn of a step until it may end. `lock` guards the machines; what they have to send is sent under it.
  */
 #ifndef LINK_TIME_H
 #define LINK_TIME_H
@@ -40,6 +40,7 @@ struct link_time {
 	dds_entity_t topic, writer, reader;
 	struct waiter waiter;
 	uint64_t sequence;   /* of messages; guarded by lock, as the next ones */
+	uint64_t through;    /* of what was sent in the steps up to this one all have had all */
 	bool reads;          /* link-time is there: what comes may be read */
 	bool large;          /* the last message that was sent */
 	int64_t due_mono_ns; /* when link-time looks again */

@@ -226,7 +226,7 @@ struct time_state link_time_page(const struct sim_clock_page *p, uint32_t *ret_f
 
 static void hold_turn(struct link_time *t, const struct sim_step_turn *turn)
 {
-	uint64_t number = 0, settle;
+	uint64_t number = 0, settle, through;
 	bool held;
 
 	pthread_mutex_lock(&t->lock);
@@ -235,20 +235,22 @@ static void hold_turn(struct link_time *t, const struct sim_step_turn *turn)
 	while (held && t->over < number && !atomic_load(&t->stop))
 		pthread_cond_wait(&t->changed, &t->lock);
 	settle = held ? t->settle : 0;
+	through = t->through;
 	pthread_mutex_unlock(&t->lock);
+	link_exchange_through(t->b, through);
 	if (settle)
 		link_exchange_settle(t->b, settle, t->deadline_ms * INT64_C(1000000), &t->stop);
 }
 
+/* On the receive thread too: what was kept is dropped by link-gather, as its lock is held while messages are sent. */
 void link_time_committed(void *ctx, uint64_t number, const struct step_export *exports, uint32_t n)
 {
 	struct link_time *t = ctx;
 	uint64_t behind = 1 + (t->role == LINK_TIME_GIVE ? (uint64_t)t->lookahead : t->ahead);
 
 	link_exchange_need(t->b, t->id, number, exports, n);
-	if (number >
-	    behind) /* who has answered a step has ended the one before it, and dispatched what was due in that */
-		link_exchange_through(t->b, number - behind);
+	/* who has answered a step has ended the one before it, and dispatched what was due in that */
+	t->through = number > behind ? number - behind : 0;
 }
 
 static void *gather_main(void *arg)
