@@ -31,7 +31,7 @@ say_why()
 	find build*/check build/bare-root/first-contact-check -name '*.log' -newermt "@$began" 2>/dev/null | sort | while read -r log; do
 		if grep -q '^\[  FAILED  \]' "$log"; then
 			printf '%s:\n' "$log"
-			grep -hE '^\[ +(ERROR|LINE|FAILED) +\]|^(CHECK|AWAIT|case: )|: error: ' "$log" | head -n 8
+			grep -hE '^\[ +(ERROR|LINE|FAILED) +\]|^(CHECK|AWAIT|case: |ERROR: )|: error: ' "$log" | head -n 8
 		elif grep -q '^\[==========\]' "$log" && ! grep -q '^\[  PASSED  \]' "$log"; then
 			printf '%s, its end:\n' "$log"
 			tail -n 6 "$log"

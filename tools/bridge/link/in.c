@@ -227,12 +227,14 @@ void link_listen(struct sim_bridge *b, const char *channel, int on)
 
 /* ---- offers ---- */
 
-bool link_import_has(struct sim_bridge *b, const char *channel)
+bool link_import_has(struct sim_bridge *b, const char *channel, const struct sim_type *type)
 {
+	const struct link_import *i;
 	bool has;
 
 	pthread_mutex_lock(&b->lock);
-	has = find(b, channel) != NULL;
+	i = find(b, channel);
+	has = i && i->type->hash == type->hash;
 	pthread_mutex_unlock(&b->lock);
 	return has;
 }

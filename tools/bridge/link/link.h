@@ -215,7 +215,8 @@ void link_topic_name(const char *channel, uint64_t type_hash, char name[LINK_TOP
 int link_import_offer(struct sim_bridge *b, const struct manifest_channel *c, const struct sim_type *type,
 		      const char *host);
 void link_import_withdraw(struct sim_bridge *b, const char *channel);
-bool link_import_has(struct sim_bridge *b, const char *channel); /* whether it is imported, or about to be */
+/* Whether it is imported with that type, or about to be: one of another type is refused, and what there is here is our own. */
+bool link_import_has(struct sim_bridge *b, const char *channel, const struct sim_type *type);
 void link_listen(struct sim_bridge *b, const char *channel, int on);
 /* A message that came, and is not to be looked at again: to who listens; counted and named if it is not. 0 or negative errno. */
 int link_import_publish(struct link_import *i, struct blob_in *in);

@@ -104,7 +104,7 @@ int link_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, struct 
 		return 0;
 	}
 	set_qos(b, t);
-	atomic_store(&t->announced, !link_import_has(b, ch->name));
+	atomic_store(&t->announced, !link_import_has(b, ch->name, ch->type));
 	r = create_writer(b, t);
 	pthread_mutex_lock(&b->lock);
 	full = b->n_exports == LINK_EXPORTS_MAX;
