@@ -173,8 +173,9 @@ static const struct conf_key channel_keys[] = {
 	    "Messages in flight; 0: 128 for the smallest slots (up to 1 KiB, if their class has 2048 or more), 64 for "
 	    "small ones, 8 to 2 for large ones."),
 	KEY("ordered", BOOL,
-	    "Deliveries are sent to each bridge one at a time; else, where it has several lanes, one message may overtake another.",
-	    .def = "false"),
+	    "Each bridge gets the messages in their order, by one of its lanes at a time; false: several lanes convert them side by side, "
+	    "and one may overtake another.",
+	    .def = "true"),
 	KEY("max_body", SIZE, "Bytes of its largest message: the pools are sized for it.", .def = "0", .min = 0,
 	    .max = 1LL << 31),
 	INT("publishers", 1, 1, 64, "How many publishers the pools are sized for."),

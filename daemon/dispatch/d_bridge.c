@@ -2,9 +2,10 @@
 /*
  * Bridges: each has its own bounded queue, its own lanes, its own deadline; none waits for another.
  *
- * A delivery is QUEUED (or WAITING behind another one of an ordered channel), then OUT on a lane, then free. Its
- * outcome may be known earlier than its end: past the deadline it is decided, but the bridge may still be
- * reading the slot, so it stays OUT until DONE or until the bridge's process has ended.
+ * A delivery is QUEUED, then OUT on a lane, then free. Its outcome may be known earlier than its end: past the deadline it is decided,
+ * but the bridge may still be reading the slot, so it stays OUT until DONE or until the bridge's process has ended.
+ *
+ * A lane is one thread, which takes what comes in turn: so a channel is in order while what is out of it is all on one lane.
  *
  * Thread: the dispatch exec's.
  */
@@ -149,17 +150,33 @@ static struct d_delivery *new_delivery(struct d_bridge *b, struct d_route *rt, s
 static void enqueue(struct d_bridge *b, struct d_delivery *dl)
 {
 	d_bridge_pump_due(b);
-	dl->route->active++;
+	b->n_queued++;
 	dl->state = D_QUEUED;
 	list_append(&b->queue, &dl->link);
 }
 
-/* The delivery is over; on an ordered channel the next one may go. */
-static void free_delivery(struct d_bridge *b, struct d_delivery *dl)
+static void goes_out(struct d_lane *l, struct d_route *rt)
+{
+	rt->lane = !rt->n_out || rt->lane == l ? l : NULL;
+	rt->n_out++;
+	l->n_out++;
+}
+
+void d_bridge_off_lane(struct d_delivery *dl)
 {
 	struct d_route *rt = dl->route;
-	bool was_active = dl->state != D_WAITING;
 
+	dl->lane->n_out--;
+	dl->lane = NULL;
+	if (--rt->n_out)
+		return;
+	rt->lane = NULL;
+	if (rt->b->moving == rt)
+		rt->b->moving = NULL;
+}
+
+static void free_delivery(struct d_bridge *b, struct d_delivery *dl)
+{
 	if (dl->state == D_OUT)
 		b->n_out--;
 	else
@@ -167,22 +184,13 @@ static void free_delivery(struct d_bridge *b, struct d_delivery *dl)
 	if (b->n_out < D_DEFER_OUT)
 		bitmap_clear(b->d->loaded, b->id);
 	if (dl->lane)
-		dl->lane->n_out--;
+		d_bridge_off_lane(dl);
 	dl->state = D_FREE;
 	dl->m = NULL;
-	dl->lane = NULL;
 	list_remove(&dl->age_link);
 	list_remove(&dl->link);
 	list_prepend(&b->free, &dl->link); /* the warmest is used next */
-	rt->open--;
-	if (!was_active)
-		return;
-	if (!--rt->active && !list_empty(&rt->waiting)) {
-		struct d_delivery *next = list_first(&rt->waiting, struct d_delivery, link);
-
-		list_remove(&next->link);
-		enqueue(b, next);
-	}
+	dl->route->open--;
 }
 
 /*
@@ -237,13 +245,7 @@ enum sim_reason d_bridge_offer(struct d_bridge *b, struct d_route *rt, struct d_
 		return SIM_REASON_BRIDGE_BUSY;
 	}
 	dl = new_delivery(b, rt, m);
-	b->n_queued++;
-	if (rt->ch->ordered && rt->active && !m->in_order) {
-		dl->state = D_WAITING;
-		list_append(&rt->waiting, &dl->link);
-	} else {
-		enqueue(b, dl);
-	}
+	enqueue(b, dl);
 	if (!b->armed_mono_ns)
 		d_bridge_arm(b, dl->deadline_mono_ns);
 	return SIM_REASON_NONE;
@@ -264,9 +266,8 @@ void d_bridge_fail_queued(struct d_bridge *b, enum sim_reason reason)
 {
 	struct d_delivery *dl, *next;
 
-	/* In order of age; one that an ordered channel lets go on the way comes later in the list. */
 	list_for_each_safe(dl, next, &b->aging, age_link)
-		if (dl->state == D_QUEUED || dl->state == D_WAITING)
+		if (dl->state == D_QUEUED)
 			fail_one_queued(b, dl, reason);
 }
 
@@ -492,6 +493,11 @@ static bool too_many_lanes(const struct d_bridge *b)
 	return b->n_lanes > 1 && atomic_load_explicit(b->d->all_lanes, memory_order_relaxed) > b->d->lanes_max;
 }
 
+static bool may_take(const struct d_lane *l, bool first_only)
+{
+	return d_lane_room(l) && !(first_only && l->number);
+}
+
 /* The lane with the least to do that can take more; the first of equals, so that the last ones fall idle. */
 static struct d_lane *pick_lane(struct d_bridge *b)
 {
@@ -499,9 +505,15 @@ static struct d_lane *pick_lane(struct d_bridge *b)
 	bool first_only = too_many_lanes(b);
 
 	list_for_each(l, &b->lanes, link)
-		if (d_lane_room(l) && !(first_only && l->number) && (!best || l->n_out < best->n_out))
+		if (may_take(l, first_only) && (!best || l->n_out < best->n_out))
 			best = l;
 	return best;
+}
+
+/* Whether a delivery of the route may go out on the lane now: what is in order stays where the rest of it is. */
+static bool fits(const struct d_route *rt, const struct d_lane *l)
+{
+	return !rt->ch->ordered || !rt->n_out || (rt->lane == l && rt->b->moving != rt);
 }
 
 /* The next one with room: what is written in order is converted side by side only where neighbours are on different lanes. */
@@ -519,16 +531,52 @@ static struct d_lane *next_lane(struct d_bridge *b)
 	return first;
 }
 
-/* The first ones, as far as they are all in order, or none is. */
-static unsigned collect(struct d_bridge *b, unsigned max, struct d_delivery *v[LANE_BATCH])
+static unsigned batch_size(const struct d_bridge *b, const struct d_lane *l, bool in_order)
 {
-	struct d_delivery *dl;
-	unsigned n = 0;
+	unsigned n = in_order && b->n_lanes > 1 ? 1 : (b->n_queued + b->n_lanes - 1) / (b->n_lanes ? b->n_lanes : 1),
+		 room = d_lane_room(l);
 
+	n = n < room ? n : room;
+	return n < LANE_BATCH ? n : LANE_BATCH;
+}
+
+/* The oldest that can go, and where to; the bridge has something queued. NULL: none can. */
+static struct d_lane *first_to_go(struct d_bridge *b, struct d_delivery **ret)
+{
+	struct d_lane *spare = pick_lane(b), *l;
+	bool first_only = too_many_lanes(b);
+	struct d_delivery *dl;
+
+	*ret = list_first(&b->queue, struct d_delivery, link);
+	if ((*ret)->m->in_order)
+		return next_lane(b);
+	if (!spare)
+		return NULL;
 	list_for_each(dl, &b->queue, link) {
-		if (n == max || (n && dl->m->in_order != v[0]->m->in_order))
+		l = fits(dl->route, spare) ? spare : dl->route->lane;
+		*ret = dl;
+		if (dl->m->in_order)
+			return NULL;
+		if (l && fits(dl->route, l) && may_take(l, first_only))
+			return l;
+	}
+	return NULL;
+}
+
+/* Those from this one on that can go there too, as far as they are all of lock-step, or none is. */
+static unsigned collect(struct d_bridge *b, struct d_lane *l, struct d_delivery *first,
+			struct d_delivery *v[LANE_BATCH])
+{
+	bool in_order = first->m->in_order;
+	unsigned n = 0, max = batch_size(b, l, in_order);
+
+	for (struct list *at = &first->link; n < max && at != &b->queue; at = at->next) {
+		struct d_delivery *dl = list_entry(at, struct d_delivery, link);
+
+		if (dl->m->in_order != in_order)
 			break;
-		v[n++] = dl;
+		if (in_order || fits(dl->route, l))
+			v[n++] = dl;
 	}
 	return n;
 }
@@ -545,7 +593,7 @@ static void mark_out(struct d_lane *l, struct d_delivery *dl)
 	dl->lane = l;
 	dl->sent_mono_ns = b->d->now;
 	dl->m->held++;
-	l->n_out++;
+	goes_out(l, dl->route);
 	b->n_queued--;
 	if (++b->n_out >= D_DEFER_OUT)
 		bitmap_set(b->d->loaded, b->id);
@@ -554,13 +602,45 @@ static void mark_out(struct d_lane *l, struct d_delivery *dl)
 		d_stages_handed(dl->route, dl->m);
 }
 
-static unsigned batch_size(const struct d_bridge *b, const struct d_lane *l, bool in_order)
+/* Whether one more lane would have something to do: of a channel in order there is something on one at a time. */
+static bool could_use_more(const struct d_bridge *b)
 {
-	unsigned n = in_order && b->n_lanes > 1 ? 1 : (b->n_queued + b->n_lanes - 1) / (b->n_lanes ? b->n_lanes : 1),
-		 room = d_lane_room(l);
+	const struct d_route *rt;
+	unsigned n = 0;
 
-	n = n < room ? n : room;
-	return n < LANE_BATCH ? n : LANE_BATCH;
+	if (list_first(&b->queue, struct d_delivery, link)->m->in_order)
+		return true;
+	list_for_each(rt, &b->routes, bridge_link) {
+		if (rt->open && !rt->ch->ordered)
+			return true;
+		n += rt->open > 0;
+	}
+	return n > b->n_lanes;
+}
+
+static bool has_another(const struct d_lane *l, const struct d_route *rt)
+{
+	const struct d_delivery *dl;
+
+	list_for_each(dl, &l->out, link)
+		if (dl->route != rt)
+			return true;
+	return false;
+}
+
+/* A lane has nothing to do, and all that is queued must stay elsewhere: a channel that shares its lane waits until nothing is out of it. */
+static void move(struct d_bridge *b)
+{
+	const struct d_lane *l = pick_lane(b);
+	struct d_route *rt;
+
+	if (!l || l->n_out || b->moving)
+		return;
+	list_for_each(rt, &b->routes, bridge_link)
+		if (rt->lane && rt->ch->ordered && rt->open > rt->n_out && has_another(rt->lane, rt)) {
+			b->moving = rt;
+			return;
+		}
 }
 
 static void grow(struct d_bridge *b)
@@ -571,7 +651,7 @@ static void grow(struct d_bridge *b)
 	    atomic_load_explicit(d->all_lanes, memory_order_relaxed) >= d->lanes_max ||
 	    d->now - b->grown_mono_ns < d->cycle_dur_ns)
 		return;
-	if (b->n_queued * b->service_dur_ns / b->n_lanes <= d->cycle_dur_ns)
+	if (b->n_queued * b->service_dur_ns / b->n_lanes <= d->cycle_dur_ns || !could_use_more(b))
 		return;
 	b->grown_mono_ns = d->now;
 	if (d_lane_open_further(b) >= 0)
@@ -622,15 +702,14 @@ void d_bridge_pump(struct d_bridge *b)
 		return;
 	while (b->attached && b->status == SIM_BRIDGE_CONNECTED && b->generation == b->d->generation &&
 	       !list_empty(&b->queue)) {
-		bool in_order = list_first(&b->queue, struct d_delivery, link)->m->in_order;
-		struct d_lane *l = in_order ? next_lane(b) : pick_lane(b);
-		struct d_delivery *v[LANE_BATCH];
+		struct d_delivery *first, *v[LANE_BATCH];
+		struct d_lane *l = first_to_go(b, &first);
 		unsigned n;
 		int r;
 
 		if (!l)
 			break;
-		n = collect(b, batch_size(b, l, in_order), v);
+		n = collect(b, l, first, v);
 		r = d_lane_deliver(l, v, n);
 		if (r < 0)
 			continue; /* the lane is blocked or closed now: another one, or none */
@@ -641,6 +720,8 @@ void d_bridge_pump(struct d_bridge *b)
 	if (!b->n_queued)
 		return;
 	d_bridge_pump_due(b);
+	if (b->n_lanes > 1)
+		move(b);
 	grow(b);
 }
 

@@ -414,7 +414,7 @@ void d_lane_close(struct d_lane *l)
 	struct d_delivery *dl;
 
 	list_for_each(dl, &l->out, link) {
-		dl->lane = NULL;
+		d_bridge_off_lane(dl);
 		dl->sent_mono_ns = b->d->now; /* its time starts again: nothing ahead of it is waited for any more */
 	}
 	list_splice(&b->orphans, &l->out);

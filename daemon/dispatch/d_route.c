@@ -82,7 +82,6 @@ int d_route_add(struct d_channel *ch, struct d_bridge *b, struct d_route *rt)
 		return -ENOSPC;
 	rt->ch = ch;
 	rt->b = b;
-	list_init(&rt->waiting);
 	list_append(&b->routes, &rt->bridge_link);
 	insert(ch, rt);
 	b->announce_due = true;
@@ -104,6 +103,8 @@ void d_route_drop(struct dispatch *d, struct d_route *rt)
 	struct d_channel *ch = rt->ch;
 
 	forget_on_lanes(rt);
+	if (rt->b->moving == rt)
+		rt->b->moving = NULL;
 	take_out(ch, index_of(rt));
 	list_remove(&rt->bridge_link);
 	mem_free(rt->text);

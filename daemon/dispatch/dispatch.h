@@ -142,7 +142,7 @@ struct dispatch_channel {
 	uint64_t max_body;     /* of its messages, as bridges are told; 0: unknown */
 	uint32_t window;       /* 1 .. WIRE_WINDOW_MAX, as in the page */
 	uint32_t depth;        /* queue capacity of sub, 1 .. IPC_DEPTH_MAX: so many slots are held at most */
-	bool ordered;          /* deliveries go one at a time per bridge */
+	bool ordered;          /* each bridge has those that are out on one lane, so in their order */
 	struct ipc_sub *sub;   /* takes, also on failure */
 };
 

@@ -65,11 +65,11 @@ struct d_route {                 /* a bridge carries a channel */
 	struct list bridge_link; /* in: bridge::routes */
 	struct d_channel *ch;
 	struct d_bridge *b;
-	struct list waiting; /* deliveries of an ordered channel behind the active one */
-	uint32_t active;     /* ordered: deliveries that are queued or with the bridge; outside lock-step one at most */
-	uint32_t open;       /* deliveries that are not free yet, late ones too */
-	uint64_t slow;       /* messages that the bridge missed as it had fallen behind */
-	bool slow_told;      /* ... which the log says once */
+	uint32_t open;                 /* deliveries that are not free yet, late ones too */
+	uint32_t n_out;                /* ... that are on a lane */
+	struct d_lane *lane;           /* which one; NULL: none or several, as in lock-step */
+	uint64_t slow;                 /* messages that the bridge missed as it had fallen behind */
+	bool slow_told;                /* ... which the log says once */
 	struct d_route_stages *stages; /* NULL: not counted */
 	uint32_t text_len;
 	char *text;      /* LANE_CHANNEL */
@@ -186,10 +186,10 @@ struct d_message {
 	bool patient;           /* counts in dispatch::n_patient */
 };
 
-enum d_state { D_FREE, D_QUEUED, D_WAITING, D_OUT };
+enum d_state { D_FREE, D_QUEUED, D_OUT };
 
 struct d_delivery {
-	struct list link;     /* in: bridge::free, bridge::queue, route::waiting, lane::out, bridge::orphans */
+	struct list link;     /* in: bridge::free, bridge::queue, lane::out, bridge::orphans */
 	struct list age_link; /* in: bridge::aging, bridge::late: oldest first */
 	struct d_message *m;
 	struct d_route *route;
@@ -237,8 +237,9 @@ struct d_bridge {
 	uint32_t generation;     /* iox_generation it is attached to */
 	struct d_delivery *pool; /* [queue_max] */
 	struct list free, queue, orphans, aging, late;
-	uint32_t n_queued, n_out; /* waiting ones count as queued */
+	uint32_t n_queued, n_out;
 	struct list lanes, routes;
+	struct d_route *moving; /* to another lane, once nothing of it is out; NULL: none */
 	uint32_t n_lanes, next_lane;
 	int64_t grown_mono_ns;    /* when a lane was last opened */
 	int64_t answered_mono_ns; /* its newest answer */
@@ -486,6 +487,7 @@ bool d_route_lags(const struct d_route *rt);
 enum sim_reason d_bridge_offer(struct d_bridge *b, struct d_route *rt, struct d_message *m, bool lags);
 void d_bridge_arm(struct d_bridge *b, int64_t due_mono_ns); /* its deadline's timer, no later than that */
 void d_bridge_pump_due(struct d_bridge *b);                 /* in this turn */
+void d_bridge_off_lane(struct d_delivery *dl);              /* answered, or its lane closes */
 void d_bridge_decide_out(struct d_bridge *b, struct d_delivery *dl, enum sim_reason reason);
 void d_bridge_pump(struct d_bridge *b);
 void d_bridge_flush(struct d_bridge *b, enum d_flush flush); /* behind all that was sent to it */

@@ -147,6 +147,7 @@ static int channel_make(struct simd *s, const struct rig *rig, const char *full,
 	ch->id = id;
 	ch->rig = rig;
 	ch->pool = -1;
+	ch->ordered = true;
 	snprintf(ch->name, sizeof(ch->name), "%s", full);
 	list_init(&ch->publishers);
 	list_init(&ch->subscribers);

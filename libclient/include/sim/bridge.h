@@ -9,7 +9,8 @@
  *
  * Order: ops->reg() once, after load; ops->create(); connect() / disconnect() as often as simd asks (both
  * return at once; progress is reported with host->status()); publish() from conversion threads, one
- * per lane, concurrently; destroy() when all publish() calls have returned and pending tasks completed.
+ * per lane, concurrently, but for the messages of one channel, which come one after the other and in their order unless the rig says
+ * "ordered": false or it is lock-step (in_order()); destroy() when all publish() calls have returned and pending tasks completed.
  *
  * A connection that is lost: a plug-in that reports UNEXPECTEDLY_DISCONNECTED is connected again by the host, after pauses
  * that grow from 0.1 s to 10 s; one that connects again by itself reports CONNECTING instead. When it is CONNECTED, the

@@ -12,7 +12,8 @@
 #define CONF \
 	"\"TimeSource\":\"system\"," STACK_POOLS \
 	",\"dispatch\":{\"cycle_ms\":1,\"idle_ms\":100,\"lanes\":48},\"rigs\":[{\"name\":\"car\"," \
-	"\"channels\":[{\"name\":\"/t/1\",\"window\":128}],\"bridges\":[{\"name\":\"b\",\"plugin\":\"" FAULTY "\"," \
+	"\"channels\":[{\"name\":\"/t/1\",\"window\":128,\"ordered\":false}],\"bridges\":[{\"name\":\"b\",\"plugin\":\"" FAULTY \
+	"\"," \
 	"\"channels\":[\"/t/1\"],\"options\":{\"mode\":\"slow\",\"delay_us\":20000}}]}]"
 
 /* Of the most that there were malloc may keep: 192 KiB of tasks, a packet, lists and buffers of each, in arenas of which it gives back whole ends. */

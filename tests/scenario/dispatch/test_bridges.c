@@ -471,63 +471,181 @@ TEST(a_second_process_is_refused)
 
 /* ---- order ---- */
 
-TEST(an_ordered_channel_goes_one_at_a_time)
+/* Of a channel: what the bridge has is on one lane, which takes it in turn, and newer than all it has had. */
+struct in_order {
+	uint32_t channel;
+	uint64_t newest;
+	unsigned n, lanes; /* deliveries; bits of the lanes that it was on */
+};
+
+static void check_order(struct in_order *o)
 {
-	make(16, true, 2, 0, 0);
-	publish(10);
-	for (uint64_t n = 1; n <= 10; n++) {
-		assert_int_equal(bridge_read(a), 1);
-		assert_int_equal(a->held[0].sequence, n);
-		if (n == 1)
-			assert_int_equal(bridge_read(b), 1); /* each bridge has its own order */
-		bridge_answer(a, 0, 0);
-		world_settle(&w);
+	int lane = -1;
+
+	for (unsigned i = 0; i < a->n_held; i++) {
+		if (a->held[i].channel != o->channel)
+			continue;
+		assert_true(lane < 0 || a->held[i].lane == lane);
+		lane = a->held[i].lane;
+		assert_true(a->held[i].sequence > o->newest); /* some wait beyond their deadline */
+		o->newest = a->held[i].sequence;
+		o->lanes |= 1u << lane;
+		o->n++;
 	}
-	assert_int_equal(bridge_read(a), 0);
-	bridge_dies(b);
-	world_settle(&w);
-	assert_int_equal(client_read(c), 10);
-	world_destroy(&w);
 }
 
-/* With several lanes too: whichever lane gets the next one, it gets it after the answer to the one before. */
-TEST(order_holds_over_lanes)
+static unsigned bits(unsigned of)
 {
-	struct test_pub *other;
-	uint64_t seen = 0;
-	unsigned lanes = 0, n = 0;
+	return (unsigned)__builtin_popcount(of);
+}
 
-	make(16, true, 1, 0, 4);
-	world_channel(&w, 1, 64, false);
-	world_route(&w, 1, 0);
-	other = client_advertise(c, 1);
-	for (unsigned round = 0; round < 200; round++) {
-		unsigned ordered = 0;
+/* Ordered ones with so many messages a round; each takes 20 ms. */
+static void work_in_order(struct in_order *o, unsigned channels, const unsigned *each, unsigned rounds)
+{
+	struct test_pub *pubs[WORLD_CHANNELS] = { p };
 
-		for (unsigned i = 0; i < 12; i++) { /* a backlog, for which lanes are opened */
-			(void)!client_try(c, other, NO_TOKEN);
-			if (i % 4 == 0)
-				(void)!client_try(c, p, NO_TOKEN);
-		}
+	for (uint32_t ch = 1; ch < channels; ch++) {
+		world_channel(&w, ch, 64, true);
+		world_route(&w, ch, 0);
+		pubs[ch] = client_advertise(c, ch);
+	}
+	for (unsigned ch = 0; ch < channels; ch++)
+		o[ch] = (struct in_order){ .channel = ch };
+	while (rounds--) {
+		for (unsigned ch = 0; ch < channels; ch++)
+			for (unsigned i = 0; i < each[ch]; i++)
+				(void)!client_try(c, pubs[ch], NO_TOKEN);
 		world_run(&w, 20 * MS);
 		bridge_read(a);
-		for (unsigned i = 0; i < a->n_held; i++) {
-			if (a->held[i].channel)
-				continue;
-			ordered++;
-			assert_true(a->held[i].sequence > seen); /* some wait beyond their deadline */
-			seen = a->held[i].sequence;
-			lanes |= 1u << a->held[i].lane;
-		}
-		assert_true(ordered <= 1);
-		n += ordered;
+		for (unsigned ch = 0; ch < channels; ch++)
+			check_order(&o[ch]);
 		bridge_answer_all(a, 0, 20000);
 		world_settle(&w);
 		client_read(c);
 	}
-	assert_true(n > 20);
-	assert_true(a->n_lanes > 1);
-	assert_true(lanes & (lanes - 1)); /* it was not one lane alone */
+}
+
+/* Several go out at once, and no lane is opened that would have nothing to do. */
+TEST(a_channel_in_order_is_on_one_lane)
+{
+	const unsigned each[] = { 12 };
+	struct in_order o[1];
+
+	make(64, true, 1, 0, 4);
+	publish(5);
+	assert_int_equal(bridge_read(a), 5);
+	bridge_answer_all(a, 0, 1);
+	world_settle(&w);
+	work_in_order(o, 1, each, 100);
+	assert_true(o[0].n >= 200);
+	assert_int_equal(a->n_lanes, 1);
+	world_destroy(&w);
+}
+
+/* Several of them share the lanes: those on one lane with others go to one that has nothing to do. */
+TEST(channels_in_order_share_the_lanes)
+{
+	const unsigned each[] = { 12, 12, 12, 1 };
+	struct in_order o[4];
+	unsigned all = 0;
+
+	make(64, true, 1, 0, 3);
+	work_in_order(o, 4, each, 300);
+	assert_int_equal(a->n_lanes, 3);
+	for (unsigned i = 0; i < 4; i++) {
+		assert_true(o[i].n >= 50);
+		all |= o[i].lanes;
+	}
+	assert_int_equal(bits(all), 3);
+	world_destroy(&w);
+}
+
+/* A lane that is fast is never without something of each channel: they move nevertheless. */
+TEST(a_channel_moves_to_a_lane_without_work)
+{
+	struct test_pub *other;
+	unsigned on[WORLD_LANES] = { 0 };
+
+	make(128, true, 1, 0, 2);
+	world_channel(&w, 1, 128, true);
+	world_route(&w, 1, 0);
+	other = client_advertise(c, 1);
+	for (unsigned round = 0; round < 3000; round++) {
+		for (bool more = true; more;) {
+			more = client_try(c, p, NO_TOKEN) == 0;
+			world_settle(&w); /* else all of one channel is taken before the other */
+			more |= client_try(c, other, NO_TOKEN) == 0;
+			world_settle(&w);
+		}
+		world_run(&w, 1 * MS);
+		bridge_read(a);
+		for (unsigned i = 0; i < 4 && a->n_held; i++) {
+			on[a->held[0].lane]++;
+			/* fast enough for 20 on a lane, slow enough for another lane */
+			bridge_answer_in(a, 0, 0, 120);
+		}
+		world_settle(&w);
+		client_read(c);
+		c->n_done = 0;
+	}
+	assert_int_equal(a->n_lanes, 2);
+	assert_true(on[0] > 1000 && on[1] > 1000);
+	world_destroy(&w);
+}
+
+/* What is not in order goes wherever there is room. */
+TEST(without_order_one_channel_has_all_lanes)
+{
+	unsigned lanes = 0;
+
+	make(64, false, 1, 0, 3);
+	for (unsigned round = 0; round < 40; round++) {
+		while (client_try(c, p, NO_TOKEN) == 0)
+			;
+		world_run(&w, 20 * MS);
+		bridge_read(a);
+		for (unsigned i = 0; i < a->n_held; i++)
+			lanes |= 1u << a->held[i].lane;
+		bridge_answer_all(a, 0, 20000);
+		world_settle(&w);
+		client_read(c);
+	}
+	assert_int_equal(bits(lanes), 3);
+	world_destroy(&w);
+}
+
+/* A lane is lost with what was out on it: its channel goes on elsewhere. */
+TEST(a_channel_goes_on_when_its_lane_is_lost)
+{
+	const unsigned each[] = { 12, 12 };
+	struct in_order o[2];
+	struct test_pub *other;
+
+	make(64, true, 1, 0, 2);
+	work_in_order(o, 2, each, 100);
+	assert_int_equal(a->n_lanes, 2);
+	while (a->n_held || bridge_read(a)) {
+		bridge_answer_all(a, 0, 20000);
+		world_settle(&w);
+	}
+	client_read(c);
+	other = &c->pubs[1];
+	publish(1);
+	assert_int_equal(client_try(c, other, NO_TOKEN), 0);
+	world_settle(&w);
+	assert_int_equal(bridge_read(a), 2);
+	assert_int_equal(a->held[1].lane, 1);
+	close(a->lanes[1]);
+	a->lanes[1] = -1;
+	world_settle(&w);
+	bridge_answer(a, 0, 0);
+	assert_int_equal(client_try(c, other, NO_TOKEN), 0);
+	world_settle(&w);
+	assert_int_equal(bridge_read(a), 1);
+	assert_int_equal(a->held[1].lane, 0);
+	bridge_dies(a);
+	world_settle(&w);
+	client_read(c);
 	world_destroy(&w);
 }
 
@@ -538,11 +656,9 @@ TEST(order_survives_deadlines_and_death)
 	world_run(&w, 1100 * MS);
 	assert_int_equal(client_read(c), 3);
 	publish(2);
-	assert_int_equal(bridge_read(a), 1); /* the first one still: it was not answered */
-	bridge_answer(a, 0, 0);
-	world_settle(&w);
-	assert_int_equal(bridge_read(a), 1);
-	assert_int_equal(a->held[0].sequence, 4);
+	assert_int_equal(bridge_read(a), 5); /* the late ones too: they were not answered */
+	for (unsigned i = 0; i < 5; i++)
+		assert_int_equal(a->held[i].sequence, i + 1);
 	bridge_dies(a);
 	world_settle(&w);
 	client_expect(c, p, 4, SIM_REASON_BRIDGE_DIED);

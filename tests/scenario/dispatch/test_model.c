@@ -87,7 +87,7 @@ static void compare_bridges(void)
 	read_bridges();
 	for (unsigned b = 0; b < BRIDGES; b++) {
 		struct test_bridge *t = &w.bridges[b];
-		unsigned pending = 0, of_ordered[CHANNELS] = { 0 };
+		unsigned pending = 0, lanes[CHANNELS] = { 0 };
 
 		if (!m.b[b].there || m.b[b].broken)
 			continue;
@@ -95,10 +95,11 @@ static void compare_bridges(void)
 			struct msg *g = model_msg(&m, &t->held[i]);
 
 			assert_true(model_is_open(g, b));
-			of_ordered[g->channel]++;
+			if (t->lanes[t->held[i].lane] >= 0)
+				lanes[g->channel] |= 1u << t->held[i].lane;
 		}
 		for (uint32_t ch = 0; ch < CHANNELS; ch++) {
-			assert_true(!ordered[ch] || of_ordered[ch] <= 1);
+			assert_true(!ordered[ch] || !(lanes[ch] & (lanes[ch] - 1))); /* one at a time */
 			pending += model_open_at(&m, ch, b);
 		}
 		assert_true(t->n_held > 0 || pending == 0 || !m.b[b].connected);

@@ -177,6 +177,7 @@ void bridge_closes(struct test_bridge *b); /* sockets close, the process lives *
 unsigned bridge_read(struct test_bridge *b);
 /* Answer held delivery i (of the order of receipt) and forget it. */
 void bridge_answer(struct test_bridge *b, unsigned i, int result);
+void bridge_answer_in(struct test_bridge *b, unsigned i, int result, uint32_t service_us);
 void bridge_answer_all(struct test_bridge *b, int result, uint32_t service_us);
 void bridge_send_done(struct test_bridge *b, int lane, uint64_t delivery, int result);
 /* What has become of the channel; as simbridge says it. */

@@ -204,17 +204,22 @@ unsigned bridge_read(struct test_bridge *b)
 	return b->received - before;
 }
 
-void bridge_send_done(struct test_bridge *b, int lane, uint64_t delivery, int result)
+static void send_done(struct test_bridge *b, int lane, uint64_t delivery, int result, uint32_t service_us)
 {
 	struct {
 		struct lane_head head;
 		struct lane_done rec;
 	} packet = {
 		.head = { .op = LANE_DONE, .count = 1, .length = sizeof(packet.rec) },
-		.rec = { .delivery = delivery, .result = result, .service_us = 10 },
+		.rec = { .delivery = delivery, .result = result, .service_us = service_us },
 	};
 
 	bridge_send_raw(b, lane, &packet, sizeof(packet));
+}
+
+void bridge_send_done(struct test_bridge *b, int lane, uint64_t delivery, int result)
+{
+	send_done(b, lane, delivery, result, 10);
 }
 
 void bridge_says(struct test_bridge *b, int lane, uint32_t channel, int result, const char *name, const char *type)
@@ -237,8 +242,13 @@ void bridge_says(struct test_bridge *b, int lane, uint32_t channel, int result, 
 
 void bridge_answer(struct test_bridge *b, unsigned i, int result)
 {
+	bridge_answer_in(b, i, result, 10);
+}
+
+void bridge_answer_in(struct test_bridge *b, unsigned i, int result, uint32_t service_us)
+{
 	assert_true(i < b->n_held);
-	bridge_send_done(b, b->held[i].lane, b->held[i].delivery, result);
+	send_done(b, b->held[i].lane, b->held[i].delivery, result, service_us);
 	memmove(&b->held[i], &b->held[i + 1], (b->n_held - i - 1) * sizeof(b->held[0]));
 	b->n_held--;
 }

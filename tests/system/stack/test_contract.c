@@ -6,7 +6,7 @@
 #define SLOW(us) "\"mode\":\"slow\",\"delay_us\":" us
 #define CONF(pools, more, options) \
 	"\"TimeSource\":\"system\"," pools more ",\"rigs\":[{\"name\":\"car\",\"channels\":[" \
-	"{\"name\":\"/t/narrow\",\"window\":4},{\"name\":\"/t/ordered\",\"ordered\":true}],\"bridges\":[" \
+	"{\"name\":\"/t/narrow\",\"window\":4}],\"bridges\":[" \
 	"{\"name\":\"b\",\"plugin\":\"" FAULTY "\",\"channels\":[\"/t/*\"],\"options\":{" options "}}]}]"
 
 static pid_t simd;

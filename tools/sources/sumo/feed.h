@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The channels of sim-sumo: publishers, when each is due, what became of each message. They are queued
- * for dispatch without a token: nothing here overwrites a buffer in use, and a channel that must keep
- * its order at a bridge has "ordered" in the rig.
+ * for dispatch without a token: nothing here overwrites a buffer in use.
  *
  * Thread: main, completions on the library's thread (they only count).
  */
