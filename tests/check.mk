@@ -20,7 +20,14 @@ CHECKS += $(addprefix tools/dev/check-,format text readme headers arrows symbols
 # What a level runs: unit = what needs one process tree and no RouDi; system = what does; fault = kill runs; soak = these and what can be made
 # long; else all but kill runs.
 LEVEL ?= quick
-level_unit  = $(filter-out $(if $(SAN_RUNTIME),$(TESTS_NOSAN)),$(TESTS))
+level_unit  = $(filter-out $(if $(SAN_RUNTIME),$(TESTS_NOSAN)) $(if $(filter thread,$(SAN)),$(ONE_THREAD:%=$(B)/test/%)),$(TESTS))
+# Those that can start neither a thread nor another program: the thread sanitizer sees nothing there. tools/dev/check-build looks that they do not.
+ONE_THREAD = $(filter-out camera-encode convert-pb_own examples-chain fuzz-control fuzz-rosbridge fuzz-ss2 fuzz-world_log record-convert record-copy \
+	record-player schemas-simgen simhost-check simhost-launch_plan world-control world-datagram_format world-input_log world-keys world-tls,\
+	$(filter abi-% camera-% client-% convert-% examples-% fuzz-% introspect-% link-% linktime-% record-% ros1-% ros2-% rosbridge-% schemas-% \
+	sensors-% simctl-% simhost-% sources-% support-% tcp-% vehicle-% world-% base-conf base-due base-fd base-histogram base-lines base-mem \
+	base-varlink base-xxh64 component-cache component-fusion component-fusion_time component-scheduler_conf config-names cyber-queue exec-sim \
+	ipc-patience ipc-pool readback-rows ss2-messages ss2-scene time-slew time-ticks topics-compat,$(notdir $(filter $(B)/%,$(TESTS)))))
 # TESTS_ONCE: long for what they wait for, not for what of ours runs in them, so not again under a sanitizer
 level_system = $(filter-out $(if $(SAN),$(TESTS_ONCE)),$(TESTS_NS))
 level_fault = $(TESTS_FAULT)
@@ -42,6 +49,9 @@ tests: all $(RUN) $(TEST_PROGRAMS) $(filter $(B)/%,$(TESTS) $(TESTS_NS) $(TESTS_
 run-tests: all $(RUN) $(TEST_PROGRAMS) $(filter $(B)/%,$(chosen)) $(if $(filter %/check-man,$(chosen)),$(CHECK_HELPERS))
 	@B=$(B) PROGRAMS='$(PROGRAMS)' CC='$(CC)' $(RUN) --jobs $(if $(filter 1,$(JOBS)),1,2) --logs $(B)/check --wrap tests/support/ns.sh \
 		$(if $(TOTALS),--totals $(TOTALS)) $(foreach t,$(chosen),$(call test_spec,$(t)))
+
+one-thread:
+	@echo $(ONE_THREAD)
 
 check:
 	@JOBS=$(JOBS) tools/dev/check.sh $(if $(FULL),full,quick)
@@ -106,7 +116,7 @@ fuzz:
 	@tools/dev/deps.sh full
 	@$(MAKE) --no-print-directory CC=clang SAN=address,undefined B=build-fuzz OPT='-O1 -fsanitize=fuzzer-no-link' run-fuzzers
 
-.PHONY: tests run-tests check soak first-contact deps demo bench bench-smoke fuzz run-fuzzers
+.PHONY: tests run-tests one-thread check soak first-contact deps demo bench bench-smoke fuzz run-fuzzers
 
 # ---- static analysis ----
 

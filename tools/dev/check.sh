@@ -82,27 +82,35 @@ quick()
 	stage "tests" WERROR=1 run-tests
 }
 
+# Of the build without assertions, as distributors may make it: what is not of a plain build's `make check` runs there.
+ndebug_stage()
+{
+	name=$1
+	shift
+	stage "$name, gcc -O3 without assertions" WERROR=1 CC=gcc OPT='-O3 -DNDEBUG' B=build-gcc-ndebug "$@"
+}
+
 # Those of `make check` on the bare Debian that failed or were skipped there, or a part of them: names.
 not_passed_there()
 {
 	sed -n 's/^\(skip\|FAIL\)  *\([^ ]*\) .*/\2/p' build/bare-root/first-contact-check.log
-	grep -l '^\[  SKIPPED \] [1-9]' build/bare-root/first-contact-check/*.log | sed 's|.*/||; s|\.log$||'
+	grep -lE '^\[  SKIPPED \] [1-9]|^not tried, ' build/bare-root/first-contact-check/*.log | sed 's|.*/||; s|\.log$||'
 }
 
-# `make check` on a bare Debian runs the tests with the same compiler and flags: what it could not run is left to run here, what
-# failed there is run here as well, to say where it fails, and so are the checks of the tree, which has no .git there. Where no such
-# root can be made, or the tests did not come to their end in it, all are run here.
+# `make check` on a bare Debian: what it could not run is left to run here, and what failed there is run here as well, to say where it
+# fails. Where no such root can be made, or the tests did not come to their end in it, all are run here.
 bare_and_quick()
 {
 	say "the two commands on a bare Debian"
-	TOTALS= tools/dev/first-contact
+	TOTALS= KEEP=1 tools/dev/first-contact
 	status=$?
 	[ "$status" = 0 ] || [ "$status" = 77 ] || { echo "0 1" >>"$totals"; what_failed="$what_failed
 failed on the bare Debian: build/bare-root/first-contact-*.log
 $(grep '^failed in' build/bare-root/first-contact-check.log 2>/dev/null)"; }
 	if [ "$status" != 77 ] && tail -n 3 build/bare-root/first-contact-check.log 2>/dev/null | grep -q '^[1-9][0-9]* passed, '; then
 		[ "$status" != 0 ] || tail -n 1 build/bare-root/first-contact-check.log | awk '{ print $1 + 1, 0 }' >>"$totals"
-		stage "checks, and tests that did not pass there" WERROR=1 ONLY="check- $(not_passed_there | tr '\n' ' ')" run-tests
+		left=$(not_passed_there | tr '\n' ' ')
+		[ -z "$left" ] || ndebug_stage "tests that did not pass there" ONLY="$left" run-tests
 		return
 	fi
 	stage "tests" WERROR=1 run-tests
@@ -112,14 +120,15 @@ full()
 {
 	stage "set-up" DEPS=full deps
 	bare_and_quick
-	stage "gcc, -O3, without assertions" WERROR=1 CC=gcc OPT='-O3 -DNDEBUG' B=build-gcc-ndebug all
+	# the root of the bare Debian has all built and installed already
+	script_stage "simd.service, booted" env ROOT=build/bare-root/first-contact.root tools/dev/check-boot
+	rm -rf --one-file-system build/bare-root/first-contact.root
 	# clang's warnings come with the sanitizers, but for what these leave out; -g1 has the lines that their reports name, and builds faster
 	stage "clang's warnings" WERROR=1 CC=clang SAN=undefined OPT='-O1 -g1' syntax
 	stage "address and undefined-behaviour sanitizers" WERROR=1 CC=clang SAN=address,undefined OPT='-O1 -g1' LEVEL=unit run-tests
 	stage "thread sanitizer" WERROR=1 CC=clang SAN=thread OPT='-O1 -g1' LEVEL=unit run-tests
-	script_stage "simd.service, booted" tools/dev/check-boot
-	stage "kill runs" WERROR=1 LEVEL=fault run-tests
-	stage "bench smoke run" bench-smoke
+	ndebug_stage "kill runs" LEVEL=fault run-tests
+	ndebug_stage "bench smoke run" bench-smoke
 }
 
 # What is too long for each change. The numbers may be given in the environment.
