@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -58,6 +59,32 @@ TEST(a_second_simd_names_the_first)
 	/* the first did not notice */
 	assert_int_equal(run_number("GetInfo", "pid"), first.pid);
 	run_stop(&first);
+	run_nothing_left();
+}
+
+/* As on a machine with too much to do: it is ready some time after roudi.ready_ms, whatever that is, so each further start has longer. */
+TEST(a_roudi_that_is_slow_comes_up)
+{
+	static const char program[] = "#!/usr/bin/python3\n"
+				      "import os, sys, time\n"
+				      "time.sleep(3)\n"
+				      "os.execvp('iox-roudi', ['iox-roudi'] + sys.argv[1:])\n";
+	char dir[TEST_PATH_MAX], path[TEST_PATH_MAX], conf[TEST_PATH_MAX + 256];
+	struct simd_run r;
+
+	test_path(dir, "slow");
+	assert_int_equal(mkdir(dir, 0755), 0);
+	test_path(path, "slow/iox-roudi");
+	assert_int_equal(fd_write_file(path, program, strlen(program), 0755), 0);
+	snprintf(conf, sizeof(conf),
+		 "{" POOLS ", \"TimeSource\": \"simulation\", \"roudi\": {\"path\": \"%s\", \"ready_ms\": 2000}}",
+		 path);
+	run_start(&r, conf, NULL);
+	assert_true(run_ready(&r));
+	assert_true(run_number("GetInfo", "iox_generation") > 1); /* the first was too slow */
+	run_stop(&r);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(dir), 0);
 	run_nothing_left();
 }
 
