@@ -37,12 +37,12 @@ enum mode {
 	MODE_TWICE,
 	MODE_LOSE,
 	MODE_WORK,
+	MODE_ORDER,
 	MODES
 };
 
-static const char *const mode_names[MODES] = {
-	"count", "slow", "fail", "crash", "hang", "late", "twice", "lose", "work"
-};
+static const char *const mode_names[MODES] = { "count", "slow",  "fail", "crash", "hang",
+					       "late",  "twice", "lose", "work",  "order" };
 
 struct late { /* tasks answered by the late thread, oldest first */
 	struct sim_task *task[LATE_MAX];
@@ -62,6 +62,14 @@ struct inject { /* messages brought in while somebody listens */
 	pthread_t thread;
 };
 
+struct newest { /* of each publisher */
+	struct {
+		uint32_t publisher; /* 0: free */
+		uint64_t sequence;
+	} of[64];
+	pthread_mutex_t lock; /* guards it */
+};
+
 struct call { /* the service that is called, while it is there; on the host's thread for services */
 	const char *name;
 	long n, answered, failed;
@@ -78,13 +86,15 @@ struct sim_bridge {
 	_Atomic uint64_t count;
 	_Atomic int status;
 	struct late late;
+	struct newest newest;
 	struct inject inject;
 	struct call call;
 };
 
 static const struct sim_bridge_option options[] = {
-	{ "mode", "count", "count, slow, fail, crash, hang, late, twice, lose (the connection) or work" },
-	{ "delay_us", "10000", "slow, late and work: how long, in microseconds; work: of processor time" },
+	{ "mode", "count",
+	  "count, slow, fail, crash, hang, late, twice, lose (the connection), work or order (slow, and says what comes out of order)" },
+	{ "delay_us", "10000", "slow, order, late and work: how long, in microseconds; work: of processor time" },
 	{ "every", "1", "misbehave at every n-th message only" },
 	{ "absent", "0", "lose: how many attempts to connect again find nobody" },
 	{ "inject", "0", "how many messages to bring in, once somebody listens" },
@@ -178,7 +188,7 @@ static int read_mode(const struct sim_bridge_host *host, enum mode *ret)
 			return 0;
 		}
 	host->log(host->ctx, 0,
-		  "options.mode: \"%s\" is not one of count, slow, fail, crash, hang, late, twice, lose, work",
+		  "options.mode: \"%s\" is not one of count, slow, fail, crash, hang, late, twice, lose, work, order",
 		  text ? text : "");
 	return -EINVAL;
 }
@@ -298,6 +308,7 @@ static int faulty_create(const struct sim_bridge_host *host, struct sim_bridge *
 	b->call.name = host->option(host->ctx, "call");
 	b->inject.channel = host->option(host->ctx, "inject_channel");
 	b->host = host;
+	pthread_mutex_init(&b->newest.lock, NULL);
 	pthread_mutex_init(&b->late.lock, NULL);
 	pthread_cond_init(&b->late.changed, NULL);
 	r = -pthread_create(&b->late.thread, NULL, late_main, b);
@@ -376,9 +387,31 @@ static void work(const struct sim_bridge *b, struct sim_task *task)
 		b->host->in_order(b->host->ctx, task);
 }
 
-static int misbehave(struct sim_bridge *b, struct sim_task *task)
+static void look_at_order(struct sim_bridge *b, const struct sim_slot *s)
+{
+	struct newest *w = &b->newest;
+	uint64_t was;
+	int i = 0;
+
+	pthread_mutex_lock(&w->lock);
+	while (i < 63 && w->of[i].publisher && w->of[i].publisher != s->publisher_id)
+		i++;
+	was = w->of[i].sequence;
+	w->of[i].publisher = s->publisher_id;
+	w->of[i].sequence = s->sequence > was ? s->sequence : was;
+	pthread_mutex_unlock(&w->lock);
+	if (s->sequence < was)
+		b->host->log(b->host->ctx, 1, "publisher %u: %llu comes after %llu", s->publisher_id,
+			     (unsigned long long)s->sequence, (unsigned long long)was);
+}
+
+static int misbehave(struct sim_bridge *b, const struct sim_slot *s, struct sim_task *task)
 {
 	switch (b->mode) {
+	case MODE_ORDER:
+		look_at_order(b, s);
+		moment_us((unsigned)b->delay_us);
+		return 0;
 	case MODE_SLOW:
 		moment_us((unsigned)b->delay_us);
 		return 0;
@@ -411,13 +444,12 @@ static int faulty_publish(struct sim_bridge *b, struct sim_bridge_topic *t, cons
 	uint64_t n;
 
 	(void)t;
-	(void)slot;
 	if (!task)
 		return 0; /* /clock: it goes on whatever else misbehaves */
 	n = atomic_fetch_add_explicit(&b->count, 1, memory_order_relaxed) + 1;
 	if (b->mode == MODE_COUNT || n % (uint64_t)b->every)
 		return 0;
-	return misbehave(b, task);
+	return misbehave(b, &slot->header, task);
 }
 
 static void faulty_destroy(struct sim_bridge *b)

@@ -182,6 +182,60 @@ TEST_WITH(slow_beside_fast, NULL, stack_sweep)
 	stack_stop(simd);
 }
 
+#define ORDER(ordered) \
+	"\"TimeSource\":\"system\"," STACK_POOLS \
+	",\"dispatch\":{\"lanes\":3,\"cycle_ms\":1},\"rigs\":[{\"name\":\"car\"," \
+	"\"channels\":[{\"name\":\"/t/1\",\"ordered\":" ordered "}]," \
+	"\"bridges\":[{\"name\":\"b\",\"plugin\":\"" FAULTY \
+	"\",\"options\":{\"mode\":\"order\",\"delay_us\":2000}}]}]"
+
+/* Three publishers, more than three lanes can do. */
+static void load_lanes(struct peer *p[3], pid_t pid[3])
+{
+	UNTIL(60000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+	for (int i = 0; i < 3; i++) {
+		p[i] = peer_new();
+		p[i]->number = (uint64_t)i + 1;
+		pid[i] = load(p[i], 50, 0);
+	}
+	UNTIL(60000, stack_bridge("b", "lanes") == 3);
+}
+
+static void end_lanes(struct peer *p[3], const pid_t pid[3])
+{
+	for (int i = 0; i < 3; i++) {
+		finish(p[i], pid[i]);
+		peer_free(p[i]);
+	}
+	stack_stop(simd);
+}
+
+/* Whatever the number of lanes. */
+TEST_WITH(each_channel_comes_in_order, NULL, stack_sweep)
+{
+	struct peer *p[3];
+	pid_t pid[3];
+
+	simd = stack_start(ORDER("true"));
+	load_lanes(p, pid);
+	for (int i = 0; i < 3; i++)
+		UNTIL(60000, atomic_load(&p[i]->called) > 1000);
+	end_lanes(p, pid);
+	assert_false(stack_said("comes after"));
+}
+
+/* Where the rig does not ask for that, all lanes take the channel's, and they are not. */
+TEST_WITH(a_channel_without_order_comes_as_it_may, NULL, stack_sweep)
+{
+	struct peer *p[3];
+	pid_t pid[3];
+
+	simd = stack_start(ORDER("false"));
+	load_lanes(p, pid);
+	UNTIL(60000, stack_said("comes after"));
+	end_lanes(p, pid);
+}
+
 /* Killed from outside at any moment; a stopped one is ended by simd when it stops. */
 TEST_WITH(a_killed_bridge_is_restarted, NULL, stack_sweep)
 {
