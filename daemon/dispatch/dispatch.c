@@ -322,17 +322,18 @@ static void release_all(struct dispatch *d, struct d_channel *ch)
 	}
 }
 
+static void close_lanes(struct dispatch *d)
+{
+	for (uint32_t i = 0; i < DISPATCH_BRIDGES_MAX; i++)
+		while (d->bridges[i] && !list_empty(&d->bridges[i]->lanes))
+			d_lane_close(list_last(&d->bridges[i]->lanes, struct d_lane, link));
+}
+
 static void free_bridges(struct dispatch *d)
 {
-	for (uint32_t i = 0; i < DISPATCH_BRIDGES_MAX; i++) {
-		struct d_bridge *b = d->bridges[i];
-
-		if (!b)
-			continue;
-		while (!list_empty(&b->lanes))
-			d_lane_close(list_last(&b->lanes, struct d_lane, link));
-		d_bridge_free(b);
-	}
+	for (uint32_t i = 0; i < DISPATCH_BRIDGES_MAX; i++)
+		if (d->bridges[i])
+			d_bridge_free(d->bridges[i]);
 }
 
 static void free_clients(struct dispatch *d)
@@ -357,6 +358,7 @@ void dispatch_destroy(struct dispatch *d)
 	exec_timer_cancel(&d->defer_timer);
 	exec_timer_cancel(&d->renew_timer);
 	exec_timer_cancel(&d->house);
+	close_lanes(d);  /* what is out on them is of channels */
 	free_clients(d); /* they hang on channels, channels on bridges */
 	while (!list_empty(&d->channels)) {
 		struct d_channel *ch = list_first(&d->channels, struct d_channel, link);
