@@ -11,6 +11,7 @@ out=build/check
 mkdir -p "$out" || exit 1
 totals=$top/$out/totals
 : >"$totals"
+bare_root=build/bare-root/first-contact.root
 what_failed=
 began=$(date +%s)
 
@@ -82,19 +83,17 @@ quick()
 	stage "tests" WERROR=1 run-tests
 }
 
-# Of the build without assertions, as distributors may make it: what is not of a plain build's `make check` runs there.
-ndebug_stage()
-{
-	name=$1
-	shift
-	stage "$name, gcc -O3 without assertions" WERROR=1 CC=gcc OPT='-O3 -DNDEBUG' B=build-gcc-ndebug "$@"
-}
-
 # Those of `make check` on the bare Debian that failed or were skipped there, or a part of them: names.
 not_passed_there()
 {
 	sed -n 's/^\(skip\|FAIL\)  *\([^ ]*\) .*/\2/p' build/bare-root/first-contact-check.log
 	grep -lE '^\[  SKIPPED \] [1-9]|^not tried, ' build/bare-root/first-contact-check/*.log | sed 's|.*/||; s|\.log$||'
+}
+
+# What was built there, by the same compiler, is not built again; make looks whether it is what it would make.
+take_what_was_built()
+{
+	tar -C "$bare_root/w/simd/build" --exclude=./check --exclude='./demo*' -c . | tar -C build -x
 }
 
 # `make check` on a bare Debian: what it could not run is left to run here, and what failed there is run here as well, to say where it
@@ -110,7 +109,8 @@ $(grep '^failed in' build/bare-root/first-contact-check.log 2>/dev/null)"; }
 	if [ "$status" != 77 ] && tail -n 3 build/bare-root/first-contact-check.log 2>/dev/null | grep -q '^[1-9][0-9]* passed, '; then
 		[ "$status" != 0 ] || tail -n 1 build/bare-root/first-contact-check.log | awk '{ print $1 + 1, 0 }' >>"$totals"
 		left=$(not_passed_there | tr '\n' ' ')
-		[ -z "$left" ] || ndebug_stage "tests that did not pass there" ONLY="$left" run-tests
+		take_what_was_built
+		[ -z "$left" ] || stage "tests that did not pass there" WERROR=1 ONLY="$left" run-tests
 		return
 	fi
 	stage "tests" WERROR=1 run-tests
@@ -121,14 +121,14 @@ full()
 	stage "set-up" DEPS=full deps
 	bare_and_quick
 	# the root of the bare Debian has all built and installed already
-	script_stage "simd.service, booted" env ROOT=build/bare-root/first-contact.root tools/dev/check-boot
-	rm -rf --one-file-system build/bare-root/first-contact.root
+	script_stage "simd.service, booted" env ROOT="$bare_root" tools/dev/check-boot
+	rm -rf --one-file-system "$bare_root"
 	# clang's warnings come with the sanitizers, but for what these leave out; -g1 has the lines that their reports name, and builds faster
 	stage "clang's warnings" WERROR=1 CC=clang SAN=undefined OPT='-O1 -g1' syntax
 	stage "address and undefined-behaviour sanitizers" WERROR=1 CC=clang SAN=address,undefined OPT='-O1 -g1' LEVEL=unit run-tests
-	stage "thread sanitizer" WERROR=1 CC=clang SAN=thread OPT='-O1 -g1' LEVEL=unit run-tests
-	ndebug_stage "kill runs" LEVEL=fault run-tests
-	ndebug_stage "bench smoke run" bench-smoke
+	stage "thread sanitizer, without assertions" WERROR=1 CC=clang SAN=thread OPT='-O1 -g1 -DNDEBUG' LEVEL=unit run-tests
+	stage "kill runs" WERROR=1 LEVEL=fault run-tests
+	stage "bench smoke run" WERROR=1 bench-smoke
 }
 
 # What is too long for each change. The numbers may be given in the environment.
