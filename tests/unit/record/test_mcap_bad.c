@@ -99,7 +99,7 @@ TEST(cut_off_at_any_byte_all_whole_chunks_come_out)
 
 		assert_int_equal(whole_chunks(p, n), 4);
 		in_memory();
-		for (size_t cut = 0; cut < n; cut++) {
+		for (size_t cut = 0; cut < n; cut += TEST_STRIDE) {
 			sample_write(path, p, cut);
 			for (int mode = 0; mode < 4; mode++) {
 				struct sample_listing l;
@@ -127,7 +127,7 @@ TEST(any_flipped_bit_is_named_or_harmless)
 
 		assert_true(list(NULL, &good));
 		in_memory();
-		for (size_t bit = 0; bit < n * 8; bit += TEST_STRIDE) {
+		for (size_t bit = 0; bit < n * 8; bit += TEST_STRIDE > 1 ? 23 : 1) { /* each file takes milliseconds with a sanitizer */
 			p[bit / 8] ^= (uint8_t)(1 << bit % 8);
 			sample_write(path, p, n);
 			for (int k = 0; k < 2; k++) { /* by the index, and in one of the other ways */
