@@ -127,7 +127,8 @@ TEST(any_flipped_bit_is_named_or_harmless)
 
 		assert_true(list(NULL, &good));
 		in_memory();
-		for (size_t bit = 0; bit < n * 8; bit += TEST_STRIDE > 1 ? 23 : 1) { /* each file takes milliseconds with a sanitizer */
+		for (size_t bit = 0;
+		     bit<n * 8; bit += TEST_STRIDE> 1 ? 23 : 1) { /* each file takes milliseconds with a sanitizer */
 			p[bit / 8] ^= (uint8_t)(1 << bit % 8);
 			sample_write(path, p, n);
 			for (int k = 0; k < 2; k++) { /* by the index, and in one of the other ways */
