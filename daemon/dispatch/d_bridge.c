@@ -540,25 +540,40 @@ static unsigned batch_size(const struct d_bridge *b, const struct d_lane *l, boo
 	return n < LANE_BATCH ? n : LANE_BATCH;
 }
 
+/*
+ * A lane counts what is not answered yet, also where the bridge has published it and waits for its peer. What can go nowhere else is not held
+ * back for that, or who drops the old for the new would never see the new: so many of a channel go in any case.
+ */
+static bool goes_anyhow(const struct d_route *rt, bool first_only)
+{
+	const struct d_lane *l = rt->lane;
+
+	return l && rt->ch->ordered && rt->n_out < D_ROOM_FIRST && rt->b->moving != rt && !l->blocked &&
+	       !(first_only && l->number);
+}
+
 /* The oldest that can go, and where to; the bridge has something queued. NULL: none can. */
 static struct d_lane *first_to_go(struct d_bridge *b, struct d_delivery **ret)
 {
-	struct d_lane *spare = pick_lane(b), *l;
+	struct d_lane *spare = pick_lane(b);
 	bool first_only = too_many_lanes(b);
 	struct d_delivery *dl;
 
 	*ret = list_first(&b->queue, struct d_delivery, link);
 	if ((*ret)->m->in_order)
 		return next_lane(b);
-	if (!spare)
-		return NULL;
 	list_for_each(dl, &b->queue, link) {
-		l = fits(dl->route, spare) ? spare : dl->route->lane;
+		struct d_route *rt = dl->route;
+
 		*ret = dl;
 		if (dl->m->in_order)
 			return NULL;
-		if (l && fits(dl->route, l) && may_take(l, first_only))
-			return l;
+		if (spare && fits(rt, spare))
+			return spare;
+		if (rt->lane && fits(rt, rt->lane) && may_take(rt->lane, first_only))
+			return rt->lane;
+		if (goes_anyhow(rt, first_only))
+			return rt->lane;
 	}
 	return NULL;
 }
@@ -568,7 +583,7 @@ static unsigned collect(struct d_bridge *b, struct d_lane *l, struct d_delivery 
 			struct d_delivery *v[LANE_BATCH])
 {
 	bool in_order = first->m->in_order;
-	unsigned n = 0, max = batch_size(b, l, in_order);
+	unsigned n = 0, room = batch_size(b, l, in_order), max = room ? room : 1; /* goes_anyhow() */
 
 	for (struct list *at = &first->link; n < max && at != &b->queue; at = at->next) {
 		struct d_delivery *dl = list_entry(at, struct d_delivery, link);

@@ -19,7 +19,6 @@
 
 LOG_TOPIC("dispatch");
 
-#define ROOM_FIRST 8     /* out on a lane before its bridge's speed is known */
 #define ROOM_MIN   2     /* one in conversion, one behind it */
 #define ROOM_MAX   128   /* two packets */
 #define UNREAD_MAX 4096u /* packets: more than a socket's buffers hold, so that one who goes on writing is left */
@@ -28,7 +27,7 @@ LOG_TOPIC("dispatch");
 unsigned d_lane_room(const struct d_lane *l)
 {
 	const struct d_bridge *b = l->b;
-	int64_t most = ROOM_FIRST;
+	int64_t most = D_ROOM_FIRST;
 
 	if (l->blocked)
 		return 0;

@@ -43,6 +43,8 @@
 #define D_DEFER_SERVICE_NS INT64_C(10000)   /* of bridges that take no longer for one of them */
 #define D_DEFER_NS         INT64_C(1000000) /* without an answer, or at all */
 
+#define D_ROOM_FIRST 8 /* out on a lane before its bridge's speed is known; of a channel in order, whatever that is */
+
 #define D_SPAN \
 	512 /* of a publisher's messages, from the oldest that is neither here nor given up; twice what a client waits for */
 

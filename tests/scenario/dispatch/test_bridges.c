@@ -522,6 +522,7 @@ static void work_in_order(struct in_order *o, unsigned channels, const unsigned 
 		bridge_answer_all(a, 0, 20000);
 		world_settle(&w);
 		client_read(c);
+		c->n_done = 0;
 	}
 }
 
@@ -591,6 +592,21 @@ TEST(a_channel_moves_to_a_lane_without_work)
 	assert_int_equal(a->n_lanes, 2);
 	assert_true(on[0] > 1000 && on[1] > 1000);
 	world_destroy(&w);
+}
+
+/* A bridge that answers late may have published long before, and drop the old for the new: it gets the new. */
+TEST(what_can_go_nowhere_else_is_not_held_back)
+{
+	for (int ordered = 0; ordered < 2; ordered++) {
+		make(16, ordered, 1, 0, 0);
+		publish(1);
+		assert_int_equal(bridge_read(a), 1);
+		bridge_answer_in(a, 0, 0, 126000);
+		world_settle(&w);
+		publish(10);
+		assert_int_equal(bridge_read(a), ordered ? 8 : 2);
+		world_destroy(&w);
+	}
 }
 
 /* What is not in order goes wherever there is room. */

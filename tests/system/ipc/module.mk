@@ -20,5 +20,4 @@ $(B)/test/dying.so: $(B)/obj/tests/system/ipc/dying.o $(B)/lib/simd/ipc_iox.so
 	$(CC) -shared -Wl,-z,now -Wl,-rpath,'$$ORIGIN/../lib/simd' -o $@ $< -L$(B)/lib/simd -Wl,--no-as-needed -l:ipc_iox.so
 $(B)/test/system-ipc-lost: | $(B)/test/dying.so
 TESTS_NS += $(IPC_SYSTEM:%=$(B)/test/system-ipc-%)
-TESTS_WAIT += $(B)/test/system-ipc-generations
 endif

@@ -4,7 +4,6 @@ INC_tests/system/ros1 := -I. -Itests -Itests/support -Itools/bridge/ros1 -Ischem
 FLAGS_tests/system/ros1 := -DPLUGIN='"$(B)/lib/simd/bridge_ros1.so"' -DROSCPP_LISTENER='"$(B)/test/roscpp-listener"'
 ROS1_TESTS := publish subscribe service call peers tools
 TESTS_NS += $(ROS1_TESTS:%=$(B)/test/system-ros1-%)
-TESTS_WAIT += $(addprefix $(B)/test/system-ros1-,peers tools)
 $(ROS1_TESTS:%=$(B)/test/system-ros1-%): $(B)/test/system-ros1-%: $(B)/obj/tests/system/ros1/test_%.o $(B)/obj/tests/system/ros1/fake.o $(B)/obj/tests/system/ros2/host.o \
 	$(addprefix $(B)/obj/tools/bridge/ros1/,net.o http.o tcpros.o xmlrpc.o xmlrpc_write.o) | $(B)/lib/simd/bridge_ros1.so
 $(foreach t,$(ROS1_TESTS),$(eval LINK_system-ros1-$(t) = $$(LINK_SIMCLIENT) -lexpat -lcmocka -ldl))
@@ -14,7 +13,7 @@ ifneq ($(and $(wildcard /usr/include/ros/ros.h),$(wildcard /usr/include/sensor_m
 $(B)/test/roscpp-listener: tests/system/ros1/roscpp_listener.cpp
 	@mkdir -p $(@D)
 	g++ -std=c++17 -O1 -Wall -Wextra $(if $(WERROR),-Werror) -pthread -o $@ $< -lroscpp -lroscpp_serialization -lrosconsole -lrostime -lboost_system
-$(B)/test/system-ros1-tools: | $(B)/test/roscpp-listener
+TEST_PROGRAMS += $(B)/test/roscpp-listener
 endif
 
 # bags: written and read by tools/record, without the plug-in

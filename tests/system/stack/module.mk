@@ -122,7 +122,6 @@ $(B)/test/stack-leaves: $(B)/lib/libtest.a
 TEST_PROGRAMS += $(B)/test/stack-leaves
 TESTS_NS    += tests/system/stack/leaves.sh
 TESTS_NS    += $(patsubst tests/system/stack/test_%.c,$(B)/test/system-stack-%,$(sort $(wildcard tests/system/stack/test_*.c)))
-TESTS_WAIT  += $(addprefix $(B)/test/system-stack-,component_bad connect cyber)
 TESTS_FAULT += $(patsubst tests/fault/stack/test_%.c,$(B)/test/fault-stack-%,$(sort $(wildcard tests/fault/stack/test_*.c)))
 TESTS_SOAK  += $(B)/test/system-stack-start
 TESTS_ONCE  += $(addprefix $(B)/test/system-stack-,demo page)
