@@ -147,14 +147,6 @@ static struct d_delivery *new_delivery(struct d_bridge *b, struct d_route *rt, s
 	return dl;
 }
 
-static void enqueue(struct d_bridge *b, struct d_delivery *dl)
-{
-	d_bridge_pump_due(b);
-	b->n_queued++;
-	dl->state = D_QUEUED;
-	list_append(&b->queue, &dl->link);
-}
-
 static void goes_out(struct d_lane *l, struct d_route *rt)
 {
 	rt->lane = !rt->n_out || rt->lane == l ? l : NULL;
@@ -245,7 +237,10 @@ enum sim_reason d_bridge_offer(struct d_bridge *b, struct d_route *rt, struct d_
 		return SIM_REASON_BRIDGE_BUSY;
 	}
 	dl = new_delivery(b, rt, m);
-	enqueue(b, dl);
+	d_bridge_pump_due(b);
+	b->n_queued++;
+	dl->state = D_QUEUED;
+	list_append(&b->queue, &dl->link);
 	if (!b->armed_mono_ns)
 		d_bridge_arm(b, dl->deadline_mono_ns);
 	return SIM_REASON_NONE;
@@ -493,11 +488,6 @@ static bool too_many_lanes(const struct d_bridge *b)
 	return b->n_lanes > 1 && atomic_load_explicit(b->d->all_lanes, memory_order_relaxed) > b->d->lanes_max;
 }
 
-static bool may_take(const struct d_lane *l, bool first_only)
-{
-	return d_lane_room(l) && !(first_only && l->number);
-}
-
 /* The lane with the least to do that can take more; the first of equals, so that the last ones fall idle. */
 static struct d_lane *pick_lane(struct d_bridge *b)
 {
@@ -505,15 +495,9 @@ static struct d_lane *pick_lane(struct d_bridge *b)
 	bool first_only = too_many_lanes(b);
 
 	list_for_each(l, &b->lanes, link)
-		if (may_take(l, first_only) && (!best || l->n_out < best->n_out))
+		if (d_lane_room(l) && !(first_only && l->number) && (!best || l->n_out < best->n_out))
 			best = l;
 	return best;
-}
-
-/* Whether a delivery of the route may go out on the lane now: what is in order stays where the rest of it is. */
-static bool fits(const struct d_route *rt, const struct d_lane *l)
-{
-	return !rt->ch->ordered || !rt->n_out || (rt->lane == l && rt->b->moving != rt);
 }
 
 /* The next one with room: what is written in order is converted side by side only where neighbours are on different lanes. */
@@ -541,21 +525,25 @@ static unsigned batch_size(const struct d_bridge *b, const struct d_lane *l, boo
 }
 
 /*
- * A lane counts what is not answered yet, also where the bridge has published it and waits for its peer. What can go nowhere else is not held
- * back for that, or who drops the old for the new would never see the new: so many of a channel go in any case.
+ * Where a delivery of the route may go now: anywhere, so to that one, but what is in order stays where the rest of it is. A lane counts
+ * what is not answered yet, also what the bridge has published and awaits its peer for. What can go nowhere else is not held back for that,
+ * or who drops the old for the new would never see the new: so many of a channel go in any case. NULL: nowhere.
  */
-static bool goes_anyhow(const struct d_route *rt, bool first_only)
+static struct d_lane *lane_for(const struct d_route *rt, struct d_lane *spare, bool first_only)
 {
-	const struct d_lane *l = rt->lane;
+	struct d_lane *l = rt->lane;
 
-	return l && rt->ch->ordered && rt->n_out < D_ROOM_FIRST && rt->b->moving != rt && !l->blocked &&
-	       !(first_only && l->number);
+	if (!rt->ch->ordered || !rt->n_out)
+		return spare;
+	if (!l || l->blocked || (first_only && l->number) || rt->b->moving == rt)
+		return NULL;
+	return d_lane_room(l) || rt->n_out < D_ROOM_FIRST ? l : NULL;
 }
 
 /* The oldest that can go, and where to; the bridge has something queued. NULL: none can. */
 static struct d_lane *first_to_go(struct d_bridge *b, struct d_delivery **ret)
 {
-	struct d_lane *spare = pick_lane(b);
+	struct d_lane *spare = pick_lane(b), *l;
 	bool first_only = too_many_lanes(b);
 	struct d_delivery *dl;
 
@@ -563,17 +551,12 @@ static struct d_lane *first_to_go(struct d_bridge *b, struct d_delivery **ret)
 	if ((*ret)->m->in_order)
 		return next_lane(b);
 	list_for_each(dl, &b->queue, link) {
-		struct d_route *rt = dl->route;
-
-		*ret = dl;
 		if (dl->m->in_order)
 			return NULL;
-		if (spare && fits(rt, spare))
-			return spare;
-		if (rt->lane && fits(rt, rt->lane) && may_take(rt->lane, first_only))
-			return rt->lane;
-		if (goes_anyhow(rt, first_only))
-			return rt->lane;
+		*ret = dl;
+		l = lane_for(dl->route, spare, first_only);
+		if (l)
+			return l;
 	}
 	return NULL;
 }
@@ -583,14 +566,14 @@ static unsigned collect(struct d_bridge *b, struct d_lane *l, struct d_delivery 
 			struct d_delivery *v[LANE_BATCH])
 {
 	bool in_order = first->m->in_order;
-	unsigned n = 0, room = batch_size(b, l, in_order), max = room ? room : 1; /* goes_anyhow() */
+	unsigned n = 0, room = batch_size(b, l, in_order), max = room ? room : 1; /* one goes though there is none */
 
 	for (struct list *at = &first->link; n < max && at != &b->queue; at = at->next) {
 		struct d_delivery *dl = list_entry(at, struct d_delivery, link);
 
 		if (dl->m->in_order != in_order)
 			break;
-		if (in_order || fits(dl->route, l))
+		if (in_order || lane_for(dl->route, l, false) == l)
 			v[n++] = dl;
 	}
 	return n;

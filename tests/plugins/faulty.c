@@ -25,7 +25,8 @@
 #include <sim/bridge.h>
 #include <sim/msg/Ultrasonic.h>
 
-#define LATE_MAX 4096
+#define LATE_MAX   4096
+#define PUBLISHERS 64 /* that order tells apart */
 
 enum mode {
 	MODE_COUNT,
@@ -66,7 +67,7 @@ struct newest { /* of each publisher */
 	struct {
 		uint32_t publisher; /* 0: free */
 		uint64_t sequence;
-	} of[64];
+	} of[PUBLISHERS];
 	pthread_mutex_t lock; /* guards it */
 };
 
@@ -394,7 +395,7 @@ static void look_at_order(struct sim_bridge *b, const struct sim_slot *s)
 	int i = 0;
 
 	pthread_mutex_lock(&w->lock);
-	while (i < 63 && w->of[i].publisher && w->of[i].publisher != s->publisher_id)
+	while (i < PUBLISHERS - 1 && w->of[i].publisher && w->of[i].publisher != s->publisher_id)
 		i++;
 	was = w->of[i].sequence;
 	w->of[i].publisher = s->publisher_id;

@@ -120,6 +120,8 @@ TEST(cut_off_at_any_byte_all_whole_chunks_come_out)
 
 TEST(any_flipped_bit_is_named_or_harmless)
 {
+	const size_t step = TEST_STRIDE > 1 ? 23 : 1; /* each file takes milliseconds with a sanitizer */
+
 	for (int c = LOG_COMPRESSION_NONE; c <= LOG_COMPRESSION_ZSTD; c++) {
 		struct sample_listing good;
 		size_t n;
@@ -127,8 +129,7 @@ TEST(any_flipped_bit_is_named_or_harmless)
 
 		assert_true(list(NULL, &good));
 		in_memory();
-		for (size_t bit = 0;
-		     bit<n * 8; bit += TEST_STRIDE> 1 ? 23 : 1) { /* each file takes milliseconds with a sanitizer */
+		for (size_t bit = 0; bit < n * 8; bit += step) {
 			p[bit / 8] ^= (uint8_t)(1 << bit % 8);
 			sample_write(path, p, n);
 			for (int k = 0; k < 2; k++) { /* by the index, and in one of the other ways */
