@@ -85,7 +85,7 @@ int peer_leave(struct peer *p, struct sim_client *c, struct sim_publisher *pub);
 /* Every message offered has had its callback exactly once, false if refused. lost: its process was killed. */
 void peer_check(struct peer *p, bool lost);
 
-/* Publishes on /t/<number> as fast as credits come, `command` messages a second if that is not 0. */
+/* Publishes on /t/<number> as fast as credits come, `command` messages a second if that is not 0; PEER_MESSAGES at most. */
 int peer_publisher(struct peer *p);
 /* Publishes locally and receives that on /p/<number>, until told to stop. */
 int peer_exchange(struct peer *p);

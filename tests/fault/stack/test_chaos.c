@@ -56,8 +56,10 @@ static void hunt(void)
 
 static void kill_one(int kind)
 {
+	static const char *const names[] = { "simd", "RouDi", "b1", "b2", "the sensor", "the sensor" };
 	pid_t pid;
 
+	print_message("kills %s\n", names[kind]);
 	switch (kind) {
 	case 0:
 		stack_kill(simd);
@@ -77,6 +79,39 @@ static void kill_one(int kind)
 	default:
 		hunt();
 	}
+}
+
+struct round {
+	uint64_t ok[WITNESSES], told[WITNESSES][SIM_REASON_COUNT], received;
+};
+
+static uint64_t told(const struct peer *w, int reason)
+{
+	return w->reasons[reason] + w->refusals[reason];
+}
+
+static void remember(struct round *r, struct peer *const w[WITNESSES], const struct peer *ex)
+{
+	for (int k = 0; k < WITNESSES; k++) {
+		r->ok[k] = w[k]->ok;
+		for (int i = 0; i < SIM_REASON_COUNT; i++)
+			r->told[k][i] = told(w[k], i);
+	}
+	r->received = ex->received;
+}
+
+/* All that is to be known of it is in this one line: another run may not show it again. */
+static void stands_still(const struct peer *w, const uint64_t was[SIM_REASON_COUNT])
+{
+	char text[1024];
+	size_t n = 0;
+
+	for (int i = 0; i < SIM_REASON_COUNT && n < sizeof(text) - 200; i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s %llu, ", sim_reason_name((enum sim_reason)i),
+				      (unsigned long long)(told(w, i) - was[i]));
+	n += (size_t)snprintf(text + n, sizeof(text) - n, "b1 %s, ", stack_bridge_text("b1", "status"));
+	fail_msg("not within 60000 ms: peer %llu goes on; %sb2 %s, RouDi %d in life %u", (unsigned long long)w->number,
+		 text, stack_bridge_text("b2", "status"), (int)stack_roudi(), stack_life());
 }
 
 TEST_WITH(everything_is_killed_and_comes_back, NULL, stack_sweep)
@@ -103,7 +138,7 @@ TEST_WITH(everything_is_killed_and_comes_back, NULL, stack_sweep)
 	ex_pid = peer_fork(ex, peer_exchange);
 	UNTIL(60000, ex->ready);
 	for (unsigned i = 0; i < rounds; i++) {
-		uint64_t ok[WITNESSES], received;
+		struct round was;
 		int first = rand() % 6;
 
 		kill_one(first);
@@ -111,12 +146,11 @@ TEST_WITH(everything_is_killed_and_comes_back, NULL, stack_sweep)
 			moment_us((unsigned)(rand() % 100000));
 			kill_one(rand() % 6);
 		}
+		remember(&was, w, ex);
 		for (int k = 0; k < WITNESSES; k++)
-			ok[k] = w[k]->ok;
-		received = ex->received;
-		for (int k = 0; k < WITNESSES; k++)
-			UNTIL(60000, w[k]->ok > ok[k] + 2 || w[k]->failed);
-		UNTIL(60000, ex->received > received + 2 || ex->failed);
+			if (!HOLDS_WITHIN(60000, w[k]->ok > was.ok[k] + 2 || w[k]->failed))
+				stands_still(w[k], was.told[k]);
+		UNTIL(60000, ex->received > was.received + 2 || ex->failed);
 	}
 	if (prey) {
 		kill(victim, SIGKILL);
