@@ -17,7 +17,7 @@
 #include "mem.h"
 #include "supervise/state.h"
 
-#define LIMIT_MS 20000
+#define LIMIT_MS 60000
 
 int64_t run_now_ms(void)
 {
