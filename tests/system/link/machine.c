@@ -22,7 +22,7 @@
 #include "mem.h"
 #include "timeutil.h"
 
-#define READY_MS 30000
+#define READY_MS 120000
 #define LOG      "/tmp/simd.log"
 
 static const char *build(void)

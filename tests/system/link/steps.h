@@ -10,12 +10,13 @@
 
 #include "machine.h"
 
-#define HOSTS   3u
-#define ONE     HOSTS /* the machine that has it all by itself */
-#define RUNS    3u
-#define TURNS   200u
-#define A_TURN  3 /* messages that each publishes in a turn */
-#define WAIT_MS 30000
+#define HOSTS     3u
+#define ONE       HOSTS /* the machine that has it all by itself */
+#define RUNS      3u
+#define TURNS     200u
+#define A_TURN    3 /* messages that each publishes in a turn */
+#define LAG_MIXED 1000u
+#define WAIT_MS   30000
 
 extern struct machine host[HOSTS + 1];
 extern struct net_switch *net;
@@ -29,7 +30,7 @@ struct part {
 	_Atomic unsigned accepted, answered, failed;
 	_Atomic unsigned
 		lag[TURNS]
-		   [HOSTS]; /* how many turns ago what it took had been published; 0: nothing, or not all of one turn */
+		   [HOSTS]; /* how many turns ago what it took had been published; 0: nothing; LAG_MIXED + n: n messages, not all of one turn */
 };
 
 extern struct part *part; /* of RUNS runs, HOSTS of each */
