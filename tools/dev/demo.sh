@@ -134,7 +134,16 @@ tries=0
 until ctl clock status >/dev/null 2>&1; do
 	kill -0 "$simd" 2>/dev/null || failed "simd did not start"
 	tries=$((tries + 1))
-	[ $tries -lt 200 ] || failed "simd does not answer"
+	[ $tries -lt 1200 ] || failed "simd does not answer"
+	sleep 0.1
+done
+
+# the seconds begin with those of the simulation, which is there later where other programs have the CPUs
+time_runs() { ctl clock status | awk '/^time:/ && $2 > 0 { runs = 1 } END { exit !runs }'; }
+tries=0
+until time_runs || [ $tries -ge 200 ]; do
+	kill -0 "$simd" 2>/dev/null || failed "simd ended early"
+	tries=$((tries + 1))
 	sleep 0.1
 done
 
