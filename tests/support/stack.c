@@ -366,29 +366,28 @@ bool stack_said(const char *what)
 	return stack_count(what, "") > 0;
 }
 
-/* Whether simd's thread of that name runs, or is about to. */
-static bool is_awake(const char *thread)
+unsigned stack_threads(pid_t pid, const char *name, const char *states)
 {
 	char path[300];
 	const struct dirent *e;
-	bool awake = false;
+	unsigned n = 0;
 	DIR *d;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)newest);
-	d = newest > 0 ? opendir(path) : NULL;
-	while (d && !awake && (e = readdir(d))) {
-		char *name = NULL, state = 0;
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	d = opendir(path);
+	while (d && (e = readdir(d))) {
+		char *comm = NULL, state = '?';
 
-		snprintf(path, sizeof(path), "/proc/%d/task/%s/comm", (int)newest, e->d_name);
-		if (fd_read_file(path, 64, &name, NULL) >= 0 && !strcmp(name, thread)) {
-			snprintf(path, sizeof(path), "/proc/%d/task/%s/stat", (int)newest, e->d_name);
-			awake = fd_stat_field(path, 4, &state) >= 0 && (state == 'R' || state == 'D');
-		}
-		mem_free(name);
+		snprintf(path, sizeof(path), "/proc/%d/task/%s/stat", (int)pid, e->d_name);
+		(void)fd_stat_field(path, 4, &state);
+		snprintf(path, sizeof(path), "/proc/%d/task/%s/comm", (int)pid, e->d_name);
+		if (*e->d_name != '.' && (!states || strchr(states, state)) && fd_read_file(path, 64, &comm, NULL) >= 0)
+			n += !strncmp(comm, name, strlen(name));
+		mem_free(comm);
 	}
 	if (d)
 		closedir(d);
-	return awake;
+	return n;
 }
 
 /* Dispatch and clock have their lines written by another thread, which they wake: what is to be seen otherwise may be ahead of its line. */
@@ -397,7 +396,7 @@ unsigned stack_count(const char *a, const char *b)
 	unsigned n = 0;
 	char *text, *save = NULL;
 
-	(void)HOLDS_WITHIN(1000, !is_awake("simd-log\n"));
+	(void)HOLDS_WITHIN(1000, !stack_threads(newest, "simd-log", "RD"));
 	text = whole_log();
 	for (char *line = text ? strtok_r(text, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save))
 		n += strstr(line, a) && strstr(line, b);

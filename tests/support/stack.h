@@ -50,6 +50,8 @@ void stack_expects_crash(void);
 bool stack_said(const char *text);
 /* How often a line of the log holds both. */
 unsigned stack_count(const char *a, const char *b);
+/* Threads of a process whose names begin so, in one of these states of /proc (NULL: any). */
+unsigned stack_threads(pid_t pid, const char *name, const char *states);
 
 /* ---- asking it ---- */
 

@@ -2,7 +2,6 @@
 /* A launch file of Apollo as a process of a rig: hosts of components and a program, their ends, and that of the launcher. */
 #include "stack.h"
 
-#include <dirent.h>
 #include <signal.h>
 
 #include <sim/msg/Int32.h>
@@ -121,29 +120,6 @@ static pid_t pid_of(const char *name, unsigned nth)
 	return pid;
 }
 
-/* Threads of a process whose names begin so. */
-static unsigned threads(pid_t pid, const char *name)
-{
-	char path[300];
-	const struct dirent *e;
-	unsigned n = 0;
-	DIR *d;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	d = opendir(path);
-	while (d && (e = readdir(d))) {
-		char *comm = NULL;
-
-		snprintf(path, sizeof(path), "/proc/%d/task/%s/comm", (int)pid, e->d_name);
-		if (*e->d_name != '.' && fd_read_file(path, 64, &comm, NULL) >= 0)
-			n += !strncmp(comm, name, strlen(name));
-		mem_free(comm);
-	}
-	if (d)
-		closedir(d);
-	return n;
-}
-
 #define LISTER \
 	"<module><name>lister</name><type>binary</type>" \
 	"<process_name>simctl list</process_name></module>\n"
@@ -158,8 +134,8 @@ TEST_WITH(hosts_and_a_program_run_and_end_well, NULL, stack_sweep)
 	UNTIL(60000, stack_said("lister exited: exit code 0 (pid "));
 	assert_true(stack_said("apollo: lister: CHANNEL"));
 	/* the scheduler that it asks for; the other one has the usual */
-	assert_int_equal(threads(pid_of("left", 1), "trio."), 3);
-	assert_int_equal(threads(pid_of("right", 1), "trio."), 0);
+	assert_int_equal(stack_threads(pid_of("left", 1), "trio.", NULL), 3);
+	assert_int_equal(stack_threads(pid_of("right", 1), "trio.", NULL), 0);
 	end(simd);
 	assert_true(stack_said("left exited: exit code 0 (pid "));
 	assert_true(stack_said("right exited: exit code 0 (pid "));
