@@ -488,15 +488,17 @@ static bool too_many_lanes(const struct d_bridge *b)
 	return b->n_lanes > 1 && atomic_load_explicit(b->d->all_lanes, memory_order_relaxed) > b->d->lanes_max;
 }
 
-/* The lane with the least to do that can take more; the first of equals, so that the last ones fall idle. */
-static struct d_lane *pick_lane(struct d_bridge *b)
+/* The lane with the least to do that can take more, or, if full_too, whose socket can; the first of equals, so that the last ones fall idle. */
+static struct d_lane *pick_lane(struct d_bridge *b, bool full_too)
 {
 	struct d_lane *l, *best = NULL;
 	bool first_only = too_many_lanes(b);
 
-	list_for_each(l, &b->lanes, link)
-		if (d_lane_room(l) && !(first_only && l->number) && (!best || l->n_out < best->n_out))
-			best = l;
+	list_for_each(l, &b->lanes, link) {
+		if (l->blocked || !(full_too || d_lane_room(l)) || (first_only && l->number))
+			continue;
+		best = best && best->n_out <= l->n_out ? best : l;
+	}
 	return best;
 }
 
@@ -543,7 +545,7 @@ static struct d_lane *lane_for(const struct d_route *rt, struct d_lane *spare, b
 /* The oldest that can go, and where to; the bridge has something queued. NULL: none can. */
 static struct d_lane *first_to_go(struct d_bridge *b, struct d_delivery **ret)
 {
-	struct d_lane *spare = pick_lane(b), *l;
+	struct d_lane *spare = pick_lane(b, false), *any = spare ? spare : pick_lane(b, true), *l;
 	bool first_only = too_many_lanes(b);
 	struct d_delivery *dl;
 
@@ -554,7 +556,8 @@ static struct d_lane *first_to_go(struct d_bridge *b, struct d_delivery **ret)
 		if (dl->m->in_order)
 			return NULL;
 		*ret = dl;
-		l = lane_for(dl->route, spare, first_only);
+		/* of which nothing is out yet goes in any case, or those that have something there would leave it no room, ever */
+		l = lane_for(dl->route, dl->route->n_out ? spare : any, first_only);
 		if (l)
 			return l;
 	}
@@ -629,7 +632,7 @@ static bool has_another(const struct d_lane *l, const struct d_route *rt)
 /* A lane has nothing to do, and all that is queued must stay elsewhere: a channel that shares its lane waits until nothing is out of it. */
 static void move(struct d_bridge *b)
 {
-	const struct d_lane *l = pick_lane(b);
+	const struct d_lane *l = pick_lane(b, false);
 	struct d_route *rt;
 
 	if (!l || l->n_out || b->moving)

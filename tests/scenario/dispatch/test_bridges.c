@@ -609,6 +609,39 @@ TEST(what_can_go_nowhere_else_is_not_held_back)
 	}
 }
 
+/* A lane is full of what is not answered yet, and stays so: those that fill it leave room for the others. */
+TEST(a_full_lane_has_room_for_each_channel)
+{
+	for (int ordered = 0; ordered < 2; ordered++) {
+		struct test_pub *other;
+		unsigned of_other = 0;
+
+		make(16, true, 1, 0, 0);
+		world_channel(&w, 1, 16, ordered);
+		world_route(&w, 1, 0);
+		other = client_advertise(c, 1);
+		publish(1);
+		assert_int_equal(bridge_read(a), 1);
+		bridge_answer_in(a, 0, 0, 20000);
+		world_settle(&w);
+		for (unsigned round = 0; round < 100; round++) {
+			while (client_try(c, p, NO_TOKEN) == 0)
+				;
+			world_settle(&w); /* all the room there is, before the other */
+			(void)!client_try(c, other, NO_TOKEN);
+			world_settle(&w);
+			bridge_read(a);
+			of_other += a->held[0].channel == 1;
+			bridge_answer_in(a, 0, 0, 20000);
+			world_settle(&w);
+			client_read(c);
+			c->n_done = 0;
+		}
+		assert_true(of_other >= 10);
+		world_destroy(&w);
+	}
+}
+
 /* What is not in order goes wherever there is room. */
 TEST(without_order_one_channel_has_all_lanes)
 {
