@@ -181,7 +181,7 @@ static inline void sample_cut_everywhere(const char *path, size_t n_messages)
 	struct stat st;
 
 	assert_int_equal(stat(path, &st), 0);
-	for (off_t i = st.st_size - 1; i >= 0; i--) {
+	for (off_t i = st.st_size - 1; i >= 0; i -= TEST_STRIDE) {
 		int count;
 
 		assert_int_equal(truncate(path, i), 0);
