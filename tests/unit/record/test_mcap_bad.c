@@ -99,7 +99,7 @@ TEST(cut_off_at_any_byte_all_whole_chunks_come_out)
 
 		assert_int_equal(whole_chunks(p, n), 4);
 		in_memory();
-		for (size_t cut = 0; cut < n; cut += TEST_STRIDE) {
+		for (size_t cut = 0; cut<n; cut += TEST_STRIDE> 1 ? 19 : 1) {
 			sample_write(path, p, cut);
 			for (int mode = 0; mode < 4; mode++) {
 				struct sample_listing l;
@@ -120,7 +120,7 @@ TEST(cut_off_at_any_byte_all_whole_chunks_come_out)
 
 TEST(any_flipped_bit_is_named_or_harmless)
 {
-	const size_t step = TEST_STRIDE > 1 ? 23 : 1; /* each file takes milliseconds with a sanitizer */
+	const size_t step = TEST_STRIDE > 1 ? 95 : 1; /* each file takes milliseconds with a sanitizer */
 
 	for (int c = LOG_COMPRESSION_NONE; c <= LOG_COMPRESSION_ZSTD; c++) {
 		struct sample_listing good;
@@ -220,7 +220,7 @@ static void expect(const char *sentence)
 
 TEST(a_chunk_that_holds_more_than_it_says_stops_there)
 {
-	static const uint8_t zeroes[1 << 20];
+	static const uint8_t zeroes[1 << 18];
 
 	for (int c = LOG_COMPRESSION_LZ4; c <= LOG_COMPRESSION_ZSTD; c++) {
 		const char *name = mcap_compression_name(c);
@@ -239,12 +239,12 @@ TEST(a_chunk_that_holds_more_than_it_says_stops_there)
 		expect("at most 4294967295 are read at once");
 		mem_stats(&was);
 		write_chunk(UINT32_MAX, name, b.p, b.n, b.n); /* it says 4 GiB: no more is taken than comes */
-		expect("holds 67108864 bytes, and it says 4294967295");
+		expect("holds 16777216 bytes, and it says 4294967295");
 		mem_stats(&is);
 		assert_int_equal(is.bytes, was.bytes);
-		write_chunk((uint64_t)64 << 20, name, b.p, b.n - 20, b.n - 20);
+		write_chunk((uint64_t)16 << 20, name, b.p, b.n - 20, b.n - 20);
 		expect("ends too early");
-		write_chunk((uint64_t)64 << 20, name, "not compressed", 14, 14);
+		write_chunk((uint64_t)16 << 20, name, "not compressed", 14, 14);
 		expect(" is damaged");
 		mcap_buf_finish(&b);
 		mcap_deflate_destroy(d);
