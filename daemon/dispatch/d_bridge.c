@@ -527,15 +527,18 @@ static unsigned batch_size(const struct d_bridge *b, const struct d_lane *l, boo
 }
 
 /*
- * Where a delivery of the route may go now: anywhere, so to that one, but what is in order stays where the rest of it is. A lane counts
+ * Where a delivery of the route may go now: anywhere, so to `spare`, but what is in order stays where the rest of it is. A lane counts
  * what is not answered yet, also what the bridge has published and awaits its peer for. What can go nowhere else is not held back for that,
- * or who drops the old for the new would never see the new: so many of a channel go in any case. NULL: nowhere.
+ * or who drops the old for the new would never see the new: so many of a channel go in any case. Of which nothing is out one does, so to
+ * `any`, or those that have something there would leave it no room, ever. NULL: nowhere.
  */
-static struct d_lane *lane_for(const struct d_route *rt, struct d_lane *spare, bool first_only)
+static struct d_lane *lane_for(const struct d_route *rt, struct d_lane *spare, struct d_lane *any, bool first_only)
 {
 	struct d_lane *l = rt->lane;
 
-	if (!rt->ch->ordered || !rt->n_out)
+	if (!rt->n_out)
+		return any;
+	if (!rt->ch->ordered)
 		return spare;
 	if (!l || l->blocked || (first_only && l->number) || rt->b->moving == rt)
 		return NULL;
@@ -556,8 +559,7 @@ static struct d_lane *first_to_go(struct d_bridge *b, struct d_delivery **ret)
 		if (dl->m->in_order)
 			return NULL;
 		*ret = dl;
-		/* of which nothing is out yet goes in any case, or those that have something there would leave it no room, ever */
-		l = lane_for(dl->route, dl->route->n_out ? spare : any, first_only);
+		l = lane_for(dl->route, spare, any, first_only);
 		if (l)
 			return l;
 	}
@@ -576,7 +578,7 @@ static unsigned collect(struct d_bridge *b, struct d_lane *l, struct d_delivery 
 
 		if (dl->m->in_order != in_order)
 			break;
-		if (in_order || lane_for(dl->route, l, false) == l)
+		if (in_order || lane_for(dl->route, l, l, false) == l)
 			v[n++] = dl;
 	}
 	return n;
