@@ -69,7 +69,7 @@ void ros_master_again(void)
 		execl("/usr/bin/rosmaster", "rosmaster", "--core", "-p", number, (char *)NULL);
 		_exit(127);
 	}
-	UNTIL(60000, meet(false) == 0);
+	AWAIT(meet(false) == 0);
 }
 
 const char *ros_master_start(void)

@@ -105,7 +105,7 @@ pid_t stack_start(const char *conf)
 	stack_await_ready(fd);
 	/* its clock keeps a slot from the first tick on: who counts slots now has it counted */
 	if (strstr(conf, "\"TimeSource\":\"system\""))
-		UNTIL(60000, stack_channel("/clock", "messages") > 0);
+		AWAIT(stack_channel("/clock", "messages") > 0);
 	return pid;
 }
 

@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,6 +19,22 @@ static inline void wait_look_again(void)
 	usleep(2000);
 }
 
+/* After ten seconds of looking, a line in the test's log names what is waited for: if it never comes, the runner shows that line. */
+#define WAIT_SAYS 5000
+static inline void wait_looked(unsigned looks, const char *file, int line, const char *cond)
+{
+	if (looks == WAIT_SAYS)
+		dprintf(2, "still waiting at %s:%d: %.400s\n", file, line, cond);
+	wait_look_again();
+}
+
+/* Looks again until cond holds. Nothing but the runner's limit bounds it, so a slow machine only takes longer. */
+#define AWAIT(cond) \
+	do { \
+		for (unsigned looks_ = 0; !(cond); looks_++) \
+			wait_looked(looks_, __FILE__, __LINE__, #cond); \
+	} while (0)
+
 static inline int64_t wait_now_ms(void)
 {
 	struct timespec t;
@@ -26,14 +43,7 @@ static inline int64_t wait_now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Looks again until cond holds; the runner's limit bounds it. */
-#define AWAIT(cond) \
-	do { \
-		while (!(cond)) \
-			wait_look_again(); \
-	} while (0)
-
-/* Whether cond holds within ms. */
+/* Whether cond holds within ms: for benches, and for what a test tries again. No verdict of a test may depend on it. */
 #define HOLDS_WITHIN(ms, cond) \
 	({ \
 		int64_t end_ms_ = wait_now_ms() + (ms); \
@@ -42,13 +52,6 @@ static inline int64_t wait_now_ms(void)
 			wait_look_again(); \
 		holds_; \
 	})
-
-/* Fails the running test unless cond holds within ms. */
-#define UNTIL(ms, cond) \
-	do { \
-		if (!HOLDS_WITHIN(ms, cond)) \
-			fail_msg("not within %d ms: %s", (int)(ms), #cond); \
-	} while (0)
 
 /*
  * A bell, in one process or in memory shared by several: who changes what a condition depends on rings, and AWAIT_BELL()

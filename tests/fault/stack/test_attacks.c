@@ -74,7 +74,7 @@ static void start(void)
 {
 	simd = stack_start(CONF);
 	for (int i = 0; i < 3; i++)
-		UNTIL(60000, !strcmp(stack_bridge_text(bridges[i], "status"), "connected"));
+		AWAIT(!strcmp(stack_bridge_text(bridges[i], "status"), "connected"));
 }
 
 /* Somebody is killed; the bridge now and then. */
@@ -162,7 +162,7 @@ static void check_simd(const struct attack *a, const struct usage *before, pid_t
 {
 	struct usage after;
 
-	UNTIL(60000, usage_of(simd, &after) == 0 && after.descriptors <= before->descriptors);
+	AWAIT(usage_of(simd, &after) == 0 && after.descriptors <= before->descriptors);
 	print_message("simd %ld, then %ld KiB\n", before->anon_kib, after.anon_kib);
 	assert_in_range(after.anon_kib, 0, before->anon_kib + (a->grows_kib ? a->grows_kib : 16384));
 	for (int i = 0; i < 3; i++)
@@ -190,7 +190,7 @@ static void attack(const struct attack *a)
 	good->number = 1;
 	good_pid = peer_fork(good, peer_publisher);
 	ex_pid = peer_fork(ex, peer_exchange);
-	UNTIL(60000, good->ok > 10 && ex->ready);
+	AWAIT(good->ok > 10 && ex->ready);
 	assert_int_equal(usage_of(simd, &before), 0);
 	for (int i = 0; i < ATTACKERS; i++) {
 		p[i] = peer_new();
@@ -201,7 +201,7 @@ static void attack(const struct attack *a)
 	end_attackers(p, pid);
 	assert_true(k->did >= a->least);
 	if (a->kills)
-		UNTIL(60000, !strcmp(stack_bridge_text("log", "status"), "connected"));
+		AWAIT(!strcmp(stack_bridge_text("log", "status"), "connected"));
 	peer_join(good, good_pid);
 	peer_join(ex, ex_pid);
 	check_honest(a, k, good, ex);

@@ -126,18 +126,18 @@ TEST_WITH(everything_is_killed_and_comes_back, NULL, stack_sweep)
 	print_message("SEED=%llu\n", (unsigned long long)seed);
 	srand((unsigned)seed);
 	simd = stack_start(CONF);
-	UNTIL(60000, stack_bridge("b1", "pid") > 1 && stack_bridge("b2", "pid") > 1);
-	UNTIL(60000, !strcmp(stack_bridge_text("b2", "status"), "connected"));
+	AWAIT(stack_bridge("b1", "pid") > 1 && stack_bridge("b2", "pid") > 1);
+	AWAIT(!strcmp(stack_bridge_text("b2", "status"), "connected"));
 	slots = stack_slots();
 	first_life = stack_life();
 	for (int i = 0; i < WITNESSES; i++) {
 		w[i] = peer_new();
 		peer_tell(w[i], 500);
 		pid[i] = peer_fork(w[i], peer_publisher);
-		UNTIL(60000, w[i]->ready || w[i]->failed);
+		AWAIT(w[i]->ready || w[i]->failed);
 	}
 	ex_pid = peer_fork(ex, peer_exchange);
-	UNTIL(60000, ex->ready);
+	AWAIT(ex->ready);
 	for (unsigned i = 0; i < rounds; i++) {
 		struct round was;
 		int first = rand() % 6;
@@ -151,7 +151,7 @@ TEST_WITH(everything_is_killed_and_comes_back, NULL, stack_sweep)
 		for (int k = 0; k < WITNESSES; k++)
 			if (!HOLDS_WITHIN(60000, w[k]->ok > was.ok[k] + 2 || w[k]->failed))
 				stands_still(w[k], was.told[k]);
-		UNTIL(60000, ex->received > was.received + 2 || ex->failed);
+		AWAIT(ex->received > was.received + 2 || ex->failed);
 	}
 	if (prey) {
 		kill(victim, SIGKILL);
@@ -172,6 +172,6 @@ TEST_WITH(everything_is_killed_and_comes_back, NULL, stack_sweep)
 	peer_free(ex);
 	print_message("%u rounds, %u lives of RouDi, %llu messages\n", rounds, stack_life() - first_life + 1,
 		      (unsigned long long)accepted);
-	UNTIL(60000, stack_slots() <= slots);
+	AWAIT(stack_slots() <= slots);
 	stack_stop(simd);
 }

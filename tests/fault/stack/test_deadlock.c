@@ -40,13 +40,13 @@ TEST_WITH(caught_in_the_lock, NULL, stack_sweep)
 
 	print_message("SEED=%llu\n", (unsigned long long)seed);
 	srand((unsigned)seed);
-	UNTIL(60000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("b", "status"), "connected"));
 	slots = stack_slots();
 	life = stack_life();
 	roudi = stack_roudi();
 	pid = peer_fork(witness, peer_publisher);
 	ex_pid = peer_fork(ex, peer_exchange);
-	UNTIL(60000, witness->ok > 10 && ex->ready);
+	AWAIT(witness->ok > 10 && ex->ready);
 	restarts = witness->reasons[SIM_REASON_RESTART];
 	while (stack_life() == life && n < wanted) {
 		struct peer *p = peer_new();
@@ -65,20 +65,20 @@ TEST_WITH(caught_in_the_lock, NULL, stack_sweep)
 	print_message("%u kills, RouDi %s\n", n, stack_life() == life ? "was not caught" : "was caught");
 	if (stack_life() != life) {
 		assert_true(stack_said("is unresponsive"));
-		UNTIL(60000, stack_roudi() > 1 && stack_roudi() != roudi);
-		UNTIL(60000, witness->reasons[SIM_REASON_RESTART] > restarts);
-		UNTIL(60000, ex->generation > life);
+		AWAIT(stack_roudi() > 1 && stack_roudi() != roudi);
+		AWAIT(witness->reasons[SIM_REASON_RESTART] > restarts);
+		AWAIT(ex->generation > life);
 	}
 	ok = witness->ok;
 	received = ex->received;
-	UNTIL(60000, witness->ok > ok + 10 && ex->received > received + 10);
+	AWAIT(witness->ok > ok + 10 && ex->received > received + 10);
 	peer_tell(witness, -1);
 	peer_join(witness, pid);
 	peer_join(ex, ex_pid);
 	peer_check(witness, false);
 	assert_int_equal(witness->called, witness->offered);
 	assert_int_equal(stack_bridge("b", "restarts"), 0);
-	UNTIL(60000, stack_slots() <= slots);
+	AWAIT(stack_slots() <= slots);
 	stack_stop(simd);
 	peer_free(witness);
 	peer_free(ex);

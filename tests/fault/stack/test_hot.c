@@ -258,9 +258,9 @@ static void start_honest(void)
 	behind = peer_new();
 	behind_pid = peer_fork(behind, lazy);
 	taker_pid = peer_fork(taker, reader);
-	UNTIL(60000, behind->ready && taker->ready);
+	AWAIT(behind->ready && taker->ready);
 	good_pid = peer_fork(good, honest);
-	UNTIL(60000, good->ready && taker->received > 10);
+	AWAIT(good->ready && taker->received > 10);
 }
 
 static bool lossy; /* some destroy messages of others */
@@ -353,7 +353,7 @@ static void signal_others(unsigned n, int signal)
 
 static void strike(struct victim *v)
 {
-	UNTIL(60000, v->p->ready || v->p->failed);
+	AWAIT(v->p->ready || v->p->failed);
 	if (v->p->failed)
 		fail_msg("a victim cannot start: %s", v->p->why);
 	moment_us((unsigned)(rand() % 4000));
@@ -387,7 +387,7 @@ static void look_at_honest(void)
 {
 	uint64_t rounds = good->received, received = taker->received;
 
-	UNTIL(60000, good->received > rounds + 2 && taker->received > received + 2);
+	AWAIT(good->received > rounds + 2 && taker->received > received + 2);
 	assert_int_equal(good->failed + taker->failed + behind->failed, 0);
 }
 
@@ -440,7 +440,7 @@ static void begin(uint64_t fallback_seed, struct gauges *ret)
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	simd = stack_start(CONF);
 	for (int i = 0; i < BRIDGES; i++)
-		UNTIL(60000, !strcmp(stack_bridge_text(bridges[i], "status"), "connected"));
+		AWAIT(!strcmp(stack_bridge_text(bridges[i], "status"), "connected"));
 	roudi = stack_roudi();
 	start_honest();
 	visit();

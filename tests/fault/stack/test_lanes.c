@@ -44,20 +44,20 @@ TEST_WITH(lanes_leave_nothing, NULL, stack_sweep)
 	struct usage before[2], now[2];
 
 	p->number = 1;
-	UNTIL(60000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("b", "status"), "connected"));
 	pid[1] = (pid_t)stack_bridge("b", "pid");
 	peer_tell(p, -1);
 	publisher = peer_fork(p, peer_publisher);
-	UNTIL(60000, p->ready);
+	AWAIT(p->ready);
 	for (int i = 0; i < 2; i++)
 		before[i] = usage(pid[i]);
 	for (unsigned i = 0; 2 * OPENED < wanted; i++) {
 		peer_tell(p, 0);
-		UNTIL(60000, stack_bridge("b", "lanes") == LANES);
+		AWAIT(stack_bridge("b", "lanes") == LANES);
 		peer_tell(p, -1);
-		UNTIL(60000, stack_bridge("b", "lanes") == 1);
+		AWAIT(stack_bridge("b", "lanes") == 1);
 		if (i == 1) { /* what a process keeps for the next burst is there now */
-			UNTIL(60000, as_before(pid, before, LONG_MAX / 2, now));
+			AWAIT(as_before(pid, before, LONG_MAX / 2, now));
 			memcpy(before, now, sizeof(before));
 		}
 	}

@@ -117,8 +117,8 @@ static pid_t start_demo(void)
 	fclose(f);
 	simd = stack_fork(run_demo, &fd);
 	stack_await_ready(fd);
-	UNTIL(60000, connected("null") && connected("logging") && connected("ros2") && connected("heard"));
-	UNTIL(60000, stack_channel("/lidar/top", "messages") > 0);
+	AWAIT(connected("null") && connected("logging") && connected("ros2") && connected("heard"));
+	AWAIT(stack_channel("/lidar/top", "messages") > 0);
 	return simd;
 }
 
@@ -240,7 +240,7 @@ TEST_WITH(nothing_grows, NULL, stack_sweep)
 	struct peer *p = peer_new();
 	pid_t simd = start_demo(), pid = peer_fork(p, listen_to_it);
 
-	UNTIL(60000, p->received > 0);
+	AWAIT(p->received > 0);
 	find_processes(samples);
 	while (n_seen < samples && !ended) {
 		pace_us(1000000);

@@ -110,24 +110,24 @@ TEST_WITH(killed_bridges_come_back, NULL, stack_sweep)
 	print_message("SEED=%llu\n", (unsigned long long)seed);
 	srand((unsigned)seed);
 	simd = stack_start(CONF);
-	UNTIL(60000, all_connected());
+	AWAIT(all_connected());
 	slots = stack_slots();
 	for (int i = 0; i < BRIDGES; i++) {
 		p[i] = peer_new();
 		p[i]->number = (uint64_t)i + 1;
 		peer_tell(p[i], 500);
 		pid[i] = peer_fork(p[i], peer_publisher);
-		UNTIL(60000, p[i]->ok > 0);
+		AWAIT(p[i]->ok > 0);
 	}
 	while (n < wanted) {
 		n += kill_bridges(last, wanted - n);
 		if (!early.anon_kib && n >= wanted / 5)
 			early = usage(simd);
 	}
-	UNTIL(60000, all_connected());
+	AWAIT(all_connected());
 	for (int i = 0; i < BRIDGES; i++) {
 		ok = p[i]->ok;
-		UNTIL(60000, p[i]->ok > ok + 10);
+		AWAIT(p[i]->ok > ok + 10);
 		peer_tell(p[i], -1);
 	}
 	for (int i = 0; i < BRIDGES; i++) {
@@ -139,10 +139,10 @@ TEST_WITH(killed_bridges_come_back, NULL, stack_sweep)
 	print_message("%u kills, %llu messages; own memory of simd %lld KiB, then %lld KiB (%lld KiB resident)\n", n,
 		      (unsigned long long)accepted, (long long)early.anon_kib, (long long)usage(simd).anon_kib,
 		      (long long)resident_kib(simd));
-	UNTIL(60000, stack_slots() <= slots);
-	UNTIL(60000, stack_in_flight("/t/1") <= 0 && stack_in_flight("/t/4") <= 0);
+	AWAIT(stack_slots() <= slots);
+	AWAIT(stack_in_flight("/t/1") <= 0 && stack_in_flight("/t/4") <= 0);
 	assert_true(usage(simd).anon_kib < early.anon_kib + 1024);
-	UNTIL(60000, usage(simd).descriptors <= early.descriptors + 8);
+	AWAIT(usage(simd).descriptors <= early.descriptors + 8);
 	stack_stop(simd);
 	for (int i = 0; i < BRIDGES; i++)
 		peer_free(p[i]);
@@ -178,14 +178,14 @@ TEST_WITH(killed_sensors_leave_nothing, NULL, stack_sweep)
 	print_message("SEED=%llu\n", (unsigned long long)seed);
 	srand((unsigned)seed);
 	simd = stack_start(CONF);
-	UNTIL(60000, all_connected());
+	AWAIT(all_connected());
 	slots = stack_slots();
 	life = stack_life();
 	clients = stack_int("GetInfo", "clients");
 	witness->number = 1;
 	peer_tell(witness, 500);
 	pid = peer_fork(witness, peer_publisher);
-	UNTIL(60000, witness->ok > 0);
+	AWAIT(witness->ok > 0);
 	for (unsigned n = 0; n < wanted; n += 2) {
 		struct peer *p[2];
 		pid_t victim[2];
@@ -195,7 +195,7 @@ TEST_WITH(killed_sensors_leave_nothing, NULL, stack_sweep)
 			victim[i] = peer_fork(p[i], sensor);
 		}
 		for (int i = 0; i < 2; i++) {
-			UNTIL(60000, p[i]->ready || p[i]->failed);
+			AWAIT(p[i]->ready || p[i]->failed);
 			assert_int_equal(p[i]->failed, 0);
 			moment_us((unsigned)(rand() % 20000));
 			kill(victim[i], SIGKILL);
@@ -218,11 +218,11 @@ TEST_WITH(killed_sensors_leave_nothing, NULL, stack_sweep)
 		assert_int_equal(witness->ok, witness->accepted);
 	print_message("%u kills, %llu messages; own memory of simd %lld KiB, then %lld KiB\n", wanted,
 		      (unsigned long long)accepted, (long long)own, (long long)usage(simd).anon_kib);
-	UNTIL(60000, stack_int("GetInfo", "clients") == clients);
-	UNTIL(60000, stack_in_flight("/t/1") <= 0 && stack_in_flight("/t/2") <= 0);
-	UNTIL(60000, stack_slots() <= slots);
+	AWAIT(stack_int("GetInfo", "clients") == clients);
+	AWAIT(stack_in_flight("/t/1") <= 0 && stack_in_flight("/t/2") <= 0);
+	AWAIT(stack_slots() <= slots);
 	assert_true(usage(simd).anon_kib < own + 1024);
-	UNTIL(60000, usage(simd).descriptors <= fds + 8);
+	AWAIT(usage(simd).descriptors <= fds + 8);
 	stack_stop(simd);
 	peer_free(witness);
 }

@@ -182,10 +182,10 @@ TEST(orders_while_it_plays)
 	begin(&p, false);
 	assert_int_equal(player_start(p.p), 0);
 	assert_int_equal(player_set_rate(p.p, 20 * PACE_ONE), 0);
-	UNTIL(60000, published(&p) > 20);
+	AWAIT(published(&p) > 20);
 	player_pause(p.p, true);
 	assert_int_equal(player_seek(p.p, BEGIN + 2 * S), 0);
-	UNTIL(60000, sim_now(p.c) == BEGIN + 2 * S);
+	AWAIT(sim_now(p.c) == BEGIN + 2 * S);
 	assert_int_equal(player_next(p.p), 0);
 	player_simd_counters(p.sink, &n);
 	assert_int_equal(player_seek(p.p, BEGIN), 0);
@@ -202,7 +202,7 @@ TEST(a_stop_in_the_middle)
 
 	begin(&p, false);
 	assert_int_equal(player_start(p.p), 0);
-	UNTIL(60000, published(&p) > 5);
+	AWAIT(published(&p) > 5);
 	player_simd_stop(p.sink);
 	p.stopped = true;
 	end(&p);

@@ -412,23 +412,23 @@ TEST(timers_with_a_thread)
 	assert_int_equal(sim_timer_create(c, MS, 0, on_tick, &k, &t), 0); /* unity: time stands */
 	assert_int_equal(sim_timer_create(c, 3600 * S, SIM_TIMER_ONE_SHOT, on_tick, &idle, &u), 0);
 	control(c, "SetSource", "{\"source\":\"simulation\"}");
-	UNTIL(60000, atomic_load(&k.jumps) == 1);
-	UNTIL(60000, atomic_load(&k.ticks) > 20);
+	AWAIT(atomic_load(&k.jumps) == 1);
+	AWAIT(atomic_load(&k.ticks) > 20);
 	control(c, "PauseClock", NULL);
-	UNTIL(60000, sim_timer_left(t) > 0);
+	AWAIT(sim_timer_left(t) > 0);
 	ticks = atomic_load(&k.ticks);
 	control(c, "StepClock", "{\"dur_ns\":1000000}");
-	UNTIL(60000, atomic_load(&k.ticks) == ticks + 1);
+	AWAIT(atomic_load(&k.ticks) == ticks + 1);
 	assert_int_equal(atomic_load(&k.odd), 0);
 	assert_int_equal(atomic_load(&k.slack_dur_ns), 1);
 	control(c, "ResumeClock", NULL);
-	UNTIL(60000, atomic_load(&k.ticks) > ticks + 10);
+	AWAIT(atomic_load(&k.ticks) > ticks + 10);
 	sim_timer_stop(t);
 	sim_timer_start(t);
 	sim_timer_destroy(t);
 	ticks = atomic_load(&k.ticks);
 	control(c, "SetSource", "{\"source\":\"system\"}"); /* decades on: the other one is due */
-	UNTIL(60000, atomic_load(&idle.ticks) == 1);
+	AWAIT(atomic_load(&idle.ticks) == 1);
 	assert_int_equal(atomic_load(&k.ticks), ticks);
 	sim_timer_destroy(u);
 	sim_jump_handler_destroy(h);

@@ -669,7 +669,7 @@ TEST(one_of_ours_never_hides_one_elsewhere)
 	while (!atomic_load(&g.over))
 		assert_true(sim_publisher_subscribers_elsewhere(p) > 0);
 	pthread_join(t, NULL);
-	UNTIL(60000, sim_publisher_subscribers_elsewhere(p) == 1);
+	AWAIT(sim_publisher_subscribers_elsewhere(p) == 1);
 	sim_subscriber_destroy(theirs);
 	sim_publisher_destroy(p);
 	sim_disconnect(other);

@@ -126,7 +126,7 @@ TEST(one_that_goes_before_the_start_is_waited_for_again)
 	assert_int_equal(sim_step_join(a, 1, &s), 0);
 	assert_string_equal(missing(a), "b, log");
 	sim_step_leave(s);
-	UNTIL(60000, !strcmp(missing(a), "a, b, log"));
+	AWAIT(!strcmp(missing(a), "a, b, log"));
 	sim_disconnect(a);
 	world_destroy(&w);
 }
@@ -140,7 +140,7 @@ TEST(a_new_simd_is_told_again_who_is_ready)
 	assert_int_equal(sim_client_ready(b), 0);
 	assert_string_equal(missing(b), "a, log");
 	world_kill_simd(&w);
-	UNTIL(60000, sim_client_state(b) == SIM_CLIENT_RECONNECTING);
+	AWAIT(sim_client_state(b) == SIM_CLIENT_RECONNECTING);
 	assert_int_equal(sim_client_ready(b), 0); /* it will be told */
 	world_start_simd(&w);
 	world_until(&w, b, SIM_CLIENT_CONNECTED);

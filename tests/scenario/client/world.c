@@ -324,7 +324,7 @@ void bridge_connected(struct world *w, struct bridge_peer *b)
 {
 	assert_ok(sim_lane_status(b->lane, SIM_BRIDGE_CONNECTED, 0, 0, 0, 0, "by hand"));
 	if (w->threads)
-		UNTIL(60000, says_connected(b->c));
+		AWAIT(says_connected(b->c));
 	else
 		world_run(w, MS);
 }

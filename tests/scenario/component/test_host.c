@@ -121,7 +121,7 @@ TEST_WITH(a_reader_with_the_longest_history_goes_on_receiving, setup, teardown)
 	assert_int_equal(sim_host_start(b.h), 0);
 	for (int32_t v = 1; v <= 600; v++) {
 		send(wr, v);
-		UNTIL(60000, atomic_load(&k.last) == v);
+		AWAIT(atomic_load(&k.last) == v);
 	}
 	assert_int_equal(k.odd, 0);
 	sim_node_reader_destroy(r);
@@ -141,7 +141,7 @@ TEST_WITH(a_reader_elsewhere_gets_what_is_written, setup, teardown)
 	assert_int_equal(sim_host_start(b.h), -EBUSY);
 	for (int i = 1; i <= 200; i++) {
 		send(wr, i);
-		UNTIL(60000, atomic_load(&k.last) == i);
+		AWAIT(atomic_load(&k.last) == i);
 	}
 	assert_int_equal(k.odd, 0);
 	sim_node_reader_destroy(r);
@@ -170,7 +170,7 @@ TEST_WITH(delivery_follows_who_subscribes, setup, teardown)
 		before = st.intra;
 		for (int end = i + 16; i < end;)
 			send(wr, ++i);
-		UNTIL(60000, atomic_load(&k.last) == i);
+		AWAIT(atomic_load(&k.last) == i);
 		send(wr, ++i); /* all has come back */
 		sim_node_writer_stats(wr, &st);
 		assert_true(st.intra > before);
@@ -183,7 +183,7 @@ TEST_WITH(delivery_follows_who_subscribes, setup, teardown)
 		assert_int_equal(sim_wait(s, 10 * S), 1);
 		sim_subscriber_destroy(s);
 	}
-	UNTIL(60000, atomic_load(&k.last) == i);
+	AWAIT(atomic_load(&k.last) == i);
 	assert_int_equal(k.odd, 0);
 	assert_int_equal(st.written, i);
 
@@ -246,7 +246,7 @@ TEST_WITH(every_reader_of_the_process_gets_each_message, setup, teardown)
 		for (int i = 0; i < 100; i++)
 			send(wr, ++v);
 		for (int i = 0; i < READERS; i++)
-			UNTIL(60000, atomic_load(&seen[i].count.last) == v);
+			AWAIT(atomic_load(&seen[i].count.last) == v);
 	}
 	sim_node_reader_observe(observed);
 	assert_int_equal(sim_node_reader_count(observed), 3);
@@ -310,7 +310,7 @@ TEST_WITH(a_component_runs_on_a_worker, setup, teardown)
 	AWAIT((sim_component_stats(c, &st), st.since_mono_ns == 0));
 	atomic_store(&sum, 0);
 	send(left, 7);
-	UNTIL(60000, atomic_load(&sum) % 1000000 >= 7005);
+	AWAIT(atomic_load(&sum) % 1000000 >= 7005);
 	sim_component_destroy(c);
 	send(left, 8);
 
@@ -376,12 +376,12 @@ TEST_WITH(a_host_runs_as_many_components_as_a_file_may_have, setup, teardown)
 	memset(runs, 0, sizeof(runs));
 	make_many(b.h, c);
 	assert_int_equal(sim_host_start(b.h), 0);
-	UNTIL(60000, (send(wr, 1), have_run()) == MANY);
+	AWAIT((send(wr, 1), have_run()) == MANY);
 	for (unsigned i = 0; i < MANY; i++)
 		sim_component_destroy(c[i]);
 	make_many(b.h, c); /* their names are free, and the host runs */
 	memset(runs, 0, sizeof(runs));
-	UNTIL(60000, (send(wr, 1), have_run()) == MANY);
+	AWAIT((send(wr, 1), have_run()) == MANY);
 	for (unsigned i = MANY; i-- > 0;)
 		sim_component_destroy(c[i]);
 	sim_node_writer_destroy(wr);
@@ -422,7 +422,7 @@ TEST_WITH(a_node_says_what_it_has, setup, teardown)
 
 	assert_int_equal(sim_host_start(a.h), 0);
 	send(wr, 1);
-	UNTIL(60000, atomic_load(&k.last) == 1);
+	AWAIT(atomic_load(&k.last) == 1);
 	assert_int_equal(sim_service_call(c, "a/node_info", &sim_NodeInfo_service, request, 1, 0, response,
 					  sizeof(response), &size),
 			 0);
@@ -518,11 +518,11 @@ TEST_WITH(a_callback_may_end_its_own_reader, setup, teardown)
 	assert_int_equal(sim_host_start(b.h), 0);
 	for (int32_t v = 1; v <= 5; v++)
 		send(wr, v);
-	UNTIL(60000, atomic_load(&x.n));
+	AWAIT(atomic_load(&x.n));
 	r = reader_new(&b, "x", &k);
 	for (int32_t v = 1; v <= 5; v++)
 		send(wr, v);
-	UNTIL(60000, atomic_load(&k.last) == 5);
+	AWAIT(atomic_load(&k.last) == 5);
 	assert_int_equal(x.n, 1);
 	sim_node_reader_destroy(r);
 	sim_node_writer_destroy(wr);

@@ -303,7 +303,7 @@ TEST_WITH(a_host_that_is_refused_for_good_does_not_turn_for_ever, setup, teardow
 	program_begin(&p, "p", 1);
 	program_run(&p);
 	world_kill_simd(&w);
-	UNTIL(60000, sim_client_state(p.c) == SIM_CLIENT_RECONNECTING);
+	AWAIT(sim_client_state(p.c) == SIM_CLIENT_RECONNECTING);
 	atomic_store(&p.c->state, SIM_CLIENT_FAILED);
 	pthread_join(p.thread, NULL);
 	assert_int_equal(p.result, -ENOTCONN);

@@ -79,13 +79,13 @@ static void shut(int32_t v)
 
 	atomic_store(&gate, false);
 	send(wr, v);
-	UNTIL(60000, atomic_load(&n_got) == before + 1);
+	AWAIT(atomic_load(&n_got) == before + 1);
 }
 
 static void open_until(unsigned calls)
 {
 	atomic_store(&gate, true);
-	UNTIL(60000, atomic_load(&n_got) == calls);
+	AWAIT(atomic_load(&n_got) == calls);
 }
 
 static void slow_reader(void *user, const struct sim_message *m)
@@ -234,7 +234,7 @@ TEST_WITH(a_host_receives_a_channel_once_for_all_its_readers, setup, teardown)
 	for (int i = 1; i <= 10; i++)
 		send(wr, i);
 	for (int i = 0; i < 3; i++) {
-		UNTIL(60000, atomic_load(&sum[i]) == 55);
+		AWAIT(atomic_load(&sum[i]) == 55);
 		assert_int_equal(subscribers_of_x(), 1);
 		sim_node_reader_destroy(r[i]);
 		sim_node_destroy(node[i]);
@@ -284,16 +284,16 @@ TEST_WITH(timers_follow_the_driver, setup, teardown)
 		timer_new(&k[i], i + 1, false);
 	assert_int_equal(sim_driver_advance(d, 90 * MS, NULL), 0);
 	for (int i = 0; i < 90; i++)
-		UNTIL(60000, atomic_load(&k[i].periods) == 90u / (unsigned)(i + 1));
+		AWAIT(atomic_load(&k[i].periods) == 90u / (unsigned)(i + 1));
 	assert_int_equal(once.calls, 0);
 	assert_int_equal(k[90].calls, 0);
 	assert_int_equal(sim_driver_advance(d, 10 * MS, NULL), 0);
-	UNTIL(60000, atomic_load(&once.calls) == 1);
+	AWAIT(atomic_load(&once.calls) == 1);
 	assert_int_equal(once.due_ms, began_ms + 100);
 	for (int i = 0; i < 9; i++)
 		assert_int_equal(sim_driver_advance(d, 100 * MS, NULL), 0);
 	for (unsigned i = 0; i < 1000; i++) {
-		UNTIL(60000, atomic_load(&k[i].periods) == 1000u / (i + 1));
+		AWAIT(atomic_load(&k[i].periods) == 1000u / (i + 1));
 		sim_node_timer_destroy(k[i].t);
 	}
 	assert_int_equal(once.calls, 1);

@@ -170,10 +170,10 @@ static const struct sim_message *take(struct sim_subscriber *s, int64_t since_si
 {
 	const struct sim_message *m;
 
-	UNTIL(60000, sim_take(s, &m) == 0);
+	AWAIT(sim_take(s, &m) == 0);
 	while (m->header.stamp_sim_ns < since_sim_ns) {
 		sim_release(s, m);
-		UNTIL(60000, sim_take(s, &m) == 0);
+		AWAIT(sim_take(s, &m) == 0);
 	}
 	return m;
 }
@@ -313,10 +313,10 @@ static void looks(struct world *w)
 	int x = 0;
 
 	/* the first ones may come before it hears of anything */
-	UNTIL(60000, (stamp += LOOK_DUR, look(w, stamp, 0), sim_wait(w->boxes, LOOK_DUR) > 0));
+	AWAIT((stamp += LOOK_DUR, look(w, stamp, 0), sim_wait(w->boxes, LOOK_DUR) > 0));
 	check_frames(w);
 	/* one at a time: nothing is dropped then */
-	UNTIL(60000, all_drained(w));
+	AWAIT(all_drained(w));
 	for (; x < LOOKS; x++) {
 		stamp += LOOK_DUR;
 		look(w, stamp, x);
@@ -351,7 +351,7 @@ static uint64_t drive(struct world *w)
 	int64_t now = 0, granted;
 	uint64_t h = 0;
 
-	UNTIL(60000, sim_driver_acquire(w->c, 0, &d) == 0);
+	AWAIT(sim_driver_acquire(w->c, 0, &d) == 0);
 	/* time waits for the camera, and so it hears of all that comes after this */
 	assert_int_equal(sim_driver_advance(d, LOOK_DUR, &now), 0);
 	for (int x = 0; x < LOOKS; x++) {
@@ -408,7 +408,7 @@ TEST_WITH(a_picture_of_a_simd_that_goes_away_is_given_up, NULL, stack_sweep)
 		execl(BIN "/" CAMERA, CAMERA, "--simd-socket", STACK_SOCKET, "--png", "/tmp/none.png", NULL);
 		_exit(127);
 	}
-	UNTIL(60000, sim_publisher_has_subscribers(w.objects));
+	AWAIT(sim_publisher_has_subscribers(w.objects));
 	close_world(&w);
 	assert_int_equal(kill(simd, SIGTERM), 0); /* not stack_stop(), which finds the camera left */
 	assert_int_equal(stack_wait(simd, 30000), 0);

@@ -90,14 +90,14 @@ static pid_t stop_one(const char *where)
 	fault = where;
 	atomic_store(beyond, 0);
 	pid = child_start(standing);
-	UNTIL(60000, test_stands(pid));
+	AWAIT(test_stands(pid));
 	return pid;
 }
 
 /* It does all the rest, as if nothing had been. */
 static void let_go_on(pid_t pid)
 {
-	UNTIL(2000, test_stands(pid));
+	AWAIT(test_stands(pid));
 	assert_int_equal(write(gate[1], "", 1), 1);
 	assert_int_equal(kill(pid, SIGCONT), 0);
 	assert_int_equal(child_status(pid), 0);
@@ -173,7 +173,7 @@ TEST_WITH(a_debugger_is_named, start, stop)
 
 	attach(stands);
 	waits = child_start(newcomer);
-	UNTIL(60000, printed("stopped by a debugger"));
+	AWAIT(printed("stopped by a debugger"));
 	assert_int_equal(ptrace(PTRACE_DETACH, stands, NULL, NULL), 0);
 	assert_int_equal(child_status(waits), 0);
 	let_go_on(stands);

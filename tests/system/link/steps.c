@@ -217,20 +217,19 @@ void steps_all_take_part(unsigned logs)
 	char text[80];
 
 	for (unsigned i = 0; i < HOSTS; i++)
-		UNTIL(WAIT_MS, connected(&host[i], 1 + logs));
-	UNTIL(WAIT_MS,
-	      machine_logged(&host[0], "machine b takes part") && machine_logged(&host[0], "machine c takes part"));
+		AWAIT(connected(&host[i], 1 + logs));
+	AWAIT(machine_logged(&host[0], "machine b takes part") && machine_logged(&host[0], "machine c takes part"));
 	for (unsigned i = 0; i < HOSTS; i++) {
 		snprintf(text, sizeof(text), "/m%u/at is part of the steps of other machines: %u listen",
 			 part[i].number, HOSTS - 1);
-		UNTIL(WAIT_MS, machine_logged(&host[i], text));
+		AWAIT(machine_logged(&host[i], text));
 	}
 }
 
 void steps_start_part(unsigned i, const struct machine *on, pid_t *ret)
 {
 	*ret = machine_fork(on, take_part, &part[i]);
-	UNTIL(WAIT_MS, atomic_load(&part[i].joined));
+	AWAIT(atomic_load(&part[i].joined));
 }
 
 void steps_start_parts(unsigned first, const struct machine *one, pid_t pid[HOSTS])
@@ -260,7 +259,7 @@ void steps_run(unsigned first, const struct machine *by, unsigned n, unsigned lo
 		if (!steps_all_had(first, k + i > lookahead ? k + i - lookahead : 0, k + i))
 			fail_msg("step %u: not all have had it: %s", k + i, said);
 	}
-	UNTIL(WAIT_MS, steps_all_had(first, k + n, k + n));
+	AWAIT(steps_all_had(first, k + n, k + n));
 }
 
 int steps_once(void *arg)
@@ -286,7 +285,7 @@ void steps_end_part(unsigned i, pid_t pid)
 {
 	struct part *p = &part[i];
 
-	UNTIL(WAIT_MS, atomic_load(&p->answered) + atomic_load(&p->failed) >= atomic_load(&p->accepted));
+	AWAIT(atomic_load(&p->answered) + atomic_load(&p->failed) >= atomic_load(&p->accepted));
 	atomic_store(&p->stop, true);
 	assert_int_equal(machine_wait(pid, 20000), 0);
 	assert_int_equal(atomic_load(&p->answered) + atomic_load(&p->failed), atomic_load(&p->accepted));
@@ -372,7 +371,7 @@ void steps_run_on_one(unsigned first, bool each, unsigned n)
 	pid_t pid[HOSTS];
 
 	begin_one(each);
-	UNTIL(WAIT_MS, connected(&host[ONE], each ? 1 + HOSTS : 1));
+	AWAIT(connected(&host[ONE], each ? 1 + HOSTS : 1));
 	steps_start_parts(first, &host[ONE], pid);
 	steps_run(first, &host[ONE], n, 0);
 	steps_end_parts(first, pid);

@@ -14,7 +14,7 @@ static void crash_in_turn(unsigned i, unsigned k, pid_t pid[HOSTS], pid_t *ret_s
 {
 	atomic_store(&part[1].hold, k);
 	*ret_step = machine_fork(&host[0], steps_once, NULL);
-	UNTIL(WAIT_MS, atomic_load(&part[1].held) == k && atomic_load(&part[2].turns) == k);
+	AWAIT(atomic_load(&part[1].held) == k && atomic_load(&part[2].turns) == k);
 	assert_ok(switch_partition(net, 1u << i, 0, INT64_MAX));
 	machine_simd_kill(&host[i]);
 	(void)waitpid(pid[i], NULL, 0);
@@ -47,7 +47,7 @@ TEST_WITH(a_machine_that_dies_in_a_step_joins_a_later_one, NULL, steps_end)
 	assert_int_equal(machine_wait(step, WAIT_MS), 0);
 	assert_true(machine_logged(&host[0], "lock-step: machine b has not answered its step for"));
 	begin_again(1, "", 3, pid);
-	UNTIL(WAIT_MS, machine_logged_times(&host[0], "machine b takes part\n") == 2);
+	AWAIT(machine_logged_times(&host[0], "machine b takes part\n") == 2);
 	steps_run(0, &host[0], 3, 0);
 	steps_end_parts(0, pid);
 	for (unsigned i = 0; i < HOSTS; i += 2)
@@ -66,12 +66,12 @@ TEST_WITH(a_time_host_that_dies_in_a_step_is_followed_again, NULL, steps_end)
 	crash_in_turn(0, 3, pid, &step);
 	(void)waitpid(step, NULL, 0);
 	for (unsigned i = 1; i < HOSTS; i++)
-		UNTIL(WAIT_MS, machine_logged(&host[i], "the time host a is not heard: time holds until it is back"));
+		AWAIT(machine_logged(&host[i], "the time host a is not heard: time holds until it is back"));
 	begin_again(0, ",\"late\":\"wait\",\"deadline_ms\":1000,\"lease_ms\":1000", 3, pid);
-	UNTIL(WAIT_MS, machine_logged_times(&host[0], "machine c takes part\n") == 2);
+	AWAIT(machine_logged_times(&host[0], "machine c takes part\n") == 2);
 	atomic_store(&part[1].hold, 0); /* b is still in the step of the run before */
-	UNTIL(WAIT_MS, machine_logged_times(&host[0], "machine b takes part\n") == 2);
-	UNTIL(WAIT_MS, steps_all_had(0, 3, 3));
+	AWAIT(machine_logged_times(&host[0], "machine b takes part\n") == 2);
+	AWAIT(steps_all_had(0, 3, 3));
 	steps_run(0, &host[0], 3, 0);
 	steps_end_parts(0, pid);
 	for (unsigned i = 1; i < HOSTS; i++)

@@ -78,9 +78,9 @@ TEST_WITH(each_reader_is_shown_how_it_is_reached, start, end)
 	machine_fork(&m[0], run_graph, &both);
 	machine_fork(&m[0], run_graph, &apart);
 	machine_fork(&m[1], run_graph, &far);
-	UNTIL(60000, is_reached("read by node /times: ", "messages, by shm"));
-	UNTIL(60000, is_reached("read by node /apart: ", "messages, by shm"));
-	UNTIL(60000, is_reached("read by node /far: ", "messages, by network"));
+	AWAIT(is_reached("read by node /times: ", "messages, by shm"));
+	AWAIT(is_reached("read by node /apart: ", "messages, by shm"));
+	AWAIT(is_reached("read by node /far: ", "messages, by network"));
 	assert_true(machine_says(&m[1], "info /count", "from another machine: a"));
 	assert_true(machine_says(&m[1], "info /count", ", of machine a\n"));
 	assert_false(machine_says(&m[0], "info /count", "of machine"));

@@ -50,7 +50,7 @@ static void run_ahead(unsigned first)
 	for (unsigned i = 0; i < AHEAD; i++)
 		machine_ctl(&host[0], "clock step 10ms");
 	for (unsigned i = 0; i < HOSTS; i++)
-		UNTIL(WAIT_MS, is_logged(i));
+		AWAIT(is_logged(i));
 	steps_all_lag(first, STEPS, 1 + AHEAD);
 }
 

@@ -89,13 +89,13 @@ TEST_WITH(what_a_bridge_brings_in_is_heard_on_other_machines, start, end)
 	for (unsigned i = 0; i < 3; i++)
 		p[i] = machine_fork(&m[i], hear, (void *)(uintptr_t)i);
 	for (unsigned i = 0; i < 3; i++)
-		UNTIL(60000, atomic_load(&heard->at[i].received) >= 100);
+		AWAIT(atomic_load(&heard->at[i].received) >= 100);
 	assert_true(machine_says(&m[0], "info " CHANNEL, "from another machine"));
 	/* here it goes to the link alone; there it is like all that comes from another machine */
 	assert_int_equal(machine_bridge(&m[1], "in", "attempted"), 0);
 	assert_int_equal(machine_bridge(&m[1], "count", "attempted"), 0);
 	assert_true(machine_bridge(&m[1], "link", "attempted") >= 100);
-	UNTIL(60000, machine_bridge(&m[0], "count", "attempted") > 0);
+	AWAIT(machine_bridge(&m[0], "count", "attempted") > 0);
 	atomic_store(&heard->stop, true);
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(machine_wait(p[i], 20000), 0);
@@ -133,6 +133,6 @@ static int publish_beside(void *arg)
 
 TEST_WITH(inbound_and_own_messages_do_not_share_a_channel, start, end)
 {
-	UNTIL(60000, machine_channel(&m[1], CHANNEL, "messages") > 0);
+	AWAIT(machine_channel(&m[1], CHANNEL, "messages") > 0);
 	assert_int_equal(machine_run(&m[1], publish_beside, NULL), 0);
 }

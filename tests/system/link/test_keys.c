@@ -112,7 +112,7 @@ static void exchange(const char *channel, uint32_t width, uint32_t height, unsig
 	t->pause_us = width > 1000 ? 50000 : 0;
 	sender = machine_fork(&m[0], traffic_send, t);
 	reader = machine_fork(&m[1], traffic_read, t);
-	UNTIL(60000, atomic_load(&t->reader[0].received) >= messages);
+	AWAIT(atomic_load(&t->reader[0].received) >= messages);
 	if (atomic_load(&t->reader[0].wrong))
 		fail_msg("%s", t->reader[0].what);
 	finish(sender, reader);
@@ -164,8 +164,8 @@ TEST_WITH(two_with_keys_call_services, start, end)
 	begin(1, true);
 	t = traffic_new("/none", 8, 8);
 	server = machine_fork(&m[0], serve, t);
-	UNTIL(60000, machine_says(&m[1], "service list", "/lamp"));
-	UNTIL(60000, machine_says(&m[1], "service call /lamp '{\"data\":true}'", "true"));
+	AWAIT(machine_says(&m[1], "service list", "/lamp"));
+	AWAIT(machine_says(&m[1], "service call /lamp '{\"data\":true}'", "true"));
 	finish(server, 0);
 }
 
@@ -184,10 +184,10 @@ TEST_WITH(two_with_keys_share_steps, start, end)
 	machine_simd_start(&m[0],
 			   conf(0, true, "\"TimeSource\":\"simulation\",", ",\"time\":\"give\",\"lockstep\":true"));
 	machine_simd_start(&m[1], conf(1, true, "\"TimeSource\":\"link\",", ",\"time\":\"follow\""));
-	UNTIL(60000, machine_logged(&m[1], "time: follows machine a, in lock-step"));
+	AWAIT(machine_logged(&m[1], "time: follows machine a, in lock-step"));
 	machine_ctl(&m[0], "clock pause");
 	machine_ctl(&m[0], "clock step 10s");
-	UNTIL(60000, sim_ns(1) == sim_ns(0) && sim_ns(1) >= 10 * NS_PER_S);
+	AWAIT(sim_ns(1) == sim_ns(0) && sim_ns(1) >= 10 * NS_PER_S);
 }
 
 /* Whether that host, which has not the keys that it should have, neither sees nor is seen. */
@@ -197,9 +197,8 @@ static void is_kept_out(const char *why)
 
 	t = traffic_new("/camera", 64, 48);
 	sender = machine_fork(&m[0], traffic_send, t);
-	UNTIL(60000, atomic_load(&t->ok) >= 1);
-	UNTIL(60000,
-	      machine_logged(&m[0], why)); /* logged 5 s after the first packet of a machine that does not link */
+	AWAIT(atomic_load(&t->ok) >= 1);
+	AWAIT(machine_logged(&m[0], why)); /* logged 5 s after the first packet of a machine that does not link */
 	assert_false(machine_says(&m[1], "list", "/camera"));
 	assert_false(machine_logged(&m[0], "machine b is linked"));
 	assert_false(machine_logged(&m[1], "machine a is linked"));
@@ -309,9 +308,8 @@ TEST_WITH(nobody_speaks_as_another, start, end)
 	machine_simd_start(&m[0], conf(0, true, "\"TimeSource\":\"link\",", ",\"time\":\"follow\""));
 	t = traffic_new("/none", 8, 8);
 	liar = machine_fork(&m[1], speak_as_c, NULL);
-	UNTIL(60000,
-	      machine_logged(&m[0], "machine c is not linked: its keys are not those of a machine of that name"));
-	UNTIL(60000, machine_logged(&m[0], "ignored: it speaks as a machine whose keys it does not have"));
+	AWAIT(machine_logged(&m[0], "machine c is not linked: its keys are not those of a machine of that name"));
+	AWAIT(machine_logged(&m[0], "ignored: it speaks as a machine whose keys it does not have"));
 	assert_false(machine_logged(&m[0], "machine c is linked"));
 	finish(liar, 0);
 }
@@ -385,7 +383,7 @@ static void change(const char *command)
 static void is_refused(const char *sentence)
 {
 	begin(0, true);
-	UNTIL(60000, machine_logged(&m[0], sentence));
+	AWAIT(machine_logged(&m[0], sentence));
 	machine_simd_stop(&m[0]);
 }
 

@@ -75,7 +75,7 @@ TEST_WITH(a_channel_arrives_byte_for_byte_with_its_header, start, end)
 	t = traffic_new("/camera", 64, 48);
 	sender = machine_fork(&m[0], traffic_send, t);
 	reader = machine_fork(&m[1], traffic_read, t);
-	UNTIL(60000, atomic_load(&t->reader[0].received) >= 20);
+	AWAIT(atomic_load(&t->reader[0].received) >= 20);
 	assert_true(machine_says(&m[1], "list", "HOST"));
 	assert_true(machine_says(&m[1], "info /camera", "from another machine: a"));
 	assert_false(machine_says(&m[0], "list", "HOST"));
@@ -92,7 +92,7 @@ TEST_WITH(large_images_arrive, start_reliable, end)
 	t->pause_us = 50000;
 	sender = machine_fork(&m[0], traffic_send, t);
 	reader = machine_fork(&m[1], traffic_read, t);
-	UNTIL(60000, atomic_load(&t->reader[0].received) >= 5);
+	AWAIT(atomic_load(&t->reader[0].received) >= 5);
 	check_reader(&t->reader[0]);
 	finish(sender, reader);
 }
@@ -106,13 +106,13 @@ TEST_WITH(nothing_travels_without_a_subscriber, start, end)
 
 	t = traffic_new("/camera", 64, 48);
 	sender = machine_fork(&m[0], traffic_send, t);
-	UNTIL(60000, machine_says(&m[1], "list", "/camera"));
+	AWAIT(machine_says(&m[1], "list", "/camera"));
 	before = machine_sent(&m[0]);
 	sent = atomic_load(&t->ok);
-	UNTIL(60000, atomic_load(&t->ok) >= sent + 100);
+	AWAIT(atomic_load(&t->ok) >= sent + 100);
 	assert_in_range(machine_sent(&m[0]) - before, 0, 20 * image);
 	reader = machine_fork(&m[1], traffic_read, t);
-	UNTIL(60000, atomic_load(&t->reader[0].received) >= 100);
+	AWAIT(atomic_load(&t->reader[0].received) >= 100);
 	assert_true(machine_sent(&m[0]) - before > 100 * image);
 	finish(sender, reader);
 }
@@ -137,11 +137,11 @@ TEST_WITH(the_last_subscriber_ends_it, start, end)
 	reading = traffic_new("/camera", 64, 48);
 	sender = machine_fork(&m[0], traffic_send, t);
 	reader = machine_fork(&m[1], traffic_read, reading);
-	UNTIL(60000, atomic_load(&reading->reader[0].received) >= 10);
+	AWAIT(atomic_load(&reading->reader[0].received) >= 10);
 	atomic_store(&reading->stop, true);
 	assert_int_equal(machine_wait(reader, 20000), 0);
-	UNTIL(60000, machine_logged(&m[1], "/camera: last subscriber disconnected"));
-	UNTIL(60000, is_silent(50, 10 * image));
+	AWAIT(machine_logged(&m[1], "/camera: last subscriber disconnected"));
+	AWAIT(is_silent(50, 10 * image));
 	traffic_free(reading);
 	finish(sender, 0);
 }
@@ -153,8 +153,8 @@ TEST_WITH(bridges_over_there_get_it, start_with_bridge, end)
 
 	t = traffic_new("/camera", 64, 48);
 	sender = machine_fork(&m[0], traffic_send, t);
-	UNTIL(60000, machine_logged(&m[1], "/camera: first subscriber connected"));
-	UNTIL(60000, machine_channel(&m[1], "/camera", "delivered") >= 10);
+	AWAIT(machine_logged(&m[1], "/camera: first subscriber connected"));
+	AWAIT(machine_channel(&m[1], "/camera", "delivered") >= 10);
 	assert_int_equal(machine_channel(&m[1], "/camera", "failed"), 0);
 	finish(sender, 0);
 }
@@ -168,13 +168,13 @@ TEST_WITH(messages_are_confirmed_from_over_there, start_confirming, end)
 	t = traffic_new("/camera", 64, 48);
 	reader = machine_fork(&m[1], traffic_read, t);
 	sender = machine_fork(&m[0], traffic_send, t);
-	UNTIL(60000, atomic_load(&t->reader[0].received) >= 20);
-	UNTIL(60000, atomic_load(&t->ok) >= 20);
+	AWAIT(atomic_load(&t->reader[0].received) >= 20);
+	AWAIT(atomic_load(&t->ok) >= 20);
 	ok = atomic_load(&t->ok);
 	assert_int_equal(switch_partition(net, 1u << m[1].port, 0, INT64_MAX), 0);
-	UNTIL(60000, atomic_load(&t->failed) > 0);
+	AWAIT(atomic_load(&t->failed) > 0);
 	switch_heal(net);
-	UNTIL(60000, atomic_load(&t->ok) > ok + 50);
+	AWAIT(atomic_load(&t->ok) > ok + 50);
 	finish(sender, reader);
 }
 
@@ -187,10 +187,10 @@ TEST_WITH(what_is_kept_comes_later, start, end)
 	t->flags = SIM_PUB_LATCH;
 	t->pause_us = 60000000;
 	sender = machine_fork(&m[0], traffic_send, t);
-	UNTIL(60000, machine_says(&m[1], "list", "/car/tf_static"));
-	UNTIL(60000, atomic_load(&t->ok) >= 1);
+	AWAIT(machine_says(&m[1], "list", "/car/tf_static"));
+	AWAIT(atomic_load(&t->ok) >= 1);
 	reader = machine_fork(&m[1], traffic_read, t);
-	UNTIL(60000, atomic_load(&t->reader[0].received) == 1);
+	AWAIT(atomic_load(&t->reader[0].received) == 1);
 	check_reader(&t->reader[0]);
 	kill(sender, SIGKILL);
 	waitpid(sender, NULL, 0);

@@ -54,13 +54,13 @@ TEST_WITH(a_lossy_network_loses_no_reliable_message, start, end)
 	t = traffic_new("/small", 24, 16);
 	reader = machine_fork(&m[1], traffic_read, t);
 	sender = machine_fork(&m[0], traffic_send, t);
-	UNTIL(60000, atomic_load(&t->reader[0].received) >= 1);
+	AWAIT(atomic_load(&t->reader[0].received) >= 1);
 	first = atomic_load(&t->reader[0].newest) - atomic_load(&t->reader[0].received);
 	bad_network(0.1);
-	UNTIL(60000, atomic_load(&t->reader[0].received) >= 200);
+	AWAIT(atomic_load(&t->reader[0].received) >= 200);
 	bad_network(0);
 	check_reader(&t->reader[0]);
-	UNTIL(60000, atomic_load(&t->reader[0].newest) - atomic_load(&t->reader[0].received) == first);
+	AWAIT(atomic_load(&t->reader[0].newest) - atomic_load(&t->reader[0].received) == first);
 	atomic_store(&t->stop, true);
 	assert_int_equal(machine_wait(sender, 20000), 0);
 	assert_int_equal(machine_wait(reader, 20000), 0);
@@ -75,13 +75,13 @@ TEST_WITH(a_partition_heals, start, end)
 	t = traffic_new("/small", 24, 16);
 	reader = machine_fork(&m[1], traffic_read, t);
 	sender = machine_fork(&m[0], traffic_send, t);
-	UNTIL(60000, atomic_load(&t->reader[0].received) >= 10);
+	AWAIT(atomic_load(&t->reader[0].received) >= 10);
 	assert_int_equal(switch_partition(net, 1u << m[1].port, 0, INT64_MAX), 0);
-	UNTIL(60000, machine_logged(&m[1], "machine a is gone"));
-	UNTIL(60000, machine_logged(&m[0], "machine b is gone"));
+	AWAIT(machine_logged(&m[1], "machine a is gone"));
+	AWAIT(machine_logged(&m[0], "machine b is gone"));
 	before = atomic_load(&t->reader[0].received);
 	switch_heal(net);
-	UNTIL(60000, atomic_load(&t->reader[0].received) >= before + 20);
+	AWAIT(atomic_load(&t->reader[0].received) >= before + 20);
 	check_reader(&t->reader[0]);
 	atomic_store(&t->stop, true);
 	assert_int_equal(machine_wait(sender, 20000), 0);
@@ -102,7 +102,7 @@ static void restart(unsigned which, bool crash)
 
 		*mine = machine_fork(&m[which], which == 0 ? traffic_send : traffic_read, t);
 		before = atomic_load(&t->reader[0].received) + atomic_load(&t->reader[1].received);
-		UNTIL(60000, atomic_load(&t->reader[0].received) + atomic_load(&t->reader[1].received) >= before + 10);
+		AWAIT(atomic_load(&t->reader[0].received) + atomic_load(&t->reader[1].received) >= before + 10);
 		if (round == 1)
 			break;
 		kill(*mine, SIGKILL);
@@ -111,7 +111,7 @@ static void restart(unsigned which, bool crash)
 			machine_simd_kill(&m[which]);
 		else
 			machine_simd_stop(&m[which]);
-		UNTIL(60000, machine_logged(&m[1 - which], "is gone"));
+		AWAIT(machine_logged(&m[1 - which], "is gone"));
 		if (which == 0)
 			t->first = 1000000;
 		machine_simd_start(&m[which], machine_conf(&m[which], 2, ",\"lease_ms\":1000", ""));

@@ -44,15 +44,14 @@ static void part_in_turn(unsigned k, bool gone_first)
 		before[i] = machine_logged_times(&host[i], "is gone");
 	atomic_store(&b->hold, k);
 	step = machine_fork(&host[0], steps_once, NULL);
-	UNTIL(WAIT_MS,
-	      atomic_load(&b->held) == k && atomic_load(&part[0].turns) == k && atomic_load(&part[2].turns) == k);
+	AWAIT(atomic_load(&b->held) == k && atomic_load(&part[0].turns) == k && atomic_load(&part[2].turns) == k);
 	assert_ok(switch_partition(net, B_ALONE, 0, INT64_MAX));
 	if (!gone_first)
 		atomic_store(&b->hold, 0);
 	for (unsigned i = 0; i < HOSTS; i++)
-		UNTIL(WAIT_MS, machine_logged_times(&host[i], "is gone") == before[i] + times[i]);
+		AWAIT(machine_logged_times(&host[i], "is gone") == before[i] + times[i]);
 	atomic_store(&b->hold, 0);
-	UNTIL(WAIT_MS, atomic_load(&b->turns) == k);
+	AWAIT(atomic_load(&b->turns) == k);
 	switch_heal(net);
 	assert_int_equal(machine_wait(step, WAIT_MS), 0);
 	steps_run(0, &host[0], 2, 0);
@@ -79,8 +78,7 @@ static pid_t cut_off_in_turn(unsigned k)
 
 	atomic_store(&part[1].hold, k);
 	step = machine_fork(&host[0], steps_once, NULL);
-	UNTIL(WAIT_MS,
-	      atomic_load(&part[1].held) == k && atomic_load(&part[0].turns) == k && atomic_load(&part[2].turns) == k);
+	AWAIT(atomic_load(&part[1].held) == k && atomic_load(&part[0].turns) == k && atomic_load(&part[2].turns) == k);
 	assert_ok(switch_partition(net, B_ALONE, 0, INT64_MAX));
 	atomic_store(&part[1].hold, 0);
 	return step;
@@ -95,7 +93,7 @@ TEST_WITH(who_is_late_is_named_and_waited_for, NULL, steps_end)
 	steps_begin_parts(pid, ",\"late\":\"warn\",\"deadline_ms\":500", ",\"lease_ms\":6000");
 	steps_run(0, &host[0], 2, 0);
 	step = cut_off_in_turn(3);
-	UNTIL(WAIT_MS, machine_logged(&host[0], LATE) && machine_logged(&host[0], "waiting on"));
+	AWAIT(machine_logged(&host[0], LATE) && machine_logged(&host[0], "waiting on"));
 	assert_int_equal(waitpid(step, NULL, WNOHANG), 0); /* the step is held open */
 	switch_heal(net);
 	assert_int_equal(machine_wait(step, WAIT_MS), 0);
@@ -129,7 +127,7 @@ TEST_WITH(who_is_late_is_out_and_joins_again, NULL, steps_end)
 		assert_int_equal(atomic_load(&part[1].turns), 3);
 	}
 	switch_heal(net);
-	UNTIL(WAIT_MS, machine_logged_times(&host[1], "lock-step: takes part from step") == 2);
+	AWAIT(machine_logged_times(&host[1], "lock-step: takes part from step") == 2);
 	assert_true(machine_logged(&host[1], "lock-step: out of the steps of machine a"));
 	/* what b published in the step that it ended alone may still come, late: until then two turns' messages are mixed */
 	for (k = 6; k < 8 || !both_lag(k - 1, 1, 3); k++) {

@@ -140,13 +140,13 @@ TEST_WITH(a_service_is_called_from_another_machine, start, end)
 {
 	pid_t server = machine_fork(&m[0], serve, NULL), caller;
 
-	UNTIL(60000, machine_says(&m[1], "service list", "/lamp"));
+	AWAIT(machine_says(&m[1], "service list", "/lamp"));
 	caller = machine_fork(&m[1], call, NULL);
-	UNTIL(60000, atomic_load(&shared->answers) >= 10);
+	AWAIT(atomic_load(&shared->answers) >= 10);
 	for (unsigned i = 0; i < 10; i++)
 		assert_int_equal(atomic_load(&shared->result[i]), 1);
 	stop(server, caller);
-	UNTIL(60000, !machine_says(&m[1], "service list", "/lamp"));
+	AWAIT(!machine_says(&m[1], "service list", "/lamp"));
 }
 
 /* It has taken a request and dies: its machine answers for it. */
@@ -155,12 +155,12 @@ TEST_WITH(a_service_that_dies_is_answered_for, start, end)
 	pid_t server = machine_fork(&m[0], serve, NULL), caller;
 
 	atomic_store(&shared->silent, true);
-	UNTIL(60000, machine_says(&m[1], "service list", "/lamp"));
+	AWAIT(machine_says(&m[1], "service list", "/lamp"));
 	caller = machine_fork(&m[1], call, NULL);
-	UNTIL(60000, atomic_load(&shared->asked) == 1);
+	AWAIT(atomic_load(&shared->asked) == 1);
 	kill(server, SIGKILL);
 	waitpid(server, NULL, 0);
-	UNTIL(60000, atomic_load(&shared->answers) >= 1);
+	AWAIT(atomic_load(&shared->answers) >= 1);
 	assert_int_equal(atomic_load(&shared->result[0]), -EPIPE);
 	stop(0, caller);
 }
@@ -171,14 +171,14 @@ TEST_WITH(a_machine_that_dies_is_answered_for, start, end)
 	pid_t server = machine_fork(&m[0], serve, NULL), caller;
 
 	atomic_store(&shared->silent, true);
-	UNTIL(60000, machine_says(&m[1], "service list", "/lamp"));
+	AWAIT(machine_says(&m[1], "service list", "/lamp"));
 	caller = machine_fork(&m[1], call, NULL);
-	UNTIL(60000, atomic_load(&shared->asked) == 1);
+	AWAIT(atomic_load(&shared->asked) == 1);
 	kill(server, SIGKILL);
 	machine_simd_kill(&m[0]);
 	waitpid(server, NULL, 0);
-	UNTIL(60000, atomic_load(&shared->answers) >= 1);
+	AWAIT(atomic_load(&shared->answers) >= 1);
 	assert_true(atomic_load(&shared->result[0]) < 0);
-	UNTIL(60000, !machine_says(&m[1], "service list", "/lamp"));
+	AWAIT(!machine_says(&m[1], "service list", "/lamp"));
 	stop(0, caller);
 }

@@ -41,7 +41,7 @@ TEST_WITH(nothing_goes_round, start, end)
 		p[i] = machine_fork(&m[i], traffic_read, t);
 	p[3] = machine_fork(&m[0], traffic_send, t);
 	for (unsigned i = 0; i < 3; i++)
-		UNTIL(60000, atomic_load(&t->reader[i].received) >= 50);
+		AWAIT(atomic_load(&t->reader[i].received) >= 50);
 	atomic_store(&t->stop, true);
 	for (unsigned i = 0; i < 4; i++)
 		assert_int_equal(machine_wait(p[i], 20000), 0);
@@ -79,17 +79,17 @@ TEST_WITH(who_looks_late_hears_all, start, end)
 	pid_t link;
 
 	for (unsigned i = 0; i < 3; i++)
-		UNTIL(60000, machine_logged_times(&m[i], "is linked") == 2);
+		AWAIT(machine_logged_times(&m[i], "is linked") == 2);
 	link = (pid_t)machine_bridge(&m[1], "link", "pid");
 	assert_true(link > 0);
 	assert_int_equal(kill(link, SIGSTOP), 0);
 	machine_fork(&m[0], advertise, of_a);
 	machine_fork(&m[2], advertise, of_c);
-	UNTIL(60000, machine_logged(&m[2], "/of_a (sim/Vector3) is imported from machine a"));
-	UNTIL(60000, machine_logged(&m[0], "/of_c (sim/Vector3) is imported from machine c"));
+	AWAIT(machine_logged(&m[2], "/of_a (sim/Vector3) is imported from machine a"));
+	AWAIT(machine_logged(&m[0], "/of_c (sim/Vector3) is imported from machine c"));
 	assert_int_equal(kill(link, SIGCONT), 0);
-	UNTIL(60000, machine_logged(&m[1], "/of_a (sim/Vector3) is imported from machine a") &&
-			     machine_logged(&m[1], "/of_c (sim/Vector3) is imported from machine c"));
+	AWAIT(machine_logged(&m[1], "/of_a (sim/Vector3) is imported from machine a") &&
+	      machine_logged(&m[1], "/of_c (sim/Vector3) is imported from machine c"));
 }
 
 /* Two machines publish one channel: the third one gets both. */
@@ -104,8 +104,8 @@ TEST_WITH(two_may_publish_one_channel, start, end)
 	p[0] = machine_fork(&m[0], traffic_send, t);
 	p[1] = machine_fork(&m[1], traffic_send, other);
 	p[2] = machine_fork(&m[2], traffic_read, t);
-	UNTIL(60000, (a = atomic_load(&t->reader[0].host)) != 0);
-	UNTIL(60000, (b = atomic_load(&t->reader[0].host)) != 0 && b != a);
+	AWAIT((a = atomic_load(&t->reader[0].host)) != 0);
+	AWAIT((b = atomic_load(&t->reader[0].host)) != 0 && b != a);
 	assert_true(machine_says(&m[2], "list", "/camera"));
 	atomic_store(&t->stop, true);
 	atomic_store(&other->stop, true);

@@ -98,7 +98,7 @@ static void is_within_the_bound(void)
 	assert_true(d.off <= d.bound && d.off >= -d.bound);
 }
 
-#define FOLLOWS() UNTIL(60000, machine_says(&m[1], "clock status", "off the time host's"))
+#define FOLLOWS() AWAIT(machine_says(&m[1], "clock status", "off the time host's"))
 
 TEST_WITH(pause_step_and_scale_hold_for_the_other, start_two, end)
 {
@@ -106,15 +106,15 @@ TEST_WITH(pause_step_and_scale_hold_for_the_other, start_two, end)
 	assert_true(machine_says(&m[1], "clock status", "follows the time host"));
 	is_within_the_bound();
 	machine_ctl(&m[0], "clock pause");
-	UNTIL(60000, machine_says(&m[1], "clock status", "paused"));
+	AWAIT(machine_says(&m[1], "clock status", "paused"));
 	/* further than it can have run on */
 	machine_ctl(&m[0], "clock step 10s");
-	UNTIL(60000, difference().off == 0);
+	AWAIT(difference().off == 0);
 	machine_ctl(&m[0], "clock scale 2");
-	UNTIL(60000, machine_says(&m[1], "clock status", "scale:      2"));
+	AWAIT(machine_says(&m[1], "clock status", "scale:      2"));
 	assert_true(machine_says(&m[1], "clock status", "paused"));
 	machine_ctl(&m[0], "clock resume");
-	UNTIL(60000, machine_says(&m[1], "clock status", "running"));
+	AWAIT(machine_says(&m[1], "clock status", "running"));
 	is_within_the_bound();
 	assert_true(machine_says(&m[1], "clock pause", "follows the time host"));
 }
@@ -141,14 +141,14 @@ TEST_WITH(a_time_host_that_is_lost_holds_time, start_two, end)
 {
 	FOLLOWS();
 	assert_ok(switch_partition(net, 1u << 1, 0, INT64_MAX));
-	UNTIL(60000, machine_says(&m[1], "clock status", "whose time host is not heard"));
+	AWAIT(machine_says(&m[1], "clock status", "whose time host is not heard"));
 	assert_true(machine_logged(&m[1], "the time host a is not heard: time holds until it is back"));
 	switch_heal(net);
 	FOLLOWS();
 	is_within_the_bound();
 	/* it begins again: another time */
 	machine_simd_stop(&m[0]);
-	UNTIL(60000, machine_says(&m[1], "clock status", "whose time host is not heard"));
+	AWAIT(machine_says(&m[1], "clock status", "whose time host is not heard"));
 	begin(0, "simulation", "\"time\":\"give\",\"lease_ms\":1000");
 	FOLLOWS();
 	is_within_the_bound();
@@ -201,7 +201,7 @@ TEST_WITH(clocks_agree_within_what_is_stated, start_two, end)
 	FOLLOWS();
 	a = watcher(0);
 	b = watcher(1);
-	UNTIL(60000, difference().bound < 20 * NS_PER_MS); /* it has come there */
+	AWAIT(difference().bound < 20 * NS_PER_MS); /* it has come there */
 	first = difference().bound;
 	for (unsigned i = 0; i < samples; i++) {
 		int64_t e = error_now(a, b);
@@ -310,9 +310,9 @@ TEST_WITH(a_step_is_one_of_all_machines, start_lockstep, end)
 
 	for (unsigned i = 0; i < 3; i++) {
 		part[i] = machine_fork(&m[i], take_part, &turns[i]);
-		UNTIL(60000, atomic_load(&turns[i].joined));
+		AWAIT(atomic_load(&turns[i].joined));
 	}
-	UNTIL(60000, machine_logged(&m[0], "machine b takes part") && machine_logged(&m[0], "machine c takes part"));
+	AWAIT(machine_logged(&m[0], "machine b takes part") && machine_logged(&m[0], "machine c takes part"));
 	for (unsigned k = 1; k <= STEPS; k++)
 		step(k);
 	for (unsigned i = 0; i < 3; i++) {
@@ -379,7 +379,7 @@ static void begin_with_clock(const char *options)
 	ticks = mmap(NULL, sizeof(*ticks), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	assert_ptr_not_equal(ticks, MAP_FAILED);
 	machine_fork(&m[1], read_clock, ticks);
-	UNTIL(60000, all_connected(&m[1], 2));
+	AWAIT(all_connected(&m[1], 2));
 }
 
 static int64_t host_sim_ns(void)
@@ -418,17 +418,17 @@ TEST_WITH(a_follower_publishes_the_clock_of_the_time_host, NULL, end)
 	start(2);
 	begin_with_clock("\"time\":\"give\",\"lease_ms\":1000");
 	FOLLOWS();
-	UNTIL(60000, difference().bound >= 0 && atomic_load(&ticks->n) > 0);
+	AWAIT(difference().bound >= 0 && atomic_load(&ticks->n) > 0);
 	from_ns = host_sim_ns() - difference().bound;
 	ticks_before = atomic_load(&ticks->n);
-	UNTIL(60000, atomic_load(&ticks->n) > ticks_before + 1); /* one that is of now */
+	AWAIT(atomic_load(&ticks->n) > ticks_before + 1); /* one that is of now */
 	at_ns = atomic_load(&ticks->sim_ns);
 	to_ns = host_sim_ns() + difference().bound;
 	assert_true(at_ns >= from_ns && at_ns <= to_ns);
 	machine_ctl(&m[0], "clock pause");
-	UNTIL(60000, machine_says(&m[1], "clock status", "paused"));
+	AWAIT(machine_says(&m[1], "clock status", "paused"));
 	machine_ctl(&m[0], "clock step 10s");
-	UNTIL(60000, atomic_load(&ticks->sim_ns) == host_sim_ns());
+	AWAIT(atomic_load(&ticks->sim_ns) == host_sim_ns());
 	bridge_had(host_sim_ns());
 }
 
@@ -437,10 +437,10 @@ TEST_WITH(in_lockstep_too, NULL, end)
 	start(2);
 	begin_with_clock("\"time\":\"give\",\"lockstep\":true,\"lease_ms\":1000");
 	machine_ctl(&m[0], "clock pause");
-	UNTIL(60000, machine_logged(&m[0], "machine b takes part"));
+	AWAIT(machine_logged(&m[0], "machine b takes part"));
 	for (unsigned k = 0; k < 5; k++) {
 		machine_ctl(&m[0], "clock step 10ms");
-		UNTIL(60000, atomic_load(&ticks->sim_ns) == host_sim_ns());
+		AWAIT(atomic_load(&ticks->sim_ns) == host_sim_ns());
 	}
 	bridge_had(host_sim_ns());
 }
@@ -500,7 +500,7 @@ static void run_steps(unsigned first, const struct machine *const on[LOGS], cons
 
 	for (unsigned i = 0; i < LOGS; i++) {
 		part[i] = machine_fork(on[i], take_part, &turns[first + i]);
-		UNTIL(60000, atomic_load(&turns[first + i].joined));
+		AWAIT(atomic_load(&turns[first + i].joined));
 	}
 	for (unsigned k = 1; k <= STEPS; k++)
 		machine_ctl(by, "clock step 10ms");
@@ -527,13 +527,13 @@ TEST_WITH(logs_are_those_of_one_machine_byte_for_byte, start_logging, end)
 											       &m[LOGS] };
 
 	for (unsigned i = 0; i < LOGS; i++)
-		UNTIL(60000, all_connected(&m[i], 2));
-	UNTIL(60000, machine_logged(&m[0], "machine b takes part") && machine_logged(&m[0], "machine c takes part"));
+		AWAIT(all_connected(&m[i], 2));
+	AWAIT(machine_logged(&m[0], "machine b takes part") && machine_logged(&m[0], "machine c takes part"));
 	run_steps(0, each, &m[0]);
 	for (unsigned i = 0; i < LOGS; i++)
 		machine_simd_stop(&m[i]);
 	start_alone();
-	UNTIL(60000, all_connected(&m[LOGS], LOGS));
+	AWAIT(all_connected(&m[LOGS], LOGS));
 	run_steps(LOGS, one, &m[LOGS]);
 	machine_simd_stop(&m[LOGS]);
 	for (unsigned i = 0; i < LOGS; i++) {
@@ -555,6 +555,6 @@ TEST_WITH(a_second_time_host_is_refused_by_name, NULL, end)
 	begin(1, "link", "\"time\":\"follow\",\"lease_ms\":1000");
 	FOLLOWS();
 	begin(2, "simulation", "\"time\":\"give\",\"lease_ms\":1000");
-	UNTIL(60000, machine_logged(&m[2], "machine a gives time already, so this one does not"));
+	AWAIT(machine_logged(&m[2], "machine a gives time already, so this one does not"));
 	is_within_the_bound();
 }

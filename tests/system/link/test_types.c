@@ -84,10 +84,10 @@ TEST_WITH(another_type_is_refused_by_name, start_parted, end)
 	t = traffic_new("/camera", 16, 16);
 	imu = machine_fork(&m[1], publish_imu, t);
 	sender = machine_fork(&m[0], traffic_send, t);
-	UNTIL(60000, atomic_load(&t->reader[0].ready) && atomic_load(&t->sent) > 0);
+	AWAIT(atomic_load(&t->reader[0].ready) && atomic_load(&t->sent) > 0);
 	switch_heal(net);
-	UNTIL(60000, machine_logged(&m[1], "/camera of machine a is not imported: "));
-	UNTIL(60000, machine_logged(&m[0], "/camera of machine b is not imported: "));
+	AWAIT(machine_logged(&m[1], "/camera of machine a is not imported: "));
+	AWAIT(machine_logged(&m[0], "/camera of machine b is not imported: "));
 	assert_true(machine_says(&m[1], "list", "sim/Imu"));
 	assert_false(machine_says(&m[1], "list", "sim/Image"));
 	atomic_store(&t->stop, true);
@@ -102,9 +102,9 @@ TEST_WITH(our_own_of_another_type_is_announced, start_closed, end)
 
 	t = traffic_new("/camera", 16, 16);
 	sender = machine_fork(&m[0], traffic_send, t);
-	UNTIL(60000, machine_logged(&m[1], "/camera of machine a is not imported: the rig does not list it"));
+	AWAIT(machine_logged(&m[1], "/camera of machine a is not imported: the rig does not list it"));
 	imu = machine_fork(&m[1], publish_imu, t);
-	UNTIL(60000, machine_logged(&m[0], "/camera of machine b is not imported: "));
+	AWAIT(machine_logged(&m[0], "/camera of machine b is not imported: "));
 	atomic_store(&t->stop, true);
 	assert_int_equal(machine_wait(sender, 20000), 0);
 	assert_int_equal(machine_wait(imu, 20000), 0);
@@ -118,9 +118,9 @@ TEST_WITH(patterns_say_what_comes_in, start_importing_little, end)
 	t = traffic_new("/lidar/top", 16, 16);
 	p[0] = machine_fork(&m[0], traffic_send, raw);
 	p[1] = machine_fork(&m[0], traffic_send, camera);
-	UNTIL(60000, machine_says(&m[0], "list", "/lidar/raw") && machine_says(&m[0], "list", "/camera"));
+	AWAIT(machine_says(&m[0], "list", "/lidar/raw") && machine_says(&m[0], "list", "/camera"));
 	p[2] = machine_fork(&m[0], traffic_send, t);
-	UNTIL(60000, machine_says(&m[1], "list", "/lidar/top"));
+	AWAIT(machine_says(&m[1], "list", "/lidar/top"));
 	assert_false(machine_says(&m[1], "list", "/lidar/raw"));
 	assert_false(machine_says(&m[1], "list", "/camera"));
 	atomic_store(&t->stop, true);
@@ -140,7 +140,7 @@ TEST_WITH(an_insecure_network_is_refused, NULL, end)
 			   "\"pools\":[{\"size\":\"4KiB\",\"count\":500}],\"rigs\":[{\"name\":\"rig\",\"bridges\":[{"
 			   "\"name\":\"link\",\"plugin\":\"link\",\"channels\":[\"*\"],"
 			   "\"options\":{\"interface\":\"10.0.0.1\",\"peers\":[\"10.0.0.2\"]}}]}]");
-	UNTIL(60000, machine_logged(&m[0], "neither encrypted nor authenticated"));
+	AWAIT(machine_logged(&m[0], "neither encrypted nor authenticated"));
 	assert_int_equal(machine_sent(&m[0]), 0);
 	machine_simd_stop(&m[0]);
 }

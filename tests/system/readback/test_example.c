@@ -44,7 +44,7 @@ static void receive(FILE *out)
 	fputs("go\n", out); /* only now it starts */
 	fflush(out);
 	for (; n < FRAMES; n++) {
-		UNTIL(60000, sim_take(sub, &got) == 0);
+		AWAIT(sim_take(sub, &got) == 0);
 		check(got, &last);
 		sim_release(sub, got);
 	}

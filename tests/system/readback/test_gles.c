@@ -328,7 +328,7 @@ static void use_slots(void)
 	assert_int_equal(sim_connect(&co, &c), 0);
 	assert_int_equal(sim_advertise(c, "/image", &sim_Image_type, &po, &pub), 0);
 	assert_int_equal(sim_subscribe(c, "/image", NULL, &so, &sub), 0);
-	UNTIL(60000, sim_publisher_has_subscribers(pub));
+	AWAIT(sim_publisher_has_subscribers(pub));
 	o.publisher = pub;
 	o.head = HEAD;
 	ok(sim_readback_create(&o, &rb));

@@ -377,7 +377,7 @@ static void use_slots(void)
 	assert_int_equal(sim_connect(&co, &c), 0);
 	assert_int_equal(sim_advertise(c, "/image", &sim_Image_type, &po, &pub), 0);
 	assert_int_equal(sim_subscribe(c, "/image", NULL, &so, &sub), 0);
-	UNTIL(60000, sim_publisher_has_subscribers(pub));
+	AWAIT(sim_publisher_has_subscribers(pub));
 	o = options();
 	o.publisher = pub;
 	o.head = HEAD;
@@ -396,9 +396,9 @@ static void use_slots(void)
 	assert_int_equal(n.imports, 1);
 	/* another data plane: what was imported is another segment's */
 	kill(stack_roudi(), SIGKILL);
-	UNTIL(60000, (sim_readback_get_counters(rb, &n), n.imports == 2) || (start_and_drain(), false));
-	UNTIL(60000, sim_publisher_has_subscribers(pub));
-	UNTIL(60000, start_and_drain() == 0 && last.result == 0 && published == 0);
+	AWAIT((sim_readback_get_counters(rb, &n), n.imports == 2) || (start_and_drain(), false));
+	AWAIT(sim_publisher_has_subscribers(pub));
+	AWAIT(start_and_drain() == 0 && last.result == 0 && published == 0);
 	assert_int_equal(last.copies, 0);
 	sim_readback_destroy(rb);
 	sim_subscriber_destroy(sub);

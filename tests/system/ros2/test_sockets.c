@@ -236,10 +236,10 @@ TEST_WITH(on_a_network_that_one_alone_is_heard, lay_cables, cut_cables)
 	b = host_create(&h);
 	assert_in_range(receivers(r), 2, 4);
 	port = r[0].port == 7400 ? r[1].port : r[0].port;
-	UNTIL(60000, order(0, port, BURST) == 0 &&
-			     dropped(port) >= BURST); /* some are lost before the cable's ends know each other */
+	AWAIT(order(0, port, BURST) == 0 &&
+	      dropped(port) >= BURST); /* some are lost before the cable's ends know each other */
 	assert_int_equal(lines(&h, "malformed packet"), 0);
-	UNTIL(60000, order(1, port, BURST) == 0 && lines(&h, "malformed packet"));
+	AWAIT(order(1, port, BURST) == 0 && lines(&h, "malformed packet"));
 	h.ops->destroy(b);
 }
 
@@ -254,7 +254,7 @@ TEST_WITH(a_flood_is_counted_and_not_written, lay_cables, cut_cables)
 	b = host_create(&h);
 	assert_in_range(receivers(r), 2, 4);
 	/* a line of its own tells how many were not written, once there is room again */
-	UNTIL(60000, order(0, r[0].port == 7400 ? r[1].port : r[0].port, BURST) == 0 && lines(&h, "were kept back"));
+	AWAIT(order(0, r[0].port == 7400 ? r[1].port : r[0].port, BURST) == 0 && lines(&h, "were kept back"));
 	assert_in_range(lines(&h, "malformed packet"), 1, 60);
 	h.ops->destroy(b);
 }

@@ -52,7 +52,7 @@ static const char *expect_request(const char *service, uint64_t n, const char *a
 	char *text;
 	json_t *j;
 
-	UNTIL(60000, rosbridge_server_count(line_server, "call_service", service) == n);
+	AWAIT(rosbridge_server_count(line_server, "call_service", service) == n);
 	j = rosbridge_server_last(line_server, "call_service", service);
 	snprintf(id, sizeof(id), "%s", json_string_value(json_object_get(j, "id")));
 	text = json_dumps(json_object_get(j, "args"), JSON_COMPACT);
@@ -166,8 +166,8 @@ TEST_WITH(a_server_that_goes_in_the_middle, setup, teardown)
 	ask_lamp(true);
 	expect_error(-ENOTCONN, "there is no connection");
 	assert_int_equal(line_host.ops->connect(line_bridge, line_host.connection), 0); /* as the host does */
-	UNTIL(60000, rosbridge_server_greeted(line_server) == 2);
-	UNTIL(60000, line_host.ops->status(line_bridge) == SIM_BRIDGE_CONNECTED);
+	AWAIT(rosbridge_server_greeted(line_server) == 2);
+	AWAIT(line_host.ops->status(line_bridge) == SIM_BRIDGE_CONNECTED);
 	ask_lamp(false);
 	reply(expect_request("/lamp", 2, "{\"data\":false}"),
 	      ",\"values\":{\"success\":true,\"message\":\"again\"},\"result\":true");

@@ -46,8 +46,8 @@ static void up(const char *compression)
 	line_up(options, &how);
 	line_host.ops->listen(line_bridge, "control", 1);
 	line_host.ops->service(line_bridge, "/lights", &sim_SetBool_service);
-	UNTIL(60000, rosbridge_server_heard(line_server, "subscribe", "/cmd", NULL, NULL));
-	UNTIL(60000, rosbridge_server_heard(line_server, "advertise_service", "/lights", NULL, NULL));
+	AWAIT(rosbridge_server_heard(line_server, "subscribe", "/cmd", NULL, NULL));
+	AWAIT(rosbridge_server_heard(line_server, "advertise_service", "/lights", NULL, NULL));
 }
 
 static FILE *begin(const char *compression)
@@ -119,7 +119,7 @@ static void all_of_it(const char *compression)
 	next_line(f, "answer true lit");
 	answer_call(-EPERM, "not now");
 	next_line(f, "failed not now");
-	UNTIL(60000, rosbridge_server_heard(line_server, "subscribe", "/imu", "compression", compression));
+	AWAIT(rosbridge_server_heard(line_server, "subscribe", "/imu", "compression", compression));
 	publish_imu();
 	next_line(f, "imu base 1640995200 123456768 0.1 9");
 	in = host_next(&line_host);
@@ -134,7 +134,7 @@ static void all_of_it(const char *compression)
 	a = ask_lamp(false);
 	assert_int_equal(a.result, -EREMOTEIO);
 	assert_int_equal(pclose(f), 0);
-	UNTIL(60000, !rosbridge_server_heard(line_server, "advertise_service", "/lamp", NULL, NULL));
+	AWAIT(!rosbridge_server_heard(line_server, "advertise_service", "/lamp", NULL, NULL));
 	a = ask_lamp(true); /* it has gone: the server says so */
 	assert_int_equal(a.result, -EREMOTEIO);
 	assert_non_null(strstr(a.why, "Service /lamp does not exist"));

@@ -22,7 +22,7 @@ static void start(const char *flavour, const char *type)
 	const char *const options[] = { "use_sim_time", "true", "flavour", flavour, NULL };
 
 	line_up(options, NULL);
-	UNTIL(60000, rosbridge_server_heard(line_server, "subscribe", "/clock", "type", type));
+	AWAIT(rosbridge_server_heard(line_server, "subscribe", "/clock", "type", type));
 }
 
 TEST(the_clock_of_ros_2_drives)
@@ -41,10 +41,10 @@ TEST(the_clock_of_ros_2_drives)
 	rosbridge_server_drop(line_server);
 	assert_int_equal(host_next_drive(&line_host), SIM_BRIDGE_CLOCK_GONE);
 	host_wait_log(&line_host, "lost the server's /clock: clock stopped until there is one");
-	UNTIL(60000, line_host.ops->status(line_bridge) == SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED);
+	AWAIT(line_host.ops->status(line_bridge) == SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED);
 	assert_int_equal(line_host.ops->connect(line_bridge, line_host.connection), 0); /* as the host does */
-	UNTIL(60000, rosbridge_server_greeted(line_server) == 2);
-	UNTIL(60000, rosbridge_server_heard(line_server, "subscribe", "/clock", NULL, NULL));
+	AWAIT(rosbridge_server_greeted(line_server) == 2);
+	AWAIT(rosbridge_server_heard(line_server, "subscribe", "/clock", NULL, NULL));
 	say("{\"clock\":{\"sec\":200,\"nanosec\":0}}");
 	assert_int_equal(host_next_drive(&line_host), INT64_C(200000000000));
 	line_down();
@@ -83,7 +83,7 @@ TEST(without_the_option_nothing_is_asked_for)
 
 	line_up(options, NULL);
 	t = host_open(&line_host, line_bridge, "/clock", &sim_Clock_type, "{}");
-	UNTIL(60000, rosbridge_server_heard(line_server, "advertise", "/clock", NULL, NULL));
+	AWAIT(rosbridge_server_heard(line_server, "advertise", "/clock", NULL, NULL));
 	assert_int_equal(rosbridge_server_count(line_server, "subscribe", "/clock"), 0);
 	line_host.ops->close(line_bridge, t);
 	line_down();

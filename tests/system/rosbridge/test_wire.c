@@ -15,7 +15,7 @@ static void expect_text(const char *op, const char *name, const char *expected)
 {
 	char *text;
 
-	UNTIL(60000, rosbridge_server_count(line_server, op, name) > 0);
+	AWAIT(rosbridge_server_count(line_server, op, name) > 0);
 	text = rosbridge_server_last_text(line_server, op, name);
 	assert_string_equal(text, expected);
 	free(text);
@@ -92,7 +92,7 @@ static void twist(const char *compat, const char *flavour, const char *expected)
 	m->angular_velocity.z = 0.5;
 	line_up(options, NULL);
 	send("pose", &sim_GpsOdometry_type, body, sim_builder_size(&b));
-	UNTIL(60000, rosbridge_server_count(line_server, "publish", "/pose") > 0);
+	AWAIT(rosbridge_server_count(line_server, "publish", "/pose") > 0);
 	text = rosbridge_server_last_text(line_server, "publish", "/pose");
 	at = strstr(text, "\"angular\":");
 	assert_non_null(at);

@@ -145,7 +145,7 @@ TEST_WITH(a_killed_roudi_is_replaced, begin, end)
 		assert_int_not_equal(run_number("GetInfo", "roudi_pid"), roudi);
 	}
 	/* the memory of the three is back: the pages of their management, which old handles may still touch, are not payload */
-	UNTIL(60000, shm_used() <= before + 3 * (80 << 20));
+	AWAIT(shm_used() <= before + 3 * (80 << 20));
 }
 
 TEST_WITH(roudi_that_hangs_is_replaced, begin, end)

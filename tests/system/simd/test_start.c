@@ -195,7 +195,7 @@ TEST(processes_end_with_simd)
 	for (int killed = 0; killed < 2; killed++) {
 		run_start(&r, rig, NULL);
 		assert_true(run_ready(&r));
-		UNTIL(60000, strstr(run_errors(&r), "to " RUN_DIR "/control"));
+		AWAIT(strstr(run_errors(&r), "to " RUN_DIR "/control"));
 		said = strstr(run_errors(&r), "talker: I am ");
 		assert_non_null(said);
 		talker = (pid_t)atoi(said + strlen("talker: I am "));
@@ -210,7 +210,7 @@ TEST(processes_end_with_simd)
 	kill(r.pid, SIGKILL);
 	(void)run_wait(&r);
 	close(r.err_fd);
-	UNTIL(60000, !run_alive(talker));
+	AWAIT(!run_alive(talker));
 	/* RouDi is left for the next one, which takes it along when it ends */
 	run_start(&r, plain, NULL);
 	assert_true(run_ready(&r));

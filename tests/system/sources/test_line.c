@@ -698,7 +698,7 @@ TEST(the_ego_can_be_a_vehicle_program)
 	objects = listen_to(&l, "objects", 64, &sim_Detected3DObjects_type);
 	assert_int_equal(sim_advertise(l.client, "control", &sim_VehicleControl_type, &po, &orders), 0);
 	vehicle = start_vehicle(&l);
-	UNTIL(60000, sim_publisher_has_subscribers(orders) && in_lockstep(&l));
+	AWAIT(sim_publisher_has_subscribers(orders) && in_lockstep(&l));
 	start_sumo_behind(&l);
 	for (int i = 0; i < 100 && !moved; i++) { /* 10 s of simulated time */
 		const struct sim_message *m = next(objects);

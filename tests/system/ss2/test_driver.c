@@ -505,7 +505,7 @@ TEST(another_source_ends_the_server)
 	int64_t old = driving(s);
 
 	select_source("system");
-	UNTIL(LIMIT_MS, !run_alive((pid_t)old));
+	AWAIT(!run_alive((pid_t)old));
 	assert_int_equal(driver_pid(), 0);
 	select_source("ss2");
 	until_driver(true, old);
@@ -547,7 +547,7 @@ TEST(a_killed_server_is_started_again_and_has_its_scene)
 	int64_t old = driving(s);
 	uint32_t g = generation(s);
 
-	UNTIL(LIMIT_MS, is_through());
+	AWAIT(is_through());
 	assert_int_equal(kill((pid_t)old, SIGKILL), 0);
 	until_driver(true, old);
 	assert_int_equal(sim_now(s->client), s->t_ns); /* time held meanwhile */
@@ -619,7 +619,7 @@ TEST(a_server_killed_within_a_request_leaves_the_clock_without_a_driver)
 	if (!HOLDS_WITHIN(LIMIT_MS, strstr(run_errors(&s->simd), "the step is not over")))
 		fail_msg("nobody says that the scenario waits: %s", run_errors(&s->simd));
 	assert_int_equal(kill((pid_t)old, SIGKILL), 0);
-	UNTIL(LIMIT_MS, !run_alive((pid_t)old));
+	AWAIT(!run_alive((pid_t)old));
 	assert_int_equal(sim_step_done(step), 0);
 	sim_step_leave(step);
 	sim_disconnect(other);

@@ -167,7 +167,7 @@ int rig_start(const char *name, const char *rows, const char *connection)
 	rig_bridge = strdup(rig_text(first, "name"));
 	rig_simd = stack_start(conf);
 	running = name;
-	UNTIL(60000, !strcmp(stack_bridge_text(rig_bridge, "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text(rig_bridge, "status"), "connected"));
 	free(conf);
 	free(text);
 	json_decref(rig);

@@ -38,7 +38,7 @@ void line_start_with(const struct rosbridge_server_how *how, const char *scheme,
 void line_start(const char *options)
 {
 	line_start_with(NULL, "ws://", options);
-	UNTIL(60000, !strcmp(stack_bridge_text("far", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("far", "status"), "connected"));
 }
 
 void line_stop(void)
@@ -156,6 +156,5 @@ void line_start_listening(const char *options, struct sim_subscriber **ret)
 {
 	line_start(options);
 	line_subscribe(ret);
-	UNTIL(60000,
-	      rosbridge_server_heard(line_server, "subscribe", "/cmd", "type", "lgsvl_msgs/msg/VehicleControlData"));
+	AWAIT(rosbridge_server_heard(line_server, "subscribe", "/cmd", "type", "lgsvl_msgs/msg/VehicleControlData"));
 }

@@ -48,7 +48,7 @@ static pid_t start(const char *conf)
 {
 	pid_t simd = stack_start(conf);
 
-	UNTIL(60000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("b", "status"), "connected"));
 	return simd;
 }
 
@@ -77,7 +77,7 @@ TEST_WITH(no_bridge_is_no_drop, NULL, stack_sweep)
 	struct peer *p = peer_new();
 
 	pid = peer_fork(p, alone);
-	UNTIL(60000, atomic_load(&p->ready) || atomic_load(&p->failed));
+	AWAIT(atomic_load(&p->ready) || atomic_load(&p->failed));
 	assert_int_equal(sum_of_drops("/alone"), 0);
 	assert_int_equal(stack_channel("/alone", "messages"), 50);
 	assert_int_equal(stack_channel("/alone", "local"), 20);
@@ -113,8 +113,8 @@ static void who_leaves(const char *conf, bool dies, unsigned delivered)
 	peer_tell(p, dies);
 	pid = peer_fork(p, leave);
 	peer_join(p, pid);
-	UNTIL(60000, stack_channel("/carried", "in_flight") == 0 &&
-			     stack_channel("/carried", "delivered") + stack_channel("/carried", "failed") == 10);
+	AWAIT(stack_channel("/carried", "in_flight") == 0 &&
+	      stack_channel("/carried", "delivered") + stack_channel("/carried", "failed") == 10);
 	assert_int_equal(stack_channel("/carried", "delivered"), delivered);
 	assert_int_equal(sum_of_drops("/carried"), 10 - delivered);
 	assert_true(channel_adds_up("/carried"));
@@ -159,10 +159,9 @@ TEST_WITH(a_bridge_that_dies, NULL, stack_sweep)
 	for (int i = 0; i < 4; i++) {
 		int64_t sent = stack_bridge("b", "sent");
 
-		UNTIL(60000, stack_bridge("b", "sent") > sent + 20);
+		AWAIT(stack_bridge("b", "sent") > sent + 20);
 		assert_int_equal(kill((pid_t)stack_bridge("b", "pid"), SIGKILL), 0);
-		UNTIL(60000,
-		      stack_bridge("b", "restarts") == i + 1 && !strcmp(stack_bridge_text("b", "status"), "connected"));
+		AWAIT(stack_bridge("b", "restarts") == i + 1 && !strcmp(stack_bridge_text("b", "status"), "connected"));
 		assert_true(bridge_adds_up());
 	}
 	peer_join(p, pid);

@@ -77,11 +77,11 @@ TEST_WITH(a_sensor_without_a_driver, setup, stack_sweep)
 {
 	pid_t pid = sensor_start();
 
-	UNTIL(60000, file_holds(SENSOR_LOG, "no driver yet: start one, or TimeSource=simulation"));
+	AWAIT(file_holds(SENSOR_LOG, "no driver yet: start one, or TimeSource=simulation"));
 	assert_true(ctl_shows("no driver yet: start one, or TimeSource=simulation"));
 	assert_true(stack_channel("/my_imu", "messages") <= 1);
 	assert_int_equal(stack_ctl("clock", "source", "simulation", NULL)->code, 0);
-	UNTIL(60000, stack_channel("/my_imu", "messages") > 20);
+	AWAIT(stack_channel("/my_imu", "messages") > 20);
 	assert_non_null(strstr(stack_ctl("echo", "my_imu", "--once", NULL)->out, "9.81"));
 	sensor_stop(pid);
 	stack_stop(simd);
@@ -113,18 +113,18 @@ TEST_WITH(an_orderly_release_is_no_warning, setup, stack_sweep)
 	struct peer *p = peer_new();
 	pid_t pid = peer_fork(p, engine);
 
-	UNTIL(60000, p->ready == 1);
+	AWAIT(p->ready == 1);
 	assert_true(ctl_shows("driver:     engine (pid "));
 	peer_tell(p, 1);
-	UNTIL(60000, p->ready == 2 && stack_said("has released the driver lease"));
+	AWAIT(p->ready == 2 && stack_said("has released the driver lease"));
 	assert_int_equal(stack_count("warn", "driver"), 0);
 	assert_int_equal(stack_int("GetClock", "clock/driver_lost"), 0);
 	assert_true(ctl_shows("driver:     none: lease released"));
 	peer_tell(p, 2);
-	UNTIL(60000, p->ready == 3);
+	AWAIT(p->ready == 3);
 	kill(pid, SIGKILL);
 	stack_wait(pid, 5000);
-	UNTIL(60000, stack_count("warn", "driver lost (client") == 1);
+	AWAIT(stack_count("warn", "driver lost (client") == 1);
 	assert_true(ctl_shows("driver:     none: driver lost"));
 	peer_free(p);
 	stack_stop(simd);
@@ -173,7 +173,7 @@ static int setup_radar(void **state)
 	setenv("SIMD_SOCKET", STACK_SOCKET, 1);
 	publishes = peer_new();
 	publisher = peer_fork(publishes, radar);
-	UNTIL(60000, publishes->received > 3);
+	AWAIT(publishes->received > 3);
 	return 0;
 }
 
@@ -234,7 +234,7 @@ TEST_WITH(once_ends_when_simd_is_gone, setup, stack_sweep)
 	snprintf(line, sizeof(line), "exec %s/bin/simctl echo /clock --once 2>&1", b ? b : "build");
 	f = popen(line, "r");
 	assert_non_null(f);
-	UNTIL(60000, strstr(stack_ctl("info", "/clock", NULL)->out, "simctl"));
+	AWAIT(strstr(stack_ctl("info", "/clock", NULL)->out, "simctl"));
 	stack_kill(simd);
 	n = fread(out, 1, sizeof(out) - 1, f);
 	out[n] = '\0';

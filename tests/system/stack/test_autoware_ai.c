@@ -54,7 +54,7 @@ TEST_WITH(commands_come_to_the_vehicle, start, stop)
 		execl("/bin/sh", "sh", "-c", "exec " LOOK "command >/tmp/out-command.log 2>&1", (char *)NULL);
 		_exit(127);
 	}
-	UNTIL(60000, atomic_load(&p->failed) || atomic_load(&p->received) == rig_count("commands"));
+	AWAIT(atomic_load(&p->failed) || atomic_load(&p->received) == rig_count("commands"));
 	kill(autoware, SIGKILL);
 	stack_wait(autoware, 10000);
 	check_peer(p);

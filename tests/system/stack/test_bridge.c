@@ -17,7 +17,7 @@ static void start(const char *options, const char *more)
 		 "\",\"options\":{%s}}]}]",
 		 more, options);
 	simd = stack_start(conf);
-	UNTIL(60000, !strcmp(stack_bridge_text("bad", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("bad", "status"), "connected"));
 }
 
 /* Everything is free again: cells, slots. */
@@ -26,8 +26,8 @@ static void all_free(struct peer *p, uint32_t slots)
 	char channel[32];
 
 	snprintf(channel, sizeof(channel), "/t/%llu", (unsigned long long)p->number);
-	UNTIL(60000, stack_in_flight(channel) <= 0);
-	UNTIL(60000, stack_slots() <= slots);
+	AWAIT(stack_in_flight(channel) <= 0);
+	AWAIT(stack_slots() <= slots);
 }
 
 /* A publisher until n messages have been called back. */
@@ -37,7 +37,7 @@ static pid_t load(struct peer *p, uint64_t n, int rate)
 
 	peer_tell(p, rate);
 	pid = peer_fork(p, peer_publisher);
-	UNTIL(60000, atomic_load(&p->called) >= n || atomic_load(&p->failed));
+	AWAIT(atomic_load(&p->called) >= n || atomic_load(&p->failed));
 	return pid;
 }
 
@@ -79,7 +79,7 @@ TEST_WITH(loses_its_connection, NULL, stack_sweep)
 	slots = stack_slots();
 	process = stack_bridge("bad", "pid");
 	pid = load(p, 1, 1000);
-	UNTIL(60000, stack_count("bad:", "connected again") >= 2);
+	AWAIT(stack_count("bad:", "connected again") >= 2);
 	finish(p, pid);
 	assert_true(p->reasons[SIM_REASON_FAILED] >= 2);
 	assert_true(p->ok >= 100);
@@ -126,7 +126,7 @@ TEST_WITH(a_bridge_that_crashes_is_restarted, NULL, stack_sweep)
 	slots = stack_slots();
 	peer_tell(p, 2000);
 	pid = peer_fork(p, peer_publisher);
-	UNTIL(60000, stack_bridge("bad", "restarts") >= 3);
+	AWAIT(stack_bridge("bad", "restarts") >= 3);
 	finish(p, pid);
 	assert_true(p->reasons[SIM_REASON_BRIDGE_DIED] >= 3);
 	assert_true(p->ok > 0);
@@ -150,8 +150,8 @@ TEST_WITH(a_bridge_that_hangs_is_killed, NULL, stack_sweep)
 	slots = stack_slots();
 	first = stack_bridge("bad", "pid");
 	pid = load(p, 20, 200);
-	UNTIL(60000, stack_bridge("bad", "restarts") >= 1 && stack_bridge("bad", "pid") != first &&
-			     !strcmp(stack_bridge_text("bad", "status"), "connected"));
+	AWAIT(stack_bridge("bad", "restarts") >= 1 && stack_bridge("bad", "pid") != first &&
+	      !strcmp(stack_bridge_text("bad", "status"), "connected"));
 	finish(p, pid);
 	assert_true(p->reasons[SIM_REASON_DEADLINE] >= 1);
 	assert_true(p->ok >= 9);
@@ -172,11 +172,11 @@ TEST_WITH(slow_beside_fast, NULL, stack_sweep)
 		 "{\"name\":\"slow\",\"plugin\":\"" FAULTY "\",\"options\":{\"mode\":\"slow\",\"delay_us\":50000}},"
 		 "{\"name\":\"fast\",\"plugin\":\"" FAULTY "\"}]}]");
 	simd = stack_start(conf);
-	UNTIL(60000, !strcmp(stack_bridge_text("slow", "status"), "connected") &&
-			     !strcmp(stack_bridge_text("fast", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("slow", "status"), "connected") &&
+	      !strcmp(stack_bridge_text("fast", "status"), "connected"));
 	pid = load(p, 40, 0);
 	/* the fast one is ahead of the slow one, whose messages do not hold it back */
-	UNTIL(60000, stack_bridge("fast", "sent") > stack_bridge("slow", "sent") + 20);
+	AWAIT(stack_bridge("fast", "sent") > stack_bridge("slow", "sent") + 20);
 	finish(p, pid);
 	peer_free(p);
 	stack_stop(simd);
@@ -192,13 +192,13 @@ TEST_WITH(slow_beside_fast, NULL, stack_sweep)
 /* Three publishers, more than three lanes can do. */
 static void load_lanes(struct peer *p[3], pid_t pid[3])
 {
-	UNTIL(60000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("b", "status"), "connected"));
 	for (int i = 0; i < 3; i++) {
 		p[i] = peer_new();
 		p[i]->number = (uint64_t)i + 1;
 		pid[i] = load(p[i], 50, 0);
 	}
-	UNTIL(60000, stack_bridge("b", "lanes") == 3);
+	AWAIT(stack_bridge("b", "lanes") == 3);
 }
 
 static void end_lanes(struct peer *p[3], const pid_t pid[3])
@@ -219,7 +219,7 @@ TEST_WITH(each_channel_comes_in_order, NULL, stack_sweep)
 	simd = stack_start(ORDER("true"));
 	load_lanes(p, pid);
 	for (int i = 0; i < 3; i++)
-		UNTIL(60000, atomic_load(&p[i]->called) > 1000);
+		AWAIT(atomic_load(&p[i]->called) > 1000);
 	end_lanes(p, pid);
 	assert_false(stack_said("comes after"));
 }
@@ -232,7 +232,7 @@ TEST_WITH(a_channel_without_order_comes_as_it_may, NULL, stack_sweep)
 
 	simd = stack_start(ORDER("false"));
 	load_lanes(p, pid);
-	UNTIL(60000, stack_said("comes after"));
+	AWAIT(stack_said("comes after"));
 	end_lanes(p, pid);
 }
 
@@ -251,8 +251,8 @@ TEST_WITH(a_killed_bridge_is_restarted, NULL, stack_sweep)
 
 		assert_true(now > 1);
 		assert_int_equal(kill((pid_t)now, SIGKILL), 0);
-		UNTIL(60000, stack_bridge("bad", "pid") > 1 && stack_bridge("bad", "pid") != now &&
-				     !strcmp(stack_bridge_text("bad", "status"), "connected"));
+		AWAIT(stack_bridge("bad", "pid") > 1 && stack_bridge("bad", "pid") != now &&
+		      !strcmp(stack_bridge_text("bad", "status"), "connected"));
 	}
 	finish(p, pid);
 	assert_int_equal(stack_bridge("bad", "restarts"), 3);
@@ -271,7 +271,7 @@ TEST_WITH(stopped_under_load, NULL, stack_sweep)
 	pid = load(p, 5, 0); /* as fast as credits come: the window is always full */
 	assert_int_equal(kill(simd, SIGTERM), 0);
 	assert_int_equal(stack_wait(simd, 20000), 0);
-	UNTIL(60000, peer_settled(p) || p->failed);
+	AWAIT(peer_settled(p) || p->failed);
 	peer_join(p, pid);
 	peer_check(p, false);
 	assert_int_equal(p->called, p->offered);
@@ -285,7 +285,7 @@ TEST_WITH(a_bridge_that_never_starts_is_given_up, NULL, stack_sweep)
 	simd = stack_start("\"TimeSource\":\"system\"," STACK_POOLS ",\"process\":{\"restart_ms\":10},"
 			   "\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"odd\",\"plugin\":\"" FAULTY "\","
 			   "\"options\":{\"mode\":\"sideways\"}}]}]");
-	UNTIL(60000, !strcmp(stack_bridge_text("odd", "status"), "permanent"));
+	AWAIT(!strcmp(stack_bridge_text("odd", "status"), "permanent"));
 	assert_int_equal(stack_bridge("odd", "restarts"), 2);
 	assert_true(stack_said("sideways"));
 	assert_true(stack_channel("/clock", "window") > 0);
@@ -308,9 +308,9 @@ TEST_WITH(says_why_not, NULL, stack_sweep)
 			 ",\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"bad\",%s}]}]",
 			 b[i].bridge);
 		simd = stack_start(conf);
-		UNTIL(60000, strstr(stack_bridge_text("bad", "detail"), b[i].words));
+		AWAIT(strstr(stack_bridge_text("bad", "detail"), b[i].words));
 		assert_string_equal(stack_bridge_text("bad", "status"), "disconnected");
-		UNTIL(60000, stack_said(b[i].words));
+		AWAIT(stack_said(b[i].words));
 		stack_stop(simd);
 	}
 }
@@ -326,7 +326,7 @@ TEST_WITH(a_stuck_bridge_is_restarted_on_request, NULL, stack_sweep)
 	first = stack_bridge("bad", "pid");
 	pid = load(p, 2, 100);
 	assert_int_equal(stack_ctl("bridge", "restart", "bad", NULL)->code, 0);
-	UNTIL(60000, stack_bridge("bad", "pid") > 1 && stack_bridge("bad", "pid") != first);
+	AWAIT(stack_bridge("bad", "pid") > 1 && stack_bridge("bad", "pid") != first);
 	atomic_store(&p->stop, 1);
 	kill(pid, SIGKILL);
 	stack_wait(pid, 1000);

@@ -17,8 +17,8 @@ static pid_t start(const char *conf)
 {
 	pid_t simd = stack_start(conf);
 
-	UNTIL(60000, !strcmp(stack_bridge_text("ros", "status"), "connected") &&
-			     !strcmp(stack_bridge_text("count", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("ros", "status"), "connected") &&
+	      !strcmp(stack_bridge_text("count", "status"), "connected"));
 	return simd;
 }
 
@@ -55,7 +55,7 @@ static pid_t all_succeed(struct peer *p)
 {
 	pid_t pid = peer_fork(p, sensor);
 
-	UNTIL(60000, atomic_load(&p->ready) || atomic_load(&p->failed));
+	AWAIT(atomic_load(&p->ready) || atomic_load(&p->failed));
 	assert_int_equal(p->accepted, 100);
 	assert_int_equal(p->ok, 100);
 	assert_int_equal(stack_bridge("count", "sent"), 100);
@@ -93,8 +93,8 @@ TEST_WITH(it_is_taken_off, NULL, stack_sweep)
 	assert_int_equal(stack_count("is not the name of a topic", ""), 1); /* it is logged once */
 	/* another process of that bridge is asked again, and says the same */
 	assert_int_equal(stack_ctl("bridge", "restart", "ros", NULL)->code, 0);
-	UNTIL(60000, stack_count("is not the name of a topic", "") == 2);
-	UNTIL(60000, strstr(stack_ctl("info", channel, NULL)->out, "not carried by ros"));
+	AWAIT(stack_count("is not the name of a topic", "") == 2);
+	AWAIT(strstr(stack_ctl("info", channel, NULL)->out, "not carried by ros"));
 	peer_join(p, pid);
 	peer_free(p);
 	stack_stop(simd);
@@ -122,10 +122,10 @@ TEST_WITH(a_name_is_not_shared, NULL, stack_sweep)
 	pid_t simd = start(CONF("automatic")), pid = peer_fork(p, two_sensors);
 
 	/* what a bridge carries is known before there is a message */
-	UNTIL(60000, strstr(stack_ctl("bridge", "info", "ros", NULL)->out, "/radar/0 -> /radar/n0"));
+	AWAIT(strstr(stack_ctl("bridge", "info", "ros", NULL)->out, "/radar/0 -> /radar/n0"));
 	peer_tell(p, 1);
-	UNTIL(60000, strstr(stack_ctl("bridge", "info", "ros", NULL)->out,
-			    "/radar/n0 is not carried: it would go out as /radar/n0, as channel /radar/0 does"));
+	AWAIT(strstr(stack_ctl("bridge", "info", "ros", NULL)->out,
+		     "/radar/n0 is not carried: it would go out as /radar/n0, as channel /radar/0 does"));
 	peer_join(p, pid);
 	peer_free(p);
 	stack_stop(simd);

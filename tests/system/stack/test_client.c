@@ -53,17 +53,17 @@ TEST_WITH(killed_at_any_moment, NULL, stack_sweep)
 
 	print_message("SEED=%llu\n", (unsigned long long)seed);
 	srand((unsigned)seed);
-	UNTIL(60000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("b", "status"), "connected"));
 	slots = stack_slots();
 	clients = stack_int("GetInfo", "clients");
 	pid = peer_fork(witness, busy);
 	ex_pid = peer_fork(ex, peer_exchange);
-	UNTIL(60000, witness->ok > 10 && ex->ready);
+	AWAIT(witness->ok > 10 && ex->ready);
 	for (int i = 0; i < 25; i++) {
 		struct peer *p = peer_new();
 		pid_t victim = peer_fork(p, busy);
 
-		UNTIL(60000, p->ready || p->failed);
+		AWAIT(p->ready || p->failed);
 		assert_int_equal(p->failed, 0);
 		moment_us((unsigned)(rand() % 15000));
 		kill(victim, SIGKILL);
@@ -76,9 +76,9 @@ TEST_WITH(killed_at_any_moment, NULL, stack_sweep)
 	peer_check(witness, false);
 	assert_int_equal(witness->ok, witness->accepted);
 	peer_join(ex, ex_pid);
-	UNTIL(60000, stack_int("GetInfo", "clients") == clients);
-	UNTIL(60000, stack_in_flight("/t/shared") <= 0);
-	UNTIL(60000, stack_slots() <= slots);
+	AWAIT(stack_int("GetInfo", "clients") == clients);
+	AWAIT(stack_in_flight("/t/shared") <= 0);
+	AWAIT(stack_slots() <= slots);
 	stack_stop(simd);
 	peer_free(witness);
 	peer_free(ex);
@@ -105,11 +105,11 @@ TEST_WITH(a_token_of_the_dead, NULL, stack_sweep)
 	struct peer *first = peer_new(), *second = peer_new();
 	pid_t simd = stack_start(CONF("\"mode\":\"slow\",\"delay_us\":100000")), one, two;
 
-	UNTIL(60000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("b", "status"), "connected"));
 	one = peer_fork(first, holder);
-	UNTIL(60000, first->accepted > 0);
+	AWAIT(first->accepted > 0);
 	two = peer_fork(second, holder);
-	UNTIL(60000, second->ready);
+	AWAIT(second->ready);
 	for (int i = 0; i < 5; i++) { /* whoever has it */
 		struct peer *p = i % 2 ? second : first;
 		pid_t *pid = i % 2 ? &two : &one;
@@ -118,12 +118,12 @@ TEST_WITH(a_token_of_the_dead, NULL, stack_sweep)
 		kill(*pid, SIGKILL);
 		stack_wait(*pid, 5000);
 		n = (i % 2 ? first : second)->accepted;
-		UNTIL(60000, (i % 2 ? first : second)->accepted > n);
+		AWAIT((i % 2 ? first : second)->accepted > n);
 		peer_free(p);
 		p = peer_new();
 		*pid = peer_fork(p, holder);
 		*(i % 2 ? &second : &first) = p;
-		UNTIL(60000, p->ready);
+		AWAIT(p->ready);
 	}
 	kill(one, SIGKILL);
 	kill(two, SIGKILL);
@@ -141,16 +141,16 @@ TEST_WITH(stopped_for_three_seconds, NULL, stack_sweep)
 	uint32_t life;
 	int64_t end;
 
-	UNTIL(60000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("b", "status"), "connected"));
 	peer_tell(p, 1000);
 	pid = peer_fork(p, peer_publisher);
 	ex_pid = peer_fork(ex, peer_exchange);
-	UNTIL(60000, p->ok > 10 && ex->ready);
+	AWAIT(p->ok > 10 && ex->ready);
 	life = stack_life();
 	kill(pid, SIGSTOP);
 	kill(ex_pid, SIGSTOP);
 	end = mono_now_ns() + 3 * NS_PER_S;
-	UNTIL(60000, test_stands(pid) && test_stands(ex_pid));
+	AWAIT(test_stands(pid) && test_stands(ex_pid));
 	offered = p->offered;
 	while (mono_now_ns() < end) {
 		assert_int_equal(p->offered, offered);
@@ -160,7 +160,7 @@ TEST_WITH(stopped_for_three_seconds, NULL, stack_sweep)
 	kill(ex_pid, SIGCONT);
 	ok = p->ok;
 	received = ex->received;
-	UNTIL(60000, p->ok > ok + 10 && ex->received > received + 10);
+	AWAIT(p->ok > ok + 10 && ex->received > received + 10);
 	assert_int_equal(stack_life(), life);
 	peer_join(p, pid);
 	peer_join(ex, ex_pid);
@@ -203,12 +203,12 @@ TEST_WITH(one_that_does_not_read, NULL, stack_sweep)
 	struct peer *p = peer_new(), *other = peer_new();
 	pid_t simd = stack_start(CONF("\"mode\":\"count\"")), pid, other_pid;
 
-	UNTIL(60000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("b", "status"), "connected"));
 	pid = peer_fork(p, deaf);
-	UNTIL(60000, p->ready || p->failed);
+	AWAIT(p->ready || p->failed);
 	peer_tell(other, 2000);
 	other_pid = peer_fork(other, peer_publisher);
-	UNTIL(60000, other->ok > 100);
+	AWAIT(other->ok > 100);
 	peer_join(other, other_pid);
 	assert_int_equal(other->ok, other->accepted);
 	peer_join(p, pid);

@@ -14,7 +14,7 @@ static pid_t simd;
 static void start(const char *conf)
 {
 	simd = stack_start(conf);
-	UNTIL(60000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("b", "status"), "connected"));
 }
 
 static int64_t now_sim_ns(void)
@@ -47,7 +47,7 @@ static int offer(struct peer *p)
 	int n = atomic_load(&p->command) + 1;
 
 	peer_tell(p, n);
-	UNTIL(60000, atomic_load(&p->ready) > n);
+	AWAIT(atomic_load(&p->ready) > n);
 	return atomic_load(&p->result);
 }
 
@@ -59,9 +59,9 @@ TEST_WITH(pause_refuses, NULL, stack_sweep)
 
 	start(CONF("simulation"));
 	pid = peer_fork(p, on_command);
-	UNTIL(60000, p->ready);
+	AWAIT(p->ready);
 	assert_int_equal(offer(p), 0);
-	UNTIL(60000, p->ok == 1);
+	AWAIT(p->ok == 1);
 	assert_int_equal(stack_ctl("clock", "pause", NULL)->code, 0);
 	at = now_sim_ns();
 	for (int i = 0; i < 20; i++) /* more than a publisher has loans */
@@ -70,9 +70,9 @@ TEST_WITH(pause_refuses, NULL, stack_sweep)
 	assert_int_equal(now_sim_ns(), at);
 	assert_int_equal(stack_int("GetClock", "clock/paused"), 1);
 	assert_int_equal(stack_ctl("clock", "resume", NULL)->code, 0);
-	UNTIL(60000, now_sim_ns() > at);
+	AWAIT(now_sim_ns() > at);
 	assert_int_equal(offer(p), 0);
-	UNTIL(60000, p->ok == 2);
+	AWAIT(p->ok == 2);
 	/* scale 0 is a pause as well */
 	assert_int_equal(stack_ctl("clock", "scale", "0", NULL)->code, 0);
 	assert_int_equal(offer(p), -ECANCELED);
@@ -118,7 +118,7 @@ TEST_WITH(a_step_moves_by_its_length, NULL, stack_sweep)
 	start(CONF("simulation"));
 	assert_int_equal(stack_ctl("clock", "pause", NULL)->code, 0);
 	pid = peer_fork(p, stepper);
-	UNTIL(60000, p->ready);
+	AWAIT(p->ready);
 	for (uint64_t i = 1; i <= 20; i++) {
 		at = now_sim_ns();
 		assert_int_equal(stack_ctl("clock", "step", "10ms", NULL)->code, 0);
@@ -127,7 +127,7 @@ TEST_WITH(a_step_moves_by_its_length, NULL, stack_sweep)
 		assert_int_equal(stack_int("GetClock", "clock/paused"), 1);
 		assert_true(stack_in_flight("/t/step") <= 0);
 	}
-	UNTIL(60000, peer_settled(p));
+	AWAIT(peer_settled(p));
 	/* what came inside of a step went, what came too late was refused; nothing else */
 	assert_int_equal(p->ok, p->accepted);
 	assert_int_equal(p->refused, p->refusals[SIM_REASON_PAUSED]);
@@ -178,35 +178,35 @@ TEST_WITH(clock_goes_on, NULL, stack_sweep)
 
 	start(CONF("simulation"));
 	pid = peer_fork(p, listener);
-	UNTIL(60000, p->received > 5 && p->sim_ns > 0);
+	AWAIT(p->received > 5 && p->sim_ns > 0);
 	assert_int_equal(stack_ctl("clock", "pause", NULL)->code, 0);
 	at = now_sim_ns();
-	UNTIL(60000, p->sim_ns == at);
+	AWAIT(p->sim_ns == at);
 	n = p->received;
-	UNTIL(60000, p->received > n + 20); /* frozen, and still coming */
+	AWAIT(p->received > n + 20); /* frozen, and still coming */
 	assert_int_equal(p->sim_ns, at);
 	assert_int_equal(stack_ctl("clock", "step", "5ms", NULL)->code, 0);
-	UNTIL(60000, p->sim_ns == at + 5 * NS_PER_MS);
+	AWAIT(p->sim_ns == at + 5 * NS_PER_MS);
 	assert_int_equal(stack_ctl("clock", "resume", NULL)->code, 0);
-	UNTIL(60000, p->sim_ns > at + 20 * NS_PER_MS);
+	AWAIT(p->sim_ns > at + 20 * NS_PER_MS);
 	/* another source starts anew, with a jump that is told; --continue carries on without going back */
 	generation = p->generation;
 	assert_int_equal(stack_ctl("clock", "source", "system", NULL)->code, 0);
-	UNTIL(60000, p->generation != generation && p->sim_ns > 1000000000 * NS_PER_S);
+	AWAIT(p->generation != generation && p->sim_ns > 1000000000 * NS_PER_S);
 	generation = p->generation;
 	assert_int_equal(stack_ctl("clock", "source", "system", NULL)->code, 0); /* the same: nothing changes */
 	n = p->received;
-	UNTIL(60000, p->received > n + 5);
+	AWAIT(p->received > n + 5);
 	assert_int_equal(p->generation, generation);
 	at = p->sim_ns;
 	assert_int_equal(stack_ctl("clock", "source", "simulation", "--continue", NULL)->code, 0);
-	UNTIL(60000, !strcmp(stack_text("GetClock", "clock/source"), "simulation"));
+	AWAIT(!strcmp(stack_text("GetClock", "clock/source"), "simulation"));
 	n = p->received;
-	UNTIL(60000, p->received > n + 5);
+	AWAIT(p->received > n + 5);
 	assert_true(p->sim_ns >= at);
 	assert_int_equal(stack_ctl("clock", "source", "simulation", NULL)->code, 0);
 	assert_int_equal(stack_ctl("clock", "source", "unity", NULL)->code, 0);
-	UNTIL(60000, now_sim_ns() == 0); /* nobody drives it */
+	AWAIT(now_sim_ns() == 0); /* nobody drives it */
 	assert_int_equal(p->failed, 0);
 	peer_join(p, pid);
 	stack_stop(simd);
@@ -258,7 +258,7 @@ TEST_WITH(a_driver_moves_time, NULL, stack_sweep)
 
 	start(CONF("unity"));
 	pid = peer_fork(p, driver);
-	UNTIL(60000, p->received > 10);
+	AWAIT(p->received > 10);
 	peer_join(q, peer_fork(q, second_driver));
 	assert_int_equal(q->result, -EBUSY);
 	assert_non_null(strstr(q->why, "driver"));
@@ -272,10 +272,10 @@ TEST_WITH(a_driver_moves_time, NULL, stack_sweep)
 	assert_true(p->received - n <= 4);
 	assert_int_equal(stack_ctl("clock", "resume", NULL)->code, 0);
 	n = p->received;
-	UNTIL(60000, p->received > n + 5);
+	AWAIT(p->received > n + 5);
 	/* a source that is not driven takes the lease away */
 	assert_int_equal(stack_ctl("clock", "source", "simulation", NULL)->code, 0);
-	UNTIL(60000, p->result == -EPERM);
+	AWAIT(p->result == -EPERM);
 	assert_null(strstr(stack_ctl("clock", "status", NULL)->out, "as fast as it can"));
 	peer_join(p, pid);
 	stack_stop(simd);

@@ -125,9 +125,9 @@ TEST_WITH(what_a_destructor_throws_is_said, NULL, stack_sweep)
 {
 	write_dag("", CHAIN "," CXX("Last", ""));
 	start(RIG);
-	UNTIL(60000, stack_said("3 components run in reality"));
+	AWAIT(stack_said("3 components run in reality"));
 	end();
-	UNTIL(1000, stack_said("component rogue: the destructor threw: not without me"));
+	AWAIT(stack_said("component rogue: the destructor threw: not without me"));
 }
 #endif
 
@@ -167,7 +167,7 @@ static void rig(const char *where, const char *how)
 	snprintf(modules, sizeof(modules), CHAIN "," BAD("%s", "%s"), where, how);
 	write_dag("", modules);
 	start(RIG);
-	UNTIL(60000, stack_said("3 components run in reality"));
+	AWAIT(stack_said("3 components run in reality"));
 	assert_false(stack_said("wait for each other")); /* what its node reads besides is no input */
 }
 
@@ -175,8 +175,8 @@ TEST_WITH(a_callback_of_a_parameter_is_the_component_s, NULL, clean)
 {
 	rig("param", "segv");
 	(void)stack_ctl("param", "set", "rogue", "p", "1", NULL);
-	UNTIL(60000, stack_said("component rogue crashed: SIGSEGV"));
-	UNTIL(60000, stack_said("restarting it"));
+	AWAIT(stack_said("component rogue crashed: SIGSEGV"));
+	AWAIT(stack_said("restarting it"));
 	end();
 }
 
@@ -184,8 +184,8 @@ TEST_WITH(a_handler_of_a_service_is_the_component_s, NULL, clean)
 {
 	rig("service", "exit");
 	(void)stack_ctl("service", "call", "/rogue/poke", NULL);
-	UNTIL(60000, stack_said("component rogue called exit()"));
-	UNTIL(60000, stack_said("host exited: exit code 70") || stack_said("restarting it"));
+	AWAIT(stack_said("component rogue called exit()"));
+	AWAIT(stack_said("host exited: exit code 70") || stack_said("restarting it"));
 	end();
 }
 
@@ -193,7 +193,7 @@ TEST_WITH(a_crash_in_shutdown_is_named, NULL, clean)
 {
 	rig("shutdown", "segv");
 	(void)stack_ctl("service", "call", "/rogue/reload", NULL);
-	UNTIL(60000, stack_said("component rogue crashed: SIGSEGV"));
+	AWAIT(stack_said("component rogue crashed: SIGSEGV"));
 	end();
 }
 
@@ -203,9 +203,9 @@ TEST_WITH(an_init_that_does_not_come_back_is_named_and_ended, NULL, clean)
 {
 	write_dag("", CHAIN "," BAD("init", "hang"));
 	start("\"TimeSource\":\"system\"," HOST("300ms")); /* init has ten times as long */
-	UNTIL(60000, stack_said("component rogue has been in init for"));
-	UNTIL(60000, stack_said("(--stuck): ending the process"));
-	UNTIL(60000, stack_said("restarting it"));
+	AWAIT(stack_said("component rogue has been in init for"));
+	AWAIT(stack_said("(--stuck): ending the process"));
+	AWAIT(stack_said("restarting it"));
 	end();
 }
 
@@ -214,9 +214,9 @@ TEST_WITH(a_component_that_hangs_while_it_is_loaded_again_is_named_and_ended, NU
 {
 	rig("shutdown", "hang");
 	(void)stack_ctl("service", "call", "--timeout", "1s", "/rogue/reload", NULL);
-	UNTIL(60000, stack_said("component rogue has been ending (its last proc, or shutdown) for"));
-	UNTIL(60000, stack_said("(--stuck): ending the process"));
-	UNTIL(60000, stack_said("restarting it"));
+	AWAIT(stack_said("component rogue has been ending (its last proc, or shutdown) for"));
+	AWAIT(stack_said("(--stuck): ending the process"));
+	AWAIT(stack_said("restarting it"));
 	end();
 }
 
@@ -224,7 +224,7 @@ TEST_WITH(who_holds_up_the_end_of_the_process_is_named, NULL, clean)
 {
 	rig("shutdown", "hang");
 	end();
-	UNTIL(1000, stack_said("component rogue has been ending (its last proc, or shutdown) for"));
+	AWAIT(stack_said("component rogue has been ending (its last proc, or shutdown) for"));
 }
 
 static void hangs(const char *where, const char *says)
@@ -232,9 +232,9 @@ static void hangs(const char *where, const char *says)
 	rig(where, "hang");
 	(void)stack_ctl("param", "set", "rogue", "p", "1", NULL);
 	(void)stack_ctl("service", "call", "--timeout", "1s", "/rogue/poke", NULL);
-	UNTIL(60000, stack_said(says));
-	UNTIL(60000, stack_said("(--stuck): ending the process"));
-	UNTIL(60000, stack_said("restarting it"));
+	AWAIT(stack_said(says));
+	AWAIT(stack_said("(--stuck): ending the process"));
+	AWAIT(stack_said("restarting it"));
 	assert_int_equal(stack_count("has been in", ": it holds up"), stack_count(says, ": it holds up"));
 	end();
 }
@@ -285,8 +285,8 @@ TEST_WITH(who_publishes_without_end_is_named_and_others_lose_nothing, NULL, clea
 		v = got;
 	}
 	assert_true(v > 0);
-	UNTIL(60000, stack_said("component rogue has been in proc for"));
-	UNTIL(60000, stack_said("restarting it"));
+	AWAIT(stack_said("component rogue has been in proc for"));
+	AWAIT(stack_said("restarting it"));
 	sim_subscriber_destroy(s);
 	sim_disconnect(c);
 	end();
@@ -307,12 +307,12 @@ TEST_WITH(in_simulation_the_one_inside_is_named, NULL, clean)
 	start("\"TimeSource\":\"unity\"," HOST("1500ms"));
 	assert_int_equal(sim_connect(&o, &c), 0);
 	assert_int_equal(sim_driver_acquire(c, 0, &d), 0);
-	UNTIL(60000, stack_said("2 components run in simulation"));
+	AWAIT(stack_said("2 components run in simulation"));
 	for (int i = 0; i < 2; i++) /* it is asleep in the first of them */
 		if (sim_driver_advance(d, 10 * NS_PER_MS, &granted) < 0)
 			fail_msg("%s", sim_why());
-	UNTIL(60000, stack_said("component well has been in proc for"));
-	UNTIL(60000, stack_said("(--stuck): ending the process"));
+	AWAIT(stack_said("component well has been in proc for"));
+	AWAIT(stack_said("(--stuck): ending the process"));
 	assert_int_equal(stack_count("component count has been in proc", ""), 0);
 	sim_driver_release(d);
 	sim_disconnect(c);
@@ -331,13 +331,13 @@ TEST_WITH(who_publishes_without_end_in_simulation_is_named, NULL, clean)
 	start("\"TimeSource\":\"unity\"," HOST("1500ms"));
 	assert_int_equal(sim_connect(&o, &c), 0);
 	assert_int_equal(sim_driver_acquire(c, 0, &d), 0);
-	UNTIL(60000, stack_said("3 components run in simulation"));
+	AWAIT(stack_said("3 components run in simulation"));
 	for (int i = 0; i < 2; i++)
 		if (sim_driver_advance(d, 10 * NS_PER_MS, &granted) < 0)
 			fail_msg("%s", sim_why());
-	UNTIL(60000, stack_said("component rogue has been in proc for"));
-	UNTIL(60000, stack_said("(--stuck): ending the process"));
-	UNTIL(60000, stack_said("restarting it"));
+	AWAIT(stack_said("component rogue has been in proc for"));
+	AWAIT(stack_said("(--stuck): ending the process"));
+	AWAIT(stack_said("restarting it"));
 	assert_int_equal(stack_count("has been in", ": it holds up"),
 			 stack_count("component rogue has been in proc for", ": it holds up"));
 	sim_driver_release(d);
@@ -385,6 +385,6 @@ TEST_WITH(a_cycle_is_named_with_file_and_line, NULL, clean)
 	write_dag("", "{\"library\":\"components.so\",\"components\":[\n"
 		      "{\"class\":\"Times\",\"name\":\"self\",\"readers\":[{\"channel\":\"/times\"}]}]}");
 	start(RIG);
-	UNTIL(60000, stack_said(DAG ":3: components wait for each other for ever: self -> /times -> self"));
+	AWAIT(stack_said(DAG ":3: components wait for each other for ever: self -> /times -> self"));
 	end();
 }

@@ -210,7 +210,7 @@ TEST_WITH(a_process_of_others_is_not_started_by_root, NULL, stack_sweep)
 	copy_to_open("bin/simctl", "tool");
 	simd = stack_start(STACK_POOLS ",\"rigs\":[{\"name\":\"a\",\"processes\":[{\"name\":\"p\",\"command\":[\"" OPEN
 				       "/tool\",\"--version\"]}]}]");
-	UNTIL(60000, stack_said(OPEN "/tool: " OPEN " can be written by others"));
+	AWAIT(stack_said(OPEN "/tool: " OPEN " can be written by others"));
 	assert_false(stack_said("simctl "));
 	stack_stop(simd);
 }

@@ -56,9 +56,9 @@ static int comes_and_goes(struct peer *p)
 static void cycles_until(struct peer *p, int n)
 {
 	peer_tell(p, n);
-	UNTIL(120000, p->result == n || p->failed);
+	AWAIT(p->result == n || p->failed);
 	assert_int_equal(p->failed, 0);
-	UNTIL(60000, stack_int("GetInfo", "clients") == 2); /* the other, and who asks */
+	AWAIT(stack_int("GetInfo", "clients") == 2); /* the other, and who asks */
 }
 
 /* A connection or a port that has just ended may take a moment. */
@@ -92,7 +92,7 @@ TEST_WITH(a_thousand_connections_of_one_process, NULL, stack_sweep)
 		if (from)
 			break;
 		assert_int_equal(kill(roudi, SIGKILL), 0);
-		UNTIL(60000, stack_life() > life);
+		AWAIT(stack_life() > life);
 		roudi = stack_roudi();
 	}
 	peer_join(p, pid);
@@ -133,9 +133,9 @@ static struct sim_publisher *hold_slots(struct peer *p, const char *name)
  */
 static void assert_gone(const char *name, uint32_t slots)
 {
-	UNTIL(60000, stack_int("GetInfo", "clients") == 1); /* who asks */
-	UNTIL(60000, files_of(name) == 0);
-	UNTIL(60000, stack_slots() <= slots); /* what a killed one has lost is sure to be lost after ten seconds */
+	AWAIT(stack_int("GetInfo", "clients") == 1); /* who asks */
+	AWAIT(files_of(name) == 0);
+	AWAIT(stack_slots() <= slots); /* what a killed one has lost is sure to be lost after ten seconds */
 }
 
 static int forks_and_stays(struct peer *p)
@@ -159,7 +159,7 @@ TEST_WITH(a_forked_child_keeps_the_socket, NULL, stack_sweep)
 	uint32_t slots = stack_slots();
 
 	pid = peer_fork(p, forks_and_stays);
-	UNTIL(60000, p->result || p->failed);
+	AWAIT(p->result || p->failed);
 	assert_int_equal(stack_int("GetInfo", "clients"), 2);
 	assert_int_equal(kill(pid, SIGKILL), 0);
 	stack_wait(pid, 5000);
@@ -185,7 +185,7 @@ TEST_WITH(it_becomes_another_program, NULL, stack_sweep)
 	uint32_t slots = stack_slots();
 
 	pid = peer_fork(p, becomes_another);
-	UNTIL(60000, p->ready || p->failed);
+	AWAIT(p->ready || p->failed);
 	assert_gone("becomes", slots);
 	assert_int_equal(kill(pid, SIGKILL), 0);
 	stack_wait(pid, 5000);
@@ -224,10 +224,10 @@ TEST_WITH(its_first_thread_ends, NULL, stack_sweep)
 	uint64_t n;
 
 	pid = peer_fork(p, leaves_its_first_thread);
-	UNTIL(60000, p->received || p->failed);
+	AWAIT(p->received || p->failed);
 	bell_ring(&p->bell);
 	n = p->received;
-	UNTIL(60000, p->received > n + 100);
+	AWAIT(p->received > n + 100);
 	assert_int_equal(stack_int("GetInfo", "clients"), 2);
 	assert_int_equal(kill(pid, SIGKILL), 0);
 	stack_wait(pid, 5000);
@@ -296,10 +296,10 @@ TEST_WITH(a_forked_child_connects_for_itself, NULL, stack_sweep)
 	uint32_t slots = stack_slots();
 
 	pid = peer_fork(p, forks_twice);
-	UNTIL(60000, p->ready || p->failed);
+	AWAIT(p->ready || p->failed);
 	assert_int_equal(p->failed, 0);
-	UNTIL(60000, stack_int("GetInfo", "clients") == 2); /* the parent, and who asks */
-	UNTIL(60000, files_of("child") == 0);
+	AWAIT(stack_int("GetInfo", "clients") == 2); /* the parent, and who asks */
+	AWAIT(files_of("child") == 0);
 	assert_int_equal(files_of("parent"), 2);
 	peer_join(p, pid);
 	assert_gone("parent", slots);
@@ -339,13 +339,13 @@ TEST_WITH(all_attachments_of_the_dead_are_freed, NULL, stack_sweep)
 	uint32_t slots = stack_slots();
 
 	pid = peer_fork(p, attaches_twice);
-	UNTIL(60000, p->ready == 1 || p->failed);
+	AWAIT(p->ready == 1 || p->failed);
 	assert_int_equal(kill(roudi, SIGSTOP), 0);
-	UNTIL(60000, test_stands(roudi));
+	AWAIT(test_stands(roudi));
 	peer_tell(p, 1);
-	UNTIL(60000, p->ready == 2 || p->failed);
+	AWAIT(p->ready == 2 || p->failed);
 	assert_int_equal(kill(roudi, SIGCONT), 0);
-	UNTIL(60000, p->ready == 3 || p->failed);
+	AWAIT(p->ready == 3 || p->failed);
 	assert_int_equal(p->failed, 0);
 	assert_int_equal(stack_roudi(), roudi);
 	assert_int_equal(files_of("twice"), 4); /* two sockets, two locks */
@@ -389,19 +389,19 @@ TEST_WITH(a_stranger_speaks_in_simds_name, NULL, stack_sweep)
 	uint64_t ok;
 	int fd, n;
 
-	UNTIL(60000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("b", "status"), "connected"));
 	peer_tell(p, 1000);
 	pid = peer_fork(p, peer_publisher);
-	UNTIL(60000, p->ok > 20 || p->failed);
+	AWAIT(p->ok > 20 || p->failed);
 	life = stack_life();
 	n = snprintf(text, sizeof(text), "18,%s.1,", name_of("simd", ".1"));
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	assert_int_equal(sendto(fd, text, (size_t)n + 1, 0, (const struct sockaddr *)&a, sizeof(a)), n + 1);
 	close(fd);
-	UNTIL(60000, stack_life() > life);
+	AWAIT(stack_life() > life);
 	assert_true(stack_said("spoke to it in simd's name") || stack_said("simd's own ports are gone"));
 	ok = p->ok;
-	UNTIL(60000, p->ok > ok + 20);
+	AWAIT(p->ok > ok + 20);
 	peer_join(p, pid);
 	peer_check(p, false);
 	stack_stop(simd);
@@ -425,13 +425,13 @@ TEST_WITH(a_name_of_an_earlier_simd, NULL, stack_sweep)
 	char name[256], *text;
 
 	pid = peer_fork(p, keeps_its_attachment);
-	UNTIL(60000, p->ready || p->failed);
+	AWAIT(p->ready || p->failed);
 	snprintf(name, sizeof(name), "\"%s\"", name_of("keeps", ".1"));
 	stack_kill(simd);
 	simd = stack_start(CONF);
-	UNTIL(60000, stack_int("GetInfo", "clients") == 2); /* it, and who asks */
-	UNTIL(60000, fd_read_file(STACK_DIR "/state.json", 1 << 20, &text, NULL) == 0 &&
-			     (strstr(text, name) ? 1 : (mem_free(text), 0)));
+	AWAIT(stack_int("GetInfo", "clients") == 2); /* it, and who asks */
+	AWAIT(fd_read_file(STACK_DIR "/state.json", 1 << 20, &text, NULL) == 0 &&
+	      (strstr(text, name) ? 1 : (mem_free(text), 0)));
 	mem_free(text);
 	assert_int_equal(kill(pid, SIGKILL), 0);
 	stack_wait(pid, 5000);

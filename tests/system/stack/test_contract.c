@@ -14,7 +14,7 @@ static pid_t simd;
 static void start(const char *conf)
 {
 	simd = stack_start(conf);
-	UNTIL(60000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("b", "status"), "connected"));
 }
 
 /* ---- tokens ---- */
@@ -47,7 +47,7 @@ TEST_WITH(a_token_admits_one_at_a_time, NULL, stack_sweep)
 	start(CONF(STACK_POOLS, "", SLOW("2000")));
 	pa = peer_fork(a, token_user);
 	pb = peer_fork(b, token_user);
-	UNTIL(60000, a->ok > 20 && b->ok > 20);
+	AWAIT(a->ok > 20 && b->ok > 20);
 	peer_join(a, pa);
 	peer_join(b, pb);
 	peer_check(a, false);
@@ -121,7 +121,7 @@ TEST_WITH(waits_for_a_credit, NULL, stack_sweep)
 		peer_join(again, peer_fork(again, filler));
 		peer_free(again);
 	}
-	UNTIL(60000, stack_count("/t/narrow", "wait for credits") == 1);
+	AWAIT(stack_count("/t/narrow", "wait for credits") == 1);
 	stack_stop(simd);
 	peer_free(p);
 }
@@ -148,7 +148,7 @@ TEST_WITH(a_shared_window, NULL, stack_sweep)
 	start(CONF(STACK_POOLS, "", SLOW("1000")));
 	pa = peer_fork(a, sharer);
 	pb = peer_fork(b, sharer);
-	UNTIL(60000, a->ok > 100 && b->ok > 100);
+	AWAIT(a->ok > 100 && b->ok > 100);
 	assert_true(stack_in_flight("/t/narrow") <= 4);
 	peer_join(a, pa);
 	peer_join(b, pb);
@@ -201,7 +201,7 @@ TEST_WITH(all_sizes_pass, NULL, stack_sweep)
 	assert_int_equal(p->ok, 60);
 	assert_int_equal(p->accepted, 60);
 	peer_check(p, false);
-	UNTIL(60000, stack_slots() <= slots);
+	AWAIT(stack_slots() <= slots);
 	stack_stop(simd);
 	peer_free(p);
 }
@@ -235,7 +235,7 @@ TEST_WITH(without_a_bridge_it_completes, NULL, stack_sweep)
 	simd = stack_start("\"TimeSource\":\"system\"," STACK_POOLS ",\"rigs\":[{\"name\":\"car\",\"bridges\":["
 			   "{\"name\":\"b\",\"plugin\":\"" FAULTY
 			   "\",\"channels\":[\"/t/*\"],\"connection\":\"away\"}]}]");
-	UNTIL(60000, !strcmp(stack_bridge_text("b", "status"), "connecting"));
+	AWAIT(!strcmp(stack_bridge_text("b", "status"), "connecting"));
 	peer_join(p, peer_fork(p, lonely));
 	peer_check(p, false);
 	stack_stop(simd);
@@ -306,19 +306,19 @@ TEST_WITH(each_reason_is_counted, NULL, stack_sweep)
 
 	start(CONF(STACK_POOLS, "", "\"mode\":\"fail\",\"every\":4"));
 	pid = peer_fork(p, mixed);
-	UNTIL(60000, p->ready == 1 || p->failed);
+	AWAIT(p->ready == 1 || p->failed);
 	assert_int_equal(stack_ctl("clock", "pause", NULL)->code, 0);
 	peer_tell(p, 1);
-	UNTIL(60000, p->ready == 2 || p->failed);
+	AWAIT(p->ready == 2 || p->failed);
 	assert_int_equal(p->refusals[SIM_REASON_PAUSED], 10);
 	assert_true(p->reasons[SIM_REASON_FAILED] > 0 && p->ok > 0);
-	UNTIL(60000, counted(p));
-	UNTIL(60000, stack_bridge("b", "attempted") == (int64_t)p->accepted);
+	AWAIT(counted(p));
+	AWAIT(stack_bridge("b", "attempted") == (int64_t)p->accepted);
 	assert_int_equal(stack_bridge("b", "sent"), p->ok);
 	assert_int_equal(stack_bridge("b", "failed"), p->reasons[SIM_REASON_FAILED]);
 	assert_int_equal(stack_bridge("b", "dropped"), 0);
 	peer_join(p, pid);
-	UNTIL(60000, counted(p)); /* nothing is forgotten with the process */
+	AWAIT(counted(p)); /* nothing is forgotten with the process */
 	stack_stop(simd);
 	peer_free(p);
 }

@@ -46,7 +46,7 @@ static int start_good(void **state)
 		"\"/in_own\":{\"type\":\"example/msg/FloatArray\",\"channel\":\"/in/own\",\"definition\":\"%s\"}}}}]}]",
 		beside("/../examples/converter_float_array.so"), beside("/../../libclient/examples/FloatArray.msg"));
 	simd = stack_start(conf);
-	UNTIL(60000, !strcmp(stack_bridge_text("ros", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("ros", "status"), "connected"));
 	return 0;
 }
 
@@ -227,9 +227,9 @@ TEST_WITH(it_comes_in_again, NULL, stack_sweep)
 	struct peer *p = peer_new(), *q = peer_new();
 	pid_t vehicle = peer_fork(p, listen_to_both), stack;
 
-	UNTIL(60000, atomic_load(&p->ready) || atomic_load(&p->failed));
+	AWAIT(atomic_load(&p->ready) || atomic_load(&p->failed));
 	stack = peer_fork(q, write_both);
-	UNTIL(60000, atomic_load(&p->received) || atomic_load(&p->failed) || atomic_load(&q->failed));
+	AWAIT(atomic_load(&p->received) || atomic_load(&p->failed) || atomic_load(&q->failed));
 	peer_join(q, stack);
 	peer_join(p, vehicle);
 	peer_free(p);
@@ -282,7 +282,7 @@ static int start_bad(void **state)
 	snprintf(conf + n, sizeof(conf) - n, "]}]");
 	simd = stack_start(conf);
 	for (size_t i = 0; i < 5; i++)
-		UNTIL(60000, !strcmp(stack_bridge_text(kinds[i], "status"), "connected"));
+		AWAIT(!strcmp(stack_bridge_text(kinds[i], "status"), "connected"));
 	return 0;
 }
 
@@ -291,15 +291,13 @@ TEST_WITH(bad_ones_spoil_nothing_else, start_bad, stack_sweep)
 	struct peer *p = peer_new();
 	pid_t sensor = peer_fork(p, send_to_bad);
 
-	UNTIL(60000, stack_said("converter ABI 42, this simbridge speaks 1"));
+	AWAIT(stack_said("converter ABI 42, this simbridge speaks 1"));
 	peer_join(p, sensor);
 	peer_free(p);
-	UNTIL(60000,
-	      stack_said("/t/FAIL: its converter to test_msgs/Readings has failed: Numerical argument out of domain"));
-	UNTIL(60000,
-	      stack_said("test_msgs/Readings: 'surplus' (UINT64) is encoded where 'values' (FLOAT32[]) is expected"));
-	UNTIL(60000, stack_said("'values' (FLOAT32[]) is encoded where 'header' (message) is expected"));
-	UNTIL(60000, stack_said("cannot be read: test_msgs/Readings:2: array '[' is not closed"));
+	AWAIT(stack_said("/t/FAIL: its converter to test_msgs/Readings has failed: Numerical argument out of domain"));
+	AWAIT(stack_said("test_msgs/Readings: 'surplus' (UINT64) is encoded where 'values' (FLOAT32[]) is expected"));
+	AWAIT(stack_said("'values' (FLOAT32[]) is encoded where 'header' (message) is expected"));
+	AWAIT(stack_said("cannot be read: test_msgs/Readings:2: array '[' is not closed"));
 	assert_int_equal(stack_count("/t/FIELDS", "does not follow the definition"),
 			 1); /* once, not with each message */
 	assert_int_equal(stack_bridge("FIELDS", "failed"), 2);

@@ -32,8 +32,8 @@ static int setup(void **state)
 	(void)state;
 	simd = stack_start(CONF);
 	setenv("SIMD_SOCKET", STACK_SOCKET, 1);
-	UNTIL(60000, !strcmp(stack_bridge_text("log", "status"), "connected"));
-	UNTIL(60000, !strcmp(stack_bridge_text("null", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("log", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("null", "status"), "connected"));
 	return 0;
 }
 
@@ -97,9 +97,9 @@ TEST_WITH(three_sensors_two_bridges, setup, stack_sweep)
 	delivered = (unsigned)atoi(run("../examples/float_array_copy", "8", NULL));
 	assert_true(sent > LEFT_BEHIND && sent <= FRAMES);
 	assert_true(within(delivered, 8)); /* the last is answered by leaving, whatever becomes of it */
-	UNTIL(60000, stack_in_flight("/car/float_array") <= 0);
-	UNTIL(60000, stack_bridge("log", "sent") >= sent + delivered &&
-			     stack_bridge("log", "sent") == stack_bridge("null", "sent"));
+	AWAIT(stack_in_flight("/car/float_array") <= 0);
+	AWAIT(stack_bridge("log", "sent") >= sent + delivered &&
+	      stack_bridge("log", "sent") == stack_bridge("null", "sent"));
 	assert_int_equal(stack_bridge("log", "failed") + stack_bridge("log", "dropped"), 0);
 	assert_int_equal(stack_bridge("null", "failed") + stack_bridge("null", "dropped"), 0);
 	stack_stop(simd); /* the bridge closes its file */
@@ -124,7 +124,7 @@ TEST_WITH(a_sensor_is_made_faster_while_it_runs, setup, stack_sweep)
 		execl(path, path, "0.01", "40", (char *)NULL);
 		_exit(127);
 	}
-	UNTIL(60000, stack_ctl("param", "get", sensor, "frequency", NULL)->code == 0);
+	AWAIT(stack_ctl("param", "get", sensor, "frequency", NULL)->code == 0);
 	r = stack_ctl("param", "set", sensor, "frequency", "201", NULL);
 	assert_int_equal(r->code, 1);
 	assert_non_null(strstr(r->err, "parameter frequency: 201 is more than 200, the most that it may be"));

@@ -60,7 +60,7 @@ static void start_with(const struct cyber_server_how *how, const char *options)
 	server = cyber_server_create(0, how);
 	assert_non_null(server);
 	connect_simd(cyber_server_port(server), options);
-	UNTIL(60000, !strcmp(stack_bridge_text("far", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("far", "status"), "connected"));
 	assert_int_equal(sim_connect(&o, &client), 0);
 }
 
@@ -170,19 +170,19 @@ TEST_WITH(messages_arrive_whole, NULL, sweep)
 	start("");
 	p = advertise("image", &sim_Image_type, sizeof(body));
 	q = advertise("jpeg", &sim_CompressedImage_type, sizeof(small));
-	UNTIL(60000, cyber_server_writer(server, "/image", IMAGE) && cyber_server_writer(server, "/jpeg", JPEG));
+	AWAIT(cyber_server_writer(server, "/image", IMAGE) && cyber_server_writer(server, "/jpeg", JPEG));
 	assert_int_equal(send_one(p, body, size), 0);
-	UNTIL(60000, cyber_server_count(server, "/image") == 1);
+	AWAIT(cyber_server_count(server, "/image") == 1);
 	n = cyber_server_last(server, "/image", data, sizeof(data));
 	pixels = sim_Image_data_in(body, size, m, &n_pixels);
 	assert_true(n > LARGE && n < sizeof(data));
 	assert_memory_equal(data + n - LARGE, pixels, LARGE); /* the last field */
 	for (unsigned i = 1; i <= 20; i++)
 		assert_int_equal(send_one(q, small, small_size), 0);
-	UNTIL(60000, cyber_server_count(server, "/jpeg") == 20);
-	UNTIL(60000, cyber_server_count(server, "/clock") > 3);
+	AWAIT(cyber_server_count(server, "/jpeg") == 20);
+	AWAIT(cyber_server_count(server, "/clock") > 3);
 	first = last_clock();
-	UNTIL(60000, last_clock() > first);
+	AWAIT(last_clock() > first);
 	stop();
 }
 
@@ -195,7 +195,7 @@ TEST_WITH(the_newest_arrives_before_the_end, NULL, sweep)
 
 	start("");
 	p = advertise("image", &sim_Image_type, sizeof(body));
-	UNTIL(60000, cyber_server_writer(server, "/image", IMAGE));
+	AWAIT(cyber_server_writer(server, "/image", IMAGE));
 	for (int i = 0; i < 30; i++) {
 		assert_int_equal(sim_loan(p, size, &slot), 0);
 		memcpy(sim_slot_body_mut(slot), body, size);
@@ -219,11 +219,10 @@ TEST_WITH(two_channels_of_one_name, NULL, sweep)
 
 	start("");
 	p = advertise("imu/left", &sim_Imu_type, sizeof(struct sim_Imu));
-	UNTIL(60000, cyber_server_writer(server, "/apollo/sensor/gnss/imu", "apollo.drivers.gnss.Imu"));
+	AWAIT(cyber_server_writer(server, "/apollo/sensor/gnss/imu", "apollo.drivers.gnss.Imu"));
 	assert_non_null(advertise("imu/right", &sim_Imu_type, sizeof(struct sim_Imu)));
-	UNTIL(60000,
-	      stack_said(
-		      "/imu/right: options.cyber: it would go out as /apollo/sensor/gnss/imu, as another channel does"));
+	AWAIT(stack_said(
+		"/imu/right: options.cyber: it would go out as /apollo/sensor/gnss/imu, as another channel does"));
 	sim_publisher_destroy(p);
 	stop();
 }
@@ -242,8 +241,7 @@ TEST_WITH(a_key_that_no_channel_has_is_answered_with_those_there_are, NULL, swee
 	simd = stack_start(conf);
 	assert_int_equal(sim_connect(&o, &client), 0);
 	sim_publisher_destroy(advertise("imu", &sim_Imu_type, sizeof(struct sim_Imu)));
-	UNTIL(60000,
-	      stack_said("/imu: options.cyber: there is no key \"frames\": topic, type, frame, origin, utm_zone, "
+	AWAIT(stack_said("/imu: options.cyber: there is no key \"frames\": topic, type, frame, origin, utm_zone, "
 			 "undulation, pace_ms, rfu_frames"));
 	stop();
 }
@@ -266,13 +264,13 @@ TEST_WITH(the_peer_has_accepted_a_channel, NULL, sweep)
 	start("");
 	p = advertise("jpeg", &sim_CompressedImage_type, sizeof(small));
 	q = advertise("image", &sim_Image_type, sizeof(body));
-	UNTIL(60000, info_says(p, small, small_size, JPEG " (accepted)"));
-	UNTIL(60000, info_says(q, body, size, IMAGE " (accepted)"));
-	UNTIL(60000, cyber_server_clients(server) == 1); /* nobody listens any more */
+	AWAIT(info_says(p, small, small_size, JPEG " (accepted)"));
+	AWAIT(info_says(q, body, size, IMAGE " (accepted)"));
+	AWAIT(cyber_server_clients(server) == 1); /* nobody listens any more */
 	n = cyber_server_count(server, "/image");
 	echoed = cyber_server_echoed(server);
 	assert_int_equal(send_one(q, body, size), 0);
-	UNTIL(60000, cyber_server_count(server, "/image") > n);
+	AWAIT(cyber_server_count(server, "/image") > n);
 	assert_int_equal(cyber_server_echoed(server), echoed);
 	stop();
 }
@@ -283,7 +281,7 @@ TEST_WITH(the_peer_has_no_writer, NULL, sweep)
 
 	start_with(&(struct cyber_server_how){ .no_types = true }, "");
 	p = advertise("jpeg", &sim_CompressedImage_type, sizeof(small));
-	UNTIL(60000, info_says(p, small, small_size, "(not accepted: /jpeg)"));
+	AWAIT(info_says(p, small, small_size, "(not accepted: /jpeg)"));
 	assert_true(stack_said("/jpeg: cyber_bridge does not know " JPEG));
 	assert_true(cyber_server_writer(server, "/clock", "apollo.cyber.proto.Clock")); /* which it knows by itself */
 	assert_true(cyber_server_refused(server, "/jpeg") > 0);
@@ -298,16 +296,16 @@ TEST_WITH(another_peer_is_asked_anew, NULL, sweep)
 
 	start("");
 	p = advertise("jpeg", &sim_CompressedImage_type, sizeof(small));
-	UNTIL(60000, info_says(p, small, small_size, JPEG " (accepted)"));
+	AWAIT(info_says(p, small, small_size, JPEG " (accepted)"));
 	port = cyber_server_port(server);
 	cyber_server_destroy(server);
 	server = NULL;
-	UNTIL(60000, strcmp(stack_bridge_text("far", "status"), "connected") != 0);
+	AWAIT(strcmp(stack_bridge_text("far", "status"), "connected") != 0);
 	assert_null(strstr(stack_ctl("bridge", "info", "far", NULL)->out, "(accepted)"));
 	server = cyber_server_create(port, &(struct cyber_server_how){ .no_types = true });
 	assert_non_null(server);
-	UNTIL(60000, !strcmp(stack_bridge_text("far", "status"), "connected"));
-	UNTIL(60000, info_says(p, small, small_size, "(not accepted: /jpeg)"));
+	AWAIT(!strcmp(stack_bridge_text("far", "status"), "connected"));
+	AWAIT(info_says(p, small, small_size, "(not accepted: /jpeg)"));
 	stop_with(true);
 }
 
@@ -319,7 +317,7 @@ TEST_WITH(no_probe, NULL, sweep)
 	p = advertise("jpeg", &sim_CompressedImage_type, sizeof(small));
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(send_one(p, small, small_size), 0);
-	UNTIL(60000, cyber_server_count(server, "/jpeg") == 10);
+	AWAIT(cyber_server_count(server, "/jpeg") == 10);
 	assert_int_equal(cyber_server_connections(server), 1);
 	stop();
 }
@@ -368,14 +366,14 @@ TEST_WITH(commands_come_in, NULL, sweep)
 
 	start(COMMANDS);
 	subscribe(&s);
-	UNTIL(60000, cyber_server_reader(server, "/apollo/control"));
+	AWAIT(cyber_server_reader(server, "/apollo/control"));
 	cyber_server_publish(server, "/apollo/control", big, sizeof(big));
 	cyber_server_publish(server, "/apollo/control", "\x19\0\0\0", 4); /* cut short */
 	cyber_server_publish(server, "/apollo/control", "\x1f", 1);       /* no wire type */
 	command(NAN);
 	command(50);
 	assert_float_equal(next_throttle(s), 0.5, 1e-6);
-	UNTIL(60000, stack_said("a message is dropped: it is too large"));
+	AWAIT(stack_said("a message is dropped: it is too large"));
 	sim_subscriber_destroy(s);
 	stop();
 }
@@ -388,9 +386,9 @@ static void send_back(struct sim_publisher *p, size_t size)
 	static uint8_t wire[LARGE + 8192];
 	size_t n;
 
-	UNTIL(60000, cyber_server_writer(server, "/image", IMAGE) && cyber_server_reader(server, "/far/image"));
+	AWAIT(cyber_server_writer(server, "/image", IMAGE) && cyber_server_reader(server, "/far/image"));
 	assert_int_equal(send_one(p, body, size), 0);
-	UNTIL(60000, cyber_server_count(server, "/image") > 0);
+	AWAIT(cyber_server_count(server, "/image") > 0);
 	n = cyber_server_last(server, "/image", wire, sizeof(wire));
 	assert_in_range(n, LARGE, sizeof(wire));
 	assert_true(cyber_server_publish(server, "/far/image", wire, (uint32_t)n));
@@ -435,7 +433,7 @@ TEST_WITH(an_image_beyond_the_rigs_bound_is_dropped, NULL, sweep)
 	assert_int_equal(sim_subscribe(client, "back", &sim_Image_type, NULL, &s), 0);
 	p = advertise("image", &sim_Image_type, LARGE + 4096);
 	send_back(p, an_image(body, sizeof(body), LARGE));
-	UNTIL(60000, stack_said("/far/image: a message is dropped: "));
+	AWAIT(stack_said("/far/image: a message is dropped: "));
 	sim_publisher_destroy(p);
 	stop();
 }
@@ -446,12 +444,12 @@ static void again(struct sim_publisher *p, unsigned connections)
 {
 	uint64_t n;
 
-	UNTIL(60000, cyber_server_connections(server) > connections);
-	UNTIL(60000, cyber_server_writer(server, "/jpeg", JPEG));
-	UNTIL(60000, !strcmp(stack_bridge_text("far", "status"), "connected"));
+	AWAIT(cyber_server_connections(server) > connections);
+	AWAIT(cyber_server_writer(server, "/jpeg", JPEG));
+	AWAIT(!strcmp(stack_bridge_text("far", "status"), "connected"));
 	n = cyber_server_count(server, "/jpeg");
-	UNTIL(60000, send_one(p, small, small_size) == 0);
-	UNTIL(60000, cyber_server_count(server, "/jpeg") > n);
+	AWAIT(send_one(p, small, small_size) == 0);
+	AWAIT(cyber_server_count(server, "/jpeg") > n);
 }
 
 TEST_WITH(a_peer_that_goes_is_dialled_again, NULL, sweep)
@@ -467,14 +465,14 @@ TEST_WITH(a_peer_that_goes_is_dialled_again, NULL, sweep)
 	n = cyber_server_connections(server);
 	cyber_server_drop(server);
 	again(p, n);
-	UNTIL(60000, cyber_server_reader(server, "/apollo/control"));
+	AWAIT(cyber_server_reader(server, "/apollo/control"));
 	command(25);
 	assert_float_equal(next_throttle(s), 0.25, 1e-6);
 	assert_string_equal(cyber_server_fault(server), "");
 	port = cyber_server_port(server);
 	cyber_server_destroy(server);
 	server = NULL;
-	UNTIL(60000, stack_said("is cyber_bridge running?"));
+	AWAIT(stack_said("is cyber_bridge running?"));
 	server = cyber_server_create(port, NULL); /* which has heard of no type */
 	assert_non_null(server);
 	again(p, 0);
@@ -496,10 +494,10 @@ TEST_WITH(a_peer_that_is_none_is_named, NULL, sweep)
 
 	start("\"probe\":\"false\""); /* whose connection would be one more, and might be the only one that hears this */
 	for (size_t i = 0; i < sizeof(with) / sizeof(with[0]); i++) {
-		UNTIL(60000, cyber_server_connections(server) > n && cyber_server_clients(server));
+		AWAIT(cyber_server_connections(server) > n && cyber_server_clients(server));
 		n = cyber_server_connections(server);
 		cyber_server_send(server, with[i][0], strlen(with[i][0]));
-		UNTIL(60000, stack_said(with[i][1]));
+		AWAIT(stack_said(with[i][1]));
 	}
 	stop();
 }
@@ -520,11 +518,11 @@ TEST_WITH(a_peer_that_hangs_up_anywhere, NULL, sweep)
 		n = cyber_server_connections(server);
 		cyber_server_set(server, &how);
 		cyber_server_drop(server);
-		UNTIL(60000, cyber_server_connections(server) > n);
+		AWAIT(cyber_server_connections(server) > n);
 	}
 	cyber_server_set(server, &(struct cyber_server_how){ 0 });
 	cyber_server_drop(server);
-	UNTIL(60000, cyber_server_clients(server));
+	AWAIT(cyber_server_clients(server));
 	again(p, 0);
 	stop();
 }
@@ -541,16 +539,16 @@ TEST_WITH(a_peer_that_stalls, NULL, sweep)
 	p = advertise("image", &sim_Image_type, sizeof(body));
 	q = advertise("jpeg", &sim_CompressedImage_type, sizeof(small));
 	again(q, 0);
-	UNTIL(60000, cyber_server_writer(server, "/image", IMAGE));
+	AWAIT(cyber_server_writer(server, "/image", IMAGE));
 	n = cyber_server_connections(server);
 	cyber_server_hold(server, true);
 	for (int i = 0; i < 30; i++) { /* more than all buffers between hold */
-		UNTIL(60000, sim_loan(p, size, &slot) == 0);
+		AWAIT(sim_loan(p, size, &slot) == 0);
 		memcpy(sim_slot_body_mut(slot), body, size);
 		assert_int_equal(sim_try_queue(p, slot, NULL, NULL, NULL), 0);
 		(void)send_one(q, small, small_size); /* is answered at once: it is the queue's own */
 	}
-	UNTIL(60000, stack_said("it has taken nothing for 3000 ms"));
+	AWAIT(stack_said("it has taken nothing for 3000 ms"));
 	cyber_server_drop(server);
 	cyber_server_hold(server, false);
 	again(q, n);

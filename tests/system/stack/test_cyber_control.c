@@ -63,7 +63,7 @@ static void start(void)
 	simd = stack_start(conf);
 	assert_int_equal(sim_connect(&o, &client), 0);
 	assert_int_equal(sim_subscribe(client, "can_bus", &sim_CanBus_type, &so, &can_bus), 0);
-	UNTIL(LIMIT_MS, cyber_server_reader(server, "/apollo/control"));
+	AWAIT(cyber_server_reader(server, "/apollo/control"));
 }
 
 static void stop(void)
@@ -134,7 +134,7 @@ static Apollo__Canbus__Chassis chassis(void)
 }
 
 /* The order is given until that is so of the vehicle. */
-#define DRIVE_UNTIL(cond) UNTIL(LIMIT_MS, (send_order(), look(), (cond)))
+#define DRIVE_UNTIL(cond) AWAIT((send_order(), look(), (cond)))
 
 TEST_WITH(the_ego_does_what_apollo_says, NULL, sweep)
 {
@@ -197,7 +197,7 @@ TEST_WITH(a_peer_that_goes_leaves_the_brake, NULL, sweep)
 	DRIVE_UNTIL(last.speed > 3);
 	cyber_server_destroy(server);
 	server = NULL;
-	UNTIL(LIMIT_MS, (look(), fabs((double)last.speed) < 0.01));
+	AWAIT((look(), fabs((double)last.speed) < 0.01));
 	sim_disconnect(client);
 	client = NULL;
 	stack_stop(simd);

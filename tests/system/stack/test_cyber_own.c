@@ -45,7 +45,7 @@ static void start(const char *bridge)
 		 "\"bridges\":[{\"name\":\"far\",\"plugin\":\"cyber\",\"connection\":\"127.0.0.1:%u\",%s}]}]",
 		 cyber_server_port(server), bridge);
 	simd = stack_start(conf);
-	UNTIL(60000, !strcmp(stack_bridge_text("far", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("far", "status"), "connected"));
 	assert_int_equal(sim_connect(&o, &client), 0);
 }
 
@@ -128,7 +128,7 @@ static const char *last_text(const char *channel, const char *file, const char *
 	uint8_t data[2000];
 	size_t n;
 
-	UNTIL(60000, cyber_server_count(server, channel) > 0);
+	AWAIT(cyber_server_count(server, channel) > 0);
 	n = cyber_server_last(server, channel, data, sizeof(data));
 	assert_true(n <= sizeof(data));
 	return protoc(file, type, "decode", data, n, &n);
@@ -187,7 +187,7 @@ TEST_WITH(a_type_of_ones_own_goes_with_its_definition, NULL, sweep)
 	assert_true(cyber_server_writer(server, "/other", "example.FloatArray"));
 	assert_has(stack_ctl("bridge", "info", "far", NULL)->out, "example.FloatArray");
 	cyber_server_drop(server); /* and is told again */
-	UNTIL(60000, cyber_server_connections(server) > 1 && cyber_server_writer(server, "/other", NULL));
+	AWAIT(cyber_server_connections(server) > 1 && cyber_server_writer(server, "/other", NULL));
 	stop();
 }
 
@@ -248,7 +248,7 @@ static void publish_text(const char *channel, const char *file, const char *type
 	size_t n;
 	const char *bytes = protoc(file, type, "encode", text, strlen(text), &n);
 
-	UNTIL(60000, cyber_server_reader(server, channel));
+	AWAIT(cyber_server_reader(server, channel));
 	assert_true(cyber_server_publish(server, channel, bytes, (uint32_t)n));
 }
 
@@ -286,9 +286,9 @@ TEST_WITH(they_come_in_as_well, NULL, sweep)
 	send_readings("own");
 	own = subscribe("in/own");
 	multi = subscribe("in/multi");
-	UNTIL(60000, cyber_server_file(server, "example/FloatArray.proto"));
-	UNTIL(60000, cyber_server_file(server, "std_msgs/Float32MultiArray.proto"));
-	UNTIL(60000, cyber_server_reader(server, "/in/own"));
+	AWAIT(cyber_server_file(server, "example/FloatArray.proto"));
+	AWAIT(cyber_server_file(server, "std_msgs/Float32MultiArray.proto"));
+	AWAIT(cyber_server_reader(server, "/in/own"));
 	cyber_server_publish(server, "/in/own", "\x0a\x7f", 2); /* cut short: dropped */
 	publish_text("/in/own", "example/FloatArray.proto", "example.FloatArray",
 		     "timestamp { sec: 7 nanosec: 8 } array: 1.5 array: -2");
@@ -296,7 +296,7 @@ TEST_WITH(they_come_in_as_well, NULL, sweep)
 	publish_text("/in/multi", "std_msgs/Float32MultiArray.proto", "std_msgs.Float32MultiArray",
 		     "layout { dim { label: \"x\" size: 2 } } data: 1.5 data: -2");
 	assert_readings(multi, 0, some, 2);
-	UNTIL(60000, stack_said("/in/own: a message is dropped: it is malformed"));
+	AWAIT(stack_said("/in/own: a message is dropped: it is malformed"));
 	sim_subscriber_destroy(own);
 	sim_subscriber_destroy(multi);
 	stop();
@@ -342,13 +342,13 @@ TEST_WITH(fixed_frames_are_all_in_one_message_again_and_again, NULL, sweep)
 	send_frame(p, "lidar_top", 1);
 	send_frame(p, "camera", 2);
 	send_frame(p, "lidar_top", 3); /* the newest counts */
-	UNTIL(60000, last_has("camera") == 1 && last_has("lidar_top") == 1);
+	AWAIT(last_has("camera") == 1 && last_has("lidar_top") == 1);
 	n = cyber_server_count(server, "/tf_static");
-	UNTIL(60000, cyber_server_count(server, "/tf_static") > n + 2);
+	AWAIT(cyber_server_count(server, "/tf_static") > n + 2);
 	assert_true(last_has("camera") == 1 && last_has("lidar_top") == 1);
 	n = cyber_server_count(server, "/tf_static");
 	cyber_server_drop(server);
-	UNTIL(60000, cyber_server_connections(server) > 1 && cyber_server_count(server, "/tf_static") > n);
+	AWAIT(cyber_server_connections(server) > 1 && cyber_server_count(server, "/tf_static") > n);
 	assert_true(last_has("camera") == 1 && last_has("lidar_top") == 1);
 	stop();
 }
@@ -364,11 +364,11 @@ TEST_WITH(fixed_frames_are_sent_again_to_a_new_peer_alone_where_the_rig_says_so,
 	for (int i = 0; i < 3; i++) {
 		n = cyber_server_count(server, "/other");
 		send_readings("other");
-		UNTIL(60000, cyber_server_count(server, "/other") > n);
+		AWAIT(cyber_server_count(server, "/other") > n);
 	}
 	assert_int_equal(cyber_server_count(server, "/tf_static"), 1);
 	n = cyber_server_connections(server);
 	cyber_server_drop(server);
-	UNTIL(60000, cyber_server_connections(server) > n && cyber_server_count(server, "/tf_static") > 1);
+	AWAIT(cyber_server_connections(server) > n && cyber_server_count(server, "/tf_static") > 1);
 	stop();
 }

@@ -82,7 +82,7 @@ static int order(struct peer *p)
 	int n = atomic_load(&p->command) + 1;
 
 	peer_tell(p, n);
-	UNTIL(60000, atomic_load(&p->received) == (uint64_t)n);
+	AWAIT(atomic_load(&p->received) == (uint64_t)n);
 	return atomic_load(&p->result);
 }
 
@@ -93,18 +93,18 @@ TEST_WITH(killed_in_a_push, NULL, stack_sweep)
 	uint32_t life = stack_life();
 
 	r_pid = peer_fork(r, reader);
-	UNTIL(60000, r->ready);
+	AWAIT(r->ready);
 	i_pid = peer_fork(i, innocent);
-	UNTIL(60000, i->ready);
+	AWAIT(i->ready);
 	for (unsigned k = 0; k < 2 * DEPTH; k++) {
 		struct peer *v = peer_new();
 
-		UNTIL(60000, (order(i), order(r)) > 0); /* none is left: only until the next renewal */
+		AWAIT((order(i), order(r)) > 0); /* none is left: only until the next renewal */
 		assert_int_equal(stack_wait(peer_fork(v, victim), 20000), SIGKILL);
 		peer_free(v);
 		order(i); /* does not wait for a lost index */
 	}
-	UNTIL(60000, (order(i), order(r)) == DEPTH);
+	AWAIT((order(i), order(r)) == DEPTH);
 	assert_int_equal(stack_life(), life);
 	peer_join(r, r_pid);
 	peer_join(i, i_pid);

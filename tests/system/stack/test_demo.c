@@ -223,8 +223,8 @@ static struct sim_subscriber *can_bus(struct sim_client **ret)
 	struct sim_client_options o = { .size = sizeof(o), .name = "test", .socket = SOCKET };
 	struct sim_subscriber *s = NULL;
 
-	UNTIL(60000, access(SOCKET, F_OK) == 0);
-	UNTIL(60000, sim_connect(&o, ret) == 0);
+	AWAIT(access(SOCKET, F_OK) == 0);
+	AWAIT(sim_connect(&o, ret) == 0);
 	assert_int_equal(sim_subscribe(*ret, "can_bus", &sim_CanBus_type, NULL, &s), 0);
 	return s;
 }
@@ -316,13 +316,13 @@ TEST_WITH(ros_drives_it, NULL, sweep)
 					      "longitudinal", "velocity", 3.0),
 				    go),
 			 0);
-	UNTIL(60000, reports(s, -1, 0, 0, 0)); /* SUMO drives */
+	AWAIT(reports(s, -1, 0, 0, 0)); /* SUMO drives */
 	if (draws())
 		images_come(dp);
 	writer = reader_write_volatile(dp, typed_descriptor(control_type), TOPIC);
 	assert_true(writer > 0);
-	UNTIL(60000, reports(s, writer, 1, 3, 0.1));
-	UNTIL(60000, reports(s, -1, 0, 0, 0)); /* silence: SUMO drives again */
+	AWAIT(reports(s, writer, 1, 3, 0.1));
+	AWAIT(reports(s, -1, 0, 0, 0)); /* silence: SUMO drives again */
 	dds_delete(dp);
 	sim_subscriber_destroy(s);
 	sim_disconnect(c);
@@ -344,10 +344,10 @@ static void stops_for_people(const char *rig)
 	struct sim_subscriber *s = can_bus(&c);
 	int status;
 
-	UNTIL(60000, reports(s, -1, 0, 0, 0)); /* SUMO drives */
+	AWAIT(reports(s, -1, 0, 0, 0)); /* SUMO drives */
 	assert_non_null(strstr(stack_run(echo)->out, "target_acceleration"));
-	UNTIL(60000, reports(s, -1, 1, 0, 0)); /* it stands, by order */
-	UNTIL(60000, reports(s, -1, 0, 0, 0)); /* and has gone on */
+	AWAIT(reports(s, -1, 1, 0, 0)); /* it stands, by order */
+	AWAIT(reports(s, -1, 0, 0, 0)); /* and has gone on */
 	sim_subscriber_destroy(s);
 	sim_disconnect(c);
 	assert_int_equal(kill(pid, SIGINT), 0);
@@ -533,10 +533,10 @@ TEST_WITH(rospy_counts_what_simctl_counts, NULL, sweep)
 	pid = demo("600", "ros1");
 	s = can_bus(&c);
 	counts = python("counts.py /simd " COUNTS);
-	UNTIL(150000, came("/lidar/top", 20) && came("/tf_static", 1) && came("/signals", 20) && came("/clock", 20) &&
-			      all(flows));
+	AWAIT(came("/lidar/top", 20) && came("/tf_static", 1) && came("/signals", 20) && came("/clock", 20) &&
+	      all(flows));
 	assert_int_equal(stack_run(pause)->code, 0);
-	UNTIL(60000, all(agrees));
+	AWAIT(all(agrees));
 	has_rate("/imu", 100);
 	has_rate("/lidar/top", 10);
 	has_rate("/gps", 12.5);
@@ -544,9 +544,9 @@ TEST_WITH(rospy_counts_what_simctl_counts, NULL, sweep)
 	assert_int_equal(
 		stack_run((const char *const[]){ "simctl", "--socket", SOCKET, "clock", "resume", NULL })->code, 0);
 	teleop = python("teleop.py 3 0.1");
-	UNTIL(60000, reports(s, -1, 1, 3, 0.1));
+	AWAIT(reports(s, -1, 1, 3, 0.1));
 	end_python(teleop);
-	UNTIL(60000, reports(s, -1, 0, 0, 0)); /* silence: SUMO drives again */
+	AWAIT(reports(s, -1, 0, 0, 0)); /* silence: SUMO drives again */
 	sim_subscriber_destroy(s);
 	sim_disconnect(c);
 	assert_int_equal(kill(pid, SIGINT), 0);

@@ -88,9 +88,9 @@ static int start(void **state)
 	snprintf(conf, sizeof(conf), config, master.uri, converter, definition, far, converter, definition, url,
 		 converter, definition);
 	simd = stack_start(conf);
-	UNTIL(60000, !strcmp(stack_bridge_text("one", "status"), "connected"));
-	UNTIL(60000, !strcmp(stack_bridge_text("two", "status"), "connected"));
-	UNTIL(60000, !strcmp(stack_bridge_text("three", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("one", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("two", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("three", "status"), "connected"));
 	return sim_connect(&o, &client);
 }
 
@@ -208,8 +208,7 @@ static struct sim_publisher *advertise(const char *channel, const struct sim_typ
 	struct sim_publisher *p;
 
 	assert_int_equal(sim_advertise(client, channel, type, &o, &p), 0);
-	UNTIL(60000,
-	      lgsvl_server_heard(server, 2, channel, NULL) && fake_master_calls(&master, "registerPublisher", channel));
+	AWAIT(lgsvl_server_heard(server, 2, channel, NULL) && fake_master_calls(&master, "registerPublisher", channel));
 	return p;
 }
 
@@ -249,7 +248,7 @@ static void expect_json(const char *topic, const char *type, const char *text)
 
 	assert_non_null(want);
 	assert_true(rosbridge_server_heard(web, "advertise", topic, "type", type));
-	UNTIL(60000, rosbridge_server_count(web, "publish", topic) == 1);
+	AWAIT(rosbridge_server_count(web, "publish", topic) == 1);
 	all = rosbridge_server_last(web, "publish", topic);
 	got = json_object_get(all, "msg");
 	json_object_del(json_object_get(got, "header"), "seq"); /* whatever was counted */
@@ -277,7 +276,7 @@ static void expect(const char *topic, const char *type, struct bytes ros1, struc
 	free(m);
 	close(fd);
 	assert_true(lgsvl_server_heard(server, 2, topic, type));
-	UNTIL(60000, lgsvl_server_count(server, topic) == 1);
+	AWAIT(lgsvl_server_count(server, topic) == 1);
 	assert_int_equal(lgsvl_server_last(server, topic, data, sizeof(data)), lgsvl.n);
 	assert_memory_equal(data, lgsvl.at, lgsvl.n);
 }
@@ -367,14 +366,14 @@ TEST_WITH(it_comes_in, start, stop)
 	talk_to_ros1(&multi, &same);
 	expect_in(one_multi, 0.5f, 3, 0);
 	expect_in(one_own, 7, 2, STAMP);
-	UNTIL(60000, lgsvl_server_heard(server, 1, "/in_multi", "std_msgs/Float32MultiArray") &&
-			     lgsvl_server_heard(server, 1, "/in_own", "example/FloatArray"));
+	AWAIT(lgsvl_server_heard(server, 1, "/in_multi", "std_msgs/Float32MultiArray") &&
+	      lgsvl_server_heard(server, 1, "/in_own", "example/FloatArray"));
 	lgsvl_server_publish(server, "/in_multi", multi.at, multi.n);
 	lgsvl_server_publish(server, "/in_own", same.at, same.n);
 	expect_in(two_multi, 0.5f, 3, 0);
 	expect_in(two_own, 7, 2, STAMP);
-	UNTIL(60000, rosbridge_server_heard(web, "subscribe", "/in_multi", "type", "std_msgs/Float32MultiArray") &&
-			     rosbridge_server_heard(web, "subscribe", "/in_own", "type", "example/FloatArray"));
+	AWAIT(rosbridge_server_heard(web, "subscribe", "/in_multi", "type", "std_msgs/Float32MultiArray") &&
+	      rosbridge_server_heard(web, "subscribe", "/in_own", "type", "example/FloatArray"));
 	rosbridge_server_text(
 		web, "{\"op\":\"publish\",\"topic\":\"/in_multi\",\"msg\":{\"layout\":{\"dim\":[{\"label\":\"x\","
 		     "\"size\":3,\"stride\":3}],\"data_offset\":0},\"data\":[0.5,1.5,2.5]}}");

@@ -32,8 +32,8 @@ static bool up(void)
 		return false;
 	assert_int_equal(system("echo 0123456789abcdef >/tmp/token"), 0);
 	simd = stack_start(CONF);
-	UNTIL(60000, !strcmp(stack_bridge_text("look", "status"), "connected"));
-	UNTIL(60000, !strcmp(stack_bridge_text("log", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("look", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("log", "status"), "connected"));
 	assert_int_equal(sim_connect(&o, &client), 0);
 	return true;
 }
@@ -200,16 +200,14 @@ TEST_WITH(bridges_are_connected_elsewhere, NULL, sweep)
 	watcher_say(w, "call /simd/SetBridgeConnection {\"name\":\"log\",\"connection\":\"/tmp/out2\"}");
 	watcher_hears(w, "answer /simd/SetBridgeConnection json {");
 	/* connected it is for a moment still, to where it was */
-	UNTIL(60000, !strcmp(stack_bridge_text("log", "connection"), "/tmp/out2") &&
-			     access("/tmp/out2.txt.gz", F_OK) == 0 &&
-			     !strcmp(stack_bridge_text("log", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("log", "connection"), "/tmp/out2") && access("/tmp/out2.txt.gz", F_OK) == 0 &&
+	      !strcmp(stack_bridge_text("log", "status"), "connected"));
 	watcher_say(w, "call /simd/RestartBridge {\"name\":\"nobody\"}");
 	watcher_hears_of(w, "failed /simd/RestartBridge ", "nobody");
 	watcher_say(w, "call /simd/RestartBridge {\"name\":\"look\"}"); /* the one that serves it */
 	watcher_hears(w, "closed");
 	watcher_end(w);
-	UNTIL(60000,
-	      stack_bridge("look", "restarts") == 1 && !strcmp(stack_bridge_text("look", "status"), "connected"));
+	AWAIT(stack_bridge("look", "restarts") == 1 && !strcmp(stack_bridge_text("look", "status"), "connected"));
 	w = watch(TOKEN);
 	watcher_hears(w, "info ");
 	watcher_end(w);
@@ -251,15 +249,15 @@ TEST_WITH(slots_of_a_killed_bridge_go_back, NULL, sweep)
 	watcher_say(w, "watch /camera");
 	watcher_hears(w, "channel /camera sensor_msgs/msg/Image");
 	watcher_sync(w);
-	UNTIL(60000, stack_in_flight("/camera") == 0);
+	AWAIT(stack_in_flight("/camera") == 0);
 	before = stack_slots();
 	watcher_say(w, "stall");
 	watcher_hears(w, "stalled");
 	for (int i = 0; i < 20; i++)
 		send_image(p);
 	kill((pid_t)stack_bridge("look", "pid"), SIGKILL);
-	UNTIL(60000, stack_in_flight("/camera") == 0 && stack_slots() <= before);
-	UNTIL(60000, !strcmp(stack_bridge_text("look", "status"), "connected"));
+	AWAIT(stack_in_flight("/camera") == 0 && stack_slots() <= before);
+	AWAIT(!strcmp(stack_bridge_text("look", "status"), "connected"));
 	watcher_end(w);
 	w = watch("");
 	watcher_hears(w, "channel /camera");

@@ -101,8 +101,8 @@ static int start(void **state)
 	simd = stack_start(conf);
 	free(conf);
 	free(rig);
-	UNTIL(WAIT_MS, !strcmp(stack_bridge_text("ros2", "status"), "connected") &&
-			       !strcmp(stack_bridge_text("foxglove", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("ros2", "status"), "connected") &&
+	      !strcmp(stack_bridge_text("foxglove", "status"), "connected"));
 	return 0;
 }
 
@@ -198,7 +198,7 @@ static void comes_in_ros(void)
 	struct peer *p = peer_new();
 	pid_t pid = peer_fork(p, listen_in_ros);
 
-	UNTIL(WAIT_MS, atomic_load(&p->failed) || atomic_load(&p->ready));
+	AWAIT(atomic_load(&p->failed) || atomic_load(&p->ready));
 	if (atomic_load(&p->failed))
 		fail_msg("no message of it in ROS 2: %s", p->why);
 	peer_join(p, pid);

@@ -31,7 +31,7 @@ static int setup(void **state)
 {
 	(void)state;
 	simd = stack_start(CONF);
-	UNTIL(60000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("b", "status"), "connected"));
 	return 0;
 }
 
@@ -273,7 +273,7 @@ TEST_WITH(a_thousand_connections_are_bounded, setup, stack_sweep)
 	assert_true(stack_count("limits.connections_per_process", "") < 100);
 	for (int i = 0; i < 1000; i++)
 		close(fd[i]);
-	UNTIL(60000, stack_int("GetInfo", "pid") == simd);
+	AWAIT(stack_int("GetInfo", "pid") == simd);
 	free(fd);
 	stack_stop(simd);
 }
@@ -301,7 +301,7 @@ TEST_WITH(a_storm_shuts_nobody_out, setup, stack_sweep)
 	struct peer *p = peer_new();
 	pid_t pid = peer_fork(p, storm);
 
-	UNTIL(60000, p->offered >= 1280);
+	AWAIT(p->offered >= 1280);
 	for (int i = 0; i < 20; i++)
 		still_serves();
 	assert_int_equal(stack_ctl("list", NULL)->code, 0);
@@ -336,7 +336,7 @@ TEST_WITH(sessions_without_end_take_no_descriptors, setup, stack_sweep)
 
 	for (int i = 0; i < 1100; i++)
 		hello_and_leave("client");
-	UNTIL(60000, stack_int("GetInfo", "clients") == clients);
+	AWAIT(stack_int("GetInfo", "clients") == clients);
 	assert_true(pidfds_of_simd() <= before + 1);
 	stack_stop(simd);
 }
@@ -369,7 +369,7 @@ TEST_WITH(without_descriptors_it_goes_on, setup, stack_sweep)
 	assert_true(usage(simd).cpu_ms - cpu_ms < 200);
 	for (int i = 0; i < 200; i++)
 		close(fd[i]);
-	UNTIL(60000, stack_int("GetInfo", "pid") == simd);
+	AWAIT(stack_int("GetInfo", "pid") == simd);
 	assert_true(stack_count("descriptors are left", "") > 0);
 	assert_true(stack_count("cannot", "") == 0); /* nothing of its own work was short of one */
 	stack_stop(simd);
@@ -475,7 +475,7 @@ TEST_WITH(ends_of_clients_are_survived, setup, stack_sweep)
 
 	peer_tell(witness, 1000);
 	pid = peer_fork(witness, peer_publisher);
-	UNTIL(60000, witness->ok > 5);
+	AWAIT(witness->ok > 5);
 	memset(junk, 0x5a, sizeof(junk));
 	for (int i = 0; i < 20; i++) {
 		hello(&s, "client", "hostile");
@@ -549,16 +549,16 @@ TEST_WITH(names_that_others_hold_stop_nobody, setup, stack_sweep)
 	close(open(VICTIM, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
 	peer_tell(witness, 1000);
 	pid = peer_fork(witness, peer_publisher);
-	UNTIL(60000, witness->ok > 5);
+	AWAIT(witness->ok > 5);
 	squat = peer_fork(squatter, hold_next_names);
-	UNTIL(60000, squatter->ready || squatter->failed);
+	AWAIT(squatter->ready || squatter->failed);
 	assert_int_equal(squatter->failed, 0);
 	life = stack_life();
 	assert_int_equal(kill(stack_roudi(), SIGKILL), 0);
-	UNTIL(60000, stack_life() > life);
-	UNTIL(60000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+	AWAIT(stack_life() > life);
+	AWAIT(!strcmp(stack_bridge_text("b", "status"), "connected"));
 	ok = witness->ok;
-	UNTIL(60000, witness->ok > ok + 20);
+	AWAIT(witness->ok > ok + 20);
 	peer_join(witness, pid);
 	peer_check(witness, false);
 	peer_join(squatter, squat);
@@ -583,7 +583,7 @@ TEST_WITH(scribbled_pages_harm_only_their_owner, setup, stack_sweep)
 	srand((unsigned)seed);
 	peer_tell(p, 1000);
 	pid = peer_fork(p, peer_publisher);
-	UNTIL(60000, p->ok > 5);
+	AWAIT(p->ok > 5);
 	hello(&s, "client", "scribbler");
 	page = mmap(NULL, sizeof(struct wire_dispatch_page), PROT_READ | PROT_WRITE, MAP_SHARED, s.fds[2], 0);
 	counters = mmap(NULL, sizeof(struct wire_counter_page), PROT_READ | PROT_WRITE, MAP_SHARED, s.fds[3], 0);
@@ -653,7 +653,7 @@ TEST_WITH(foreign_texts_are_shown_with_escapes, setup, stack_sweep)
 	json_t *j;
 	pid_t pid = peer_fork(p, nasty_publisher);
 
-	UNTIL(60000, p->ready || p->failed);
+	AWAIT(p->ready || p->failed);
 	assert_int_equal(p->failed, 0);
 	is_fit(stack_ctl("echo", "/n/x", "--once", NULL), "in a\\x1b[31m\\u009b\\u202e\\r\"\\\\xff");
 	r = stack_ctl("echo", "/n/x", "--once", "--json", NULL);
@@ -688,8 +688,7 @@ TEST_WITH(a_path_is_shown_with_escapes, setup, stack_sweep)
 		execl(path, path, (char *)NULL);
 		_exit(127);
 	}
-	UNTIL(60000,
-	      strstr(stack_ctl("clients", NULL)->out, "my_imu") || strstr(stack_ctl("clients", NULL)->out, "out-"));
+	AWAIT(strstr(stack_ctl("clients", NULL)->out, "my_imu") || strstr(stack_ctl("clients", NULL)->out, "out-"));
 	is_fit(stack_ctl("clients", NULL), "out-\\x1b[31m\\xff\\n");
 	is_fit(stack_ctl("clients", "--json", NULL), "out-");
 	kill(pid, SIGKILL);
@@ -726,8 +725,8 @@ TEST_WITH(a_bridge_is_not_taken_over, setup, stack_sweep)
 		uint64_t refused = p->refused;
 
 		assert_int_equal(stack_ctl("bridge", "restart", "b", NULL)->code, 0);
-		UNTIL(60000, stack_bridge("b", "pid") > 0 && stack_bridge("b", "pid") != was &&
-				     !strcmp(stack_bridge_text("b", "status"), "connected") && p->refused > refused);
+		AWAIT(stack_bridge("b", "pid") > 0 && stack_bridge("b", "pid") != was &&
+		      !strcmp(stack_bridge_text("b", "status"), "connected") && p->refused > refused);
 	}
 	peer_join(p, pid);
 	peer_free(p);
@@ -827,23 +826,23 @@ TEST_WITH(hostile_lanes_are_survived, setup, stack_sweep)
 
 	peer_tell(witness, 500);
 	pid = peer_fork(witness, peer_publisher);
-	UNTIL(60000, witness->ok > 5);
+	AWAIT(witness->ok > 5);
 	for (int kind = 0; kind <= 8; kind++) {
 		struct peer *e = peer_new(), *p = peer_new();
 		pid_t bridge, sensor;
 
 		peer_tell(e, kind);
 		bridge = peer_fork(e, evil);
-		UNTIL(60000, e->ready || e->failed);
+		AWAIT(e->ready || e->failed);
 		assert_int_equal(e->failed, 0);
 		still_serves();
 		sensor = peer_fork(p, to_evil);
-		UNTIL(60000, p->ready || p->failed);
+		AWAIT(p->ready || p->failed);
 		peer_join(e, bridge);
 		peer_join(p, sensor);
 		peer_check(p, false);
 		assert_int_equal(p->ok, 0);
-		UNTIL(60000, stack_bridge("evil", "pid") == 0);
+		AWAIT(stack_bridge("evil", "pid") == 0);
 		peer_free(e);
 		peer_free(p);
 	}

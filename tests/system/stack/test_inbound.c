@@ -18,7 +18,7 @@ static void start(const char *rig, const char *options)
 		 "\"bridges\":[{\"name\":\"far\",\"plugin\":\"" FAULTY "\",\"options\":{\"inject\":%d,%s}}]}]",
 		 rig, MESSAGES, options);
 	simd = stack_start(conf);
-	UNTIL(60000, !strcmp(stack_bridge_text("far", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("far", "status"), "connected"));
 }
 
 /* Receives on /car/in what the bridge numbers, in order, until told to stop. */
@@ -54,17 +54,17 @@ TEST_WITH(first_opens_last_closes, NULL, stack_sweep)
 
 	start("\"inbound\":[\"in\"],", "\"inject_channel\":\"in\",\"inject_us\":20000");
 	first = peer_fork(p, listen_to);
-	UNTIL(60000, atomic_load(&p->received) >= MESSAGES / 4 || atomic_load(&p->failed));
+	AWAIT(atomic_load(&p->received) >= MESSAGES / 4 || atomic_load(&p->failed));
 	q->received = UINT64_MAX / 2; /* it comes in the middle: numbers mean nothing to it */
 	second = peer_fork(q, listen_to);
-	UNTIL(60000, atomic_load(&p->received) == MESSAGES || atomic_load(&p->failed));
+	AWAIT(atomic_load(&p->received) == MESSAGES || atomic_load(&p->failed));
 	atomic_store(&q->stop, 1);
 	stack_wait(second, 5000);
 	assert_int_equal(stack_count("in:", "first subscriber connected"), 1);
 	assert_int_equal(stack_count("in:", "last subscriber disconnected"), 0);
 	peer_join(p, first);
-	UNTIL(60000, stack_count("in:", "last subscriber disconnected") == 1);
-	UNTIL(60000, stack_count("in:", "60 brought in, 0 refused") == 1);
+	AWAIT(stack_count("in:", "last subscriber disconnected") == 1);
+	AWAIT(stack_count("in:", "60 brought in, 0 refused") == 1);
 	stack_stop(simd);
 	peer_free(p);
 	peer_free(q);
@@ -78,10 +78,10 @@ TEST_WITH(stops_with_time, NULL, stack_sweep)
 	start("\"inbound\":[\"/car/in\"],", "\"inject_channel\":\"/car/in\"");
 	assert_int_equal(stack_ctl("clock", "pause", NULL)->code, 0);
 	pid = peer_fork(p, listen_to);
-	UNTIL(60000, stack_said("a message was refused"));
+	AWAIT(stack_said("a message was refused"));
 	assert_int_equal(p->received, 0);
 	assert_int_equal(stack_ctl("clock", "resume", NULL)->code, 0);
-	UNTIL(60000, atomic_load(&p->received) == MESSAGES || atomic_load(&p->failed));
+	AWAIT(atomic_load(&p->received) == MESSAGES || atomic_load(&p->failed));
 	peer_join(p, pid);
 	stack_stop(simd);
 	peer_free(p);
@@ -95,7 +95,7 @@ TEST_WITH(goes_on_while_paused, NULL, stack_sweep)
 	start("\"inbound\":[\"in\"],\"inbound_while_paused\":true,", "\"inject_channel\":\"in\"");
 	assert_int_equal(stack_ctl("clock", "pause", NULL)->code, 0);
 	pid = peer_fork(p, listen_to);
-	UNTIL(60000, atomic_load(&p->received) == MESSAGES || atomic_load(&p->failed));
+	AWAIT(atomic_load(&p->received) == MESSAGES || atomic_load(&p->failed));
 	peer_join(p, pid);
 	stack_stop(simd);
 	peer_free(p);
@@ -104,7 +104,7 @@ TEST_WITH(goes_on_while_paused, NULL, stack_sweep)
 TEST_WITH(only_what_is_listed, NULL, stack_sweep)
 {
 	start("\"inbound\":[\"other\"],", "\"inject_channel\":\"in\"");
-	UNTIL(60000, stack_count("in is not written", "does not list it") == 1);
+	AWAIT(stack_count("in is not written", "does not list it") == 1);
 	assert_int_equal(stack_channel("/car/in", "id"), -1);
 	stack_stop(simd);
 }

@@ -63,7 +63,7 @@ static void start(int rigs)
 {
 	add("]");
 	simd = stack_start(conf);
-	UNTIL(60000, all_connected(rigs));
+	AWAIT(all_connected(rigs));
 }
 
 /* ---- sensors ---- */
@@ -198,17 +198,17 @@ TEST_WITH(a_full_backlog_beside, NULL, stack_sweep)
 	rig(1, LOGGING);
 	start(2);
 	pid = peer_fork(p, flood);
-	UNTIL(60000, p->reasons[SIM_REASON_BRIDGE_BUSY] > 0);
+	AWAIT(p->reasons[SIM_REASON_BRIDGE_BUSY] > 0);
 	calm = peer_fork(q, sensor);
-	UNTIL(60000, q->ready || q->failed);
+	AWAIT(q->ready || q->failed);
 	busy = p->reasons[SIM_REASON_BRIDGE_BUSY]; /* and it is full still */
-	UNTIL(60000, p->reasons[SIM_REASON_BRIDGE_BUSY] > busy);
+	AWAIT(p->reasons[SIM_REASON_BRIDGE_BUSY] > busy);
 	finish(q, calm);
 	finish(p, pid);
 	assert_int_equal(q->accepted, CALM);
 	assert_int_equal(q->ok, CALM);
 	assert_int_equal(p->ok + p->reasons[SIM_REASON_BRIDGE_BUSY], p->accepted);
-	UNTIL(60000, stack_bridge("b1", "sent") == CALM && stack_bridge("b0", "sent") == (int64_t)p->ok);
+	AWAIT(stack_bridge("b1", "sent") == CALM && stack_bridge("b0", "sent") == (int64_t)p->ok);
 	assert_int_equal(stack_bridge("b1", "failed") + stack_bridge("b1", "dropped"), 0);
 	assert_int_equal(stack_bridge("b0", "dropped"), p->reasons[SIM_REASON_BRIDGE_BUSY]);
 	stack_stop(simd);
@@ -244,17 +244,17 @@ TEST_WITH(a_bridge_started_again_beside, NULL, stack_sweep)
 		uint64_t ok[2];
 
 		end_bridge(round);
-		UNTIL(60000, stack_bridge("b0", "pid") != old && all_connected(2));
+		AWAIT(stack_bridge("b0", "pid") != old && all_connected(2));
 		ok[0] = p[0]->ok;
 		ok[1] = p[1]->ok;
-		UNTIL(60000, p[0]->ok > ok[0] + 20 && p[1]->ok > ok[1] + 20);
+		AWAIT(p[0]->ok > ok[0] + 20 && p[1]->ok > ok[1] + 20);
 	}
 	for (int i = 0; i < 2; i++)
 		finish(p[i], pid[i]);
 	assert_int_equal(p[1]->ok, p[1]->accepted);
 	assert_int_equal(p[1]->refused, 0);
 	assert_int_equal(stack_bridge("b1", "pid"), kept);
-	UNTIL(60000, stack_bridge("b1", "sent") == (int64_t)p[1]->ok);
+	AWAIT(stack_bridge("b1", "sent") == (int64_t)p[1]->ok);
 	assert_int_equal(stack_bridge("b1", "failed") + stack_bridge("b1", "dropped") + stack_bridge("b1", "restarts"),
 			 0);
 	stack_stop(simd);
@@ -306,19 +306,19 @@ TEST_WITH(simd_is_killed, NULL, stack_sweep)
 		pid[i] = peer_fork(p[i], i < RIGS_MAX ? sensor : fleet);
 	}
 	for (int round = 0; round < 2; round++) {
-		UNTIL(60000, all_in_flight(p));
+		AWAIT(all_in_flight(p));
 		count(p, SIM_REASON_LOST, n);
 		stack_kill(simd);
-		UNTIL(60000, all_beyond(p, n, SIM_REASON_LOST));
+		AWAIT(all_beyond(p, n, SIM_REASON_LOST));
 		count(p, SIM_REASON_NONE, n);
 		simd = stack_start(conf);
-		UNTIL(60000, all_beyond(p, n, SIM_REASON_NONE) && all_connected(RIGS_MAX));
+		AWAIT(all_beyond(p, n, SIM_REASON_NONE) && all_connected(RIGS_MAX));
 	}
 	for (int i = 0; i < PEERS; i++) {
 		finish(p[i], pid[i]);
 		peer_free(p[i]);
 	}
-	UNTIL(60000, stack_slots() <= slots);
+	AWAIT(stack_slots() <= slots);
 	stack_stop(simd);
 }
 
@@ -376,7 +376,7 @@ TEST_WITH(each_with_ros2, NULL, stack_sweep)
 		finish(p[i], pid[i]);
 		assert_int_equal(p[i]->ok, p[i]->accepted);
 		snprintf(name, sizeof(name), "b%d", i);
-		UNTIL(60000, stack_bridge(name, "sent") == (int64_t)p[i]->ok);
+		AWAIT(stack_bridge(name, "sent") == (int64_t)p[i]->ok);
 		assert_int_equal(stack_bridge(name, "failed") + stack_bridge(name, "dropped"), 0);
 		peer_free(p[i]);
 	}
@@ -474,8 +474,8 @@ TEST_WITH(simctl_shows_each, NULL, stack_sweep)
 		assert_int_equal(p->ok, TOLD(i));
 		peer_free(p);
 	}
-	UNTIL(60000, stack_bridge("b0", "sent") == TOLD(0) && stack_bridge("b1", "sent") == TOLD(1) &&
-			     stack_bridge("b2", "sent") == TOLD(2));
+	AWAIT(stack_bridge("b0", "sent") == TOLD(0) && stack_bridge("b1", "sent") == TOLD(1) &&
+	      stack_bridge("b2", "sent") == TOLD(2));
 	for (int i = 0; i < SHOWN; i++)
 		expect_rig(i);
 	expect_totals();

@@ -109,7 +109,7 @@ static pid_t pid_of(const char *name, unsigned nth)
 	pid_t pid = 0;
 
 	snprintf(line, sizeof(line), "%s started, pid ", name);
-	UNTIL(60000, stack_count(line, "") >= nth);
+	AWAIT(stack_count(line, "") >= nth);
 	assert_true(fd_read_file(STACK_LOG, (size_t)16 << 20, &text, NULL) >= 0);
 	for (s = text; nth && (s = strstr(s, line)); nth--) {
 		s += strlen(line);
@@ -129,9 +129,9 @@ TEST_WITH(hosts_and_a_program_run_and_end_well, NULL, stack_sweep)
 	pid_t simd = begin(LISTER);
 
 	both_run();
-	UNTIL(60000, stack_said("apollo: left: simhost: 1 components run in reality"));
-	UNTIL(60000, stack_said("apollo: right: simhost: 1 components run in reality"));
-	UNTIL(60000, stack_said("lister exited: exit code 0 (pid "));
+	AWAIT(stack_said("apollo: left: simhost: 1 components run in reality"));
+	AWAIT(stack_said("apollo: right: simhost: 1 components run in reality"));
+	AWAIT(stack_said("lister exited: exit code 0 (pid "));
 	assert_true(stack_said("apollo: lister: CHANNEL"));
 	/* the scheduler that it asks for; the other one has the usual */
 	assert_int_equal(stack_threads(pid_of("left", 1), "trio.", NULL), 3);
@@ -148,11 +148,11 @@ TEST_WITH(a_host_that_dies_is_started_again_up_to_its_limit, NULL, stack_sweep)
 
 	both_run();
 	assert_int_equal(kill(pid_of("left", 1), SIGKILL), 0);
-	UNTIL(60000, stack_said("left exited: killed by signal 9 (Killed)"));
+	AWAIT(stack_said("left exited: killed by signal 9 (Killed)"));
 	assert_int_equal(stack_count("left exited: ", "restarting it, 1 of 1"), 1);
 	both_run();
 	assert_int_equal(kill(pid_of("left", 2), SIGKILL), 0);
-	UNTIL(60000, stack_said("it is not started again after 1 restarts (its respawn_limit)"));
+	AWAIT(stack_said("it is not started again after 1 restarts (its respawn_limit)"));
 	assert_int_equal(stack_count("left started, pid ", ""), 2);
 	assert_int_equal(stack_count("right started, pid ", ""), 1);
 	end(simd);
@@ -179,7 +179,7 @@ TEST_WITH(a_launcher_that_is_killed_takes_its_processes_with_it, NULL, stack_swe
 	close(right);
 	/* its restart_limit is the rig's */
 	assert_int_equal(kill(pid_of("apollo", 2), SIGKILL), 0);
-	UNTIL(60000, stack_said("apollo is not started again after 1 restarts (its restart_limit)"));
+	AWAIT(stack_said("apollo is not started again after 1 restarts (its restart_limit)"));
 	end(simd);
 }
 

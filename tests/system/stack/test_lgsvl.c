@@ -42,7 +42,7 @@ static void start(const char *options)
 	server = lgsvl_server_create(0);
 	assert_non_null(server);
 	connect_simd(lgsvl_server_port(server), options, "");
-	UNTIL(60000, !strcmp(stack_bridge_text("far", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("far", "status"), "connected"));
 	assert_int_equal(sim_connect(&o, &client), 0);
 }
 
@@ -97,21 +97,21 @@ TEST_WITH(messages_arrive_as_the_peer_takes_them, NULL, sweep)
 	start("");
 	p = advertise("imu", &sim_Imu_type, sizeof(imu));
 	q = advertise("odom", &sim_GpsOdometry_type, 0);
-	UNTIL(60000, lgsvl_server_heard(server, 2, "/imu", "sensor_msgs/Imu"));
-	UNTIL(60000, lgsvl_server_heard(server, 2, "/odom", "nav_msgs/Odometry"));
+	AWAIT(lgsvl_server_heard(server, 2, "/imu", "sensor_msgs/Imu"));
+	AWAIT(lgsvl_server_heard(server, 2, "/odom", "nav_msgs/Odometry"));
 	assert_int_equal(send_one(p, &imu, sizeof(imu)), 0);
-	UNTIL(60000, lgsvl_server_count(server, "/imu") == 1);
+	AWAIT(lgsvl_server_count(server, "/imu") == 1);
 	assert_int_equal(lgsvl_server_last(server, "/imu", data, sizeof(data)), 323);
 	assert_memory_equal(data + 8, "\x03\0\0\0imu", 7);
 	assert_int_equal(send_one(q, &odom, sizeof(odom)), 0);
-	UNTIL(60000, lgsvl_server_count(server, "/odom") == 1);
+	AWAIT(lgsvl_server_count(server, "/odom") == 1);
 	assert_int_equal(lgsvl_server_last(server, "/odom", data, sizeof(data)),
 			 717 - strlen("odom") - strlen("base_link") + strlen("imu"));
-	UNTIL(60000, lgsvl_server_count(server, "/clock") > 3);
+	AWAIT(lgsvl_server_count(server, "/clock") > 3);
 	assert_int_equal(lgsvl_server_last(server, "/clock", data, sizeof(data)), 8);
 	first = *(int32_t *)data * NS_PER_S + *(uint32_t *)(data + 4);
 	n = lgsvl_server_count(server, "/clock"); /* or later than what was read */
-	UNTIL(60000, lgsvl_server_count(server, "/clock") > n);
+	AWAIT(lgsvl_server_count(server, "/clock") > n);
 	assert_int_equal(lgsvl_server_last(server, "/clock", data, sizeof(data)), 8);
 	second = *(int32_t *)data * NS_PER_S + *(uint32_t *)(data + 4);
 	assert_true(second > first);
@@ -123,7 +123,7 @@ static uint32_t height_of(const char *topic)
 {
 	static uint8_t data[1024];
 
-	UNTIL(60000, lgsvl_server_count(server, topic) == 1);
+	AWAIT(lgsvl_server_count(server, topic) == 1);
 	assert_true(lgsvl_server_last(server, topic, data, sizeof(data)) < sizeof(data));
 	return *(uint32_t *)(data + 16);
 }
@@ -140,10 +140,10 @@ TEST_WITH(who_depends_on_mistakes_has_them, NULL, sweep)
 	connect_simd(
 		lgsvl_server_port(server), "\"compat\":\"svl2021.3\"",
 		",\"channels\":[{\"name\":\"info\",\"options\":{\"lgsvl\":[{\"topic\":\"/old\"},{\"topic\":\"/new\",\"compat\":\"none\"}]}}]");
-	UNTIL(60000, !strcmp(stack_bridge_text("far", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("far", "status"), "connected"));
 	assert_int_equal(sim_connect(&c, &client), 0);
 	assert_int_equal(sim_advertise(client, "info", &sim_CameraInfo_type, &o, &p), 0);
-	UNTIL(60000, lgsvl_server_heard(server, 2, "/new", "sensor_msgs/CameraInfo"));
+	AWAIT(lgsvl_server_heard(server, 2, "/new", "sensor_msgs/CameraInfo"));
 	assert_int_equal(send_one(p, &info, sizeof(info)), 0);
 	assert_int_equal(height_of("/old"), 640);
 	assert_int_equal(height_of("/new"), 480);
@@ -163,7 +163,7 @@ static uint32_t frames_after(struct sim_publisher *p, const char *child, uint64_
 	assert_int_equal(sim_Transform_parent_frame_set_in(&b, t, "base_link"), 0);
 	assert_int_equal(sim_Transform_child_frame_set_in(&b, t, child), 0);
 	assert_int_equal(send_one(p, body, sim_builder_size(&b)), 0);
-	UNTIL(60000, lgsvl_server_count(server, "/tf_static") == messages);
+	AWAIT(lgsvl_server_count(server, "/tf_static") == messages);
 	assert_true(lgsvl_server_last(server, "/tf_static", data, sizeof(data)) < sizeof(data));
 	return *(uint32_t *)data;
 }
@@ -175,7 +175,7 @@ TEST_WITH(fixed_frames_go_together, NULL, sweep)
 
 	start("");
 	p = advertise("/tf_static", &sim_Transforms_type, 512);
-	UNTIL(60000, lgsvl_server_heard(server, 2, "/tf_static", "tf2_msgs/TFMessage"));
+	AWAIT(lgsvl_server_heard(server, 2, "/tf_static", "tf2_msgs/TFMessage"));
 	assert_int_equal(frames_after(p, "camera", 1), 1);
 	assert_int_equal(frames_after(p, "lidar", 2), 2);
 	assert_int_equal(frames_after(p, "camera", 3), 2);
@@ -225,14 +225,14 @@ TEST_WITH(commands_come_in, NULL, sweep)
 
 	start(COMMANDS);
 	subscribe(&s);
-	UNTIL(60000, lgsvl_server_heard(server, 1, "/cmd", "lgsvl_msgs/VehicleControlData"));
+	AWAIT(lgsvl_server_heard(server, 1, "/cmd", "lgsvl_msgs/VehicleControlData"));
 	lgsvl_server_publish(server, "/other", big, 100); /* of nobody's interest */
 	lgsvl_server_publish(server, "/cmd", big, sizeof(big));
 	lgsvl_server_publish(server, "/cmd", m, 5);
 	lgsvl_server_publish(server, "/cmd", m, (uint32_t)a_command(m, 7)); /* more than the pedal has */
 	lgsvl_server_publish(server, "/cmd", m, (uint32_t)a_command(m, 0.5f));
 	assert_float_equal(next_throttle(s), 0.5, 1e-6);
-	UNTIL(60000, stack_said("a message is dropped: it is too large"));
+	AWAIT(stack_said("a message is dropped: it is too large"));
 	sim_subscriber_destroy(s);
 	stop();
 }
@@ -244,12 +244,12 @@ static void again(struct sim_publisher *p, unsigned connections)
 	static const struct sim_Imu imu = { .orientation = { 0, 0, 0, 1 } };
 	uint64_t n;
 
-	UNTIL(60000, lgsvl_server_connections(server) > connections);
-	UNTIL(60000, lgsvl_server_heard(server, 2, "/imu", "sensor_msgs/Imu"));
-	UNTIL(60000, !strcmp(stack_bridge_text("far", "status"), "connected"));
+	AWAIT(lgsvl_server_connections(server) > connections);
+	AWAIT(lgsvl_server_heard(server, 2, "/imu", "sensor_msgs/Imu"));
+	AWAIT(!strcmp(stack_bridge_text("far", "status"), "connected"));
 	n = lgsvl_server_count(server, "/imu");
 	assert_int_equal(send_one(p, &imu, sizeof(imu)), 0);
-	UNTIL(60000, lgsvl_server_count(server, "/imu") == n + 1);
+	AWAIT(lgsvl_server_count(server, "/imu") == n + 1);
 }
 
 TEST_WITH(a_peer_that_goes_is_dialled_again, NULL, sweep)
@@ -265,14 +265,14 @@ TEST_WITH(a_peer_that_goes_is_dialled_again, NULL, sweep)
 	again(p, 0);
 	lgsvl_server_drop(server);
 	again(p, 1);
-	UNTIL(60000, lgsvl_server_heard(server, 1, "/cmd", NULL));
+	AWAIT(lgsvl_server_heard(server, 1, "/cmd", NULL));
 	lgsvl_server_publish(server, "/cmd", m, (uint32_t)a_command(m, 0.25f));
 	assert_float_equal(next_throttle(s), 0.25, 1e-6);
 	assert_string_equal(lgsvl_server_fault(server), "");
 	port = lgsvl_server_port(server);
 	lgsvl_server_destroy(server);
 	server = NULL;
-	UNTIL(60000, stack_said("is lgsvl_bridge running?"));
+	AWAIT(stack_said("is lgsvl_bridge running?"));
 	server = lgsvl_server_create(port);
 	assert_non_null(server);
 	again(p, 0);
@@ -292,10 +292,10 @@ TEST_WITH(a_peer_that_is_none_is_named, NULL, sweep)
 
 	start("");
 	for (size_t i = 0; i < sizeof(with) / sizeof(with[0]); i++) {
-		UNTIL(60000, lgsvl_server_connections(server) > n && lgsvl_server_connected(server));
+		AWAIT(lgsvl_server_connections(server) > n && lgsvl_server_connected(server));
 		n = lgsvl_server_connections(server);
 		lgsvl_server_send(server, with[i][0], strlen(with[i][0]));
-		UNTIL(60000, stack_said(with[i][1]));
+		AWAIT(stack_said(with[i][1]));
 	}
 	stop();
 }
@@ -316,17 +316,17 @@ TEST_WITH(a_peer_that_stalls, NULL, sweep)
 	assert_non_null(sim_Image_data_alloc(&b, 1 << 20));
 	start("\"stall_ms\":200");
 	p = advertise("image", &sim_Image_type, sizeof(body));
-	UNTIL(60000, lgsvl_server_heard(server, 2, "/image", "sensor_msgs/Image"));
+	AWAIT(lgsvl_server_heard(server, 2, "/image", "sensor_msgs/Image"));
 	assert_int_equal(send_one(p, body, sim_builder_size(&b)), 0);
 	lgsvl_server_hold(server, true);
 	for (int i = 0; i < 64 && r == 0; i++) /* until all buffers between are full */
 		r = send_one(p, body, sim_builder_size(&b));
 	assert_int_equal(r, -EIO);
-	UNTIL(60000, stack_said("it has taken nothing for 200 ms"));
+	AWAIT(stack_said("it has taken nothing for 200 ms"));
 	lgsvl_server_drop(server);
 	lgsvl_server_hold(server, false);
-	UNTIL(60000, lgsvl_server_connections(server) > 1 && lgsvl_server_heard(server, 2, "/image", NULL));
-	UNTIL(60000, !strcmp(stack_bridge_text("far", "status"), "connected"));
+	AWAIT(lgsvl_server_connections(server) > 1 && lgsvl_server_heard(server, 2, "/image", NULL));
+	AWAIT(!strcmp(stack_bridge_text("far", "status"), "connected"));
 	assert_int_equal(send_one(p, body, sim_builder_size(&b)), 0);
 	stop();
 }
@@ -347,7 +347,7 @@ TEST_WITH(all_arrive_before_the_end, NULL, sweep)
 	size = sim_builder_size(&b);
 	start("");
 	p = advertise("image", &sim_Image_type, sizeof(body));
-	UNTIL(60000, lgsvl_server_heard(server, 2, "/image", "sensor_msgs/Image"));
+	AWAIT(lgsvl_server_heard(server, 2, "/image", "sensor_msgs/Image"));
 	for (int i = 0; i < 100; i++) {
 		assert_int_equal(sim_loan(p, size, &slot), 0);
 		memcpy(sim_slot_body_mut(slot), body, size);
@@ -357,7 +357,7 @@ TEST_WITH(all_arrive_before_the_end, NULL, sweep)
 	sim_disconnect(client);
 	client = NULL;
 	stack_stop(simd);
-	UNTIL(60000, lgsvl_server_count(server, "/image") == 100);
+	AWAIT(lgsvl_server_count(server, "/image") == 100);
 	assert_string_equal(lgsvl_server_fault(server), "");
 	lgsvl_server_destroy(server);
 	server = NULL;

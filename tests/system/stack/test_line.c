@@ -24,7 +24,7 @@ static int setup(void **state)
 {
 	(void)state;
 	simd = stack_start(CONF);
-	UNTIL(60000, !strcmp(stack_bridge_text("log", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("log", "status"), "connected"));
 	return 0;
 }
 
@@ -76,7 +76,7 @@ TEST_WITH(published_and_written, setup, stack_sweep)
 	assert_int_equal(p->ok, MESSAGES);
 	peer_check(p, false);
 	peer_free(p);
-	UNTIL(60000, stack_bridge("log", "sent") == MESSAGES);
+	AWAIT(stack_bridge("log", "sent") == MESSAGES);
 	assert_int_equal(stack_bridge("log", "failed"), 0);
 	stack_stop(simd); /* the bridge closes its file */
 	check_log();
@@ -92,10 +92,10 @@ TEST_WITH(a_bridge_is_connected_to_another_place, setup, stack_sweep)
 
 	setenv("SIMD_SOCKET", STACK_SOCKET, 1);
 	peer_join(p, pid);
-	UNTIL(60000, stack_bridge("log", "sent") == MESSAGES);
+	AWAIT(stack_bridge("log", "sent") == MESSAGES);
 	assert_int_equal(stack_ctl("bridge", "connect", "log", "/tmp/out-there", NULL)->code, 0);
-	UNTIL(60000, stack_bridge("log", "pid") > 0 && stack_bridge("log", "pid") != before &&
-			     !strcmp(stack_bridge_text("log", "status"), "connected"));
+	AWAIT(stack_bridge("log", "pid") > 0 && stack_bridge("log", "pid") != before &&
+	      !strcmp(stack_bridge_text("log", "status"), "connected"));
 	assert_string_equal(stack_bridge_text("log", "connection"), "/tmp/out-there");
 	peer_free(p);
 	p = peer_new();
@@ -140,8 +140,8 @@ static unsigned some_more(void)
 
 static void connected_after(int64_t pid)
 {
-	UNTIL(60000, stack_bridge("log", "pid") > 0 && stack_bridge("log", "pid") != pid &&
-			     !strcmp(stack_bridge_text("log", "status"), "connected"));
+	AWAIT(stack_bridge("log", "pid") > 0 && stack_bridge("log", "pid") != pid &&
+	      !strcmp(stack_bridge_text("log", "status"), "connected"));
 }
 
 /* What was answered with true is there, although the disk had no room for it for a while. */
@@ -153,14 +153,14 @@ TEST_WITH(log_on_a_full_disk, NULL, stack_sweep)
 	if (mount("tmpfs", "/tmp/out-disk", "tmpfs", 0, "size=1m") < 0)
 		skip();
 	simd = stack_start(FULL);
-	UNTIL(60000, !strcmp(stack_bridge_text("log", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("log", "status"), "connected"));
 	assert_int_equal(some_more(), MESSAGES);
-	UNTIL(60000, messages_in("/tmp/out-disk/log.txt.gz") == MESSAGES);
+	AWAIT(messages_in("/tmp/out-disk/log.txt.gz") == MESSAGES);
 	assert_int_equal(system("head -c 1048576 /dev/zero >/tmp/out-disk/filler 2>/dev/null"), 256);
 	while (!strcmp(stack_bridge_text("log", "status"), "connected")) /* its last page has room yet */
 		ok += some_more();
 	assert_int_equal(unlink("/tmp/out-disk/filler"), 0);
-	UNTIL(60000, !strcmp(stack_bridge_text("log", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("log", "status"), "connected"));
 	assert_int_equal(some_more(), MESSAGES);
 	stack_stop(simd);
 	assert_int_equal(messages_in("/tmp/out-disk/log.txt.gz"), MESSAGES);
@@ -181,14 +181,14 @@ TEST_WITH(log_stays, setup, stack_sweep)
 	connected_after(pid);
 	assert_int_equal(messages_in(files[0]), MESSAGES);
 	assert_int_equal(some_more(), MESSAGES);
-	UNTIL(60000, messages_in(files[1]) == MESSAGES); /* it flushes once a second */
+	AWAIT(messages_in(files[1]) == MESSAGES); /* it flushes once a second */
 	pid = stack_bridge("log", "pid");
 	kill((pid_t)pid, SIGKILL);
 	connected_after(pid);
 	assert_int_equal(some_more(), MESSAGES);
 	stack_stop(simd);
 	simd = stack_start(CONF);
-	UNTIL(60000, !strcmp(stack_bridge_text("log", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("log", "status"), "connected"));
 	assert_int_equal(some_more(), MESSAGES);
 	stack_stop(simd);
 	for (unsigned i = 0; i < sizeof(files) / sizeof(*files); i++)
@@ -338,7 +338,7 @@ TEST_WITH(keys_are_stable, setup, stack_sweep)
 
 	peer_tell(p, 200);
 	pid = peer_fork(p, peer_publisher);
-	UNTIL(60000, p->ok > 3);
+	AWAIT(p->ok > 3);
 	snprintf(channel, sizeof(channel), "/t/%llu", (unsigned long long)p->number);
 	json_of_channels(channel);
 	json_of_the_rest();
@@ -410,8 +410,8 @@ TEST_WITH(people_get_tables, setup, stack_sweep)
 
 	peer_join(p, peer_fork(p, messages));
 	peer_check(p, false);
-	UNTIL(60000, stack_bridge("log", "sent") == MESSAGES);
-	UNTIL(60000, stack_in_flight("/t/line") == 0);
+	AWAIT(stack_bridge("log", "sent") == MESSAGES);
+	AWAIT(stack_in_flight("/t/line") == 0);
 	r = stack_ctl("dispatch", NULL);
 	assert_int_equal(r->code, 0);
 	assert_non_null(strstr(r->out, "threads: 1"));
@@ -470,7 +470,7 @@ TEST_WITH(it_watches, setup, stack_sweep)
 	setenv("SIMD_SOCKET", STACK_SOCKET, 1);
 	peer_tell(p, 200);
 	pid = peer_fork(p, peer_publisher);
-	UNTIL(60000, p->ok > 3);
+	AWAIT(p->ok > 3);
 	watched("dispatch", "channels", "accepted");
 	watched("bridge list", "bridges", "sent");
 	peer_join(p, pid);
@@ -484,8 +484,8 @@ TEST_WITH(restart_and_shutdown, setup, stack_sweep)
 
 	pid = stack_bridge("log", "pid");
 	assert_int_equal(stack_ctl("bridge", "restart", "log", NULL)->code, 0);
-	UNTIL(60000, stack_bridge("log", "pid") > 0 && stack_bridge("log", "pid") != pid &&
-			     !strcmp(stack_bridge_text("log", "status"), "connected"));
+	AWAIT(stack_bridge("log", "pid") > 0 && stack_bridge("log", "pid") != pid &&
+	      !strcmp(stack_bridge_text("log", "status"), "connected"));
 	assert_int_equal(stack_ctl("shutdown", NULL)->code, 0);
 	assert_int_equal(stack_wait(simd, 10000), 0);
 	assert_string_equal(stack_leftovers(), "");

@@ -194,7 +194,7 @@ TEST_WITH(who_is_missing_at_the_start_is_named, NULL, stack_sweep)
 	assert_non_null(
 		strstr(stack_ctl("clock", "status", NULL)->out, "\nwaits for:  planner, hero, before time begins\n"));
 	assert_non_null(strstr(stack_ctl("doctor", NULL)->out, "it waits for planner (rigs[].wait_for)"));
-	UNTIL(60000, stack_said("as it waits for planner, hero (rigs[].wait_for); waiting on"));
+	AWAIT(stack_said("as it waits for planner, hero (rigs[].wait_for); waiting on"));
 	sim_driver_release(d);
 	sim_disconnect(c);
 	stack_stop(simd);
@@ -280,7 +280,7 @@ TEST_WITH(the_perception_rig_repeats, NULL, stack_sweep)
 	for (int run = 0; run < runs(3); run++) {
 		pid_t simd = start_rig(workers_of(run), run % 2);
 
-		UNTIL(120000, stack_count("process: sumo exited", "exit code 0") == (unsigned)run + 1);
+		AWAIT(stack_count("process: sumo exited", "exit code 0") == (unsigned)run + 1);
 		stack_stop(simd);
 		if (run == 0) {
 			assert_true(recorded("/lidar/top") >= 119);

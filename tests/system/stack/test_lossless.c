@@ -19,8 +19,8 @@ static pid_t simd;
 static void start(const char *conf)
 {
 	simd = stack_start(conf);
-	UNTIL(60000, !strcmp(stack_bridge_text("a", "status"), "connected"));
-	UNTIL(60000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("a", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("b", "status"), "connected"));
 }
 
 /* Advances as fast as it can, publishes on two channels at each step, and never looks at a completion. */
@@ -48,7 +48,7 @@ static int engine(struct peer *p)
 
 static void expect_all(const char *bridge)
 {
-	UNTIL(60000, stack_bridge(bridge, "sent") == 2 * STEPS);
+	AWAIT(stack_bridge(bridge, "sent") == 2 * STEPS);
 	assert_int_equal(stack_bridge(bridge, "failed") + stack_bridge(bridge, "dropped"), 0);
 }
 
@@ -111,9 +111,9 @@ TEST_WITH(the_recipe_for_a_data_set, NULL, stack_sweep)
 	text = json_dumps(rig, JSON_COMPACT);
 	assert_true(asprintf(&conf, "\"rigs\":[%s]", text) > 0);
 	simd = stack_start(conf);
-	UNTIL(100000, stack_said("sumo exited"));
+	AWAIT(stack_said("sumo exited"));
 	assert_int_equal(stack_count("sim-sumo", "as fast as it can"), 1);
-	UNTIL(60000, stack_bridge("log", "queued") + stack_bridge("log", "held") == 0);
+	AWAIT(stack_bridge("log", "queued") + stack_bridge("log", "held") == 0);
 	sent = stack_bridge("log", "sent");
 	assert_true(sent >= 3000); /* the IMU alone has one a step */
 	assert_int_equal(stack_bridge("log", "attempted"), sent);
@@ -137,7 +137,7 @@ TEST_WITH(a_restart_in_between, NULL, stack_sweep)
 
 	start(RIG_WITH(PATIENT, FAULTY_BRIDGE, LOGGING));
 	pid = peer_fork(p, engine);
-	UNTIL(60000, p->called > 500);
+	AWAIT(p->called > 500);
 	assert_int_equal(stack_ctl("bridge", "restart", "b", NULL)->code, 0);
 	peer_join(p, pid);
 	peer_check(p, false);
@@ -154,7 +154,7 @@ TEST_WITH(a_kill_in_between, NULL, stack_sweep)
 
 	start(RIG_WITH(PATIENT, FAULTY_BRIDGE, LOGGING));
 	pid = peer_fork(p, engine);
-	UNTIL(60000, p->called > 500);
+	AWAIT(p->called > 500);
 	assert_int_equal(kill((pid_t)stack_bridge("b", "pid"), SIGKILL), 0);
 	peer_join(p, pid);
 	peer_check(p, false);
@@ -189,9 +189,9 @@ TEST_WITH(a_hung_recorder_stops_nobody, NULL, stack_sweep)
 	start(WALL(FAULTY_BRIDGE ",\"lossless\":true,\"options\":{\"mode\":\"hang\",\"every\":100}",
 		   ",\"dispatch\":{\"deadline_ms\":300}"));
 	pid = peer_fork(p, peer_publisher);
-	UNTIL(60000, stack_count("bridge b", "it is stalled") == 1);
+	AWAIT(stack_count("bridge b", "it is stalled") == 1);
 	sent = stack_bridge("a", "sent");
-	UNTIL(60000, stack_bridge("a", "sent") > sent + 1000);
+	AWAIT(stack_bridge("a", "sent") > sent + 1000);
 	assert_true(p->reasons[SIM_REASON_BRIDGE_SLOW] > 0);
 	assert_non_null(strstr(stack_ctl("bridge", "info", "b", NULL)->out, "stalled"));
 	assert_non_null(strstr(stack_ctl("doctor", NULL)->out, "b is stalled"));
@@ -208,7 +208,7 @@ TEST_WITH(a_slow_one_is_named, NULL, stack_sweep)
 
 	start(WALL(FAULTY_BRIDGE ",\"options\":{\"mode\":\"slow\",\"delay_us\":20000}", ""));
 	pid = peer_fork(p, peer_publisher);
-	UNTIL(60000, p->reasons[SIM_REASON_BRIDGE_SLOW] > 100);
+	AWAIT(p->reasons[SIM_REASON_BRIDGE_SLOW] > 100);
 	assert_int_equal(stack_count("bridge b has fallen behind", "bridge-slow"), 1);
 	assert_non_null(strstr(stack_ctl("doctor", NULL)->out, "\"lossless\": true"));
 	assert_non_null(strstr(stack_ctl("bridge", "info", "b", NULL)->out, "fell behind: missed"));
@@ -226,7 +226,7 @@ TEST_WITH(a_recorder_is_waited_for, NULL, stack_sweep)
 	assert_non_null(strstr(stack_ctl("bridge", "info", "b", NULL)->out, "lossless: yes"));
 	assert_null(strstr(stack_ctl("bridge", "info", "a", NULL)->out, "lossless: yes"));
 	pid = peer_fork(p, peer_publisher);
-	UNTIL(60000, p->called > 20000);
+	AWAIT(p->called > 20000);
 	peer_join(p, pid);
 	peer_check(p, false);
 	assert_int_equal(stack_bridge("b", "failed") + stack_bridge("b", "dropped"), 0);

@@ -58,22 +58,22 @@ TEST_WITH(what_killed_publishers_had_in_hand_comes_back, NULL, stack_sweep)
 	pid_t simd, pid;
 
 	simd = stack_start(CONF);
-	UNTIL(60000, !strcmp(stack_bridge_text("b1", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("b1", "status"), "connected"));
 	slots = stack_slots();
 	assert_int_equal(stack_int("GetDispatch", "dispatch/reclaimed"), 0);
 	for (int step = 1; step <= STEPS; step++)
 		kill_at(step);
-	UNTIL(60000, stack_slots() <= slots);
+	AWAIT(stack_slots() <= slots);
 	assert_true(stack_int("GetDispatch", "dispatch/reclaimed") > STEPS / 4);
 	assert_non_null(strstr(stack_ctl("dispatch", NULL)->out, "reclaimed slots: "));
 	assert_string_equal(stack_text("GetInfo", "reclaim_why"), "");
 	p = peer_new();
 	p->number = 1;
 	pid = peer_fork(p, peer_publisher);
-	UNTIL(60000, p->ok >= 2000);
+	AWAIT(p->ok >= 2000);
 	peer_join(p, pid);
 	peer_check(p, false);
 	peer_free(p);
-	UNTIL(60000, stack_slots() <= slots);
+	AWAIT(stack_slots() <= slots);
 	stack_stop(simd);
 }

@@ -23,7 +23,7 @@ static pid_t simd;
 static void start(void)
 {
 	simd = stack_start(CONF);
-	UNTIL(60000, !strcmp(stack_bridge_text("rec", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("rec", "status"), "connected"));
 }
 
 /* ---- what is in the files ---- */
@@ -175,7 +175,7 @@ TEST_WITH(all_that_was_accepted_is_recorded, NULL, stack_sweep)
 
 	start();
 	pid = peer_fork(p, engine);
-	UNTIL(60000, p->called > 500);
+	AWAIT(p->called > 500);
 	rec = (pid_t)stack_bridge("rec", "pid");
 	assert_int_equal(kill(rec, SIGSTOP), 0);
 	do { /* until nothing moves any more */
@@ -183,7 +183,7 @@ TEST_WITH(all_that_was_accepted_is_recorded, NULL, stack_sweep)
 		moment_us(100000);
 	} while (p->called != called);
 	assert_int_equal(kill(rec, SIGCONT), 0);
-	UNTIL(60000, p->called > 2000);
+	AWAIT(p->called > 2000);
 	assert_int_equal(stack_ctl("bridge", "restart", "rec", NULL)->code, 0);
 	peer_join(p, pid);
 	peer_check(p, false);
@@ -228,7 +228,7 @@ TEST_WITH(a_kill_takes_a_second_at_most, NULL, stack_sweep)
 
 	start();
 	pid = peer_fork(p, lockstep_engine);
-	UNTIL(60000, p->sim_ns > 3500 * NS_PER_MS);
+	AWAIT(p->sim_ns > 3500 * NS_PER_MS);
 	at = p->sim_ns;
 	assert_int_equal(kill((pid_t)stack_bridge("rec", "pid"), SIGKILL), 0);
 	peer_join(p, pid);

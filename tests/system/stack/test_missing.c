@@ -17,13 +17,13 @@ static pid_t simd;
 static void start(void)
 {
 	simd = stack_start(CONF);
-	UNTIL(60000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("b", "status"), "connected"));
 }
 
 /* All is back, and the channel as good as new. */
 static void expect_whole(void)
 {
-	UNTIL(60000, stack_in_flight("/t/x") == 0);
+	AWAIT(stack_in_flight("/t/x") == 0);
 	stack_stop(simd);
 }
 
@@ -75,14 +75,14 @@ TEST_WITH(a_foreign_publisher_costs_no_credit, NULL, stack_sweep)
 
 	start();
 	pp = peer_fork(p, honest);
-	UNTIL(60000, p->ready);
+	AWAIT(p->ready);
 	kill(simd, SIGSTOP);
-	UNTIL(60000, test_stands(simd));
+	AWAIT(test_stands(simd));
 	peer_tell(p, 64);
-	UNTIL(60000, p->accepted == 64);
+	AWAIT(p->accepted == 64);
 	peer_join(f, peer_fork(f, foreign));
 	kill(simd, SIGCONT);
-	UNTIL(60000, p->called == 64);
+	AWAIT(p->called == 64);
 	assert_int_equal(p->reasons[SIM_REASON_MISSING], 64);
 	peer_join(p, pp);
 	peer_check(p, false);
@@ -136,7 +136,7 @@ TEST_WITH(a_sensor_that_writes_past_its_slots, NULL, stack_sweep)
 
 	start();
 	pp = peer_fork(p, honest);
-	UNTIL(60000, p->ready);
+	AWAIT(p->ready);
 	po = peer_fork(o, overruns);
 	peer_join(o, po);
 	peer_join(p, pp);

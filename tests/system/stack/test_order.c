@@ -156,7 +156,7 @@ static void begin(unsigned lanes)
 	memset(arena, 0, sizeof(*arena));
 	simd = stack_start(conf);
 	for (int i = 0; i < LOGS; i++)
-		UNTIL(60000, !strcmp(stack_bridge_text(logs[i], "status"), "connected"));
+		AWAIT(!strcmp(stack_bridge_text(logs[i], "status"), "connected"));
 }
 
 struct crew {
@@ -178,7 +178,7 @@ static void start(struct crew *w, int from)
 
 static void finish(struct crew *w)
 {
-	UNTIL(120000, atomic_load(&arena->over) || w->p[SENSORS]->failed);
+	AWAIT(atomic_load(&arena->over) || w->p[SENSORS]->failed);
 	for (int i = 0; i <= SENSORS; i++) {
 		peer_join(w->p[i], w->pids[i]);
 		peer_free(w->p[i]);
@@ -301,7 +301,7 @@ static void run_alone(void)
 	struct peer *p = peer_new();
 	pid_t pid = peer_fork(p, alone_main);
 
-	UNTIL(120000, atomic_load(&arena->over) || p->failed);
+	AWAIT(atomic_load(&arena->over) || p->failed);
 	peer_join(p, pid);
 	peer_free(p);
 }
@@ -351,7 +351,7 @@ static void kill_bridge(const char *name, int after_step)
 {
 	pid_t pid;
 
-	UNTIL(60000, atomic_load(&arena->step) >= after_step || atomic_load(&arena->over));
+	AWAIT(atomic_load(&arena->step) >= after_step || atomic_load(&arena->over));
 	pid = (pid_t)stack_bridge(name, "pid");
 	if (pid > 0)
 		kill(pid, SIGKILL);

@@ -199,7 +199,7 @@ static void start(unsigned port)
 		"{\"name\":\"log\",\"plugin\":\"logging\",\"connection\":\"/tmp/page\"}]}]",
 		port);
 	simd = stack_start(conf);
-	UNTIL(60000, !strcmp(stack_bridge_text("web", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("web", "status"), "connected"));
 	if (sensing)
 		return;
 	sensing = peer_new();

@@ -103,7 +103,7 @@ TEST_WITH(a_lidar_turns_faster_while_it_runs, setup_lidar, stack_sweep)
 
 	assert_int_equal(sim_advertise(client, "objects", &sim_Detected3DObjects_type, &po, &objects), 0);
 	assert_int_equal(sim_subscribe(client, "lidar/top", &sim_PointCloud_type, NULL, &clouds), 0);
-	UNTIL(60000, stack_ctl("param", "get", "lidar", "frequency", NULL)->code == 0);
+	AWAIT(stack_ctl("param", "get", "lidar", "frequency", NULL)->code == 0);
 	show_objects(objects, t);
 	expect_cloud(clouds, t);
 	show_objects(objects, t + 50 * MS); /* not due: 10 Hz */

@@ -15,12 +15,11 @@ TEST_WITH(are_given_up, NULL, stack_sweep)
 	pid_t simd = stack_start(CONF);
 	const struct ctl_result *r;
 
-	UNTIL(60000, !strcmp(stack_bridge_text("typo", "status"), "permanent"));
+	AWAIT(!strcmp(stack_bridge_text("typo", "status"), "permanent"));
 	assert_non_null(strstr(stack_bridge_text("typo", "detail"), "options.colour"));
 	assert_int_equal(stack_bridge("typo", "restarts"), 2);
-	UNTIL(60000,
-	      stack_count("gone", "is not started again after 3 failed starts (process.give_up): permanent: ") == 1);
-	UNTIL(60000, stack_count("brief exited", "restarting it") > 5); /* that may mend itself */
+	AWAIT(stack_count("gone", "is not started again after 3 failed starts (process.give_up): permanent: ") == 1);
+	AWAIT(stack_count("brief exited", "restarting it") > 5); /* that may mend itself */
 	assert_int_equal(stack_count("typo", "is not started again"), 1);
 	r = stack_ctl("doctor", NULL);
 	assert_int_equal(r->code, 1);
@@ -28,9 +27,9 @@ TEST_WITH(are_given_up, NULL, stack_sweep)
 	assert_non_null(strstr(r->out, "gone: permanent: "));
 	assert_null(strstr(r->out, "brief: permanent"));
 	assert_int_equal(stack_ctl("bridge", "restart", "typo", NULL)->code, 0);
-	UNTIL(60000, stack_count("typo", "is not started again") == 2);
+	AWAIT(stack_count("typo", "is not started again") == 2);
 	assert_int_equal(stack_ctl("process", "restart", "gone", NULL)->code, 0);
-	UNTIL(60000, stack_count("gone", "is not started again") == 2);
+	AWAIT(stack_count("gone", "is not started again") == 2);
 	r = stack_ctl("process", "restart", "typo", NULL); /* a bridge */
 	assert_int_equal(r->code, 1);
 	assert_non_null(strstr(r->err, "no rig has a process \"typo\""));

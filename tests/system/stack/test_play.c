@@ -150,7 +150,7 @@ static void begin(const char *conf)
 	simd = stack_start(conf);
 	setenv("SIMD_SOCKET", STACK_SOCKET, 1);
 	if (strstr(conf, "logging"))
-		UNTIL(60000, !strcmp(stack_bridge_text("log", "status"), "connected"));
+		AWAIT(!strcmp(stack_bridge_text("log", "status"), "connected"));
 }
 
 static void finish(void)
@@ -254,7 +254,7 @@ TEST_WITH(a_subscriber_gets_what_was_recorded, NULL, stack_sweep)
 	begin(CONF);
 	listen(&e, "/imu", "/camera");
 	p = PLAY("--rate", "4", LOG_FILE);
-	UNTIL(60000, hear(&e) > 0);
+	AWAIT(hear(&e) > 0);
 	assert_string_equal(stack_text("GetClock", "clock/source"), "play");
 	assert_true(sim_now(e.c) >= BEGIN);
 	assert_int_equal(end_play(&p, &text), 0);
@@ -435,7 +435,7 @@ TEST_WITH(ten_replays_in_lockstep_write_the_same_bytes, NULL, stack_sweep)
 		const struct ctl_result *r;
 
 		begin(RECORDED);
-		UNTIL(60000, !strcmp(stack_bridge_text("rec", "status"), "connected"));
+		AWAIT(!strcmp(stack_bridge_text("rec", "status"), "connected"));
 		r = stack_ctl("play", "--lockstep", LOG_FILE, NULL);
 		if (r->code)
 			fail_msg("%s", r->err);
@@ -480,13 +480,13 @@ TEST_WITH(services_pause_seek_and_step, NULL, stack_sweep)
 	write_log(LOG_FILE, 500, NS_PER_S);
 	begin(CONF);
 	p = PLAY("--start-paused", "--loop", LOG_FILE);
-	UNTIL(60000, on_offer("/play/state"));
+	AWAIT(on_offer("/play/state"));
 	assert_true(state_of("paused") == 1);
 	assert_non_null(strstr(stack_ctl("service", "call", "/play/play_next", NULL)->out, "\"success\":true"));
-	UNTIL(60000, state_of("published") == 1);
+	AWAIT(state_of("published") == 1);
 	assert_non_null(strstr(stack_ctl("service", "call", "/play/seek", "{\"time\": 3000000000}", NULL)->out,
 			       "\"success\":true"));
-	UNTIL(60000, stack_int("GetClock", "clock/sim_ns") == 3 * NS_PER_S);
+	AWAIT(stack_int("GetClock", "clock/sim_ns") == 3 * NS_PER_S);
 	assert_non_null(strstr(stack_ctl("service", "call", "/play/seek", "{\"time\": 9000000000}", NULL)->out,
 			       "what is played is 1.000 s to 5.990 s"));
 	assert_non_null(strstr(stack_ctl("service", "call", "/play/set_rate", "{\"rate\": -1}", NULL)->out,
@@ -494,7 +494,7 @@ TEST_WITH(services_pause_seek_and_step, NULL, stack_sweep)
 	assert_non_null(strstr(stack_ctl("service", "call", "/play/set_rate", "{\"rate\": 50}", NULL)->out,
 			       "\"success\":true"));
 	assert_int_equal(stack_ctl("service", "call", "/play/resume", NULL)->code, 0);
-	UNTIL(60000, state_of("loops") >= 3);
+	AWAIT(state_of("loops") >= 3);
 	assert_non_null(strstr(stack_ctl("service", "call", "/play/play_next", NULL)->out, "it is not paused"));
 	assert_int_equal(stack_ctl("service", "call", "/play/toggle_paused", NULL)->code, 0);
 	assert_true(state_of("paused") == 1);
@@ -516,12 +516,12 @@ TEST_WITH(a_running_clock_is_followed, NULL, stack_sweep)
 	      "200}]");
 	listen(&e, "/imu", "/camera");
 	p = PLAY("--follow", LOG_FILE);
-	UNTIL(60000, hear(&e) > 10);
+	AWAIT(hear(&e) > 10);
 	assert_string_equal(stack_text("GetClock", "clock/source"), "simulation");
 	assert_int_equal(stack_ctl("clock", "pause", NULL)->code, 0);
 	assert_int_equal(stack_ctl("clock", "scale", "10", NULL)->code, 0);
 	assert_int_equal(stack_ctl("clock", "resume", NULL)->code, 0);
-	UNTIL(60000, hear(&e) == 125);
+	AWAIT(hear(&e) == 125);
 	assert_int_equal(end_play(&p, NULL), 0);
 	deafen(&e);
 	stack_kill(simd);
@@ -561,19 +561,19 @@ TEST_WITH(keys_on_a_terminal_that_is_put_back, NULL, stack_sweep)
 		_exit(127);
 	}
 	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
-	UNTIL(60000, reads(fd, "a.mcap") && tcgetattr(slave, &after) == 0 && !(after.c_lflag & ICANON));
+	AWAIT(reads(fd, "a.mcap") && tcgetattr(slave, &after) == 0 && !(after.c_lflag & ICANON));
 	assert_int_equal(write(fd, " ", 1), 1);
-	UNTIL(60000, reads(fd, "PAUSED"));
-	UNTIL(60000, state_of("paused") == 1);
+	AWAIT(reads(fd, "PAUSED"));
+	AWAIT(state_of("paused") == 1);
 	status = (int)state_of("published");
 	assert_int_equal(write(fd, "\033[C", 3), 3);
-	UNTIL(60000, state_of("published") == status + 1);
+	AWAIT(state_of("published") == status + 1);
 	assert_int_equal(write(fd, "\033[A", 3), 3);
-	UNTIL(60000, state_of("rate") > 1.09);
+	AWAIT(state_of("rate") > 1.09);
 	assert_int_equal(write(fd, "\033[B\033[B", 6), 6);
-	UNTIL(60000, state_of("rate") < 0.95);
+	AWAIT(state_of("rate") < 0.95);
 	assert_int_equal(write(fd, "q", 1), 1);
-	UNTIL(60000, reads(fd, "messages of 2 channels"));
+	AWAIT(reads(fd, "messages of 2 channels"));
 	status = stack_wait(pid, 20000);
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 	assert_int_equal(tcgetattr(slave, &after), 0);
@@ -627,7 +627,7 @@ TEST_WITH(simd_dies_in_the_middle, NULL, stack_sweep)
 	write_log(LOG_FILE, 6000, BEGIN);
 	begin(CONF);
 	p = PLAY(LOG_FILE);
-	UNTIL(60000, on_offer("/play/state") && state_of("published") > 10);
+	AWAIT(on_offer("/play/state") && state_of("published") > 10);
 	stack_kill(simd);
 	assert_int_equal(end_play(&p, &text), 1);
 	assert_non_null(strstr(text, "simd is gone"));
@@ -641,7 +641,7 @@ TEST_WITH(another_source_ends_it_and_stays, NULL, stack_sweep)
 	write_log(LOG_FILE, 6000, BEGIN);
 	begin(CONF);
 	p = PLAY(LOG_FILE);
-	UNTIL(60000, on_offer("/play/state") && state_of("published") > 10);
+	AWAIT(on_offer("/play/state") && state_of("published") > 10);
 	assert_int_equal(stack_ctl("clock", "source", "simulation", NULL)->code, 0);
 	assert_int_equal(end_play(&p, &text), 1);
 	assert_non_null(strstr(text, "another time source was chosen"));

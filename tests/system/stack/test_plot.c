@@ -46,7 +46,7 @@ static void put(struct sim_publisher *pub, const void *body, size_t size)
 {
 	int r;
 
-	UNTIL(60000, (r = sim_try_queue_copy(pub, body, size, 0, NULL, NULL, NULL)) == 0);
+	AWAIT((r = sim_try_queue_copy(pub, body, size, 0, NULL, NULL, NULL)) == 0);
 }
 
 static void put_imu(struct sim_publisher *pub, double x, double z)

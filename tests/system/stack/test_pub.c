@@ -202,8 +202,8 @@ TEST_WITH(nobody_is_told_of_and_waited_for, setup, stack_sweep)
 	pid_t pid;
 
 	/* simd does not say so in its first seconds, when those of an earlier one may come back */
-	UNTIL(60000, strstr(stack_ctl("pub", "/u", "{}", "-t", "sim/Ultrasonic", NULL)->err,
-			    "nobody had subscribed for 1 of 1 messages (--wait waits for that)"));
+	AWAIT(strstr(stack_ctl("pub", "/u", "{}", "-t", "sim/Ultrasonic", NULL)->err,
+		     "nobody had subscribed for 1 of 1 messages (--wait waits for that)"));
 	said(stack_ctl("pub", "/u", "{}", "-t", "sim/Ultrasonic", "--wait", "--timeout", "1ms", NULL), 1, "",
 	     "nobody has subscribed to /u within the time-out");
 	pid = fork();
@@ -211,7 +211,7 @@ TEST_WITH(nobody_is_told_of_and_waited_for, setup, stack_sweep)
 		execv(BIN "simctl", (char *const *)(uintptr_t)argv);
 		_exit(127);
 	}
-	UNTIL(60000, strstr(stack_ctl("list", "--names", NULL)->out, "/u\n"));
+	AWAIT(strstr(stack_ctl("list", "--names", NULL)->out, "/u\n"));
 	listen_to("/u", &sim_Ultrasonic_type);
 	has_distance(4, "");
 	assert_int_equal(stack_wait(pid, 10000), 0);

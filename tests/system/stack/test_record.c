@@ -242,7 +242,7 @@ TEST_WITH(what_is_published_is_in_the_file, NULL, stack_sweep)
 
 	BEGIN("/a", "/b");
 	RECORD(&rec, "-o", FILE_1);
-	UNTIL(60000, is_ready());
+	AWAIT(is_ready());
 	assert_true(is_subscribed("/a") && is_subscribed("/b") && is_subscribed("/simd/clock_events"));
 	publish_many(0, 0, 200);
 	publish_many(1, 0, 100);
@@ -272,7 +272,7 @@ TEST_WITH(patterns_and_types_choose, NULL, stack_sweep)
 
 	BEGIN("/car/a", "/car/b", "/bus/a");
 	RECORD(&rec, "car/*", "/bus/*", "--exclude", "*b", "--types", "sim/Imu", "-o", FILE_1);
-	UNTIL(60000, is_ready());
+	AWAIT(is_ready());
 	for (unsigned i = 0; i < 3; i++)
 		publish_many(i, 0, 10);
 	assert_int_equal(end_record(&rec, SIGTERM), 0);
@@ -288,9 +288,9 @@ TEST_WITH(channels_that_appear_later_are_taken_up, NULL, stack_sweep)
 
 	BEGIN("/a");
 	RECORD(&rec, "-o", FILE_1);
-	UNTIL(60000, is_ready());
+	AWAIT(is_ready());
 	assert_int_equal(sim_advertise(voice.c, "/late", &sim_Imu_type, &po, &voice.pub[voice.n++]), 0);
-	UNTIL(60000, is_subscribed("/late"));
+	AWAIT(is_subscribed("/late"));
 	caught_up();
 	publish_many(1, 0, 30);
 	assert_int_equal(end_record(&rec, SIGINT), 0);
@@ -322,7 +322,7 @@ TEST_WITH(files_are_split_and_none_is_overwritten, NULL, stack_sweep)
 	assert_int_equal(write(fd, "precious", 8), 8);
 	close(fd);
 	RECORD(&rec, "/a", "--compression", "none", "--split-size", "64KiB", "-o", FILE_1);
-	UNTIL(60000, is_ready());
+	AWAIT(is_ready());
 	for (unsigned i = 0; i < 20; i++) {
 		publish_many(0, i * 100, 100);
 		caught_up();
@@ -350,7 +350,7 @@ TEST_WITH(files_are_split_by_time, NULL, stack_sweep)
 
 	BEGIN("/a");
 	RECORD(&rec, "/a", "--split-duration", "1us", "-o", FILE_1);
-	UNTIL(60000, is_ready());
+	AWAIT(is_ready());
 	for (unsigned i = 0; i < 5; i++) {
 		publish(0, i);
 		caught_up();
@@ -374,7 +374,7 @@ TEST_WITH(logs_of_ros_1_and_apollo_are_recorded, NULL, stack_sweep)
 	BEGIN("/a");
 	for (unsigned i = 0; i < 2; i++) {
 		RECORD(&rec, "/a", "-o", files[i]);
-		UNTIL(60000, is_ready());
+		AWAIT(is_ready());
 		publish_many(0, 0, 50);
 		assert_int_equal(end_record(&rec, SIGINT), 0);
 		assert_non_null(strstr(rec.text, "50 messages, 0 lost"));
@@ -390,7 +390,7 @@ TEST_WITH(a_directory_of_rosbag2_has_its_metadata, NULL, stack_sweep)
 
 	BEGIN("/a");
 	RECORD(&rec, "/a", "--compression", "none", "--split-size", "64KiB", "-o", "/tmp/bag/");
-	UNTIL(60000, is_ready());
+	AWAIT(is_ready());
 	for (unsigned i = 0; i < 20; i++) {
 		publish_many(0, i * 100, 100);
 		caught_up();
@@ -399,7 +399,7 @@ TEST_WITH(a_directory_of_rosbag2_has_its_metadata, NULL, stack_sweep)
 	assert_int_equal(access("/tmp/bag/bag.3.mcap", F_OK), 0);
 	assert_int_equal(messages_of("/tmp/bag", "/a"), 2000);
 	RECORD(&rec, "/b", "-o", "/tmp/none/");
-	UNTIL(60000, is_ready());
+	AWAIT(is_ready());
 	assert_int_equal(end_record(&rec, SIGINT), 0);
 	assert_int_equal(access("/tmp/none", F_OK), -1);
 	end();
@@ -414,7 +414,7 @@ TEST_WITH(a_trigger_writes_what_was_kept, NULL, stack_sweep)
 
 	BEGIN("/a");
 	RECORD(&rec, "/a", "--pre-buffer", "1h", "--trigger", "-o", FILE_1);
-	UNTIL(60000, is_ready());
+	AWAIT(is_ready());
 	publish_many(0, 0, 40);
 	r = stack_ctl("record", "--dump", NULL);
 	assert_int_equal(r->code, 0);
@@ -422,7 +422,7 @@ TEST_WITH(a_trigger_writes_what_was_kept, NULL, stack_sweep)
 	assert_int_equal(messages_of(FILE_1, NULL), 40);
 	publish_many(0, 40, 10);
 	kill(rec.pid, SIGUSR1);
-	UNTIL(60000, printed(&rec, FILE_2));
+	AWAIT(printed(&rec, FILE_2));
 	check_numbers(FILE_2, "/a", 40, 10);
 	publish_many(0, 50, 5); /* that nobody asks for */
 	assert_int_equal(end_record(&rec, SIGINT), 0);
@@ -440,7 +440,7 @@ TEST_WITH(what_is_kept_for_a_trigger_has_a_bound, NULL, stack_sweep)
 
 	BEGIN("/a");
 	RECORD(&rec, "/a", "--pre-buffer", "1h", "--max-memory", "64KiB", "--trigger", "-o", FILE_1);
-	UNTIL(60000, is_ready());
+	AWAIT(is_ready());
 	for (unsigned i = 0; i < 10; i++) {
 		publish_many(0, i * 100, 100);
 		caught_up();
@@ -470,21 +470,21 @@ TEST_WITH(keys_trigger_and_pause, NULL, stack_sweep)
 	}
 	rec.out = fd;
 	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
-	UNTIL(60000, is_ready());
+	AWAIT(is_ready());
 	publish_many(0, 0, 40);
-	UNTIL(60000, printed(&rec, " 40 messages,"));
+	AWAIT(printed(&rec, " 40 messages,"));
 	assert_int_equal(write(fd, "t", 1), 1);
-	UNTIL(60000, printed(&rec, "40 messages into " FILE_1));
+	AWAIT(printed(&rec, "40 messages into " FILE_1));
 	publish_many(0, 40, 20);
-	UNTIL(60000, printed(&rec, "  60 messages"));
+	AWAIT(printed(&rec, "  60 messages"));
 	assert_int_equal(write(fd, " ", 1), 1);
-	UNTIL(60000, printed(&rec, "PAUSED"));
+	AWAIT(printed(&rec, "PAUSED"));
 	publish_many(0, 1000, 20);
 	rec.n = 0;
 	assert_int_equal(write(fd, " ", 1), 1);
-	UNTIL(60000, printed(&rec, "RECORDING"));
+	AWAIT(printed(&rec, "RECORDING"));
 	publish_many(0, 60, 10);
-	UNTIL(60000, printed(&rec, "  70 messages"));
+	AWAIT(printed(&rec, "  70 messages"));
 	assert_int_equal(write(fd, "q", 1), 1);
 	assert_int_equal(WEXITSTATUS(stack_wait(rec.pid, 60000)), 0);
 	check_numbers(FILE_1, "/a", 0, 70);
@@ -501,7 +501,7 @@ TEST_WITH(a_pause_records_nothing, NULL, stack_sweep)
 
 	BEGIN("/a", "/b");
 	RECORD(&rec, "/a", "--start-paused", "-o", FILE_1);
-	UNTIL(60000, is_ready());
+	AWAIT(is_ready());
 	publish_many(0, 1000, 20);
 	assert_non_null(strstr(stack_ctl("service", "call", "/record/toggle_paused", NULL)->out, "recording"));
 	publish_many(0, 0, 30);
@@ -517,11 +517,11 @@ TEST_WITH(losses_are_counted_and_in_the_file, NULL, stack_sweep)
 
 	BEGIN("/a");
 	RECORD(&rec, "/a", "-o", FILE_1);
-	UNTIL(60000, is_ready());
+	AWAIT(is_ready());
 	publish_many(0, 0, 10);
 	caught_up();
 	kill(rec.pid, SIGSTOP);
-	UNTIL(60000, test_stands(rec.pid));
+	AWAIT(test_stands(rec.pid));
 	for (n = 10; n < 1000; n++)
 		publish(0, n);
 	kill(rec.pid, SIGCONT);
@@ -547,14 +547,14 @@ TEST_WITH(recording_goes_on_after_a_restart_of_simd, NULL, stack_sweep)
 
 	BEGIN("/a");
 	RECORD(&rec, "/a", "-o", FILE_1);
-	UNTIL(60000, is_ready());
+	AWAIT(is_ready());
 	publish_many(0, 0, 10);
 	caught_up();
 	stack_kill(simd);
-	UNTIL(60000, printed(&rec, "disconnected from simd"));
+	AWAIT(printed(&rec, "disconnected from simd"));
 	simd = stack_start(CONF);
-	UNTIL(60000, printed(&rec, "simd is back, recording goes on"));
-	UNTIL(60000, sim_client_state(voice.c) == SIM_CLIENT_CONNECTED && is_subscribed("/a") && is_ready());
+	AWAIT(printed(&rec, "simd is back, recording goes on"));
+	AWAIT(sim_client_state(voice.c) == SIM_CLIENT_CONNECTED && is_subscribed("/a") && is_ready());
 	publish_many(0, 10, 10);
 	assert_int_equal(end_record(&rec, SIGINT), 0);
 	n = messages_of(FILE_1, "/a");

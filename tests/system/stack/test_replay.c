@@ -182,7 +182,7 @@ static void take_ros2(size_t i, struct heard *h)
 static void subscribe_all(void)
 {
 	for (size_t i = 0; i < SENSORS; i++) {
-		UNTIL(60000, fake_master_calls(&master, "registerPublisher", sensors[i].channel));
+		AWAIT(fake_master_calls(&master, "registerPublisher", sensors[i].channel));
 		subscriber[i] = fake_connect(fake_request_topic(&master, sensors[i].channel), 0);
 		fake_subscribe(subscriber[i], "/listener", sensors[i].channel, "*", "*");
 		assert_true(*fake_field(subscriber[i], "type"));
@@ -215,9 +215,9 @@ static void take_all(struct run *r)
 {
 	for (size_t i = 0; i < SENSORS; i++) {
 		take_ros1(i, &r->ros1[i]);
-		UNTIL(60000, (take_ros2(i, &r->ros2[i]), r->ros2[i].n == STEPS));
+		AWAIT((take_ros2(i, &r->ros2[i]), r->ros2[i].n == STEPS));
 	}
-	UNTIL(60000, cyber_complete(r) == SENSORS);
+	AWAIT(cyber_complete(r) == SENSORS);
 }
 
 /* ---- runs ---- */
@@ -249,9 +249,9 @@ static void start(struct run *r, const char *recorder)
 				 i ? "," : "", sensors[i].channel);
 	snprintf(conf + n, sizeof(conf) - n, "]}]");
 	simd = stack_start(conf);
-	UNTIL(60000, !strcmp(stack_bridge_text("one", "status"), "connected") &&
-			     !strcmp(stack_bridge_text("two", "status"), "connected") &&
-			     !strcmp(stack_bridge_text("apollo", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("one", "status"), "connected") &&
+	      !strcmp(stack_bridge_text("two", "status"), "connected") &&
+	      !strcmp(stack_bridge_text("apollo", "status"), "connected"));
 }
 
 static void finish(void)
@@ -351,7 +351,7 @@ static void played(struct run *r)
 	start(r, "");
 	pid = start_play();
 	subscribe_all();
-	UNTIL(60000, strstr(stack_ctl("service", "list", "--names", NULL)->out, "/play/resume"));
+	AWAIT(strstr(stack_ctl("service", "list", "--names", NULL)->out, "/play/resume"));
 	assert_int_equal(stack_ctl("service", "call", "/play/resume", NULL)->code, 0);
 	take_all(r);
 	assert_int_equal(stack_wait(pid, 20000), 0);

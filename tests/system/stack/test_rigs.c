@@ -67,7 +67,7 @@ static int setup(void **state)
 		n += one_rig(conf + n, sizeof(conf) - (size_t)n, i);
 	snprintf(conf + n, sizeof(conf) - (size_t)n, "]");
 	simd = stack_start(conf);
-	UNTIL(60000, connected(0) && connected(1));
+	AWAIT(connected(0) && connected(1));
 	return 0;
 }
 
@@ -131,21 +131,21 @@ TEST_WITH(rigs_never_mix, setup, stack_sweep)
 		p[i]->result = i;
 		pid[i] = peer_fork(p[i], sensor);
 	}
-	UNTIL(60000, p[0]->ok > MESSAGES && p[1]->ok > MESSAGES);
-	UNTIL(60000, stack_channel("/north/float_array", "id") >= 0 && stack_channel("/south/float_array", "id") >= 0);
+	AWAIT(p[0]->ok > MESSAGES && p[1]->ok > MESSAGES);
+	AWAIT(stack_channel("/north/float_array", "id") >= 0 && stack_channel("/south/float_array", "id") >= 0);
 
 	/* one of them loses a bridge: the other's messages all arrive, its processes are the same ones */
 	other = (pid_t)stack_bridge("south-null", "pid");
 	kill((pid_t)stack_bridge("north-null", "pid"), SIGKILL);
-	UNTIL(60000, stack_bridge("north-null", "restarts") == 1 && connected(0));
+	AWAIT(stack_bridge("north-null", "restarts") == 1 && connected(0));
 	ok = p[0]->ok;
-	UNTIL(60000, p[0]->ok > ok + MESSAGES && p[1]->ok > 2 * MESSAGES);
+	AWAIT(p[0]->ok > ok + MESSAGES && p[1]->ok > 2 * MESSAGES);
 	for (int i = 0; i < RIGS; i++)
 		peer_join(p[i], pid[i]);
 	assert_int_equal(p[1]->ok, p[1]->accepted);
 	assert_int_equal(stack_bridge("south-null", "pid"), other);
 	assert_int_equal(stack_bridge("south-null", "restarts") + stack_bridge("south-log", "restarts"), 0);
-	UNTIL(60000, stack_bridge("south-null", "sent") == (int64_t)p[1]->accepted);
+	AWAIT(stack_bridge("south-null", "sent") == (int64_t)p[1]->accepted);
 	assert_int_equal(stack_bridge("south-null", "failed") + stack_bridge("south-null", "dropped"), 0);
 	assert_true(p[0]->ok < p[0]->accepted || p[0]->reasons[SIM_REASON_BRIDGE_DIED] == 0);
 	stack_stop(simd); /* the bridges close their files */
@@ -195,10 +195,10 @@ TEST_WITH(inbound_to_the_right_one, setup, stack_sweep)
 	}
 	/* the bridge of the one whose channel nobody reads stays silent */
 	pid[0] = peer_fork(p[0], listener);
-	UNTIL(60000, p[0]->received == (uint64_t)injected[0]);
+	AWAIT(p[0]->received == (uint64_t)injected[0]);
 	assert_int_equal(stack_count("/south/in", "first subscriber connected"), 0);
 	pid[1] = peer_fork(p[1], listener);
-	UNTIL(60000, p[1]->received == (uint64_t)injected[1]);
+	AWAIT(p[1]->received == (uint64_t)injected[1]);
 	assert_int_equal(p[0]->received, injected[0]);
 	for (int i = 0; i < RIGS; i++) {
 		peer_join(p[i], pid[i]);
@@ -226,7 +226,7 @@ TEST_WITH(rigs_are_told_apart, setup, stack_sweep)
 	json_t *channels, *bridges;
 	const char *out;
 
-	UNTIL(60000, stack_channel("/north/float_array", "id") >= 0 && stack_channel("/south/float_array", "id") >= 0);
+	AWAIT(stack_channel("/north/float_array", "id") >= 0 && stack_channel("/south/float_array", "id") >= 0);
 	channels = json_loads(stack_ctl("list", "--json", NULL)->out, 0, NULL);
 	bridges = json_loads(stack_ctl("bridge", "list", "--json", NULL)->out, 0, NULL);
 	assert_true(channels && bridges);

@@ -26,7 +26,7 @@ static int setup(void **state)
 {
 	(void)state;
 	simd = stack_start(CONF);
-	UNTIL(60000, !strcmp(stack_bridge_text("ros", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("ros", "status"), "connected"));
 	return 0;
 }
 
@@ -125,14 +125,14 @@ TEST(services_are_called)
 	struct peer *p = peer_new(), *q = peer_new();
 	pid_t lamp = peer_fork(p, provide), asker = peer_fork(q, ask);
 
-	UNTIL(60000, q->ready || q->failed);
+	AWAIT(q->ready || q->failed);
 	assert_int_equal(p->received, 20);
 	assert_int_equal(stack_int("ListServices", "services/0/answered"), 20);
 	peer_tell(p, 1);
 	peer_tell(q, 1);
-	UNTIL(60000, p->ready == 2);
+	AWAIT(p->ready == 2);
 	stack_kill(lamp);
-	UNTIL(60000, q->called || q->failed);
+	AWAIT(q->called || q->failed);
 	peer_join(q, asker);
 	peer_free(p);
 	peer_free(q);
@@ -179,9 +179,9 @@ TEST(commands_come_to_the_vehicle)
 	struct peer *p = peer_new(), *q = peer_new();
 	pid_t vehicle = peer_fork(p, listen_to), stack;
 
-	UNTIL(60000, atomic_load(&p->ready) || atomic_load(&p->failed));
+	AWAIT(atomic_load(&p->ready) || atomic_load(&p->failed));
 	stack = peer_fork(q, command);
-	UNTIL(60000, atomic_load(&p->received) > 0 || atomic_load(&q->failed));
+	AWAIT(atomic_load(&p->received) > 0 || atomic_load(&q->failed));
 	assert_int_equal(p->result, SIM_GEAR_REVERSE);
 	peer_join(q, stack);
 	peer_join(p, vehicle);

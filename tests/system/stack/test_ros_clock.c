@@ -20,7 +20,7 @@ static int setup(void **state)
 {
 	(void)state;
 	simd = stack_start(CONF);
-	UNTIL(60000, !strcmp(stack_bridge_text("ros", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("ros", "status"), "connected"));
 	return 0;
 }
 
@@ -40,12 +40,11 @@ TEST(another_clock_is_shown)
 	struct peer *other = peer_new();
 	pid_t pid = peer_fork(other, write_clock);
 
-	UNTIL(60000,
-	      strstr(stack_ctl("clock", "status", NULL)->out, "), which bridge ros sees, publishes /clock as well"));
+	AWAIT(strstr(stack_ctl("clock", "status", NULL)->out, "), which bridge ros sees, publishes /clock as well"));
 	assert_non_null(strstr(stack_ctl("clock", "status", NULL)->out, "warning:    a publisher ("));
 	assert_true(stack_said("publishes /clock too"));
 	peer_join(other, pid);
-	UNTIL(60000, !strstr(stack_ctl("clock", "status", NULL)->out, "warning"));
+	AWAIT(!strstr(stack_ctl("clock", "status", NULL)->out, "warning"));
 	peer_free(other);
 }
 
@@ -112,7 +111,7 @@ static void tick(struct peer *driver, const struct peer *a, const struct peer *b
 	int64_t at = (++ticks - before) * TICK_DUR_NS;
 
 	peer_tell(driver, ticks);
-	UNTIL(60000, (a->sim_ns == at && b->sim_ns == at) || a->failed || b->failed);
+	AWAIT((a->sim_ns == at && b->sim_ns == at) || a->failed || b->failed);
 	if (a->failed || b->failed)
 		fail_msg("%s%s", a->why, b->why);
 }
@@ -130,13 +129,13 @@ TEST(each_tick_reaches_both_kinds_of_readers)
 	assert_int_equal(stack_bridge("ros", "sent"), 0); /* past dispatch */
 
 	assert_int_equal(kill(stack_roudi(), SIGKILL), 0);
-	UNTIL(60000, stack_life() != life && stack_roudi() > 1);
+	AWAIT(stack_life() != life && stack_roudi() > 1);
 	tick(d, a, b);
 	tick(d, a, b);
 
 	assert_true(pid > 1);
 	assert_int_equal(kill((pid_t)pid, SIGKILL), 0);
-	UNTIL(60000, stack_bridge("ros", "pid") > 1 && stack_bridge("ros", "pid") != pid);
+	AWAIT(stack_bridge("ros", "pid") > 1 && stack_bridge("ros", "pid") != pid);
 	tick(d, a, b);
 	tick(d, a, b);
 	assert_int_equal(a->received, 34);

@@ -26,17 +26,17 @@ TEST_WITH(messages_arrive_as_json, NULL, line_sweep)
 
 	line_start("");
 	p = line_imu_publisher();
-	UNTIL(60000, rosbridge_server_heard(line_server, "advertise", "/imu", "type", "sensor_msgs/msg/Imu"));
+	AWAIT(rosbridge_server_heard(line_server, "advertise", "/imu", "type", "sensor_msgs/msg/Imu"));
 	assert_int_equal(line_send_imu(p, 0.1), 0);
-	UNTIL(60000, rosbridge_server_count(line_server, "publish", "/imu") == 1);
+	AWAIT(rosbridge_server_count(line_server, "publish", "/imu") == 1);
 	assert_true(line_number_of("publish", "/imu", "msg.angular_velocity.z") == 0.1);
 	assert_string_equal(line_text_of("publish", "/imu", "msg.header.frame_id"), "imu");
 	assert_true(line_number_of("publish", "/imu", "msg.header.stamp.sec") > 1e9);
-	UNTIL(60000, rosbridge_server_count(line_server, "publish", "/clock") > 3);
+	AWAIT(rosbridge_server_count(line_server, "publish", "/clock") > 3);
 	first = line_number_of("publish", "/clock", "msg.clock.sec") +
 		1e-9 * line_number_of("publish", "/clock", "msg.clock.nanosec");
 	n = rosbridge_server_count(line_server, "publish", "/clock");
-	UNTIL(60000, rosbridge_server_count(line_server, "publish", "/clock") > n + 1);
+	AWAIT(rosbridge_server_count(line_server, "publish", "/clock") > n + 1);
 	assert_true(line_number_of("publish", "/clock", "msg.clock.sec") +
 			    1e-9 * line_number_of("publish", "/clock", "msg.clock.nanosec") >
 		    first);
@@ -50,9 +50,9 @@ TEST_WITH(ros_1_has_its_own_names, NULL, line_sweep)
 
 	line_start("\"flavour\":\"ros\"");
 	p = line_imu_publisher();
-	UNTIL(60000, rosbridge_server_heard(line_server, "advertise", "/imu", "type", "sensor_msgs/Imu"));
+	AWAIT(rosbridge_server_heard(line_server, "advertise", "/imu", "type", "sensor_msgs/Imu"));
 	assert_int_equal(line_send_imu(p, 0.1), 0);
-	UNTIL(60000, rosbridge_server_count(line_server, "publish", "/imu") == 1);
+	AWAIT(rosbridge_server_count(line_server, "publish", "/imu") == 1);
 	assert_true(line_number_of("publish", "/imu", "msg.header.stamp.secs") > 1e9);
 	assert_true(line_number_of("publish", "/imu", "msg.header.seq") >= 0);
 	line_stop();
@@ -69,12 +69,12 @@ TEST_WITH(apollo_has_its_own_messages, NULL, line_sweep)
 	line_start(
 		"\"flavour\":\"apollo\",\"subscribe\":{\"/cmd\":{\"type\":\"pb_msgs/ControlCommand\",\"channel\":\"control\"}}");
 	line_subscribe(&s);
-	UNTIL(60000, rosbridge_server_heard(line_server, "subscribe", "/cmd", "type", "pb_msgs/ControlCommand"));
+	AWAIT(rosbridge_server_heard(line_server, "subscribe", "/cmd", "type", "pb_msgs/ControlCommand"));
 	p = line_imu_publisher();
-	UNTIL(60000, rosbridge_server_heard(line_server, "advertise", "/imu", "type", "pb_msgs/Imu"));
-	UNTIL(60000, rosbridge_server_heard(line_server, "advertise", "/clock", "type", "rosgraph_msgs/Clock"));
+	AWAIT(rosbridge_server_heard(line_server, "advertise", "/imu", "type", "pb_msgs/Imu"));
+	AWAIT(rosbridge_server_heard(line_server, "advertise", "/clock", "type", "rosgraph_msgs/Clock"));
 	assert_int_equal(line_send_imu(p, 0.1), 0);
-	UNTIL(60000, rosbridge_server_count(line_server, "publish", "/imu") == 1);
+	AWAIT(rosbridge_server_count(line_server, "publish", "/imu") == 1);
 	assert_true(line_number_of("publish", "/imu", "msg.angular_velocity.z") == 0.1);
 	assert_true(line_number_of("publish", "/imu", "msg.header.timestamp_sec") > 1e9);
 	rosbridge_server_text(line_server, "{\"op\":\"publish\",\"topic\":\"/cmd\",\"msg\":{\"throttle\":50}}");
@@ -117,9 +117,9 @@ TEST_WITH(commands_come_in, NULL, line_sweep)
 	fragment("b", 1, 2, "out of turn");
 	fragment("a", 1, 2, "md\",\"msg\":{\"acceleration_pct\":0.25}}");
 	assert_float_equal(line_next_throttle(s), 0.25, 1e-6);
-	UNTIL(60000, stack_said("out of turn"));
+	AWAIT(stack_said("out of turn"));
 	sim_subscriber_destroy(s);
-	UNTIL(60000, rosbridge_server_count(line_server, "unsubscribe", "/cmd") == 1);
+	AWAIT(rosbridge_server_count(line_server, "unsubscribe", "/cmd") == 1);
 	line_stop();
 }
 
@@ -146,7 +146,7 @@ TEST_WITH(commands_come_in_as_cbor, NULL, line_sweep)
 	rosbridge_server_binary(line_server, m, n); /* cut off */
 	rosbridge_server_binary(line_server, m, n + sizeof(msg) - 1);
 	assert_float_equal(line_next_throttle(s), 0.5, 1e-6);
-	UNTIL(60000, stack_said("no CBOR object"));
+	AWAIT(stack_said("no CBOR object"));
 	sim_subscriber_destroy(s);
 	line_stop();
 }
@@ -193,7 +193,7 @@ static void ask(const char *id, const char *service, const char *args)
 	snprintf(text, sizeof(text), "{\"op\":\"call_service\",\"id\":\"%s\",\"service\":\"%s\",\"args\":%s}", id,
 		 service, args);
 	rosbridge_server_text(line_server, text);
-	UNTIL(60000, rosbridge_server_count(line_server, "service_response", id) == 1);
+	AWAIT(rosbridge_server_count(line_server, "service_response", id) == 1);
 }
 
 TEST_WITH(services_are_offered, NULL, line_sweep)
@@ -203,8 +203,7 @@ TEST_WITH(services_are_offered, NULL, line_sweep)
 
 	line_start("");
 	assert_int_equal(sim_service_offer(line_client, "lights", &sim_SetBool_service, NULL, on_set, NULL, &sv), 0);
-	UNTIL(60000,
-	      rosbridge_server_heard(line_server, "advertise_service", "/lights", "type", "std_srvs/srv/SetBool"));
+	AWAIT(rosbridge_server_heard(line_server, "advertise_service", "/lights", "type", "std_srvs/srv/SetBool"));
 	ask("1", "/lights", "{\"data\":true}");
 	assert_string_equal(line_text_of("service_response", "1", "values.message"), "on \"now\"");
 	v = line_value_of("service_response", "1", "result");
@@ -217,11 +216,11 @@ TEST_WITH(services_are_offered, NULL, line_sweep)
 	ask("3", "/lights", "{\"data\":\"what\"}");
 	assert_string_equal(line_text_of("service_response", "3", "values.message"), "the request is malformed");
 	rosbridge_server_drop(line_server); /* the next one hears of it anew, and nothing is taken back */
-	UNTIL(60000, rosbridge_server_greeted(line_server) == 2);
-	UNTIL(60000, rosbridge_server_heard(line_server, "advertise_service", "/lights", NULL, NULL));
+	AWAIT(rosbridge_server_greeted(line_server) == 2);
+	AWAIT(rosbridge_server_heard(line_server, "advertise_service", "/lights", NULL, NULL));
 	ask("4", "/lights", "{\"data\":true}");
 	sim_service_destroy(sv);
-	UNTIL(60000, rosbridge_server_count(line_server, "unadvertise_service", "/lights") == 1);
+	AWAIT(rosbridge_server_count(line_server, "unadvertise_service", "/lights") == 1);
 	line_stop();
 }
 
@@ -251,7 +250,7 @@ static struct lamp call_lamp(uint64_t n, const char *rest)
 	assert_int_equal(sim_service_call_async(line_client, "lamp", &sim_SetBool_service, &q, sizeof(q), 0, on_lamp,
 						&l),
 			 0);
-	UNTIL(60000, atomic_load(&l.done) || rosbridge_server_count(line_server, "call_service", "/lamp") == n);
+	AWAIT(atomic_load(&l.done) || rosbridge_server_count(line_server, "call_service", "/lamp") == n);
 	if (!l.done) {
 		snprintf(text, sizeof(text), "{\"op\":\"service_response\",\"service\":\"/lamp\",\"id\":\"%s\",%s}",
 			 line_text_of("call_service", "/lamp", "id"), rest);
@@ -284,11 +283,11 @@ static void again(struct sim_publisher *p, unsigned connections)
 {
 	uint64_t n;
 
-	UNTIL(60000, rosbridge_server_greeted(line_server) > connections);
-	UNTIL(60000, rosbridge_server_heard(line_server, "advertise", "/imu", NULL, NULL));
+	AWAIT(rosbridge_server_greeted(line_server) > connections);
+	AWAIT(rosbridge_server_heard(line_server, "advertise", "/imu", NULL, NULL));
 	n = rosbridge_server_count(line_server, "publish", "/imu");
-	UNTIL(60000, line_send_imu(p, 0) == 0); /* simd hears of it a little later */
-	UNTIL(60000, rosbridge_server_count(line_server, "publish", "/imu") == n + 1);
+	AWAIT(line_send_imu(p, 0) == 0); /* simd hears of it a little later */
+	AWAIT(rosbridge_server_count(line_server, "publish", "/imu") == n + 1);
 }
 
 static uint8_t picture[(1 << 20) + 4096] __attribute__((aligned(64)));
@@ -310,7 +309,7 @@ static void drop_with_a_full_queue(struct sim_publisher *p)
 {
 	size_t size = paint();
 
-	UNTIL(60000, rosbridge_server_heard(line_server, "advertise", "/image", NULL, NULL));
+	AWAIT(rosbridge_server_heard(line_server, "advertise", "/image", NULL, NULL));
 	rosbridge_server_hold(line_server, true);
 	for (int i = 0; i < 24; i++)
 		assert_int_equal(line_send_one(p, picture, size), 0);
@@ -334,14 +333,14 @@ TEST_WITH(a_server_that_goes_is_dialled_again, NULL, line_sweep)
 	rosbridge_server_close(line_server, 1001);
 	again(p, 2);
 	assert_true(stack_said("it has closed the connection (1001)"));
-	UNTIL(60000, rosbridge_server_heard(line_server, "subscribe", "/cmd", NULL, NULL));
+	AWAIT(rosbridge_server_heard(line_server, "subscribe", "/cmd", NULL, NULL));
 	rosbridge_server_text(line_server, COMMAND("0.25"));
 	assert_float_equal(line_next_throttle(s), 0.25, 1e-6);
 	assert_string_equal(rosbridge_server_fault(line_server), "");
 	port = rosbridge_server_port(line_server);
 	rosbridge_server_destroy(line_server);
 	line_server = NULL;
-	UNTIL(60000, strcmp(stack_bridge_text("far", "status"), "connected"));
+	AWAIT(strcmp(stack_bridge_text("far", "status"), "connected"));
 	line_server = rosbridge_server_create(port, NULL);
 	assert_non_null(line_server);
 	again(p, 0);
@@ -360,21 +359,21 @@ TEST_WITH(of_large_messages_the_newest_wins, NULL, line_sweep)
 	line_start("\"stall_ms\":60000");
 	p = line_advertise("image", &sim_Image_type, sizeof(picture));
 	q = line_imu_publisher();
-	UNTIL(60000, rosbridge_server_heard(line_server, "advertise", "/image", NULL, NULL));
-	UNTIL(60000, rosbridge_server_heard(line_server, "advertise", "/imu", NULL, NULL));
+	AWAIT(rosbridge_server_heard(line_server, "advertise", "/image", NULL, NULL));
+	AWAIT(rosbridge_server_heard(line_server, "advertise", "/imu", NULL, NULL));
 	rosbridge_server_hold(line_server, true);
 	for (int i = 0; i < 64; i++) {
 		((struct sim_Image *)picture)->width = (uint32_t)i;
 		assert_int_equal(line_send_one(p, picture, size), 0);
 		assert_int_equal(line_send_imu(q, i), 0);
 	}
-	UNTIL(60000, strstr(stack_bridge_text("far", "detail"), "dropped, as the server is slow:"));
-	UNTIL(60000, strstr(stack_bridge_text("far", "detail"), " /image ")); /* it is told each ten seconds */
+	AWAIT(strstr(stack_bridge_text("far", "detail"), "dropped, as the server is slow:"));
+	AWAIT(strstr(stack_bridge_text("far", "detail"), " /image ")); /* it is told each ten seconds */
 	rosbridge_server_hold(line_server, false);
-	UNTIL(60000, rosbridge_server_count(line_server, "publish", "/imu") &&
-			     rosbridge_server_count(line_server, "publish", "/image"));
-	UNTIL(60000, line_number_of("publish", "/imu", "msg.angular_velocity.z") == 63);
-	UNTIL(60000, line_number_of("publish", "/image", "msg.width") == 63);
+	AWAIT(rosbridge_server_count(line_server, "publish", "/imu") &&
+	      rosbridge_server_count(line_server, "publish", "/image"));
+	AWAIT(line_number_of("publish", "/imu", "msg.angular_velocity.z") == 63);
+	AWAIT(line_number_of("publish", "/image", "msg.width") == 63);
 	n = rosbridge_server_count(line_server, "publish", "/imu");
 	assert_true(n >= 10 && n < 64);
 	assert_true(rosbridge_server_count(line_server, "publish", "/image") < 64);
@@ -390,7 +389,7 @@ TEST_WITH(all_arrive_where_the_queue_waits, NULL, line_sweep)
 
 	line_start("\"when_full\":\"wait\",\"stall_ms\":60000,\"fragment_size\":300000");
 	p = line_advertise("image", &sim_Image_type, sizeof(picture));
-	UNTIL(60000, rosbridge_server_heard(line_server, "advertise", "/image", NULL, NULL));
+	AWAIT(rosbridge_server_heard(line_server, "advertise", "/image", NULL, NULL));
 	for (int i = 0; i < 30; i++) {
 		assert_int_equal(sim_loan(p, size, &slot), 0);
 		memcpy(sim_slot_body_mut(slot), picture, size);
@@ -400,7 +399,7 @@ TEST_WITH(all_arrive_where_the_queue_waits, NULL, line_sweep)
 	sim_disconnect(line_client);
 	line_client = NULL;
 	stack_stop(line_simd);
-	UNTIL(60000, rosbridge_server_count(line_server, "publish", "/image") == 30);
+	AWAIT(rosbridge_server_count(line_server, "publish", "/image") == 30);
 	assert_true(rosbridge_server_count(line_server, "fragment", "simd-1") == 5);
 	assert_string_equal(rosbridge_server_fault(line_server), "");
 }

@@ -13,8 +13,8 @@ TEST_PROCESSES()
 static void expect(const struct rosbridge_server_how *how, const char *scheme, const char *options, const char *words)
 {
 	line_start_with(how, scheme, options);
-	UNTIL(60000, stack_said(words));
-	UNTIL(60000, rosbridge_server_connections(line_server) >= 2); /* it is tried again */
+	AWAIT(stack_said(words));
+	AWAIT(rosbridge_server_connections(line_server) >= 2); /* it is tried again */
 	line_stop();
 }
 
@@ -66,15 +66,15 @@ TEST_WITH(one_that_takes_nothing, NULL, line_sweep)
 	line_start("\"stall_ms\":2000");
 	p = line_imu_publisher();
 	q = line_advertise("image", &sim_Image_type, sizeof(picture));
-	UNTIL(60000, rosbridge_server_heard(line_server, "advertise", "/imu", NULL, NULL));
-	UNTIL(60000, rosbridge_server_heard(line_server, "advertise", "/image", NULL, NULL));
+	AWAIT(rosbridge_server_heard(line_server, "advertise", "/imu", NULL, NULL));
+	AWAIT(rosbridge_server_heard(line_server, "advertise", "/image", NULL, NULL));
 	rosbridge_server_hold(line_server, true);
-	UNTIL(60000, (feed(q), stack_said("it has taken nothing for 2000 ms")));
+	AWAIT((feed(q), stack_said("it has taken nothing for 2000 ms")));
 	rosbridge_server_drop(line_server);
 	rosbridge_server_hold(line_server, false);
-	UNTIL(60000, rosbridge_server_greeted(line_server) > 1 &&
-			     rosbridge_server_heard(line_server, "advertise", "/imu", NULL, NULL));
-	UNTIL(60000, line_send_imu(p, 1) == 0 && rosbridge_server_count(line_server, "publish", "/imu"));
+	AWAIT(rosbridge_server_greeted(line_server) > 1 &&
+	      rosbridge_server_heard(line_server, "advertise", "/imu", NULL, NULL));
+	AWAIT(line_send_imu(p, 1) == 0 && rosbridge_server_count(line_server, "publish", "/imu"));
 	line_stop();
 }
 
@@ -118,9 +118,9 @@ TEST_WITH(nonsense_is_refused_and_nothing_else, NULL, line_sweep)
 	say_all(texts);
 	rosbridge_server_text(line_server, COMMAND("0.5"));
 	assert_float_equal(line_next_throttle(s), 0.5, 1e-6);
-	UNTIL(60000, stack_said("it is too deep"));
-	UNTIL(60000, stack_said("op \"fly\""));
-	UNTIL(60000, stack_said("the server says: error: what is ?[31m this"));
+	AWAIT(stack_said("it is too deep"));
+	AWAIT(stack_said("op \"fly\""));
+	AWAIT(stack_said("the server says: error: what is ?[31m this"));
 	assert_int_equal(rosbridge_server_connections(line_server), 1);
 	sim_subscriber_destroy(s);
 	line_stop();
@@ -135,7 +135,7 @@ TEST_WITH(requests_of_no_service_do_not_fill_the_log, NULL, line_sweep)
 		rosbridge_server_text(line_server, "{\"op\":\"call_service\",\"service\":\"/none\",\"args\":{}}");
 	rosbridge_server_text(line_server, COMMAND("0.5"));
 	assert_float_equal(line_next_throttle(s), 0.5, 1e-6);
-	UNTIL(60000, stack_said("/none: a request has no answer: it is not offered (512 so far)"));
+	AWAIT(stack_said("/none: a request has no answer: it is not offered (512 so far)"));
 	assert_int_equal(stack_count("/none: a request has no answer", "so far"), 14); /* 1 to 8, 16, 32, ... */
 	sim_subscriber_destroy(s);
 	line_stop();
@@ -151,7 +151,7 @@ TEST_WITH(a_message_without_end, NULL, line_sweep)
 	rosbridge_server_text(line_server, big);
 	rosbridge_server_text(line_server, COMMAND("0.5"));
 	assert_float_equal(line_next_throttle(s), 0.5, 1e-6);
-	UNTIL(60000, stack_said("a message of more than"));
+	AWAIT(stack_said("a message of more than"));
 	sim_subscriber_destroy(s);
 	line_stop();
 }
@@ -164,12 +164,12 @@ TEST_WITH(frames_that_are_none, NULL, line_sweep)
 
 	line_start("");
 	for (size_t i = 0; i < sizeof(raw) / sizeof(raw[0]); i++) {
-		UNTIL(60000, rosbridge_server_greeted(line_server) > n);
+		AWAIT(rosbridge_server_greeted(line_server) > n);
 		n = rosbridge_server_greeted(line_server);
 		rosbridge_server_raw(line_server, raw[i], strlen(raw[i]));
 	}
-	UNTIL(60000, rosbridge_server_greeted(line_server) > n);
-	UNTIL(60000, !strcmp(stack_bridge_text("far", "status"), "connected"));
+	AWAIT(rosbridge_server_greeted(line_server) > n);
+	AWAIT(!strcmp(stack_bridge_text("far", "status"), "connected"));
 	line_stop();
 }
 
@@ -193,11 +193,11 @@ TEST_WITH(tls_with_a_certificate, NULL, line_sweep)
 
 	make_cert("good", "127.0.0.1");
 	line_start_with(&how, "wss://", "\"ca_file\":\"/tmp/good.pem\"");
-	UNTIL(60000, !strcmp(stack_bridge_text("far", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("far", "status"), "connected"));
 	p = line_imu_publisher();
-	UNTIL(60000, rosbridge_server_heard(line_server, "advertise", "/imu", NULL, NULL));
+	AWAIT(rosbridge_server_heard(line_server, "advertise", "/imu", NULL, NULL));
 	assert_int_equal(line_send_imu(p, 1), 0);
-	UNTIL(60000, rosbridge_server_count(line_server, "publish", "/imu") == 1);
+	AWAIT(rosbridge_server_count(line_server, "publish", "/imu") == 1);
 	line_stop();
 }
 
@@ -207,7 +207,7 @@ static void distrust(const char *cert, const char *key, const char *options, con
 	struct rosbridge_server_how how = { .ws.cert = cert, .ws.key = key };
 
 	line_start_with(&how, "wss://", options);
-	UNTIL(60000, stack_said(words));
+	AWAIT(stack_said(words));
 	assert_int_equal(rosbridge_server_greeted(line_server), 0);
 	line_stop();
 }
@@ -235,8 +235,8 @@ TEST_WITH(auth_comes_first, NULL, line_sweep)
 	line_start_with(
 		&(struct rosbridge_server_how){ .auth = true }, "ws://",
 		"\"auth\":{\"mac\":\"m\",\"client\":\"c\",\"dest\":\"d\",\"rand\":\"r\",\"t\":1,\"level\":\"l\",\"end\":2}");
-	UNTIL(60000, !strcmp(stack_bridge_text("far", "status"), "connected"));
-	UNTIL(60000, rosbridge_server_count(line_server, "publish", "/clock") > 1);
+	AWAIT(!strcmp(stack_bridge_text("far", "status"), "connected"));
+	AWAIT(rosbridge_server_count(line_server, "publish", "/clock") > 1);
 	assert_int_equal(rosbridge_server_count(line_server, "auth", "c"), 1);
 	assert_true(line_number_of("auth", "c", "end") == 2);
 	line_stop();

@@ -61,13 +61,13 @@ TEST_WITH(ten_processes_go_on, NULL, stack_sweep)
 		pid[i] = peer_fork(p[i], peer_exchange);
 	}
 	for (int i = 0; i < PEERS; i++)
-		UNTIL(60000, p[i]->ready);
+		AWAIT(p[i]->ready);
 	for (uint32_t i = 0; i < 3; i++) {
 		kill_roudi();
-		UNTIL(60000, all_beyond(p, first + i));
+		AWAIT(all_beyond(p, first + i));
 		assert_int_equal(stack_life(), first + i + 1);
 		/* the dead one's payload goes when the last has moved, its management when the last lets go of it */
-		UNTIL(60000, shm_used() < before + 8 * MIB);
+		AWAIT(shm_used() < before + 8 * MIB);
 	}
 	for (int i = 0; i < PEERS; i++) {
 		peer_join(p[i], pid[i]);
@@ -87,18 +87,18 @@ TEST_WITH(outstanding_messages_are_completed, NULL, stack_sweep)
 	snprintf(conf, sizeof(conf), "\"TimeSource\":\"system\"," STACK_POOLS "," FAULTY_BRIDGE,
 		 ",\"options\":{\"mode\":\"slow\",\"delay_us\":20000}");
 	simd = stack_start(conf);
-	UNTIL(60000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("b", "status"), "connected"));
 	pid = peer_fork(p, peer_publisher);
-	UNTIL(60000, p->ok > 5);
+	AWAIT(p->ok > 5);
 	before = shm_used();
 	for (int i = 0; i < 3; i++) {
 		uint64_t restarts = atomic_load(&p->reasons[SIM_REASON_RESTART]);
 
-		UNTIL(60000, p->accepted > p->called - p->refused + 8);
+		AWAIT(p->accepted > p->called - p->refused + 8);
 		kill_roudi();
-		UNTIL(60000, p->reasons[SIM_REASON_RESTART] > restarts);
+		AWAIT(p->reasons[SIM_REASON_RESTART] > restarts);
 		ok = p->ok;
-		UNTIL(60000, p->ok > ok + 5);
+		AWAIT(p->ok > ok + 5);
 	}
 	peer_tell(p, -1);
 	peer_join(p, pid);
@@ -106,7 +106,7 @@ TEST_WITH(outstanding_messages_are_completed, NULL, stack_sweep)
 	assert_int_equal(p->called, p->offered);
 	assert_int_equal(stack_bridge("b", "restarts"), 0);
 	/* nor does the bridge, which has read of all lives, keep any of them */
-	UNTIL(60000, shm_used() < before + 8 * MIB);
+	AWAIT(shm_used() < before + 8 * MIB);
 	stack_stop(simd);
 	peer_free(p);
 }
@@ -149,12 +149,12 @@ TEST_WITH(the_last_life, NULL, stack_sweep)
 	snprintf(conf, sizeof(conf), "\"TimeSource\":\"system\"," STACK_POOLS);
 	simd = stack_start(conf);
 	pid = peer_fork(p, mortal);
-	UNTIL(60000, p->generation > 0);
+	AWAIT(p->generation > 0);
 	for (lives = 1; lives < 20 && !p->ready; lives++) {
 		uint32_t life = p->generation;
 
 		kill_roudi();
-		UNTIL(60000, p->generation > life || p->ready);
+		AWAIT(p->generation > life || p->ready);
 	}
 	assert_in_range(lives, 9, 15);
 	if (!strstr(p->why, "attachments"))
@@ -165,7 +165,7 @@ TEST_WITH(the_last_life, NULL, stack_sweep)
 		uint32_t life = stack_life();
 
 		kill_roudi();
-		UNTIL(60000, (int64_t)stack_int("GetInfo", "iox_generation") > life && stack_roudi() > 1);
+		AWAIT((int64_t)stack_int("GetInfo", "iox_generation") > life && stack_roudi() > 1);
 	}
 	assert_int_equal(stack_int("GetInfo", "pid"), simd); /* by exec: the same process */
 	stack_stop(simd);
@@ -220,7 +220,7 @@ TEST_WITH(without_a_cpu_it_is_left_alone, NULL, stack_sweep)
 	life = stack_life();
 	hog_pin(roudi, hog_cpu());
 	assert_int_equal(kill(hog, SIGCONT), 0);
-	UNTIL(60000, stack_said("was not given a CPU"));
+	AWAIT(stack_said("was not given a CPU"));
 	hog_end(hog);
 	assert_int_equal(stack_roudi(), roudi);
 	assert_int_equal(stack_life(), life);
@@ -265,13 +265,13 @@ TEST_WITH(without_a_cpu_channels_come_late, NULL, stack_sweep)
 		skip();
 	simd = stack_start("\"TimeSource\":\"system\"," STACK_POOLS);
 	pid = peer_fork(p, maker);
-	UNTIL(60000, p->ready == 1);
+	AWAIT(p->ready == 1);
 	roudi = stack_roudi();
 	life = stack_life();
 	hog_pin(roudi, hog_cpu());
 	assert_int_equal(kill(hog, SIGCONT), 0);
 	peer_tell(p, 1);
-	UNTIL(60000, p->ready == 2);
+	AWAIT(p->ready == 2);
 	hog_end(hog);
 	if (p->result < 0 && p->result != -EAGAIN)
 		fail_msg("%d: %s", p->result, p->why);
@@ -291,18 +291,18 @@ TEST_WITH(stopped_while_a_port_is_made, NULL, stack_sweep)
 	snprintf(conf, sizeof(conf), "\"TimeSource\":\"system\"," STACK_POOLS);
 	simd = stack_start(conf);
 	pid = peer_fork(p, creator);
-	UNTIL(60000, p->ready == 1);
+	AWAIT(p->ready == 1);
 	roudi = stack_roudi();
 	life = stack_life();
 	assert_int_equal(kill(roudi, SIGSTOP), 0);
-	UNTIL(60000, test_stands(roudi));
+	AWAIT(test_stands(roudi));
 	peer_tell(p, 1);
-	UNTIL(60000, p->ready == 2);
+	AWAIT(p->ready == 2);
 	assert_true(p->result < 0);
 	assert_true(p->took_dur_ns < 1500 * NS_PER_MS);
 	assert_true(strlen(p->why) > 10);
 	/* simd finds that it hangs, and starts another */
-	UNTIL(60000, p->generation > life && stack_roudi() > 1 && stack_roudi() != roudi);
+	AWAIT(p->generation > life && stack_roudi() > 1 && stack_roudi() != roudi);
 	peer_join(p, pid);
 	stack_stop(simd);
 	peer_free(p);

@@ -551,7 +551,7 @@ static void connect_client(bool apart)
 
 	if (sim_connect(&co, &s.client) < 0)
 		fail_msg("%s", sim_why());
-	UNTIL(LIMIT, !apart || stack_int("GetClock", "clock/participants/0/rank") == 100);
+	AWAIT(!apart || stack_int("GetClock", "clock/participants/0/rank") == 100);
 	listen_to(OBJECTS, "/objects", &sim_Detected3DObjects_type);
 	listen_to(DETECTED, "/perception/objects", &sim_Detected3DObjects_type);
 	listen_to(TRUTH, "/perception/ground_truth", &sim_Detected3DObjects_type);
@@ -622,7 +622,7 @@ static void begin(bool apart)
 	connect_scenario();
 	if (!s.participant)
 		connect_autoware();
-	UNTIL(LIMIT, matched() > 0);
+	AWAIT(matched() > 0);
 	warm_up();
 	free(text);
 	free(conf);
@@ -702,8 +702,8 @@ TEST(the_vehicle_on_board_outlives_sim_ss2)
 		if (frame == 10) {
 			pid = stack_int("GetClock", "clock/driver/pid");
 			assert_int_equal(kill((pid_t)pid, SIGKILL), 0);
-			UNTIL(LIMIT, stack_int("GetClock", "clock/driver/pid") > 0 &&
-					     stack_int("GetClock", "clock/driver/pid") != pid);
+			AWAIT(stack_int("GetClock", "clock/driver/pid") > 0 &&
+			      stack_int("GetClock", "clock/driver/pid") != pid);
 		}
 		move_model(s.t_ns + STEP);
 		ego = status(frame);
@@ -720,7 +720,7 @@ TEST(a_vehicle_of_its_own_process_drives_alike)
 	run(250020);
 	on_board = s.log;
 	end();
-	UNTIL(LIMIT, matched() == 0);
+	AWAIT(matched() == 0);
 	begin(true);
 	run(250020);
 	assert_same(&on_board, 1);

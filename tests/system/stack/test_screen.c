@@ -37,7 +37,7 @@ static int setup(void **state)
 
 	(void)state;
 	simd = stack_start(CONF);
-	UNTIL(60000, !strcmp(stack_bridge_text("log", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("log", "status"), "connected"));
 	assert_int_equal(sim_connect(&o, &client), 0);
 	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (sim_advertise(client, names[i], &sim_Detected3DObjects_type, &po, &pub) < 0)

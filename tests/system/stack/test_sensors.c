@@ -71,7 +71,7 @@ static void run(const char *log, unsigned nth)
 	pid_t simd = stack_start(text);
 
 	free(text);
-	UNTIL(60000, stack_count("process: sumo exited", "exit code 0") == nth);
+	AWAIT(stack_count("process: sumo exited", "exit code 0") == nth);
 	stack_stop(simd);
 }
 

@@ -27,7 +27,7 @@ static void start(const char *pools, const char *subscribe)
 		 "\"bridges\":[{\"name\":\"ros1\",\"plugin\":\"ros1\",\"options\":{\"subscribe\":{%s}}}]}]",
 		 pools, subscribe);
 	simd = stack_start(conf);
-	UNTIL(60000, !strcmp(stack_bridge_text("ros1", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("ros1", "status"), "connected"));
 	sensors = fork();
 	if (sensors == 0) {
 		execl("/bin/sh", "sh", "-c", "exec /usr/bin/python3 tests/system/ros1/sensors.py >/dev/null 2>&1",
@@ -167,7 +167,7 @@ TEST_WITH(what_is_too_large_is_named, NULL, stop)
 
 	start("", CAMERA POINTS "65536}," FIX);
 	stack = peer_fork(p, see_the_fix);
-	UNTIL(60000, stack_said("/points: a message is dropped: it is too large, or a text in it (1 so far)"));
+	AWAIT(stack_said("/points: a message is dropped: it is too large, or a text in it (1 so far)"));
 	assert_true(stack_said("/camera cannot be written: "));
 	assert_true(stack_said("8388608 bytes is larger than the largest slot"));
 	atomic_store(&p->stop, 1);

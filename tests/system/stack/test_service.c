@@ -75,7 +75,7 @@ TEST_WITH(example_and_simctl, setup, stack_sweep)
 {
 	struct running e = start_example();
 
-	UNTIL(60000, stack_int("ListServices", "services/0/deadline_ms") == 5000);
+	AWAIT(stack_int("ListServices", "services/0/deadline_ms") == 5000);
 	said(stack_ctl("service", "list", NULL), 0, "/car/headlights", "");
 	said(stack_ctl("service", "list", "--names", NULL), 0, "/car/headlights\n", "");
 	said(stack_ctl("service", "info", "/car/headlights", NULL), 0, "bool data", "");
@@ -175,10 +175,10 @@ TEST_WITH(a_thousand_calls, setup, stack_sweep)
 	struct peer *prov = peer_new(), *one = peer_new(), *two = peer_new();
 	pid_t pid = peer_fork(prov, provider), a, b;
 
-	UNTIL(60000, prov->ready);
+	AWAIT(prov->ready);
 	a = peer_fork(one, caller);
 	b = peer_fork(two, caller);
-	UNTIL(60000, one->called == CALLS && two->called == CALLS);
+	AWAIT(one->called == CALLS && two->called == CALLS);
 	peer_join(one, a);
 	peer_join(two, b);
 	assert_int_equal(one->called + two->called, 2 * CALLS);
@@ -230,13 +230,13 @@ TEST_WITH(provider_killed_in_a_call, setup, stack_sweep)
 	struct peer *prov = peer_new(), *waits = peer_new(), *queued = peer_new();
 	pid_t pid = peer_fork(prov, stuck_provider), a, b;
 
-	UNTIL(60000, prov->ready == 1);
+	AWAIT(prov->ready == 1);
 	a = peer_fork(waits, one_call);
-	UNTIL(60000, prov->ready == 2);
+	AWAIT(prov->ready == 2);
 	b = peer_fork(queued, one_call);
-	UNTIL(60000, stack_int("ListServices", "services/0/waiting") == 1);
+	AWAIT(stack_int("ListServices", "services/0/waiting") == 1);
 	stack_kill(pid);
-	UNTIL(60000, waits->called && queued->called); /* long before the deadline */
+	AWAIT(waits->called && queued->called); /* long before the deadline */
 	assert_int_equal(waits->result, -EPIPE);
 	assert_int_equal(queued->result, -EPIPE);
 	peer_join(waits, a);
@@ -253,9 +253,9 @@ TEST_WITH(a_deadline_passes, setup, stack_sweep)
 	pid_t pid = peer_fork(prov, stuck_provider), a;
 
 	peer_tell(waits, 50);
-	UNTIL(60000, prov->ready == 1);
+	AWAIT(prov->ready == 1);
 	a = peer_fork(waits, one_call);
-	UNTIL(60000, waits->called);
+	AWAIT(waits->called);
 	assert_int_equal(waits->result, -ETIMEDOUT);
 	peer_join(waits, a);
 	stack_kill(pid);
@@ -291,14 +291,14 @@ TEST_WITH(simd_killed_and_back, setup, stack_sweep)
 	pid_t pid = peer_fork(prov, provider), a;
 	uint64_t before;
 
-	UNTIL(60000, prov->ready);
+	AWAIT(prov->ready);
 	a = peer_fork(k, steady_caller);
-	UNTIL(60000, k->ok > 50);
+	AWAIT(k->ok > 50);
 	stack_kill(simd);
 	simd = stack_start(CONF);
-	UNTIL(60000, stack_int("ListServices", "services/0/deadline_ms") == 5000);
+	AWAIT(stack_int("ListServices", "services/0/deadline_ms") == 5000);
 	before = k->ok;
-	UNTIL(60000, k->ok > before + 50);
+	AWAIT(k->ok > before + 50);
 	assert_true(k->called > k->ok); /* some had their answer from the library */
 	peer_join(k, a);
 	peer_join(prov, pid);
@@ -322,8 +322,8 @@ static int setup_bridges(void **state)
 	(void)state;
 	simd = stack_start(BRIDGES);
 	setenv("SIMD_SOCKET", STACK_SOCKET, 1);
-	UNTIL(60000, !strcmp(stack_bridge_text("calls", "status"), "connected"));
-	UNTIL(60000, !strcmp(stack_bridge_text("narrow", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("calls", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("narrow", "status"), "connected"));
 	return 0;
 }
 
@@ -333,9 +333,9 @@ TEST_WITH(bridges_call, setup_bridges, stack_sweep)
 	struct peer *prov = peer_new();
 	pid_t pid = peer_fork(prov, provider);
 
-	UNTIL(60000, prov->ok == 20);
+	AWAIT(prov->ok == 20);
 	assert_int_equal(stack_int("ListServices", "services/0/calls"), 20);
-	UNTIL(60000, stack_count("/car/count", "\"success\":true") == 20); /* the bridge says each answer */
+	AWAIT(stack_count("/car/count", "\"success\":true") == 20); /* the bridge says each answer */
 	peer_join(prov, pid);
 	peer_free(prov);
 	stack_stop(simd);

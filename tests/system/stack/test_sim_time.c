@@ -20,8 +20,8 @@ static int setup(void **state)
 {
 	(void)state;
 	simd = stack_start(CONF);
-	UNTIL(60000, !strcmp(stack_bridge_text("in", "status"), "connected"));
-	UNTIL(60000, !strcmp(stack_bridge_text("out", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("in", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("out", "status"), "connected"));
 	return 0;
 }
 
@@ -113,8 +113,8 @@ static bool says(const char *text)
 /* The client's time has come from the clock since that began at `from`. */
 static void follows(const struct peer *client, struct peer *clock, int from)
 {
-	UNTIL(60000, client->failed || clock->failed ||
-			     (client->sim_ns > from * NS_PER_S + 100 * NS_PER_MS && client->sim_ns <= clock->sim_ns));
+	AWAIT(client->failed || clock->failed ||
+	      (client->sim_ns > from * NS_PER_S + 100 * NS_PER_MS && client->sim_ns <= clock->sim_ns));
 	if (client->failed || clock->failed)
 		fail_msg("%s%s", client->why, clock->why);
 }
@@ -125,12 +125,12 @@ static void another_source(const struct peer *reader)
 	uint64_t n;
 
 	assert_int_equal(stack_ctl("clock", "source", "simulation", NULL)->code, 0);
-	UNTIL(60000, stack_said("the far side's clock does not drive time: the time source is `simulation`"));
+	AWAIT(stack_said("the far side's clock does not drive time: the time source is `simulation`"));
 	n = reader->received;
-	UNTIL(60000, reader->received > n + 50);
+	AWAIT(reader->received > n + 50);
 	assert_int_equal(stack_count("the far side's clock does not drive time", ""), 1);
 	assert_int_equal(stack_ctl("clock", "source", "ros2", NULL)->code, 0);
-	UNTIL(60000, says("driver:     in (pid"));
+	AWAIT(says("driver:     in (pid"));
 }
 
 /* The clock is stopped until there is a new one. */
@@ -139,11 +139,11 @@ static void its_bridge_dies(const struct peer *client)
 	int64_t pid = stack_bridge("in", "pid"), at;
 
 	assert_int_equal(kill((pid_t)pid, SIGKILL), 0);
-	UNTIL(60000, stack_said("driver lost (client in"));
-	UNTIL(60000, stack_bridge("in", "pid") > 1 && stack_bridge("in", "pid") != pid);
-	UNTIL(60000, says("driver:     in (pid"));
+	AWAIT(stack_said("driver lost (client in"));
+	AWAIT(stack_bridge("in", "pid") > 1 && stack_bridge("in", "pid") != pid);
+	AWAIT(says("driver:     in (pid"));
 	at = client->sim_ns;
-	UNTIL(60000, client->sim_ns > at + 100 * NS_PER_MS);
+	AWAIT(client->sim_ns > at + 100 * NS_PER_MS);
 }
 
 TEST(the_graphs_clock_is_simds)
@@ -154,7 +154,7 @@ TEST(the_graphs_clock_is_simds)
 	int64_t at;
 
 	/* what our own bridge sends is no clock: time stays that of the wall */
-	UNTIL(60000, reader->received > 50 && client->ready);
+	AWAIT(reader->received > 50 && client->ready);
 	assert_false(client->flags & SIM_CLOCK_DRIVEN);
 
 	peer_tell(clock, 1000);
@@ -167,19 +167,19 @@ TEST(the_graphs_clock_is_simds)
 	assert_int_equal(jumps, 1); /* from the wall's time */
 
 	peer_tell(clock, 10); /* the clock's world restarts */
-	UNTIL(60000, client->called == jumps + 1 && client->sim_ns < 900 * NS_PER_S);
+	AWAIT(client->called == jumps + 1 && client->sim_ns < 900 * NS_PER_S);
 	assert_true(client->took_dur_ns < -900 * NS_PER_S);
 	follows(client, clock, 10);
 	assert_int_equal(client->called, jumps + 1);
 	/* and it goes out with our other bridge */
-	UNTIL(60000, reader->sim_ns > 10 * NS_PER_S && reader->sim_ns < 900 * NS_PER_S);
+	AWAIT(reader->sim_ns > 10 * NS_PER_S && reader->sim_ns < 900 * NS_PER_S);
 
 	peer_tell(clock, -1);
-	UNTIL(60000, client->flags & SIM_CLOCK_NO_DRIVER);
+	AWAIT(client->flags & SIM_CLOCK_NO_DRIVER);
 	assert_true(says("driver:     none: lease released, clock stopped"));
 	at = client->sim_ns;
 	n = reader->received;
-	UNTIL(60000, reader->received > n + 50); /* the frozen stamp goes out */
+	AWAIT(reader->received > n + 50); /* the frozen stamp goes out */
 	assert_int_equal(client->sim_ns, at);
 	peer_tell(clock, (int)(at / NS_PER_S) + 2);
 	follows(client, clock, (int)(at / NS_PER_S) + 2);

@@ -25,34 +25,34 @@ TEST_WITH(clients_go_on, NULL, stack_sweep)
 	snprintf(conf, sizeof(conf),
 		 "\"TimeSource\":\"system\"," STACK_POOLS "," BRIDGES("\"mode\":\"slow\",\"delay_us\":3000"));
 	simd = stack_start(conf);
-	UNTIL(60000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("b", "status"), "connected"));
 	slots = stack_slots();
 	peer_tell(pub, 2000); /* a second, at most */
 	pid = peer_fork(pub, peer_publisher);
 	ex_pid = peer_fork(ex, peer_exchange);
-	UNTIL(60000, pub->ok > 5 && ex->received > 5);
+	AWAIT(pub->ok > 5 && ex->received > 5);
 	roudi = stack_roudi();
 	life = stack_life();
 	for (int i = 0; i < 3; i++) {
 		uint64_t lost = atomic_load(&pub->reasons[SIM_REASON_LOST]), ok, received;
 
-		UNTIL(60000, pub->accepted > pub->called - pub->refused + 8);
+		AWAIT(pub->accepted > pub->called - pub->refused + 8);
 		stack_kill(simd);
-		UNTIL(60000, pub->reasons[SIM_REASON_LOST] > lost);
+		AWAIT(pub->reasons[SIM_REASON_LOST] > lost);
 		/* what needs no simd goes on meanwhile */
 		received = ex->received;
-		UNTIL(60000, ex->received > received + 20);
+		AWAIT(ex->received > received + 20);
 		ok = pub->ok;
 		simd = stack_start(conf);
-		UNTIL(60000, pub->ok > ok + 20);
+		AWAIT(pub->ok > ok + 20);
 		received = ex->received;
-		UNTIL(60000, ex->received > received + 20);
+		AWAIT(ex->received > received + 20);
 		/* the same RouDi, the same life of it */
 		assert_int_equal(stack_roudi(), roudi);
 		assert_int_equal(stack_life(), life);
 		assert_int_equal(ex->generation, life);
 		assert_int_equal(stack_ctl("list", NULL)->code, 0);
-		UNTIL(60000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+		AWAIT(!strcmp(stack_bridge_text("b", "status"), "connected"));
 	}
 	peer_tell(pub, -1);
 	peer_join(pub, pid);
@@ -60,7 +60,7 @@ TEST_WITH(clients_go_on, NULL, stack_sweep)
 	peer_check(pub, false);
 	assert_int_equal(pub->called, pub->offered);
 	/* what the killed ones held is given back */
-	UNTIL(60000, stack_slots() <= slots);
+	AWAIT(stack_slots() <= slots);
 	stack_stop(simd);
 	peer_free(pub);
 	peer_free(ex);
@@ -95,11 +95,11 @@ TEST_WITH(time_freezes, NULL, stack_sweep)
 	snprintf(conf, sizeof(conf), "\"TimeSource\":\"simulation\"," STACK_POOLS);
 	simd = stack_start(conf);
 	pid = peer_fork(p, watcher);
-	UNTIL(60000, p->ready && p->sim_ns > 0);
+	AWAIT(p->ready && p->sim_ns > 0);
 	assert_false(p->flags & SIM_CLOCK_STALE);
 	generation = p->generation;
 	stack_kill(simd);
-	UNTIL(60000, p->flags & SIM_CLOCK_STALE);
+	AWAIT(p->flags & SIM_CLOCK_STALE);
 	frozen = p->sim_ns;
 	for (int i = 0; i < 50; i++) {
 		assert_int_equal(p->sim_ns, frozen);
@@ -107,8 +107,8 @@ TEST_WITH(time_freezes, NULL, stack_sweep)
 		pace_us(1000);
 	}
 	simd = stack_start(conf);
-	UNTIL(60000, !(p->flags & SIM_CLOCK_STALE));
-	UNTIL(60000, p->generation != generation && p->sim_ns > 0);
+	AWAIT(!(p->flags & SIM_CLOCK_STALE));
+	AWAIT(p->generation != generation && p->sim_ns > 0);
 	peer_join(p, pid);
 	stack_stop(simd);
 	peer_free(p);
@@ -149,23 +149,23 @@ TEST_WITH(the_driver_is_back, NULL, stack_sweep)
 	snprintf(conf, sizeof(conf), "\"TimeSource\":\"unity\"," STACK_POOLS);
 	simd = stack_start(conf);
 	pid = peer_fork(p, driver);
-	UNTIL(60000, p->received > 10);
+	AWAIT(p->received > 10);
 	for (int i = 0; i < 2; i++) {
 		uint64_t n;
 
 		stack_kill(simd);
-		UNTIL(60000, p->result == -ENOTCONN);
+		AWAIT(p->result == -ENOTCONN);
 		simd = stack_start(conf);
 		n = p->received;
-		UNTIL(60000, p->received > n + 10);
+		AWAIT(p->received > n + 10);
 		assert_string_equal(stack_text("GetClock", "clock/driver/client"), "driver");
-		UNTIL(60000, stack_int("GetClock", "clock/sim_ns") > 0);
+		AWAIT(stack_int("GetClock", "clock/sim_ns") > 0);
 		p->result = 0;
 	}
 	/* the driver dies: time holds, and it is said */
 	kill(pid, SIGKILL);
 	stack_wait(pid, 1000);
-	UNTIL(60000, stack_int("GetClock", "clock/driver_lost") == 1);
+	AWAIT(stack_int("GetClock", "clock/driver_lost") == 1);
 	stack_stop(simd);
 	peer_free(p);
 }
@@ -200,16 +200,16 @@ TEST_WITH(tokens_are_taken_again, NULL, stack_sweep)
 	snprintf(conf, sizeof(conf),
 		 "\"TimeSource\":\"system\"," STACK_POOLS "," BRIDGES("\"mode\":\"slow\",\"delay_us\":5000"));
 	simd = stack_start(conf);
-	UNTIL(60000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("b", "status"), "connected"));
 	pid = peer_fork(p, token_holder);
-	UNTIL(60000, p->ok > 5);
+	AWAIT(p->ok > 5);
 	for (int i = 0; i < 3; i++) {
 		uint64_t ok;
 
 		simd = again(simd);
-		UNTIL(60000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+		AWAIT(!strcmp(stack_bridge_text("b", "status"), "connected"));
 		ok = p->ok;
-		UNTIL(60000, p->ok > ok + 5);
+		AWAIT(p->ok > ok + 5);
 	}
 	peer_join(p, pid);
 	peer_check(p, false);
@@ -236,6 +236,6 @@ TEST_WITH(killed_while_starting, NULL, stack_sweep)
 		close(fd);
 	}
 	simd = stack_start(conf);
-	UNTIL(60000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("b", "status"), "connected"));
 	stack_stop(simd);
 }

@@ -213,8 +213,8 @@ TEST_WITH(a_crash_is_named, NULL, stack_sweep)
 	write_dag(COUNT ",\n{\"class\":\"Crash\",\"name\":\"glass\",\"readers\":[{\"channel\":\"/count\"}]}");
 	simd = start(HOST(""));
 	stack_expects_crash();
-	UNTIL(60000, stack_said("component glass crashed: SIGABRT"));
-	UNTIL(60000, stack_said("is not started again after 2 restarts (its restart_limit)"));
+	AWAIT(stack_said("component glass crashed: SIGABRT"));
+	AWAIT(stack_said("is not started again after 2 restarts (its restart_limit)"));
 	assert_int_equal(stack_count("host: simhost: component glass crashed", "SIGABRT"), 3);
 	assert_string_equal(stack_ctl("node", "list", "--names", NULL)->out, ""); /* they went with it */
 	end(simd);
@@ -227,9 +227,9 @@ TEST_WITH(who_does_not_come_back_is_named, NULL, stack_sweep)
 	install("components.so");
 	write_dag(COUNT ",\n{\"class\":\"Hang\",\"name\":\"well\",\"readers\":[{\"channel\":\"/count\"}]}");
 	simd = start(HOST(",\"--stuck\",\"1500ms\""));
-	UNTIL(60000, stack_said("component well has been in proc for"));
-	UNTIL(60000, stack_said("(--stuck): ending the process"));
-	UNTIL(60000, stack_said("restarting it"));
+	AWAIT(stack_said("component well has been in proc for"));
+	AWAIT(stack_said("(--stuck): ending the process"));
+	AWAIT(stack_said("restarting it"));
 	end(simd);
 }
 
@@ -245,8 +245,8 @@ TEST_WITH(what_fails_and_what_is_dropped_is_named, NULL, stack_sweep)
 		COUNT
 		",\n{\"class\":\"Fail\",\"name\":\"sad\",\"readers\":[{\"channel\":\"/count\"},{\"channel\":\"/other\"}]}");
 	simd = start(HOST(""));
-	UNTIL(60000, stack_said("/other"));
-	UNTIL(60000, stack_said("messages of /count were dropped, for want of /other"));
+	AWAIT(stack_said("/other"));
+	AWAIT(stack_said("messages of /count were dropped, for want of /other"));
 	assert_int_equal(sim_advertise(client, "/other", &sim_Int32_type, &o, &other), 0);
 	for (int i = 0; i < 100 && !stack_said("component sad: proc failed"); i++) {
 		assert_int_equal(sim_publish_local_copy(other, &m, sizeof(m), 0), 0);
@@ -310,11 +310,11 @@ TEST_WITH(an_input_that_nobody_writes_is_named_and_not_too_early, NULL, stack_sw
 	simd = start("\"TimeSource\":\"unity\"," STACK_POOLS
 		     ",\"rigs\":[{\"name\":\"car\",\"processes\":[{\"name\":\"host\","
 		     "\"command\":[\"simhost\",\"-d\",\"" DAG "\"]}]}]");
-	UNTIL(60000, stack_said("1 components run in reality"));
+	AWAIT(stack_said("1 components run in reality"));
 	assert_int_equal(sim_advertise(client, "/late", &sim_Int32_type, NULL, &late), 0);
 	assert_int_equal(sim_driver_acquire(client, 0, &d), 0);
 	assert_int_equal(sim_driver_advance(d, NS_PER_MS, NULL), 0);
-	UNTIL(60000, stack_said("f: nobody writes /never;"));
+	AWAIT(stack_said("f: nobody writes /never;"));
 	assert_false(stack_said("nobody writes /late"));
 	sim_driver_release(d);
 	sim_publisher_destroy(late);
@@ -359,8 +359,8 @@ TEST_WITH(what_its_scheduler_cannot_have_is_said_once, NULL, stack_sweep)
 		"\n\"scheduler\":\"far.json\"}\n");
 	simd = start_without_rights();
 	for (unsigned i = 0; i < sizeof(notes) / sizeof(notes[0]); i++)
-		UNTIL(60000, stack_count(DAG ":2: scheduler far.json: ", notes[i]) == 1);
-	UNTIL(60000, stack_said("3 components run in reality"));
+		AWAIT(stack_count(DAG ":2: scheduler far.json: ", notes[i]) == 1);
+	AWAIT(stack_said("3 components run in reality"));
 	end(simd);
 	for (unsigned i = 0; i < sizeof(notes) / sizeof(notes[0]); i++)
 		assert_int_equal(stack_count("scheduler", notes[i]), 1);
@@ -386,16 +386,15 @@ TEST_WITH(a_host_has_as_many_components_as_a_file_may_have, NULL, stack_sweep)
 	snprintf(text + n, sizeof(text) - n, "]}]}\n");
 	write_file(DAG, text);
 	simd = start(HOST(""));
-	UNTIL(60000, stack_said("256 components run in reality"));
-	UNTIL(60000,
-	      (r = stack_ctl("node", "info", "quiet_255", NULL))->code == 0 && !strstr(r->out, ": Quiet; 0 proc"));
+	AWAIT(stack_said("256 components run in reality"));
+	AWAIT((r = stack_ctl("node", "info", "quiet_255", NULL))->code == 0 && !strstr(r->out, ": Quiet; 0 proc"));
 	assert_non_null(strstr(r->out, "component: Quiet; "));
 	r = stack_ctl("node", "list", "--names", NULL);
 	for (const char *at = r->out; (at = strchr(at, '\n')); at++)
 		lines++;
 	assert_int_equal(lines, 256);
 	assert_int_equal(stack_ctl("service", "call", "/quiet_255/reload", NULL)->code, 0);
-	UNTIL(60000, stack_said("component quiet_255 was loaded again"));
+	AWAIT(stack_said("component quiet_255 was loaded again"));
 	assert_false(stack_said("cannot be loaded again"));
 	end(simd);
 }

@@ -27,7 +27,7 @@ static int setup(void **state)
 	if (getpid() == 1)
 		(void)!mount("tmpfs", "/dev/shm", NULL, MS_REMOUNT, "size=1g");
 	simd = stack_start(CONF);
-	UNTIL(60000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("b", "status"), "connected"));
 	return 0;
 }
 
@@ -99,24 +99,24 @@ TEST_WITH(clients_keep_their_bounds_while_simd_stands, setup, stack_sweep)
 	uint32_t slots, life;
 	int64_t bridge;
 
-	UNTIL(60000, pub->ok > 20 && ex->ready && ask->ready);
+	AWAIT(pub->ok > 20 && ex->ready && ask->ready);
 	life = stack_life();
 	bridge = stack_bridge("b", "pid");
 	slots = stack_slots();
 	assert_int_equal(kill(simd, SIGSTOP), 0);
-	UNTIL(60000, test_stands(simd));
+	AWAIT(test_stands(simd));
 	peer_tell(ask, 1);
 	late_pid = peer_fork(late, newcomer);
 
 	/* the window fills, then each call waits its time and is refused; what is local flows on */
 	refused = pub->refusals[SIM_REASON_TIMEOUT];
-	UNTIL(60000, pub->refusals[SIM_REASON_TIMEOUT] >= refused + 4 || pub->failed);
+	AWAIT(pub->refusals[SIM_REASON_TIMEOUT] >= refused + 4 || pub->failed);
 	received = ex->received;
-	UNTIL(60000, ex->received > received + 100);
+	AWAIT(ex->received > received + 100);
 	peer_join(late, late_pid);
 	assert_int_equal(late->result, -ETIMEDOUT);
 	assert_true(late->took_dur_ns < 500 * NS_PER_MS + SLACK_DUR_NS);
-	UNTIL(60000, ask->ready == 2 || ask->failed); /* 5 s */
+	AWAIT(ask->ready == 2 || ask->failed); /* 5 s */
 	assert_int_equal(ask->result, -ETIMEDOUT);
 	assert_non_null(strstr(ask->why, "has not answered within 5000 ms"));
 	assert_true(ask->took_dur_ns < 5 * NS_PER_S + SLACK_DUR_NS);
@@ -124,8 +124,8 @@ TEST_WITH(clients_keep_their_bounds_while_simd_stands, setup, stack_sweep)
 
 	assert_int_equal(kill(simd, SIGCONT), 0);
 	ok = pub->ok;
-	UNTIL(60000, pub->ok > ok + 100);
-	UNTIL(60000, ask->ready == 3 || ask->failed);
+	AWAIT(pub->ok > ok + 100);
+	AWAIT(ask->ready == 3 || ask->failed);
 	peer_join(pub, pub_pid);
 	peer_join(ex, ex_pid);
 	peer_join(ask, ask_pid);
@@ -140,8 +140,8 @@ TEST_WITH(clients_keep_their_bounds_while_simd_stands, setup, stack_sweep)
 	assert_true(pub->took_dur_ns < WAIT_MS * NS_PER_MS + SLACK_DUR_NS);
 	assert_int_equal(stack_life(), life);
 	assert_int_equal(stack_bridge("b", "pid"), bridge);
-	UNTIL(60000, stack_in_flight("/t/timed") <= 0);
-	UNTIL(60000, stack_slots() <= slots);
+	AWAIT(stack_in_flight("/t/timed") <= 0);
+	AWAIT(stack_slots() <= slots);
 	stack_stop(simd);
 	peer_free(pub);
 	peer_free(ex);
@@ -180,14 +180,14 @@ TEST_WITH(full_while_running, setup, stack_sweep)
 	ex = peer_new();
 	pid = peer_fork(p, peer_publisher);
 	peer_tell(p, 500);
-	UNTIL(60000, p->ok > 20);
+	AWAIT(p->ok > 20);
 	life = stack_life();
 	shm_leave(0);
 	ok = p->ok;
 	peer_tell(q, 500);
 	q_pid = peer_fork(q, peer_publisher);
 	ex_pid = peer_fork(ex, peer_exchange);
-	UNTIL(60000, p->ok > ok + 200 && q->ok > 200 && ex->received > 200);
+	AWAIT(p->ok > ok + 200 && q->ok > 200 && ex->received > 200);
 	peer_join(p, pid);
 	peer_join(q, q_pid);
 	peer_join(ex, ex_pid);
@@ -216,15 +216,15 @@ TEST_WITH(no_room_for_a_new_life, setup, stack_sweep)
 	pid = peer_fork(p, peer_publisher);
 	life = stack_life();
 	peer_tell(p, 500);
-	UNTIL(60000, p->ok > 20);
+	AWAIT(p->ok > 20);
 	shm_leave(1 << 20);
 	assert_int_equal(kill(stack_roudi(), SIGKILL), 0);
-	UNTIL(60000, stack_said("/dev/shm"));
+	AWAIT(stack_said("/dev/shm"));
 	assert_int_equal(p->failed, 0);
 	shm_leave(1 << 30);
-	UNTIL(60000, stack_life() > life);
+	AWAIT(stack_life() > life);
 	ok = p->ok;
-	UNTIL(60000, p->ok > ok + 100);
+	AWAIT(p->ok > ok + 100);
 	peer_join(p, pid);
 	peer_check(p, false);
 	assert_int_equal(p->called, p->offered);

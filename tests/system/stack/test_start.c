@@ -116,15 +116,15 @@ TEST_WITH(a_killed_ones_bridges, NULL, stack_sweep)
 	       "#!/bin/sh\ntrap '' TERM\nsleep 86396 &\necho $! >>/tmp/out-below\necho $$ >>/tmp/out-pids\n"
 	       "wait\n");
 	simd = stack_start(HELD);
-	UNTIL(60000, lines("/tmp/out-pids") == 1);
+	AWAIT(lines("/tmp/out-pids") == 1);
 	bridge = nth_pid("/tmp/out-pids", 0);
 	below = nth_pid("/tmp/out-below", 0);
 	stack_kill(simd);
 	assert_true(runs(bridge) && runs(below));
 	simd = stack_start(HELD);
 	assert_false(runs(bridge));
-	UNTIL(60000, !runs(below));
-	UNTIL(60000, lines("/tmp/out-pids") == 2);
+	AWAIT(!runs(below));
+	AWAIT(lines("/tmp/out-pids") == 2);
 	assert_true(stack_said("started by the earlier simd, has not exited 100 ms after SIGTERM"));
 	/* one that is stopped while it waits leaves nothing either */
 	stack_kill(simd);
@@ -150,7 +150,7 @@ TEST_WITH(what_is_cleaned_up, NULL, stack_sweep)
 	       "wait\n");
 	assert_int_equal(stack_run(clean_up)->code, 0); /* nothing was left */
 	simd = stack_start(HELD);
-	UNTIL(60000, lines("/tmp/out-pids") == 1);
+	AWAIT(lines("/tmp/out-pids") == 1);
 	bridge = nth_pid("/tmp/out-pids", 0);
 	below = nth_pid("/tmp/out-below", 0);
 	assert_int_equal(stack_run(clean_up)->code, 1);
@@ -160,7 +160,7 @@ TEST_WITH(what_is_cleaned_up, NULL, stack_sweep)
 	assert_true(*stack_leftovers());
 	assert_int_equal(stack_run(clean_up)->code, 0);
 	assert_false(runs(bridge));
-	UNTIL(60000, !runs(below));
+	AWAIT(!runs(below));
 	assert_string_equal(stack_leftovers(), "");
 }
 
@@ -208,7 +208,7 @@ static pid_t roudi(const char *toml, const char *monitoring)
 		execlp("iox-roudi", "iox-roudi", "-c", "/tmp/out.toml", "-m", monitoring, (char *)NULL);
 		_exit(127);
 	}
-	UNTIL(60000, access("/tmp/roudi", F_OK) == 0);
+	AWAIT(access("/tmp/roudi", F_OK) == 0);
 	return pid;
 }
 
@@ -266,10 +266,10 @@ TEST_WITH(one_that_suits, NULL, stack_sweep)
 	assert_int_equal(stack_int("GetInfo", "roudi_robust"), 0);
 	assert_true(stack_said("are not robust"));
 	assert_non_null(strstr(stack_ctl("doctor", NULL)->out, "are not robust"));
-	UNTIL(60000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("b", "status"), "connected"));
 	peer_tell(p, 1000);
 	child = peer_fork(p, peer_publisher);
-	UNTIL(60000, p->ok > 10);
+	AWAIT(p->ok > 10);
 	peer_join(p, child);
 	peer_check(p, false);
 	peer_free(p);
@@ -358,10 +358,10 @@ TEST_WITH(stale_files_are_removed, NULL, stack_sweep)
 				" && echo '{' >" STACK_DIR "/state.json"),
 			 0);
 	simd = stack_start(CONF);
-	UNTIL(60000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("b", "status"), "connected"));
 	peer_tell(p, 1000);
 	pid = peer_fork(p, peer_publisher);
-	UNTIL(60000, p->ok > 5);
+	AWAIT(p->ok > 5);
 	peer_join(p, pid);
 	peer_check(p, false);
 	stack_stop(simd);
@@ -409,19 +409,19 @@ TEST_WITH(stopped_under_load, NULL, stack_sweep)
 	pid_t pid, ex_pid, simd = stack_start(CONF);
 	uint64_t received;
 
-	UNTIL(60000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("b", "status"), "connected"));
 	peer_tell(p, 2000);
 	pid = peer_fork(p, peer_publisher);
 	ex_pid = peer_fork(ex, peer_exchange);
-	UNTIL(60000, p->ok > 50 && ex->ready);
+	AWAIT(p->ok > 50 && ex->ready);
 	kill(simd, SIGTERM);
 	assert_int_equal(stack_wait(simd, 10000), 0);
-	UNTIL(60000, peer_settled(p));
+	AWAIT(peer_settled(p));
 	simd = stack_start(CONF);
 	received = ex->received;
-	UNTIL(60000, ex->received > received + 5);
+	AWAIT(ex->received > received + 5);
 	received = p->ok;
-	UNTIL(60000, p->ok > received + 5);
+	AWAIT(p->ok > received + 5);
 	peer_tell(p, -1);
 	peer_join(p, pid);
 	peer_join(ex, ex_pid);

@@ -263,7 +263,7 @@ static unsigned lines(const char *text)
 /* What so many runs have written, once all of it is there. The bridge flushes once a second. */
 static char *take_log(unsigned runs)
 {
-	UNTIL(60000, read_log() && lines(log_text) >= runs * LINES);
+	AWAIT(read_log() && lines(log_text) >= runs * LINES);
 	assert_int_equal(lines(log_text), runs * LINES);
 	return log_text;
 }
@@ -329,7 +329,7 @@ static void differs(const char *a, const char *b, int run, unsigned cpus)
 static void begin(void)
 {
 	simd = stack_start(CONF);
-	UNTIL(60000, !strcmp(stack_bridge_text("log", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("log", "status"), "connected"));
 }
 
 static void runs_on(unsigned cpus)
@@ -430,11 +430,11 @@ TEST_WITH(the_late_one_is_named_and_may_die, NULL, stack_sweep)
 	memset(arena, 0, sizeof(*arena));
 	late_pid = peer_fork(late, stubborn_main);
 	companion_pid = peer_fork(companion, companion_main);
-	UNTIL(60000, late->ready && arena->joined == 1);
+	AWAIT(late->ready && arena->joined == 1);
 	engine_pid = peer_fork(engine, lone_driver_main);
-	UNTIL(60000, strstr(stack_ctl("clock", "status", NULL)->out, "LATE"));
+	AWAIT(strstr(stack_ctl("clock", "status", NULL)->out, "LATE"));
 	assert_non_null(strstr(stack_ctl("clock", "status", NULL)->out, "rank 3      stubborn"));
-	UNTIL(60000, stack_said("stubborn") && stack_said("has not acknowledged"));
+	AWAIT(stack_said("stubborn") && stack_said("has not acknowledged"));
 	assert_int_equal(engine->result, 0);
 	kill(late_pid, SIGKILL); /* out at once */
 	stack_wait(late_pid, 5000);

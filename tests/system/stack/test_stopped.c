@@ -90,7 +90,7 @@ static struct actor start_ready(int (*fn)(struct peer *))
 {
 	struct actor a = start(fn, 0);
 
-	UNTIL(60000, a.p->ready);
+	AWAIT(a.p->ready);
 	return a;
 }
 
@@ -104,7 +104,7 @@ static void goes_on(const struct actor *a)
 {
 	uint64_t n = a->p->received;
 
-	UNTIL(60000, a->p->received >= n + 10);
+	AWAIT(a->p->received >= n + 10);
 	assert_int_equal(a->p->failed, 0);
 }
 
@@ -115,13 +115,13 @@ TEST_WITH(in_a_push, NULL, stack_sweep)
 	struct actor reads = start_ready(subscriber), goes = start_ready(publisher), stands = start(publisher, DEPTH),
 		     fresh;
 
-	UNTIL(60000, test_stands(stands.pid));
+	AWAIT(test_stands(stands.pid));
 	goes_on(&goes);
 	goes_on(&reads);
 	fresh = start_ready(subscriber); /* RouDi asks the port of each publisher */
 	goes_on(&fresh);
 	end(&fresh);
-	UNTIL(60000, stack_said("was stopped while it held a lock"));
+	AWAIT(stack_said("was stopped while it held a lock"));
 	assert_non_null(strstr(stack_ctl("doctor", NULL)->out, "client victim"));
 	assert_true(test_stands(stands.pid));
 	assert_int_equal(stack_life(), life);
@@ -143,13 +143,13 @@ TEST_WITH(in_a_push_under_a_debugger, NULL, stack_sweep)
 		     fresh;
 	int st;
 
-	UNTIL(60000, test_stands(stands.pid));
+	AWAIT(test_stands(stands.pid));
 	assert_int_equal(ptrace(PTRACE_ATTACH, stands.pid, NULL, NULL), 0);
 	assert_int_equal(waitpid(stands.pid, &st, __WALL), stands.pid);
 	fresh = start(subscriber, 0);
-	UNTIL(60000, stack_life() > life);
-	UNTIL(60000, stack_said("is stopped by a debugger and holds a lock"));
-	UNTIL(60000, fresh.p->ready);
+	AWAIT(stack_life() > life);
+	AWAIT(stack_said("is stopped by a debugger and holds a lock"));
+	AWAIT(fresh.p->ready);
 	goes_on(&goes);
 	goes_on(&reads);
 	goes_on(&fresh);
@@ -170,7 +170,7 @@ static void stop_for_a_while(pid_t pid, const struct actor *goes, const struct a
 
 	moment_us((unsigned)(rand() % 2000));
 	assert_int_equal(kill(pid, SIGSTOP), 0);
-	UNTIL(60000, test_stands(pid));
+	AWAIT(test_stands(pid));
 	goes_on(goes);
 	goes_on(reads);
 	fresh = start_ready(subscriber);
@@ -190,7 +190,7 @@ TEST_WITH(anywhere, NULL, stack_sweep)
 	print_message("SEED=%llu\n", (unsigned long long)seed);
 	srand((unsigned)seed);
 	goes = start_ready(publisher);
-	UNTIL(60000, !strcmp(stack_bridge_text("none", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("none", "status"), "connected"));
 	for (int i = 0; i < 5; i++) {
 		stop_for_a_while(p.pid, &goes, &reads);
 		stop_for_a_while(s.pid, &goes, &reads);
@@ -265,7 +265,7 @@ TEST_WITH(in_its_turn, NULL, stack_sweep)
 		goes_on(&stops);
 		moment_us((unsigned)(rand() % 2000));
 		assert_int_equal(kill(stops.pid, SIGSTOP), 0);
-		UNTIL(60000, test_stands(stops.pid));
+		AWAIT(test_stands(stops.pid));
 		goes_on(&drives);
 		goes_on(&takes);
 		assert_int_equal(kill(stops.pid, SIGCONT), 0);

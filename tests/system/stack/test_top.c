@@ -47,7 +47,7 @@ static int setup(void **state)
 	sensor = start_sensor();
 	assert_int_equal(sim_connect(&o, &client), 0);
 	assert_int_equal(sim_advertise(client, "/other", &sim_Imu_type, NULL, &pub), 0);
-	UNTIL(60000, stack_channel("/my_imu", "messages") > 20);
+	AWAIT(stack_channel("/my_imu", "messages") > 20);
 	return 0;
 }
 

@@ -135,7 +135,7 @@ static void topics_are_the_rigs(void)
 	struct peer *p = peer_new(), *q = peer_new();
 	pid_t simulator = peer_fork(p, rig_simulate), autoware = peer_fork(q, look);
 
-	UNTIL(60000, atomic_load(&p->failed) || atomic_load(&q->failed) || atomic_load(&q->ready));
+	AWAIT(atomic_load(&p->failed) || atomic_load(&q->failed) || atomic_load(&q->ready));
 	if (atomic_load(&p->failed) || atomic_load(&q->failed))
 		fail_msg("%s", atomic_load(&p->failed) ? p->why : q->why);
 	peer_join(q, autoware);
@@ -202,8 +202,8 @@ static void commands_come_to_the_vehicle(void)
 	struct peer *p = peer_new(), *q = peer_new();
 	pid_t vehicle = peer_fork(p, rig_drive), autoware = peer_fork(q, command);
 
-	UNTIL(60000, atomic_load(&p->failed) || atomic_load(&q->failed) ||
-			     (atomic_load(&p->received) == rig_count("commands") && atomic_load(&q->ready)));
+	AWAIT(atomic_load(&p->failed) || atomic_load(&q->failed) ||
+	      (atomic_load(&p->received) == rig_count("commands") && atomic_load(&q->ready)));
 	if (atomic_load(&p->failed) || atomic_load(&q->failed))
 		fail_msg("%s", atomic_load(&p->failed) ? p->why : q->why);
 	peer_join(p, vehicle);
@@ -282,7 +282,7 @@ static void autoware_asks_to_drive(void)
 	struct peer *p = peer_new(), *q = peer_new();
 	pid_t vehicle = peer_fork(p, offer_mode), autoware = peer_fork(q, ask_mode);
 
-	UNTIL(60000, atomic_load(&p->failed) || atomic_load(&q->failed) || atomic_load(&q->ready));
+	AWAIT(atomic_load(&p->failed) || atomic_load(&q->failed) || atomic_load(&q->ready));
 	if (atomic_load(&p->failed) || atomic_load(&q->failed))
 		fail_msg("%s", atomic_load(&p->failed) ? p->why : q->why);
 	peer_join(q, autoware);

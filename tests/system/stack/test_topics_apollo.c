@@ -57,8 +57,8 @@ static void check_topic(json_t *row)
 	json_t *all, *got;
 	int n;
 
-	UNTIL(60000, rosbridge_server_heard(server, "advertise", topic, "type", rig_text(row, "type")) &&
-			     rosbridge_server_count(server, "publish", topic) > 0);
+	AWAIT(rosbridge_server_heard(server, "advertise", topic, "type", rig_text(row, "type")) &&
+	      rosbridge_server_count(server, "publish", topic) > 0);
 	all = rosbridge_server_last(server, "publish", topic);
 	got = json_object_get(all, "msg");
 	forget_counts(got);
@@ -86,8 +86,7 @@ static void command(json_t *row)
 	json_t *j;
 	char *text;
 
-	UNTIL(60000,
-	      rosbridge_server_heard(server, "subscribe", rig_text(row, "topic"), "type", rig_text(row, "type")));
+	AWAIT(rosbridge_server_heard(server, "subscribe", rig_text(row, "topic"), "type", rig_text(row, "type")));
 	j = json_pack("{ss,sO,ss}", "op", "publish", "msg", json_object_get(row, "message"), "topic",
 		      rig_text(row, "topic"));
 	text = json_dumps(j, JSON_COMPACT);
@@ -103,11 +102,10 @@ TEST_WITH(all_of_it_arrives_and_is_obeyed, start, stop)
 
 	for (size_t i = 0; i < rig_count("topics"); i++)
 		check_topic(rig_row("topics", i));
-	UNTIL(60000, rosbridge_server_count(server, "publish", "/clock") > 0);
+	AWAIT(rosbridge_server_count(server, "publish", "/clock") > 0);
 	for (size_t i = 0; i < rig_count("commands"); i++)
 		command(rig_row("commands", i));
-	UNTIL(60000,
-	      atomic_load(&p->failed) || atomic_load(&q->failed) || atomic_load(&q->received) == rig_count("commands"));
+	AWAIT(atomic_load(&p->failed) || atomic_load(&q->failed) || atomic_load(&q->received) == rig_count("commands"));
 	if (atomic_load(&p->failed) || atomic_load(&q->failed))
 		fail_msg("%s", atomic_load(&p->failed) ? p->why : q->why);
 	check_that_there_are_no_others();

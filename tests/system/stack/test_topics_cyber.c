@@ -42,7 +42,7 @@ static void check_topic(json_t *row)
 	json_t *word;
 	size_t n, i;
 
-	UNTIL(60000, cyber_server_writer(server, topic, type) && cyber_server_count(server, topic) > 0);
+	AWAIT(cyber_server_writer(server, topic, type) && cyber_server_count(server, topic) > 0);
 	n = cyber_server_last(server, topic, data, sizeof(data));
 	if (n > sizeof(data) || !cyber_print(type, data, n, text, sizeof(text)))
 		fail_msg("%s: that is no %s", topic, type);
@@ -67,7 +67,7 @@ static void say(const char *topic, const ProtobufCMessage *m)
 	uint8_t bytes[512];
 
 	assert_in_range(protobuf_c_message_get_packed_size(m), 1, sizeof(bytes));
-	UNTIL(60000, cyber_server_reader(server, topic));
+	AWAIT(cyber_server_reader(server, topic));
 	assert_true(cyber_server_publish(server, topic, bytes, (uint32_t)protobuf_c_message_pack(m, bytes)));
 }
 
@@ -126,9 +126,9 @@ TEST_WITH(all_of_it_arrives_and_is_obeyed, start, stop)
 
 	for (size_t i = 0; i < rig_count("topics"); i++)
 		check_topic(rig_row("topics", i));
-	UNTIL(60000, cyber_server_count(server, "/clock") > 0);
-	UNTIL(60000, atomic_load(&q->ready) || atomic_load(&q->failed));
-	UNTIL(60000, obeyed(p, q));
+	AWAIT(cyber_server_count(server, "/clock") > 0);
+	AWAIT(atomic_load(&q->ready) || atomic_load(&q->failed));
+	AWAIT(obeyed(p, q));
 	if (atomic_load(&p->failed) || atomic_load(&q->failed))
 		fail_msg("%s", atomic_load(&p->failed) ? p->why : q->why);
 	check_that_there_are_no_others();

@@ -53,7 +53,7 @@ static void check_topic(json_t *row)
 	size_t len;
 	int n;
 
-	UNTIL(60000, lgsvl_server_heard(server, 2, topic, short_type(row)) && lgsvl_server_count(server, topic) > 0);
+	AWAIT(lgsvl_server_heard(server, 2, topic, short_type(row)) && lgsvl_server_count(server, topic) > 0);
 	len = lgsvl_server_last(server, topic, data, sizeof(data));
 	got = len > sizeof(data) ? NULL
 				 : ros_tree_read_lgsvl(ros_type_find(ros2_types, rig_text(row, "type")), data, len);
@@ -85,8 +85,8 @@ static void commands(void)
 	static uint8_t data[65536];
 
 	for (size_t i = 0; i < rig_count("commands"); i++)
-		UNTIL(60000, lgsvl_server_heard(server, 1, rig_text(rig_row("commands", i), "topic"),
-						short_type(rig_row("commands", i))));
+		AWAIT(lgsvl_server_heard(server, 1, rig_text(rig_row("commands", i), "topic"),
+					 short_type(rig_row("commands", i))));
 	for (size_t i = 0; i < rig_count("commands"); i++) {
 		json_t *row = rig_row("commands", i);
 		size_t len = ros_tree_write_lgsvl(ros_type_find(ros2_types, rig_text(row, "type")),
@@ -104,10 +104,9 @@ TEST_WITH(all_of_it_arrives_and_is_obeyed, start, stop)
 
 	for (size_t i = 0; i < rig_count("topics"); i++)
 		check_topic(rig_row("topics", i));
-	UNTIL(60000, lgsvl_server_count(server, "/clock") > 0);
+	AWAIT(lgsvl_server_count(server, "/clock") > 0);
 	commands();
-	UNTIL(60000,
-	      atomic_load(&p->failed) || atomic_load(&q->failed) || atomic_load(&q->received) == rig_count("commands"));
+	AWAIT(atomic_load(&p->failed) || atomic_load(&q->failed) || atomic_load(&q->received) == rig_count("commands"));
 	if (atomic_load(&p->failed) || atomic_load(&q->failed))
 		fail_msg("%s", atomic_load(&p->failed) ? p->why : q->why);
 	check_that_there_are_no_others();

@@ -45,7 +45,7 @@ static int setup(void **state)
 	setenv("SIMD_SOCKET", STACK_SOCKET, 1);
 	sensor = start_sensor();
 	assert_int_equal(sim_connect(&o, &client), 0);
-	UNTIL(60000, stack_channel("/my_imu", "delivered") > 20);
+	AWAIT(stack_channel("/my_imu", "delivered") > 20);
 	return 0;
 }
 
@@ -135,7 +135,7 @@ TEST_WITH(a_bridge_that_stands_still_does_not_answer, setup, teardown)
 
 	assert_true(bridge > 0);
 	kill(bridge, SIGSTOP);
-	UNTIL(60000, stack_in_flight("/my_imu") > 0);
+	AWAIT(stack_in_flight("/my_imu") > 0);
 	j = parsed(stack_ctl("--json", "trace", "/my_imu", "-w", "100ms", NULL));
 	kill(bridge, SIGCONT);
 	assert_int_equal(number(stage_of(j, "take-answer"), "count"), 0);

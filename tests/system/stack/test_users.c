@@ -177,13 +177,13 @@ TEST_WITH(a_member_of_the_group_may, NULL, stack_sweep)
 	peer_tell(p, 1000);
 	pid = peer_fork(p, alice_publishes);
 	ex_pid = peer_fork(ex, alice_exchanges);
-	UNTIL(60000, p->ok > 20 && ex->received > 20);
+	AWAIT(p->ok > 20 && ex->received > 20);
 	/* a simd that is killed and one that takes over change nothing about it */
 	kill(simd, SIGKILL);
 	assert_int_equal(stack_wait(simd, 5000), SIGKILL);
 	simd = start();
 	received = ex->received;
-	UNTIL(60000, ex->received > received + 20);
+	AWAIT(ex->received > received + 20);
 	peer_join(p, pid);
 	peer_join(ex, ex_pid);
 	peer_check(p, false);
@@ -213,7 +213,7 @@ TEST_WITH(a_member_that_is_killed, NULL, stack_sweep)
 	simd = start();
 	peer_tell(p, 1000);
 	pid = peer_fork(p, alice_publishes);
-	UNTIL(60000, p->ok > 20);
+	AWAIT(p->ok > 20);
 	kill(pid, SIGKILL);
 	assert_int_equal(stack_wait(pid, 5000), SIGKILL);
 	assert_true(alice_left(&g)); /* socket and lock */
@@ -229,7 +229,7 @@ TEST_WITH(a_member_that_is_killed, NULL, stack_sweep)
 		assert_int_equal(utimensat(AT_FDCWD, g.gl_pathv[i], old, 0), 0);
 	/* however old, what is held stays */
 	pid = peer_fork(ex, alice_exchanges);
-	UNTIL(60000, ex->received > 5);
+	AWAIT(ex->received > 5);
 	assert_int_equal(glob("/tmp/publisher-*", 0, NULL, &g), GLOB_NOMATCH);
 	connects(&(struct user){ ALICE_UID, ALICE_UID, SIMD_UID }, 0, 0, "", "");
 	peer_join(ex, pid);
@@ -429,7 +429,7 @@ TEST_WITH(a_squatter_is_named_and_not_in_roots_way, NULL, stack_sweep)
 	if (access(TREE, F_OK) < 0)
 		copy_programs();
 	pid = peer_fork(p, squat);
-	UNTIL(60000, p->ready || p->failed);
+	AWAIT(p->ready || p->failed);
 	make_bobs(BOB_UID, 0700);
 	f = fopen("/tmp/out.json", "w");
 	assert_non_null(f);
@@ -443,7 +443,7 @@ TEST_WITH(a_squatter_is_named_and_not_in_roots_way, NULL, stack_sweep)
 	p = peer_new();
 	assert_int_equal(system("rm -f /tmp/roudi* /tmp/iox-* /dev/shm/iceoryx_mgmt"), 0);
 	pid = peer_fork(p, squat);
-	UNTIL(60000, p->ready || p->failed);
+	AWAIT(p->ready || p->failed);
 	assert_int_equal(p->failed, 0);
 	simd = stack_start("\"TimeSource\":\"system\"," STACK_POOLS);
 	assert_true(stack_said("which is no simd: removed"));
@@ -509,7 +509,7 @@ TEST_WITH(root_uses_nobody_elses_roudi, NULL, stack_sweep)
 	fputs("{\"TimeSource\":\"system\"," STACK_POOLS "}\n", f);
 	assert_int_equal(fclose(f), 0);
 	pid = peer_fork(p, run_roudi);
-	UNTIL(60000, access("/tmp/roudi", F_OK) == 0 && access("/dev/shm/alice", F_OK) == 0);
+	AWAIT(access("/tmp/roudi", F_OK) == 0 && access("/dev/shm/alice", F_OK) == 0);
 	r = stack_run(argv);
 	says(r, 1, "", true);
 	if (!strstr(r->err, "is run by user alice (64002)"))

@@ -149,12 +149,12 @@ static unsigned through_loss(enum switch_device device, uint64_t seed, unsigned 
 		unsigned char number = (unsigned char)i;
 
 		send_to(a, 1, &number, 1);
-		UNTIL(PATIENCE, counts(s, 0).path[SWITCH_IN].in == i + 1);
+		AWAIT(counts(s, 0).path[SWITCH_IN].in == i + 1);
 		n = collect(b, ret, n, LOSSY);
 	}
 	c = counts(s, 0).path[SWITCH_IN];
 	assert_in_range(c.lost, LOSSY / 5 - 32, LOSSY / 5 + 32); /* five deviations */
-	UNTIL(PATIENCE, (n = collect(b, ret, n, LOSSY)) >= LOSSY - c.lost);
+	AWAIT((n = collect(b, ret, n, LOSSY)) >= LOSSY - c.lost);
 	assert_int_equal(n, LOSSY - c.lost);
 	close(a);
 	close(b);
@@ -190,8 +190,8 @@ TEST_BOTH(duplicates_and_reorder_reach_the_program)
 		pace_us(500);
 		n = collect(b, list, n, sizeof(list));
 	}
-	UNTIL(PATIENCE, (c = counts(s, 1).path[SWITCH_OUT]).in == LOSSY && c.out == LOSSY + c.duplicated);
-	UNTIL(PATIENCE, (n = collect(b, list, n, sizeof(list))) == c.out);
+	AWAIT((c = counts(s, 1).path[SWITCH_OUT]).in == LOSSY && c.out == LOSSY + c.duplicated);
+	AWAIT((n = collect(b, list, n, sizeof(list))) == c.out);
 	for (unsigned i = 0; i < n; i++) {
 		seen[list[i]]++;
 		behind += list[i] < last;
@@ -214,7 +214,7 @@ TEST_BOTH(a_unicast_reaches_its_port_alone)
 
 	send_to(fd[0], 1, "x", 1); /* nobody knows yet where port 1 is */
 	assert_int_equal(recv(fd[1], &byte, 1, 0), 1);
-	UNTIL(PATIENCE, counts(s, 2).path[SWITCH_OUT].out == 1);
+	AWAIT(counts(s, 2).path[SWITCH_OUT].out == 1);
 	send_to(fd[1], 0, "y", 1);
 	assert_int_equal(recv(fd[0], &byte, 1, 0), 1);
 	for (unsigned i = 0; i < 20; i++) {
@@ -289,7 +289,7 @@ TEST_BOTH(ipv6_works_too)
 			skip();
 		}
 	}
-	UNTIL(PATIENCE, sends6(fd[0], &a[1], &told));
+	AWAIT(sends6(fd[0], &a[1], &told));
 	assert_int_equal(recv(fd[1], &byte, 1, 0), 1);
 	assert_int_equal(counts(s, 0).path[SWITCH_IN].in, 1);
 	close(fd[0]);
@@ -395,7 +395,7 @@ TEST_BOTH(nothing_crosses_a_partition_until_it_is_healed)
 	server = accept(listener, NULL, NULL);
 	assert_ok(switch_partition(s, 1, 0, INT64_MAX));
 	assert_int_equal(write(client, "x", 1), 1);
-	UNTIL(PATIENCE, counts(s, 1).parted >= 2); /* sent again, too */
+	AWAIT(counts(s, 1).parted >= 2); /* sent again, too */
 	assert_int_equal(recv(server, &byte, 1, MSG_DONTWAIT), -1);
 	send_to(other, 1, "o", 1); /* in the other part all is as it was */
 	assert_int_equal(recv(udp, &byte, 1, 0), 1);
@@ -426,7 +426,7 @@ TEST_BOTH(a_partition_keeps_its_schedule)
 		pace_us(1000);
 	} while (!counts(s, 1).parted);
 	assert_true(mono_now_ns() >= begin);
-	UNTIL(PATIENCE, counts(s, 0).path[SWITCH_IN].in == sent);
+	AWAIT(counts(s, 0).path[SWITCH_IN].in == sent);
 	while (recv(b, &byte, 1, MSG_DONTWAIT) == 1)
 		continue;
 	switch_heal(s);
@@ -465,7 +465,7 @@ TEST_BOTH(nothing_is_left_of_a_switch)
 
 		set(s, 0, SWITCH_IN, (struct switch_rules){ .delay_dur_ns = 10 * NS_PER_S });
 		send_to(a, 1, "x", 1);
-		UNTIL(PATIENCE, counts(s, 0).path[SWITCH_IN].in == 1);
+		AWAIT(counts(s, 0).path[SWITCH_IN].in == 1);
 		switch_destroy(s); /* while a frame waits */
 		close(a);
 	}

@@ -312,7 +312,7 @@ TEST(a_closed_lane_leaves_nothing)
 		assert_false(f->lane.destroyed);
 	}
 	mem_stats(&now);
-	UNTIL(60000, usage_entries("/proc/self/task") <= n_threads); /* one that is joined is listed for a moment */
+	AWAIT(usage_entries("/proc/self/task") <= n_threads); /* one that is joined is listed for a moment */
 	assert_int_equal(now.blocks, before.blocks);
 	stop(f);
 }
@@ -673,8 +673,8 @@ TEST(a_flush_of_lock_step_has_a_ticket)
 	host_flush_timed(f->host);
 	assert_int_equal(g->flushes, 2);
 	push(&f->lane, (struct sim_lane_packet){ .event = SIM_LANE_FLUSH, .count = 0, .tickets = &last });
-	UNTIL(60000, g->flushes == 3);
-	UNTIL(60000, (host_flush_timed(f->host), g->flushes == 4));
+	AWAIT(g->flushes == 3);
+	AWAIT((host_flush_timed(f->host), g->flushes == 4));
 	push(&lane, (struct sim_lane_packet){ .event = SIM_LANE_CLOSE });
 	stop(f);
 }

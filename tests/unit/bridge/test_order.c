@@ -100,7 +100,7 @@ TEST(a_lane_that_fails_is_waited_for_no_more)
 	begin();
 	for (unsigned i = 0; i < LANES - 1; i++)
 		start(i, 1, TICKETS, 1);
-	UNTIL(60000, atomic_load(&n_asked) >= 5); /* 1, 2, 3; then 5 and 6 behind 4 */
+	AWAIT(atomic_load(&n_asked) >= 5); /* 1, 2, 3; then 5 and 6 behind 4 */
 	order_row_ends(&order, true);
 	for (unsigned i = 0; i < LANES - 1; i++)
 		pthread_join(lanes[i].thread, NULL);
@@ -130,7 +130,7 @@ TEST(the_time_that_it_waited_is_known)
 	order_pass(&order, &lanes[1].turn);
 	assert_int_equal(lanes[1].turn.waited_dur_ns, 0);
 	start(0, 10, 13, 1); /* behind 9 */
-	UNTIL(60000, atomic_load(&n_asked) == 1);
+	AWAIT(atomic_load(&n_asked) == 1);
 	moment_us(2000);
 	order_begin(&order, &lanes[1].turn, &(struct sim_lane_ticket){ 9, 8 }, NULL);
 	order_pass(&order, &lanes[1].turn);

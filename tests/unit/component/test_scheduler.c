@@ -66,7 +66,7 @@ TEST(the_highest_priority_runs_first)
 	for (int i = 0; i < 5; i++)
 		sched_notify(l[i].t);
 	assert_int_equal(sched_start(s), 0);
-	UNTIL(60000, atomic_load(&order_n) == 5);
+	AWAIT(atomic_load(&order_n) == 5);
 	assert_string_equal(order, "hnmlz");
 	letters_end(l, 5);
 	sched_end(s);
@@ -82,7 +82,7 @@ TEST(equals_take_turns)
 	for (int i = 0; i < 3; i++)
 		sched_notify(l[i].t);
 	assert_int_equal(sched_start(s), 0);
-	UNTIL(60000, atomic_load(&order_n) == 8);
+	AWAIT(atomic_load(&order_n) == 8);
 	assert_string_equal(order, "abcabcac");
 	letters_end(l, 3);
 	sched_end(s);
@@ -98,7 +98,7 @@ TEST(notified_often_it_runs_once)
 		sched_notify(l[0].t);
 	sched_notify(l[1].t);
 	assert_int_equal(sched_start(s), 0);
-	UNTIL(60000, atomic_load(&order_n) == 2);
+	AWAIT(atomic_load(&order_n) == 2);
 	assert_string_equal(order, "ab");
 	letters_end(l, 2);
 	sched_end(s);
@@ -180,7 +180,7 @@ TEST(a_thousand_tasks_keep_their_names_apart)
 	for (unsigned i = 0; i < TASKS; i++)
 		sched_notify(m[i].t);
 	for (unsigned i = 0; i < TASKS; i++)
-		UNTIL(60000, atomic_load(&m[i].steps) == 1);
+		AWAIT(atomic_load(&m[i].steps) == 1);
 	for (unsigned i = 0; i < TASKS; i += 2)
 		sched_task_destroy(m[i].t);
 	for (unsigned i = 0; i < TASKS; i++) {
@@ -244,7 +244,7 @@ TEST(no_notification_is_lost)
 		assert_int_equal(pthread_create(&t[i], NULL, notify_many, &x), 0);
 	for (int i = 0; i < NOTIFIERS; i++)
 		pthread_join(t[i], NULL);
-	UNTIL(60000, atomic_load(&x.done) == NOTIFIERS * ROUNDS);
+	AWAIT(atomic_load(&x.done) == NOTIFIERS * ROUNDS);
 	assert_int_equal(x.overlaps, 0);
 	sched_task_destroy(x.t);
 	sched_end(s);
@@ -275,7 +275,7 @@ TEST(every_worker_works)
 		assert_int_equal(sched_task_create(s, name, wait_at_gate, NULL, &t[i]), 0);
 		sched_notify(t[i]);
 	}
-	UNTIL(60000, atomic_load(&waiting) == 4);
+	AWAIT(atomic_load(&waiting) == 4);
 	atomic_store(&open_gate, true);
 	for (int i = 0; i < 4; i++)
 		sched_task_destroy(t[i]);
@@ -312,11 +312,11 @@ TEST(destroy_waits_for_the_step_that_runs)
 	assert_int_equal(sched_task_create(s, "t", wait_at_gate, NULL, &t), 0);
 	assert_int_equal(sched_start(s), 0);
 	sched_notify(t);
-	UNTIL(60000, atomic_load(&waiting) == 1);
+	AWAIT(atomic_load(&waiting) == 1);
 	sched_notify(t); /* no further step */
 	atomic_store(&destroyer, 0);
 	assert_int_equal(pthread_create(&thread, NULL, destroy, t), 0);
-	UNTIL(60000, sleeps(atomic_load(&destroyer)));
+	AWAIT(sleeps(atomic_load(&destroyer)));
 	assert_true(atomic_load(&waiting) < 100);
 	atomic_store(&open_gate, true);
 	pthread_join(thread, NULL);
@@ -345,7 +345,7 @@ TEST(stop_waits_for_the_step_that_runs)
 	assert_int_equal(sched_task_create(s, "t", wait_at_gate, NULL, &t), 0);
 	assert_int_equal(sched_start(s), 0);
 	sched_notify(t);
-	UNTIL(60000, atomic_load(&waiting) == 1);
+	AWAIT(atomic_load(&waiting) == 1);
 	assert_int_equal(pthread_create(&thread, NULL, stop, s), 0);
 	sched_yield();
 	assert_true(atomic_load(&waiting) < 100);
@@ -386,7 +386,7 @@ TEST(a_worker_that_goes_on_wakes_nobody)
 	assert_int_equal(sched_task_create(s, "t", count_threads, &x, &t), 0);
 	assert_int_equal(sched_start(s), 0);
 	sched_notify(t);
-	UNTIL(60000, (sched_task_info(t, &info), info.steps == ROUNDS));
+	AWAIT((sched_task_info(t, &info), info.steps == ROUNDS));
 	sched_task_destroy(t);
 	sched_end(s);
 	assert_int_equal(x.changes, 0);
@@ -410,7 +410,7 @@ static struct sched_task *endless(struct sched *s)
 	atomic_store(&rounds, 0);
 	assert_int_equal(sched_task_create(s, "endless", go_on, NULL, &t), 0);
 	sched_notify(t);
-	UNTIL(60000, atomic_load(&rounds) > 100);
+	AWAIT(atomic_load(&rounds) > 100);
 	return t;
 }
 
@@ -426,7 +426,7 @@ TEST(who_goes_on_gives_way)
 	t = endless(s);
 	for (unsigned i = 1; i <= 50; i++) {
 		sched_notify(l[i % 2].t);
-		UNTIL(60000, atomic_load(&order_n) == i);
+		AWAIT(atomic_load(&order_n) == i);
 	}
 	sched_task_destroy(t);
 	letters_end(l, 2);
@@ -482,9 +482,9 @@ TEST(notified_while_it_runs_it_runs_again)
 	assert_int_equal(sched_task_create(s, "t", notify_itself, &k, &k.t), 0);
 	assert_int_equal(sched_start(s), 0);
 	sched_notify(k.t);
-	UNTIL(60000, atomic_load(&k.done) == 1001);
+	AWAIT(atomic_load(&k.done) == 1001);
 	sched_notify(k.t);
-	UNTIL(60000, atomic_load(&k.done) == 1002);
+	AWAIT(atomic_load(&k.done) == 1002);
 	sched_task_destroy(k.t);
 	sched_end(s);
 }
@@ -523,7 +523,7 @@ TEST(no_wake_up_is_lost_between_workers)
 		assert_int_equal(sched_task_create(s, names[i], hand_on, &h[i], &h[i].t), 0);
 	}
 	sched_notify(h[0].t);
-	UNTIL(60000, atomic_load(&done) == 1); /* the first that has had its share */
+	AWAIT(atomic_load(&done) == 1); /* the first that has had its share */
 	for (int i = 0; i < 4; i++)
 		sched_task_destroy(h[i].t);
 	sched_end(s);
@@ -546,6 +546,6 @@ TEST(a_task_ends_itself)
 	assert_int_equal(sched_task_create(s, "t", end_itself, &done, &own), 0);
 	assert_int_equal(sched_start(s), 0);
 	sched_notify(own);
-	UNTIL(60000, atomic_load(&done) == 7);
+	AWAIT(atomic_load(&done) == 7);
 	sched_end(s);
 }

@@ -54,7 +54,7 @@ static void expect_cpu(const char *json, const char *group)
 	assert_string_equal(info.group, group);
 	assert_int_equal(sched_start(s), 0);
 	sched_notify(t);
-	UNTIL(60000, atomic_load(&p.done));
+	AWAIT(atomic_load(&p.done));
 	assert_int_equal(CPU_COUNT(&p.set), 1);
 	assert_true(CPU_ISSET((size_t)first_cpu(), &p.set));
 	sched_task_destroy(t);
@@ -120,7 +120,7 @@ TEST(each_worker_is_there_before_its_first_step)
 	sched_notify(t[0]);
 	sched_notify(t[1]);
 	assert_int_equal(sched_start(s), 0);
-	UNTIL(60000, atomic_load(&p[0].done) && atomic_load(&p[1].done));
+	AWAIT(atomic_load(&p[0].done) && atomic_load(&p[1].done));
 	CPU_OR(&both, &p[0].set, &p[1].set);
 	assert_int_equal(CPU_COUNT(&p[0].set), 1);
 	assert_int_equal(CPU_COUNT(&p[1].set), 1);
@@ -161,7 +161,7 @@ TEST(a_task_keeps_to_its_processor)
 		sched_task_info(t[i], &info);
 		assert_int_equal(info.prio, prios[i]);
 		sched_notify(t[i]);
-		UNTIL(60000, atomic_load(&seen[i].tid));
+		AWAIT(atomic_load(&seen[i].tid));
 	}
 	assert_int_equal(seen[0].tid, seen[1].tid);
 	assert_int_not_equal(seen[0].tid, seen[2].tid);
@@ -234,7 +234,7 @@ TEST(what_is_not_permitted_is_noted)
 		"thread shm: real-time scheduling is not permitted, so it runs as others do; give the process CAP_SYS_NICE, or a "
 		"limit RTPRIO of 3");
 	sched_notify(t);
-	UNTIL(60000, atomic_load(&seen.tid));
+	AWAIT(atomic_load(&seen.tid));
 	sched_task_destroy(t);
 	sched_end(s);
 }
@@ -268,7 +268,7 @@ static struct policy_seen policy_under(const char *group)
 	assert_int_equal(sched_task_create(s, "t", look_at_policy, &p, &t), 0);
 	sched_notify(t);
 	assert_int_equal(sched_start(s), 0);
-	UNTIL(60000, atomic_load(&p.done));
+	AWAIT(atomic_load(&p.done));
 	sched_task_destroy(t);
 	sched_end(s);
 	return p;

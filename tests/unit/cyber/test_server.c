@@ -28,7 +28,7 @@ static int start(void **state)
 	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
 	assert_int_equal(write(fd, ask, sizeof(ask) - 1), sizeof(ask) - 1);
-	UNTIL(60000, cyber_server_reader(server, "/a"));
+	AWAIT(cyber_server_reader(server, "/a"));
 	return 0;
 }
 
@@ -61,7 +61,7 @@ TEST_WITH(what_nobody_reads_waits_up_to_a_cap, start, stop)
 	assert_int_equal(n, want);
 	taken = cyber_server_echoed(server);
 	cyber_server_publish(server, "/a", message, MESSAGE); /* and it goes on */
-	UNTIL(60000, cyber_server_echoed(server) > taken);
+	AWAIT(cyber_server_echoed(server) > taken);
 	assert_int_equal(cyber_server_dropped(server), 1);
 	assert_int_equal(cyber_server_clients(server), 1);
 }

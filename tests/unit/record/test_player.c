@@ -662,7 +662,7 @@ TEST(orders_come_from_other_threads)
 	player_pause(r->p, true);
 	assert_false(player_over(r->p, 0));
 	player_pause(r->p, false);
-	UNTIL(60000, given > 2000);
+	AWAIT(given > 2000);
 	assert_int_equal(player_stop(r->p), 0);
 	assert_true(player_over(r->p, 0));
 	done(r);

@@ -169,7 +169,7 @@ TEST_WITH(others_go_on_without_one, enter, NULL)
 	put("a.sh", "read x <go; echo on >went; exit 0\n");
 	put("b.sh", "exit 4\n");
 	pid = start(SCRIPT("a", "") SCRIPT("b", ""), "3s");
-	UNTIL(60000, said("b exited: exit code 4"));
+	AWAIT(said("b exited: exit code 4"));
 	fd = open("go", O_WRONLY | O_CLOEXEC);
 	assert_int_equal(write(fd, "\n", 1), 1);
 	close(fd);
@@ -185,7 +185,7 @@ static void stops_on(int number)
 
 	put("a.sh", "mkdir ready; exec cat never\n");
 	pid = start(SCRIPT("a", RESPAWN(3)), "1h");
-	UNTIL(60000, access("ready", F_OK) == 0);
+	AWAIT(access("ready", F_OK) == 0);
 	assert_int_equal(kill(pid, number), 0);
 	assert_int_equal(ends(pid), 0);
 	must_say("stopping all processes");
@@ -209,7 +209,7 @@ TEST_WITH(who_is_late_is_killed_and_has_not_ended_well, enter, NULL)
 
 	put("a.sh", STUBBORN);
 	pid = start(SCRIPT("a", ""), "50ms");
-	UNTIL(60000, access("ready", F_OK) == 0);
+	AWAIT(access("ready", F_OK) == 0);
 	assert_int_equal(kill(pid, SIGINT), 0);
 	assert_int_equal(ends(pid), 1);
 	must_say(") has not exited after SIGINT; killing it");
@@ -222,9 +222,9 @@ TEST_WITH(who_asks_twice_does_not_wait, enter, NULL)
 
 	put("a.sh", STUBBORN);
 	pid = start(SCRIPT("a", ""), "1h");
-	UNTIL(60000, access("ready", F_OK) == 0);
+	AWAIT(access("ready", F_OK) == 0);
 	assert_int_equal(kill(pid, SIGINT), 0);
-	UNTIL(60000, said("stopping all processes"));
+	AWAIT(said("stopping all processes"));
 	assert_int_equal(kill(pid, SIGINT), 0);
 	assert_int_equal(ends(pid), 1);
 	must_say("stopping all processes at once");
@@ -248,7 +248,7 @@ TEST_WITH(nobody_outlives_the_launcher, enter, NULL)
 
 	put("a.sh", "trap '' INT TERM HUP; echo $$ >pid.new; mv pid.new pid; exec cat never\n");
 	pid = start(SCRIPT("a", ""), "3s");
-	UNTIL(60000, access("pid", F_OK) == 0);
+	AWAIT(access("pid", F_OK) == 0);
 	assert_ok(fd_read_file("pid", 20, &text, NULL));
 	child = (pid_t)strtol(text, NULL, 10);
 	mem_free(text);

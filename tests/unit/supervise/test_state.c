@@ -391,7 +391,7 @@ TEST(what_a_child_leaves_in_its_session_is_killed)
 	assert_int_equal(run_child(&s, out, sizeof(out)), 0);
 	left = (pid_t)atoi(out);
 	assert_true(left > 1);
-	UNTIL(60000, kill(left, 0) < 0 || state_proc_start(left) < 0);
+	AWAIT(kill(left, 0) < 0 || state_proc_start(left) < 0);
 }
 
 TEST(what_the_last_one_said_stays)
