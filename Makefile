@@ -3,7 +3,7 @@
 #
 #   make            build everything into $(B)
 #   make demo       install what is missing, build, run the whole line on SUMO for DEMO_SECONDS
-#   make check      install what is missing, build, test (quick); FULL=1: everything
+#   make check      install what is missing, build, test; FULL=1: also the long tests, sanitizers, a bare Debian
 #   make soak       the demo with every bridge for SOAK_SECONDS (1800): nothing grows; FULL=1: all long runs, for hours
 #   make bench      measure (BENCH=name,... for a part) into $(B)/bench.json
 #   make install    DESTDIR= PREFIX=
@@ -13,6 +13,9 @@ MAKEFLAGS += --no-builtin-rules
 .DELETE_ON_ERROR:
 .SECONDARY:
 .DEFAULT_GOAL := all
+ifdef STAGE_TIMES
+SHELL := $(CURDIR)/tools/dev/timed-sh
+endif
 
 # SAN=address,undefined or SAN=thread builds beside the plain one; the iceoryx module is left out there, as their run-time
 # libraries cannot be in one process with it. SAN=undefined alone needs none: it traps (SIGILL), with iceoryx as well.
@@ -68,7 +71,7 @@ LIBS     :=   # libraries, plug-ins
 TESTS    :=   # test programs and scripts, run by make check
 TESTS_NS :=   # the same, run in namespaces of their own: those that start RouDi, listen, or use fixed names
 TESTS_ALONE := # of both: those that must not share the machine with another test
-TESTS_WAIT  := # of both: those that wait most of their time, for networks and time-outs: one runs beside the others
+TESTS_FULL  := # of both: those that make check leaves to FULL=1 (tests/README.md says by which rule)
 TESTS_FAULT :=  # long ones that kill and restart things: with FULL=1 only, in namespaces
 TESTS_SOAK :=  # of all these: those that a number in the environment makes long, for make soak (SOAK_* below)
 TESTS_NOSAN :=  # of TESTS: those that a sanitizer cannot run

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # How tests, checks, benches, the demo and the fuzzers are run. Included by the top Makefile.
 #
-#?  make run-tests    only the tests, with these flags; ONLY='word ...' picks, LEVEL=unit|system|fault|soak|all, SAN= CC= OPT= B= LIMIT=s
+#?  make run-tests    only the tests, with these flags; ONLY='word ...' picks, LEVEL=quick|whole|unit|system|fault|all|soak, SAN= CC= OPT= B= LIMIT=s
+#?                    HUNT=seed: on one processor each, behind everything else, and their processes stand still for up to 2 s again and again
 #?  make first-contact  make demo and make check on a bare Debian 12 (root, debootstrap); ORDER=demo,check|check,demo
 #?  make deps         install what is missing, by name, from Debian
 #?  make analyze      clang's static analyser; read what it says
@@ -14,13 +15,14 @@
 #?  WERROR=1          warnings are errors
 
 JOBS ?= $(shell nproc)
+# as many tests at once; JOBS=1: one
+TEST_JOBS = $(if $(filter 1,$(JOBS)),1,$(shell echo $$(($(JOBS) + 2 < 16 ? $(JOBS) + 2 : 16))))
 RUN  := $(B)/test/run
 CHECKS += $(addprefix tools/dev/check-,format text readme headers arrows symbols man install build hardening)
 
-# What a level runs: unit = what needs one process tree and no RouDi; system = what does; fault = kill runs; soak = these and what can be made
-# long; else all but kill runs.
+# What a level runs: unit = what needs one process tree and no RouDi; system = what does; quick = both but TESTS_FULL, and the checks of
+# tools/dev; whole = quick and TESTS_FULL; fault = kill runs; all = whole and fault; soak = fault and what can be made long.
 LEVEL ?= quick
-level_unit  = $(filter-out $(if $(SAN_RUNTIME),$(TESTS_NOSAN)) $(if $(filter thread,$(SAN)),$(ONE_THREAD:%=$(B)/test/%)),$(TESTS))
 # Those that can start neither a thread nor another program: the thread sanitizer sees nothing there. tools/dev/check-build looks that they do not.
 ONE_THREAD = $(filter-out camera-encode convert-pb_own examples-chain fuzz-control fuzz-rosbridge fuzz-ss2 fuzz-world_log record-convert record-copy \
 	record-player schemas-simgen simhost-check simhost-launch_plan world-control world-datagram_format world-input_log world-keys world-tls,\
@@ -28,28 +30,34 @@ ONE_THREAD = $(filter-out camera-encode convert-pb_own examples-chain fuzz-contr
 	sensors-% simctl-% simhost-% sources-% support-% tcp-% vehicle-% world-% base-conf base-due base-fd base-histogram base-lines base-mem \
 	base-varlink base-xxh64 component-cache component-fusion component-fusion_time component-scheduler_conf config-names cyber-queue exec-sim \
 	ipc-patience ipc-pool readback-rows ss2-messages ss2-scene time-slew time-ticks topics-compat,$(notdir $(filter $(B)/%,$(TESTS)))))
+level_unit   = $(filter-out $(if $(SAN_RUNTIME),$(TESTS_NOSAN)) $(if $(filter thread,$(SAN)),$(ONE_THREAD:%=$(B)/test/%)),$(TESTS))
 # TESTS_ONCE: long for what they wait for, not for what of ours runs in them, so not again under a sanitizer
 level_system = $(filter-out $(if $(SAN),$(TESTS_ONCE)),$(TESTS_NS))
-level_fault = $(TESTS_FAULT)
-level_soak  = $(TESTS_FAULT) $(TESTS_SOAK)
-level_quick = $(level_unit) $(if $(SAN_RUNTIME),,$(TESTS_NS)) $(if $(SAN),,$(CHECKS))
-level_all   = $(level_quick) $(level_fault)
+level_whole  = $(if $(SAN_RUNTIME),,$(level_system)) $(level_unit) $(if $(SAN),,$(CHECKS))
+level_quick  = $(filter-out $(TESTS_FULL),$(level_whole))
+level_fault  = $(TESTS_FAULT)
+level_all    = $(level_whole) $(level_fault)
+level_soak   = $(TESTS_FAULT) $(TESTS_SOAK)
 # ONLY='word ...': those whose name contains one of them
-ifeq ($(filter unit system fault soak quick all,$(LEVEL)),)
-$(error LEVEL is unit, system, fault, soak, quick or all, not "$(LEVEL)")
+ifeq ($(filter unit system quick whole fault all soak,$(LEVEL)),)
+$(error LEVEL is unit, system, quick, whole, fault, all or soak, not "$(LEVEL)")
 endif
-chosen = $(sort $(if $(ONLY),$(foreach t,$(level_$(LEVEL)),$(if $(strip $(foreach word,$(ONLY),$(findstring $(word),$(notdir $(t))))),$(t))),$(level_$(LEVEL))))
+picked = $(if $(ONLY),$(foreach t,$(level_$(LEVEL)),$(if $(strip $(foreach word,$(ONLY),$(findstring $(word),$(notdir $(t))))),$(t))),$(level_$(LEVEL)))
+# those in namespaces first, which are the long ones, so that short ones fill the end
+chosen = $(sort $(filter $(TESTS_NS) $(TESTS_FAULT),$(picked))) $(sort $(filter-out $(TESTS_NS) $(TESTS_FAULT),$(picked)))
 
-# n: in namespaces of its own; a: alone; w: waits
-test_mode = $(if $(filter $(1),$(TESTS_NS) $(TESTS_FAULT)),n)$(if $(filter $(1),$(TESTS_ALONE)),a)$(if $(filter $(1),$(TESTS_WAIT)),w)-
+# n: in namespaces of its own; a: alone
+test_mode = $(if $(filter $(1),$(TESTS_NS) $(TESTS_FAULT)),n)$(if $(filter $(1),$(TESTS_ALONE)),a)-
 test_spec = $(call test_mode,$(1)):$(strip $(or $(LIMIT),$(LIMIT_$(notdir $(1))),300)):$(1)
 
 tests: all $(RUN) $(TEST_PROGRAMS) $(filter $(B)/%,$(TESTS) $(TESTS_NS) $(TESTS_FAULT))
 
-run-tests: all $(RUN) $(TEST_PROGRAMS) $(filter $(B)/%,$(chosen)) $(if $(filter %/check-man,$(chosen)),$(CHECK_HELPERS)) \
+# Under a sanitizer only what the chosen tests need is built; without one also what scripts and checks look at.
+run-tests: $(RUN) $(if $(SAN_RUNTIME),,all $(TEST_PROGRAMS)) $(filter $(B)/%,$(chosen)) $(if $(filter %/check-man,$(chosen)),$(CHECK_HELPERS)) \
 	$(if $(filter %/check-build,$(chosen)),$(ONE_THREAD:%=$(B)/test/%))
-	@B=$(B) PROGRAMS='$(PROGRAMS)' CC='$(CC)' $(RUN) --jobs $(if $(filter 1,$(JOBS)),1,2) --logs $(B)/check --wrap tests/support/ns.sh \
-		$(if $(TOTALS),--totals $(TOTALS)) $(foreach t,$(chosen),$(call test_spec,$(t)))
+	@B=$(B) PROGRAMS='$(PROGRAMS)' CC='$(CC)' $(RUN) --jobs $(TEST_JOBS) --logs $(B)/check --wrap tests/support/ns.sh \
+		$(if $(RESULTS),--results $(RESULTS)) $(if $(STAGE),--stage '$(STAGE)') $(if $(HUNT),--hunt $(HUNT)) \
+		$(foreach t,$(chosen),$(call test_spec,$(t)))
 
 one-thread:
 	@echo $(ONE_THREAD)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The runner, and what tests share.
-$(B)/test/run: $(B)/obj/tests/support/run.o $(B)/lib/libbase.a
+$(B)/test/run: $(addprefix $(B)/obj/tests/support/,run.o run_machine.o run_hunt.o) $(B)/lib/libbase.a
 
 # main() of the programs of TEST()
 $(B)/lib/libtest.a: $(B)/obj/tests/support/test.o

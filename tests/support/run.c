@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Test runner: each test is a program in a process group of its own, with a time limit and a log;
- * several at once, those marked alone one after the other at the end. One of those that wait most of their time runs beside as many others
- * as there are jobs.
+ * Test runner: each test is a program in a process group of its own, with a limit and a log; several at once, those marked alone one
+ * after the other at the end.
  *
- *     run [--jobs N] [--logs DIR] [--wrap CMD] [--totals FILE] MODE:LIMIT:PATH ...
+ *     run [--jobs N] [--logs DIR] [--wrap CMD] [--results FILE] [--stage NAME] [--hunt SEED] MODE:LIMIT:PATH ...
  *
- * MODE: any of "n" (run through --wrap, which gives it namespaces), "a" (alone) or "w" (waits), "-" (none of these).
- * LIMIT: seconds. A cmocka program counts as many tests as it reports; any other as one: exit 0 passed,
- * 77 skipped, else failed. A program that leaves processes behind has failed.
- * The last line is "N passed, N failed"; the exit status tells whether the second number is 0.
+ * MODE: "n" (run through --wrap, which gives it namespaces), "a" (alone), both, or "-" (neither).
+ * LIMIT: seconds of this machine's work (run_machine.h): a machine that is slow, shared or stopped has its seconds later.
+ * --jobs: that many at once; while a processor has nothing to do, as some tests only wait, up to four times as many. 1: one at a time.
+ * --hunt: looks for tests that fail on a bad machine: one processor, the lowest priority, and their processes are stopped for a while
+ * again and again (run_hunt.h).
+ *
+ * A cmocka program counts as many tests as it reports; any other as one: exit 0 passed, 77 skipped, else failed. A program that leaves
+ * processes behind has failed. The last line is "N passed, N failed"; the exit status tells whether the second number is 0.
+ * --results: a line for each test, "test STAGE NAME passed failed skipped wall_s cpu_s", with tabs. CPU seconds are those of all
+ * processes that ended below the test, RouDi's too.
  *
  * Thread: one; waits in poll() for pidfds.
  */
@@ -20,6 +25,9 @@
 #include "opt.h"
 #include "timeutil.h"
 
+#include "run_hunt.h"
+#include "run_machine.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -29,26 +37,29 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define TESTS_MAX 512
-#define JOBS_MAX  8
+#define JOBS_MAX  16
+#define SLOTS_MAX (4 * JOBS_MAX)
+#define TICK_MS   250
 #define LOG_BYTES ((size_t)16 << 20)
 #define SKIPPED   77
 
 struct args {
-	int64_t jobs;
-	const char *logs, *wrap, *totals;
+	int64_t jobs, hunt;
+	const char *logs, *wrap, *results, *stage;
 };
 
 struct test {
 	const char *path;
 	char *name, *log, *dir; /* dir: TMPDIR of its own */
-	enum kind { BESIDE, WAITS, ALONE } kind;
-	bool wrapped, started, timed_out, left;
-	int64_t limit_dur_ns, start_mono_ns, took_dur_ns;
+	bool alone, wrapped, started, timed_out, left;
+	int64_t limit_dur_ns; /* what is left of it */
+	int64_t start_mono_ns, took_dur_ns, cpu_dur_ns;
 	pid_t pid;
 	int pidfd, status;
 	unsigned passed, failed, skipped;
@@ -56,19 +67,23 @@ struct test {
 
 struct run {
 	struct args a;
+	struct machine machine;
+	pid_t hunter;
 	struct test *tests;
 	unsigned n, running;
-	struct test *slot[JOBS_MAX];
+	struct test *slot[SLOTS_MAX];
 	char tmp[PATH_MAX];
 	unsigned passed, failed, skipped;
 };
 
 #define OPT_VALUES struct args
 static const struct opt options[] = {
-	OPT("jobs", 'j', INT, jobs, NULL, "tests at once", .min = 1, .max = JOBS_MAX - 1),
+	OPT("jobs", 'j', INT, jobs, NULL, "tests at once", .min = 1, .max = JOBS_MAX),
 	OPT("logs", 0, STRING, logs, "DIR", "output goes there"),
 	OPT("wrap", 0, STRING, wrap, "CMD", "runs a test in namespaces"),
-	OPT("totals", 0, STRING, totals, "FILE", "append the counts there, and what has failed"),
+	OPT("results", 0, STRING, results, "FILE", "append a line for each test there"),
+	OPT("stage", 0, STRING, stage, "NAME", "what these lines call this run"),
+	OPT("hunt", 0, INT, hunt, "SEED", "stop processes of the tests at random", .min = 0, .max = INT32_MAX),
 	{ 0 },
 };
 
@@ -124,8 +139,9 @@ static void count(struct test *t)
 /* What failed, wherever in the log it is said: the tail may be full of somebody else's words. */
 static void show_errors(const char *log)
 {
-	static const char *const marks[] = { "ERROR", "[   LINE   ]", "error:", "runtime error",
-					     "WARNING: ThreadSanitizer" };
+	static const char *const marks[] = {
+		"ERROR", "[   LINE   ]", "error:", "runtime error", "WARNING: ThreadSanitizer", "still waiting at "
+	};
 
 	for (const char *line = log, *end; *line; line = *end ? end + 1 : end) {
 		end = line + strcspn(line, "\n");
@@ -153,11 +169,23 @@ static void show_tail(const struct test *t)
 	mem_free(log);
 }
 
+static void add_result(const struct run *r, const struct test *t)
+{
+	FILE *f = r->a.results ? fopen(r->a.results, "a") : NULL;
+
+	if (!f)
+		return;
+	fprintf(f, "test\t%s\t%s\t%u\t%u\t%u\t%.2f\t%.2f\n", r->a.stage, t->name, t->passed, t->failed, t->skipped,
+		(double)t->took_dur_ns / 1e9, (double)t->cpu_dur_ns / 1e9);
+	fclose(f);
+}
+
 static void report(struct run *r, struct test *t)
 {
 	const char *note = t->timed_out ? " over its time limit" : t->left ? " left processes behind" : "";
 
 	count(t);
+	add_result(r, t);
 	r->passed += t->passed;
 	r->failed += t->failed;
 	r->skipped += t->skipped;
@@ -168,7 +196,7 @@ static void report(struct run *r, struct test *t)
 	       t->name, t->passed, t->failed ? "" : "        ");
 	if (t->failed)
 		printf(", %u failed", t->failed);
-	printf(" %6.2f s%s", (double)t->took_dur_ns / 1e9, note);
+	printf(" %6.2f s, %6.2f of CPU%s", (double)t->took_dur_ns / 1e9, (double)t->cpu_dur_ns / 1e9, note);
 	if (WIFSIGNALED(t->status) && !t->timed_out)
 		printf(" (%s)", strsignal(WTERMSIG(t->status)));
 	putchar('\n');
@@ -192,6 +220,8 @@ static void child(const struct run *r, const struct test *t)
 	dup2(log, 2);
 	setenv("TMPDIR", t->wrapped ? "/tmp" : t->dir, 1);
 	setenv("CMOCKA_MESSAGE_OUTPUT", "stdout", 1);
+	if (r->a.hunt)
+		hunt_handicap();
 	if (t->wrapped)
 		execl(r->a.wrap, r->a.wrap, t->path, (char *)NULL);
 	else
@@ -232,6 +262,18 @@ static void remove_tree(const char *dir)
 		waitpid(pid, NULL, 0);
 }
 
+/* Reaps one and counts its CPU time, and that of those it has waited for. */
+static pid_t reap(struct test *t, pid_t pid, int *ret_status)
+{
+	struct rusage u;
+	pid_t had = wait4(pid, ret_status, 0, &u);
+
+	if (had > 0)
+		t->cpu_dur_ns += (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * NS_PER_S +
+				 (u.ru_utime.tv_usec + u.ru_stime.tv_usec) * NS_PER_US;
+	return had;
+}
+
 /*
  * The runner is the subreaper of what it starts, so whatever a test leaves in its group is reaped
  * here; what had to be killed for it was left behind.
@@ -246,8 +288,8 @@ static void finish(struct run *r, unsigned slot)
 	waitid(P_PID, (id_t)t->pid, &info, WEXITED | WNOWAIT);
 	t->took_dur_ns = mono_now_ns() - t->start_mono_ns;
 	kill(-t->pid, SIGKILL);
-	waitpid(t->pid, &t->status, 0);
-	while (waitpid(-t->pid, &status, 0) > 0)
+	reap(t, t->pid, &t->status);
+	while (reap(t, -t->pid, &status) > 0)
 		t->left |= WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && !t->timed_out;
 	t->pidfd = fd_close(t->pidfd);
 	r->slot[slot] = NULL;
@@ -256,53 +298,63 @@ static void finish(struct run *r, unsigned slot)
 	report(r, t);
 }
 
+static void spend(struct test *t, int64_t dur_ns)
+{
+	t->limit_dur_ns -= dur_ns;
+	if (t->limit_dur_ns > 0 || t->timed_out)
+		return;
+	t->timed_out = true;
+	kill(-t->pid, SIGKILL);
+}
+
 static void watch(struct run *r)
 {
-	struct pollfd p[JOBS_MAX];
-	int64_t now = mono_now_ns(), left = 60 * NS_PER_S;
+	struct pollfd p[SLOTS_MAX];
+	int64_t work_dur_ns = machine_look(&r->machine);
 
-	for (unsigned i = 0; i < JOBS_MAX; i++) {
+	for (unsigned i = 0; i < SLOTS_MAX; i++) {
 		struct test *t = r->slot[i];
 
 		p[i] = (struct pollfd){ .fd = t ? t->pidfd : -1, .events = POLLIN };
 		if (!t)
 			continue;
-		if (now - t->start_mono_ns >= t->limit_dur_ns) {
-			t->timed_out = true;
-			kill(-t->pid, SIGKILL);
-		} else if (t->start_mono_ns + t->limit_dur_ns - now < left) {
-			left = t->start_mono_ns + t->limit_dur_ns - now;
-		}
+		spend(t, work_dur_ns);
 	}
-	if (poll(p, JOBS_MAX, (int)(left / NS_PER_MS) + 1) <= 0)
+	if (poll(p, SLOTS_MAX, TICK_MS) <= 0)
 		return;
-	for (unsigned i = 0; i < JOBS_MAX; i++)
+	for (unsigned i = 0; i < SLOTS_MAX; i++)
 		if (r->slot[i] && p[i].revents)
 			finish(r, i);
 }
 
 /* ---- all of them ---- */
 
-static struct test *next_of(const struct run *r, enum kind kind)
+static struct test *next_of(const struct run *r, bool alone)
 {
 	for (unsigned i = 0; i < r->n; i++)
-		if (r->tests[i].kind == kind && !r->tests[i].started)
+		if (r->tests[i].alone == alone && !r->tests[i].started)
 			return &r->tests[i];
 	return NULL;
 }
 
-/* The slot behind those of the jobs is for tests that wait; the others take these when there are none else. */
+/* Some tests only wait: one more than the jobs starts at each look at the machine that finds a processor with nothing to do. */
+static bool has_room(struct run *r)
+{
+	unsigned jobs = (unsigned)r->a.jobs;
+
+	if (r->running < jobs)
+		return true;
+	return jobs > 1 && r->running < 4 * jobs && machine_take_idle(&r->machine);
+}
+
 static int start_beside(struct run *r)
 {
-	unsigned slots = r->a.jobs > 1 ? (unsigned)r->a.jobs + 1 : 1;
 	int e = 0;
 
-	for (unsigned i = 0; e == 0 && i < slots && !stop_signal; i++) {
-		struct test *t = i == 0 || i + 1 < slots ? next_of(r, BESIDE) : NULL;
+	for (unsigned i = 0; e == 0 && i < SLOTS_MAX && !stop_signal; i++) {
+		struct test *t = r->slot[i] ? NULL : next_of(r, false);
 
-		if (!t)
-			t = next_of(r, WAITS);
-		if (t && !r->slot[i])
+		if (t && has_room(r))
 			e = start(r, t, i);
 	}
 	return e;
@@ -310,7 +362,7 @@ static int start_beside(struct run *r)
 
 static int start_alone(struct run *r)
 {
-	struct test *t = r->running || stop_signal ? NULL : next_of(r, ALONE);
+	struct test *t = r->running || stop_signal ? NULL : next_of(r, true);
 
 	return t ? start(r, t, 0) : 0;
 }
@@ -322,7 +374,7 @@ static int run_all(struct run *r, int (*start_some)(struct run *r))
 	while ((e = start_some(r)) == 0 && r->running) {
 		watch(r);
 		if (stop_signal)
-			for (unsigned i = 0; i < JOBS_MAX; i++)
+			for (unsigned i = 0; i < SLOTS_MAX; i++)
 				if (r->slot[i])
 					kill(-r->slot[i]->pid, SIGKILL);
 	}
@@ -377,7 +429,7 @@ static int parse_test(struct run *r, const char *s, struct test *t)
 		return err_set(-EINVAL, "\"%s\" is not MODE:LIMIT:PATH", s);
 	t->path = path + 1;
 	t->wrapped = memchr(s, 'n', (size_t)(limit - s)) && r->a.wrap;
-	t->kind = memchr(s, 'a', (size_t)(limit - s)) ? ALONE : memchr(s, 'w', (size_t)(limit - s)) ? WAITS : BESIDE;
+	t->alone = memchr(s, 'a', (size_t)(limit - s));
 	t->limit_dur_ns = strtoll(limit + 1, NULL, 10) * NS_PER_S;
 	t->pidfd = -1;
 	base = strrchr(t->path, '/');
@@ -408,23 +460,9 @@ static int setup(struct run *r, int n, char **specs)
 	return 0;
 }
 
-static void add_totals(const struct run *r)
-{
-	FILE *f = r->a.totals ? fopen(r->a.totals, "a") : NULL;
-
-	if (!f)
-		return;
-	fprintf(f, "%u %u", r->passed, r->failed);
-	for (unsigned i = 0; r->tests && i < r->n; i++)
-		if (r->tests[i].failed)
-			fprintf(f, " %s", r->tests[i].name);
-	fputc('\n', f);
-	fclose(f);
-}
-
 int main(int argc, char **argv)
 {
-	struct run r = { .a = { .jobs = 2, .logs = "build/check" } };
+	struct run r = { .a = { .jobs = 2, .logs = "build/check", .stage = "tests" } };
 	int first = argc, e;
 
 	for (int i = argc; i-- > 1 && strchr(argv[i], ':') && argv[i][0] != '/';)
@@ -433,11 +471,15 @@ int main(int argc, char **argv)
 	signal(SIGINT, on_signal);
 	signal(SIGTERM, on_signal);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	machine_init(&r.machine);
 	e = setup(&r, argc - first, argv + first);
+	if (e == 0 && r.a.hunt)
+		r.hunter = hunt_start((uint64_t)r.a.hunt);
 	if (e == 0)
 		e = run_all(&r, start_beside);
 	if (e == 0)
 		e = run_all(&r, start_alone);
+	hunt_stop(r.hunter);
 	end_strays(&r);
 	for (unsigned i = 0; e == 0 && !stop_signal && i < r.n; i++)
 		if (!r.tests[i].start_mono_ns)
@@ -446,7 +488,6 @@ int main(int argc, char **argv)
 		fprintf(stderr, "run: %s\n", e < 0 ? err_why() : "interrupted");
 		r.failed++;
 	}
-	add_totals(&r);
 	cleanup(&r);
 	if (!r.n) {
 		printf("FAIL no test was chosen\n");

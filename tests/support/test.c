@@ -72,12 +72,14 @@ static void in_a_process(void **state)
 }
 
 /* "=name" is this one, and here; any other word a pattern as the shell's. */
-static bool chosen(const char *name, int argc, char **argv)
+static bool chosen(const struct test_case *c, int argc, char **argv)
 {
+	const char *name = c->test.name;
+
 	for (int i = 1; i < argc; i++)
 		if (argv[i][0] == '=' ? !strcmp(argv[i] + 1, name) : !fnmatch(argv[i], name, 0))
 			return true;
-	return argc < 2;
+	return argc < 2 && (!c->full || test_full());
 }
 
 static int none_chosen(void)
@@ -238,7 +240,7 @@ int main(int argc, char **argv)
 	int r;
 
 	for (struct test_case *c = cases; c; c = c->next) {
-		if (!chosen(c->test.name, argc, argv))
+		if (!chosen(c, argc, argv))
 			continue;
 		tests = realloc(tests, (n + 1) * sizeof(*tests));
 		if (!tests)
@@ -249,7 +251,7 @@ int main(int argc, char **argv)
 							 .initial_state = (char *)c->test.name };
 	}
 	if (!n)
-		return none_chosen();
+		return argc < 2 ? SKIPPED : none_chosen();
 	w = wrapped(tests, n);
 	if (!w)
 		return 1;

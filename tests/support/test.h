@@ -25,6 +25,7 @@ struct test_case {
 	struct CMUnitTest test;
 	const char *file;
 	int number; /* grows through its file */
+	bool full;  /* with FULL=1 only, unless it is named */
 	struct test_case *next;
 };
 
@@ -44,13 +45,16 @@ _Noreturn void test_skip(const char *file, int line);
  */
 #define TEST(name) TEST_WITH(name, NULL, NULL)
 /* The same between a set-up and a tear-down of its own, each int (*)(void **state) or NULL. */
-#define TEST_WITH(name, setup, teardown) TEST_NUMBERED(name, setup, teardown, __COUNTER__)
-#define TEST_NUMBERED(name, setup, teardown, number) \
+#define TEST_WITH(name, setup, teardown) TEST_NUMBERED(name, setup, teardown, __COUNTER__, false)
+/* The same, but `make check` leaves it to FULL=1: it costs much, and others here show most of what it would find. */
+#define TEST_FULL(name) TEST_FULL_WITH(name, NULL, NULL)
+#define TEST_FULL_WITH(name, setup, teardown) TEST_NUMBERED(name, setup, teardown, __COUNTER__, true)
+#define TEST_NUMBERED(name, setup, teardown, number, full) \
 	static void name(void **state); \
 	__attribute__((constructor)) static void add_test_##name(void) \
 	{ \
 		static struct test_case test_case_ = { \
-			{ #name, name, setup, teardown, NULL }, __FILE__, number, NULL \
+			{ #name, name, setup, teardown, NULL }, __FILE__, number, full, NULL \
 		}; \
 \
 		test_add(&test_case_); \

@@ -1,35 +1,70 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# make check: tools/dev/check.sh quick|full; make soak: check.sh soak|soak-full. Runs stages, adds up their counts, and ends with
+# make check: tools/dev/check.sh quick|full; make soak: check.sh soak|soak-full. Runs stages, shows what they cost, and ends with
 # "N passed, N failed". Every stage is a make target, so each can be run by hand as well.
+#
+# build/check.json holds it: {"commit","level":"quick|full","passed","failed","wall_s","stages":[{"name","wall_s","compile_cpu_s",
+# "link_cpu_s","passed","failed"}],"tests":[{"stage","name","passed","failed","skipped","wall_s","cpu_s"}]}. It is made from $results, to
+# which a stage adds a line "stage NAME passed failed skipped wall_s compile_cpu_s link_cpu_s" and each test before it a line
+# "test STAGE NAME passed failed skipped wall_s cpu_s", with tabs; the passed and failed of a stage are those that no line of a test has.
 set -u
 MAKE=${MAKE:-make}
 JOBS=${JOBS:-$(nproc)}
+level=${1:-quick}
 top=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
 cd "$top" || exit 1
 out=build/check
 mkdir -p "$out" || exit 1
-totals=$top/$out/totals
-: >"$totals"
+results=$top/$out/results
+: >"$results"
 bare_root=build/bare-root/first-contact.root
 what_failed=
 began=$(date +%s)
+tab=$(printf '\t')
 
 say() { printf '== %s (%s s)\n' "$*" "$(($(date +%s) - began))"; }
 
-# note_failed LINES: what has failed since the totals had so many, for the last lines of the output
-note_failed()
+# counted passed|failed [FROM]: the sum over all lines, or those behind the first FROM
+counted()
 {
-	names=$(tail -n "+$(($1 + 1))" "$totals" | awk '$2 > 0 { $1 = $2 = ""; print (NF > 2 ? $0 : " (see above)") }' | tr -d '\n')
+	tail -n "+$((${2:-0} + 1))" "$results" | awk -F '\t' -v what="$1" '
+		{ at = ($1 == "test" ? 4 : 3) + (what == "failed"); n += $at }
+		END { print n + 0 }'
+}
+
+# The CPU seconds that one kind of the stage's commands took: what `times` has said of them (timed-sh).
+cpu_of()
+{
+	[ -f "$out/times.$1" ] || { echo 0; return; }
+	tr 'ms' '  ' <"$out/times.$1" | awk '{ s += 60 * ($1 + $3) + $2 + $4 } END { printf "%.1f", s }'
+}
+
+# add_stage PASSED FAILED: its own line, and for the last lines of the output what has failed in it
+add_stage()
+{
+	printf 'stage\t%s\t%s\t%s\t0\t%s\t%s\t%s\n' "$name" "$1" "$2" "$(($(date +%s) - stage_began))" \
+		"$(cpu_of compile)" "$(cpu_of link)" >>"$results"
+	names=$(tail -n "+$((lines + 1))" "$results" | awk -F '\t' '
+		$1 == "test" && $5 > 0 { printf " %s", $3 }
+		$1 == "stage" && $4 > 0 { printf " (see above)" }')
 	[ -z "$names" ] || what_failed="$what_failed
 failed in $name:$names"
+}
+
+begin_stage()
+{
+	name=$1
+	say "$name"
+	stage_began=$(date +%s)
+	lines=$(wc -l <"$results")
+	rm -f "$out"/times.*
 }
 
 # The logs of this run that do not end as those of a success: their failures, or how they end. What CI shows is often no more than the
 # end of this output.
 say_why()
 {
-	find build*/check build/bare-root/first-contact-check -name '*.log' -newermt "@$began" 2>/dev/null | sort | while read -r log; do
+	find build*/check -name '*.log' -newermt "@$began" 2>/dev/null | sort | while read -r log; do
 		if grep -q '^\[  FAILED  \]' "$log"; then
 			printf '%s:\n' "$log"
 			grep -hE '^\[ +(ERROR|LINE|FAILED) +\]|^(CHECK|AWAIT|case: |ERROR: )|: error: ' "$log" | head -n 8
@@ -40,94 +75,66 @@ say_why()
 	done | head -n 60
 }
 
-# stage NAME make-arguments...: counts itself as one failure if it fails without having counted any
+# stage NAME make-arguments...: a failure of the stage itself, if it fails and none of its tests has
 stage()
 {
-	name=$1
+	begin_stage "$1"
 	shift
-	say "$name"
-	before=$(awk '{ f += $2 } END { print f + 0 }' "$totals")
-	lines=$(wc -l <"$totals")
-	"$MAKE" -s --no-print-directory -j"$JOBS" TOTALS="$totals" "$@"
+	STAGE_TIMES="$top/$out/times" "$MAKE" -s --no-print-directory -j"$JOBS" RESULTS="$results" STAGE="$name" "$@"
 	status=$?
-	after=$(awk '{ f += $2 } END { print f + 0 }' "$totals")
 	# a stage of tests that ran none is no success
-	ran=$(tail -n "+$((lines + 1))" "$totals" | awk '{ n += $1 + $2 } END { print n + 0 }')
-	case " $* " in *" run-tests "*) [ "$ran" -gt 0 ] || status=1 ;; esac
-	if [ "$status" -ne 0 ] && [ "$before" = "$after" ]; then
+	case " $* " in *" run-tests "*) [ "$(($(counted passed "$lines") + $(counted failed "$lines")))" -gt 0 ] || status=1 ;; esac
+	if [ "$status" -ne 0 ] && [ "$(counted failed "$lines")" = 0 ]; then
 		printf 'FAIL %s: make %s\n' "$name" "$*"
-		echo "0 1" >>"$totals"
+		add_stage 0 1
+		return 1
 	fi
-	note_failed "$lines"
+	add_stage 0 0
+	return "$status"
 }
 
-# script_stage NAME COMMAND...: one that adds its counts itself; 77: it was impossible here, and has said why
+# script_stage NAME COMMAND...: one that prints "ok ..." or "FAIL ..." for each thing it looks at; 77: it was impossible here, and has
+# said why
 script_stage()
 {
-	name=$1
+	begin_stage "$1"
 	shift
-	say "$name"
-	lines=$(wc -l <"$totals")
-	TOTALS="$totals" "$@"
+	"$@" >"$out/stage.log" 2>&1
 	status=$?
-	if [ "$status" != 0 ] && [ "$status" != 77 ] && [ "$(wc -l <"$totals")" = "$lines" ]; then
-		printf 'FAIL %s: %s\n' "$name" "$*"
-		echo "0 1" >>"$totals"
-	fi
-	note_failed "$lines"
+	cat "$out/stage.log"
+	failed=$(grep -c '^FAIL ' "$out/stage.log")
+	[ "$status" = 0 ] || [ "$status" = 77 ] || [ "$failed" != 0 ] || { printf 'FAIL %s: %s\n' "$name" "$*"; failed=1; }
+	add_stage "$(grep -c '^ok ' "$out/stage.log")" "$failed"
+	return "$status"
 }
+
+# Nothing else can succeed without the packages; the stage has said which are missing.
+set_up() { stage "set-up" DEPS="$1" deps || finish; }
 
 quick()
 {
-	stage "set-up" DEPS=check deps
+	set_up check
 	stage "tests" WERROR=1 run-tests
-}
-
-# Those of `make check` on the bare Debian that failed or were skipped there, or a part of them: names.
-not_passed_there()
-{
-	sed -n 's/^\(skip\|FAIL\)  *\([^ ]*\) .*/\2/p' build/bare-root/first-contact-check.log
-	grep -lE '^\[  SKIPPED \] [1-9]|^not tried, ' build/bare-root/first-contact-check/*.log | sed 's|.*/||; s|\.log$||'
 }
 
 # What was built there, by the same compiler, is not built again; make looks whether it is what it would make.
 take_what_was_built()
 {
-	tar -C "$bare_root/w/simd/build" --exclude=./check --exclude='./demo*' -c . | tar -C build -x
-}
-
-# `make check` on a bare Debian: what it could not run is left to run here, and what failed there is run here as well, to say where it
-# fails. Where no such root can be made, or the tests did not come to their end in it, all are run here.
-bare_and_quick()
-{
-	say "the two commands on a bare Debian"
-	TOTALS= KEEP=1 tools/dev/first-contact
-	status=$?
-	[ "$status" = 0 ] || [ "$status" = 77 ] || { echo "0 1" >>"$totals"; what_failed="$what_failed
-failed on the bare Debian: build/bare-root/first-contact-*.log
-$(grep '^failed in' build/bare-root/first-contact-check.log 2>/dev/null)"; }
-	if [ "$status" != 77 ] && tail -n 3 build/bare-root/first-contact-check.log 2>/dev/null | grep -q '^[1-9][0-9]* passed, '; then
-		[ "$status" != 0 ] || tail -n 1 build/bare-root/first-contact-check.log | awk '{ print $1 + 1, 0 }' >>"$totals"
-		left=$(not_passed_there | tr '\n' ' ')
-		take_what_was_built
-		[ -z "$left" ] || stage "tests that did not pass there" WERROR=1 ONLY="$left" run-tests
-		return
-	fi
-	stage "tests" WERROR=1 run-tests
+	tar -C "$bare_root/w/simd/build" --exclude=./check --exclude=./check.json --exclude='./demo*' -c . | tar -C build -x
 }
 
 full()
 {
-	stage "set-up" DEPS=full deps
-	bare_and_quick
+	set_up full
+	script_stage "make demo and some tests on a bare Debian" env KEEP=1 tools/dev/first-contact demo,some && take_what_was_built
 	# the root of the bare Debian has all built and installed already
 	script_stage "simd.service, booted" env ROOT="$bare_root" tools/dev/check-boot
 	rm -rf --one-file-system "$bare_root"
+	stage "all tests" WERROR=1 LEVEL=all run-tests
 	# clang's warnings come with the sanitizers, but for what these leave out; -g1 has the lines that their reports name, and builds faster
 	stage "clang's warnings" WERROR=1 CC=clang SAN=undefined OPT='-O1 -g1' syntax
 	stage "address and undefined-behaviour sanitizers" WERROR=1 CC=clang SAN=address,undefined OPT='-O1 -g1' LEVEL=unit run-tests
 	stage "thread sanitizer, without assertions" WERROR=1 CC=clang SAN=thread OPT='-O1 -g1 -DNDEBUG' LEVEL=unit run-tests
-	stage "kill runs" WERROR=1 LEVEL=fault run-tests
 	stage "bench smoke run" WERROR=1 bench-smoke
 }
 
@@ -135,7 +142,7 @@ full()
 soak()
 {
 	export SOAK_SECONDS="${SOAK_SECONDS:-1800}"
-	stage "set-up" DEPS="${1:-check}" deps
+	set_up "${1:-check}"
 	stage "the demo with every bridge, $SOAK_SECONDS s" WERROR=1 LEVEL=fault ONLY=fault-stack-soak LIMIT=14400 run-tests
 	sed -n 's/^soak: //p' build/check/fault-stack-soak.log
 }
@@ -151,6 +158,7 @@ soak_full()
 	stage "undefined-behaviour sanitizer, with iceoryx" WERROR=1 CC=clang SAN=undefined OPT='-O1 -g1' LEVEL=system FULL= run-tests
 	export FAULT_KILLS="${FAULT_KILLS:-10000}" KILLS="${KILLS:-200}" ATTACK_SECONDS="${ATTACK_SECONDS:-3600}" \
 		RUNS="${RUNS:-5000}" ROUNDS="${ROUNDS:-1000}" CALLS="${CALLS:-2500}" LOSS_TABLE=1
+	stage "tests on a bad machine" WERROR=1 LEVEL=whole HUNT="$(date +%s)" LIMIT=3000 run-tests
 	stage "long tests" WERROR=1 LEVEL=soak LIMIT=14400 run-tests
 	stage "fuzzing" FUZZ_SECONDS="${FUZZ_SECONDS:-600}" fuzz
 	for i in 1 2 3 4 5; do
@@ -163,13 +171,55 @@ soak_full()
 	done
 }
 
-case ${1:-quick} in
+# What it cost: where the time of a run goes, before anybody makes something faster.
+show_costs()
+{
+	echo "the stages: seconds, CPU seconds of compiling and of linking"
+	awk -F '\t' '$1 == "stage" { printf "%7d %7.1f %7.1f  %s\n", $6, $7, $8, $2 }' "$results"
+	echo "the most expensive tests: CPU seconds, seconds"
+	grep "^test$tab" "$results" | sort -t "$tab" -k 8,8nr | head -n 20 | awk -F '\t' '{ printf "%7.2f %7.2f  %s%s\n", $8, $7, $3,
+		$2 == "tests" || $2 == "all tests" ? "" : " (" $2 ")" }'
+}
+
+write_json()
+{
+	commit=$(git rev-parse HEAD 2>/dev/null)
+	awk -F '\t' -v commit="$commit" -v level="$level" -v wall="$(($(date +%s) - began))" '
+		function text(s) { gsub(/["\\]/, "\\\\&", s); return "\"" s "\"" }
+		$1 == "stage" {
+			stages = stages sprintf("%s{\"name\":%s,\"wall_s\":%s,\"compile_cpu_s\":%s,\"link_cpu_s\":%s,\"passed\":%s,\"failed\":%s}",
+				stages ? ",\n" : "", text($2), $6, $7, $8, $3, $4)
+			passed += $3
+			failed += $4
+		}
+		$1 == "test" {
+			tests = tests sprintf("%s{\"stage\":%s,\"name\":%s,\"passed\":%s,\"failed\":%s,\"skipped\":%s,\"wall_s\":%s,\"cpu_s\":%s}",
+				tests ? ",\n" : "", text($2), text($3), $4, $5, $6, $7, $8)
+			passed += $4
+			failed += $5
+		}
+		END {
+			printf "{\"commit\":%s,\"level\":%s,\"passed\":%d,\"failed\":%d,\"wall_s\":%d,\n\"stages\":[\n%s\n],\n\"tests\":[\n%s\n]}\n",
+				text(commit), text(level), passed, failed, wall, stages, tests
+		}' "$results" >build/check.json
+}
+
+finish()
+{
+	say "done"
+	show_costs
+	write_json
+	[ -z "$what_failed" ] || { say_why; printf '%s\n' "${what_failed#?}"; }
+	printf '%s passed, %s failed\n' "$(counted passed)" "$(counted failed)"
+	[ "$(counted failed)" = 0 ]
+	exit
+}
+
+case $level in
 quick) quick ;;
 full) full ;;
 soak) soak ;;
 soak-full) soak_full ;;
 *) echo "usage: $0 quick|full|soak|soak-full" >&2; exit 2 ;;
 esac
-say "done"
-[ -z "$what_failed" ] || { say_why; printf '%s\n' "${what_failed#?}"; }
-awk '{ p += $1; f += $2 } END { printf "%d passed, %d failed\n", p, f; exit f > 0 }' "$totals"
+finish

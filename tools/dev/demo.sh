@@ -202,10 +202,10 @@ while [ $n -lt "$seconds" ]; do
 done
 
 ctl clock pause >/dev/null
-# what is on its way arrives: the numbers below are those of the files
+# what is on its way arrives: the numbers below are those of the files; /clock goes on in a pause
 was=
 for i in $(seq 50); do
-	now=$(ctl summary | grep -v ' of wall time')
+	now=$(ctl summary | grep -vE ' of wall time|^ */clock ')
 	[ "$now" = "$was" ] && break
 	was=$now
 	sleep 0.1

@@ -4,7 +4,6 @@ INC_tests/system/foxglove := -I. -Itests -Itests/support -Ischemas -Ilibclient/i
 FLAGS_tests/system/foxglove := -DPLUGIN='"$(B)/lib/simd/bridge_foxglove.so"'
 FOXGLOVE_TESTS := control hostile slow tls watch
 # for time-outs of its library
-TESTS_WAIT += $(B)/test/system-foxglove-hostile
 TESTS_NS += $(FOXGLOVE_TESTS:%=$(B)/test/system-foxglove-%)
 $(FOXGLOVE_TESTS:%=$(B)/test/system-foxglove-%): $(B)/test/system-foxglove-%: $(B)/obj/tests/system/foxglove/test_%.o \
 	$(addprefix $(B)/obj/tests/system/foxglove/,line.o watcher.o raw.o) $(B)/obj/tests/system/ros2/host.o | $(B)/lib/simd/bridge_foxglove.so

@@ -275,7 +275,7 @@ static void run_with_restarts(void (*child)(void))
 	assert_int_equal(child_status(pid), 0);
 }
 
-TEST_WITH(eleven_generations_in_one_process, start, stop)
+TEST_FULL_WITH(eleven_generations_in_one_process, start, stop)
 {
 	run_with_restarts(lives_on);
 }
@@ -318,7 +318,7 @@ static void applications_come_and_go(void)
 	CHECK(write(ask[1], "q", 1) == 1);
 }
 
-TEST_WITH(applications_share_idle_attachments, start, stop)
+TEST_FULL_WITH(applications_share_idle_attachments, start, stop)
 {
 	run_with_restarts(applications_come_and_go);
 }

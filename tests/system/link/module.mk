@@ -13,7 +13,7 @@ $(foreach t,$(LINK_SYSTEM_TESTS),$(eval $(call link_test,$(t))))
 LIMIT_system-link-time := 400
 # they wait for networks and time-outs
 TESTS_ONCE += $(addprefix $(B)/test/system-link-,crash exchange keys line network parted time types)
-TESTS_WAIT += $(LINK_SYSTEM_TESTS:%=$(B)/test/system-link-%)
+TESTS_FULL += $(addprefix $(B)/test/system-link-,crash exchange keys network parted three time types)
 endif
 # machines in lock-step
 $(addprefix $(B)/test/system-link-,crash exchange parted): $(B)/obj/tests/system/link/steps.o

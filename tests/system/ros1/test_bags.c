@@ -96,7 +96,7 @@ TEST(rosbag_reads_what_we_write)
 	}
 }
 
-TEST(another_reader_of_bags_reads_them)
+TEST_FULL(another_reader_of_bags_reads_them)
 {
 	if (!have(MODULES "/node_modules/@foxglove/rosbag", "@foxglove/rosbag"))
 		skip();
@@ -106,7 +106,7 @@ TEST(another_reader_of_bags_reads_them)
 }
 
 /* A recording of all types, converted: rosbag decodes each by the definition in the bag. */
-TEST(rosbag_reads_what_is_converted)
+TEST_FULL(rosbag_reads_what_is_converted)
 {
 	char command_line[6 * TEST_PATH_MAX], native[TEST_PATH_MAX];
 	const char *all;
@@ -172,7 +172,7 @@ TEST(we_read_what_rosbag_writes)
 	}
 }
 
-TEST(we_read_what_a_killed_rosbag_leaves)
+TEST_FULL(we_read_what_a_killed_rosbag_leaves)
 {
 	int code = -1;
 

@@ -119,7 +119,7 @@ TEST_WITH(the_tools_of_ros_see_it, setup, teardown)
 	h.ops->close(b, t);
 }
 
-TEST_WITH(rostopic_pub_comes_in, setup, teardown)
+TEST_FULL_WITH(rostopic_pub_comes_in, setup, teardown)
 {
 	struct host_in in;
 
@@ -180,7 +180,7 @@ TEST_WITH(rosservice_calls, setup, teardown)
 }
 
 /* A persistent connection, and four threads of one node that call at once. */
-TEST_WITH(rospy_calls, setup, teardown)
+TEST_FULL_WITH(rospy_calls, setup, teardown)
 {
 	FILE *f;
 
@@ -217,7 +217,7 @@ static void ask(bool on, int result, const char *text)
 }
 
 /* A node of rospy serves: several requests, one that it fails, and one after it was started again. */
-TEST_WITH(rospy_serves, setup, teardown)
+TEST_FULL_WITH(rospy_serves, setup, teardown)
 {
 	FILE *f;
 
@@ -234,7 +234,7 @@ TEST_WITH(rospy_serves, setup, teardown)
 	ask(true, -ENOENT, "the master knows no node");
 }
 
-TEST_WITH(a_new_master_knows_it_again, setup, teardown)
+TEST_FULL_WITH(a_new_master_knows_it_again, setup, teardown)
 {
 	struct sim_bridge_topic *t;
 
@@ -248,7 +248,7 @@ TEST_WITH(a_new_master_knows_it_again, setup, teardown)
 	h.ops->close(b, t);
 }
 
-TEST_WITH(a_second_node_of_its_name_ends_it, setup, teardown)
+TEST_FULL_WITH(a_second_node_of_its_name_ends_it, setup, teardown)
 {
 	struct sim_bridge_topic *t;
 	FILE *f;
@@ -264,7 +264,7 @@ TEST_WITH(a_second_node_of_its_name_ends_it, setup, teardown)
 	h.ops->close(b, t);
 }
 
-TEST_WITH(it_is_killed_by_name, setup, teardown)
+TEST_FULL_WITH(it_is_killed_by_name, setup, teardown)
 {
 	struct sim_bridge_topic *t;
 

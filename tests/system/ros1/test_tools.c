@@ -138,7 +138,7 @@ TEST_WITH(a_bag_of_ours_is_read_by_others, setup, teardown)
 		"/chat std_msgs/String 1640995200.123456768: one\n");
 }
 
-TEST_WITH(a_bag_plays_into_us, setup, teardown)
+TEST_FULL_WITH(a_bag_plays_into_us, setup, teardown)
 {
 	const char *const texts[TEXTS] = { "one", "", "caf\xc3\xa9" };
 
@@ -152,7 +152,7 @@ TEST_WITH(a_bag_plays_into_us, setup, teardown)
 	}
 }
 
-TEST_WITH(the_time_of_a_bag_drives_us, setup, teardown)
+TEST_FULL_WITH(the_time_of_a_bag_drives_us, setup, teardown)
 {
 	FILE *f;
 
@@ -172,7 +172,7 @@ TEST_WITH(the_time_of_a_bag_drives_us, setup, teardown)
 
 /* ---- others ---- */
 
-TEST_WITH(rosparam_and_the_rest_of_rostopic, setup, teardown)
+TEST_FULL_WITH(rosparam_and_the_rest_of_rostopic, setup, teardown)
 {
 	FILE *f;
 

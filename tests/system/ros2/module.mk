@@ -28,7 +28,6 @@ $(eval $(call ros2_test,system-ros2-service,test_service host reader asker))
 $(eval $(call ros2_test,system-ros2-fastdds_service,test_fastdds_service host reader asker))
 TESTS_SOAK += $(B)/test/system-ros2-fastdds_service
 TESTS_ONCE += $(B)/test/system-ros2-fastdds_service
-TESTS_WAIT += $(B)/test/system-ros2-fastdds_service
 LIMIT_system-ros2-fastdds_service := $(if $(FULL),900,300)
 LINK_system-ros2-fastdds_service += -rdynamic # its sendmsg() and dladdr() are seen by the libraries
 

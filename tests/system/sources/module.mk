@@ -12,6 +12,7 @@ LINK_system-sources-line = $(LINK_SIMCLIENT) -lm
 INC_tests/system/sources := $(INC_tests) -Itests/support
 TESTS_NS += $(B)/test/system-sources-perception
 TESTS_ONCE += $(B)/test/system-sources-perception
+TESTS_FULL += $(B)/test/system-sources-perception
 $(B)/test/system-sources-perception: $(addprefix $(B)/obj/tests/,system/sources/test_perception.o support/stack.o support/peer.o support/session.o) \
 	$(PERCEPTION_CLASSES) $(PERCEPTION_CORE) $(B)/lib/libipc.a $(B)/lib/libbase.a | $(B)/lib/libsimclient.so $(B)/lib/simd/ipc_iox.so $(B)/bin/simd \
 	$(B)/bin/simctl $(B)/bin/sim-sumo $(B)/bin/sim-lidar

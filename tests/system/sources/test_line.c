@@ -299,7 +299,7 @@ static void expect_all(struct sim_subscriber *s, int64_t period_ns, int64_t *las
 }
 
 /* When it is paused, or a step has ended, all that the engine measures at that moment is published. */
-TEST(pauses_lose_nothing)
+TEST_FULL(pauses_lose_nothing)
 {
 	struct sim_subscriber *imu;
 	int64_t last_sim_ns = -1;
@@ -346,7 +346,7 @@ static const char *set_frequency(struct line *l, const char *name, double hz)
 }
 
 /* Set in a pause: the next message is that of the next step, and then they come in the new rhythm. Other channels keep theirs. */
-TEST(a_channels_frequency_is_set_while_it_runs)
+TEST_FULL(a_channels_frequency_is_set_while_it_runs)
 {
 	struct sim_subscriber *imu, *can;
 	int64_t imu_sim_ns = -1, can_sim_ns = -1, paused;
@@ -437,7 +437,7 @@ static void check_place(struct sim_subscriber *odometry, struct sim_subscriber *
 	assert_int_equal(sim_release(odometry, slot), 0);
 }
 
-TEST(all_positions_are_in_one_map)
+TEST_FULL(all_positions_are_in_one_map)
 {
 	struct sim_subscriber *odometry, *tf, *fixed;
 	struct place utm;
@@ -506,7 +506,7 @@ static uint64_t hash_of_a_run(const char *run)
 	return h;
 }
 
-TEST(the_same_seed_gives_the_same_messages)
+TEST_FULL(the_same_seed_gives_the_same_messages)
 {
 	assert_true(hash_of_a_run("first") == hash_of_a_run("second"));
 }
@@ -593,7 +593,7 @@ static struct sight stepped(struct line *l, struct sim_subscriber *odometry)
 }
 
 /* Far from any road SUMO cannot take the ego over: it brakes by itself, in its time, and stands; orders move it again. */
-TEST(orders_that_end_far_from_any_road_leave_the_ego_standing)
+TEST_FULL(orders_that_end_far_from_any_road_leave_the_ego_standing)
 {
 	struct sim_publisher_options po = { .size = sizeof(po), .max_body = sizeof(struct sim_VehicleControl) };
 	struct sim_subscriber *odometry;
@@ -683,7 +683,7 @@ static bool in_lockstep(struct line *l)
 	return yes;
 }
 
-TEST(the_ego_can_be_a_vehicle_program)
+TEST_FULL(the_ego_can_be_a_vehicle_program)
 {
 	struct sim_publisher_options po = { .size = sizeof(po), .max_body = sizeof(struct sim_VehicleControl) };
 	struct sim_subscriber *odometry, *objects;
@@ -743,7 +743,7 @@ TEST(a_killed_driver_takes_sumo_with_it)
 	line_close(&l);
 }
 
-TEST(a_new_simd_is_served_as_the_old_one)
+TEST_FULL(a_new_simd_is_served_as_the_old_one)
 {
 	const struct sim_message *slot;
 	struct sim_subscriber *imu, *clouds;

@@ -92,7 +92,7 @@ TEST_WITH(a_crash_is_named_wherever_it_happens, NULL, clean)
 }
 
 /* Nothing is left of the stack of the thread to say it on. */
-TEST_WITH(a_recursion_without_end_is_named, NULL, clean)
+TEST_FULL_WITH(a_recursion_without_end_is_named, NULL, clean)
 {
 	start("\"TimeSource\":\"system\"," STACK_POOLS);
 	ends(BAD("proc", "overflow"), BY(SIGSEGV), "component rogue crashed: SIGSEGV");
@@ -100,7 +100,7 @@ TEST_WITH(a_recursion_without_end_is_named, NULL, clean)
 	end();
 }
 
-TEST_WITH(a_crash_in_a_thread_of_its_own_is_named_by_its_code, NULL, clean)
+TEST_FULL_WITH(a_crash_in_a_thread_of_its_own_is_named_by_its_code, NULL, clean)
 {
 	start("\"TimeSource\":\"system\"," STACK_POOLS);
 	ends(CHAIN "," BAD("proc", "thread"), BY(SIGSEGV),
@@ -114,7 +114,7 @@ TEST_WITH(a_crash_in_a_thread_of_its_own_is_named_by_its_code, NULL, clean)
 		"\",\"name\":\"rogue\",\"interval_ms\":5,\"config\":{\"how\":\"" how "\"}}]}"
 
 /* std::terminate ends the process; whose it was is seen by its code. */
-TEST_WITH(an_exception_that_leaves_a_thread_is_named, NULL, clean)
+TEST_FULL_WITH(an_exception_that_leaves_a_thread_is_named, NULL, clean)
 {
 	start("\"TimeSource\":\"system\"," STACK_POOLS);
 	ends(CHAIN "," CXX("Own", "raw"), BY(SIGABRT), "component rogue crashed, in a thread that is not simhost's");
@@ -132,7 +132,7 @@ TEST_WITH(what_a_destructor_throws_is_said, NULL, stack_sweep)
 #endif
 
 /* It would look like an end that was asked for, after which nobody starts it again. */
-TEST_WITH(who_calls_exit_is_named_and_has_failed, NULL, clean)
+TEST_FULL_WITH(who_calls_exit_is_named_and_has_failed, NULL, clean)
 {
 	start("\"TimeSource\":\"system\"," STACK_POOLS);
 	ends(BAD("init", "exit"), 70, "component rogue called exit()");
@@ -171,7 +171,7 @@ static void rig(const char *where, const char *how)
 	assert_false(stack_said("wait for each other")); /* what its node reads besides is no input */
 }
 
-TEST_WITH(a_callback_of_a_parameter_is_the_component_s, NULL, clean)
+TEST_FULL_WITH(a_callback_of_a_parameter_is_the_component_s, NULL, clean)
 {
 	rig("param", "segv");
 	(void)stack_ctl("param", "set", "rogue", "p", "1", NULL);
@@ -180,7 +180,7 @@ TEST_WITH(a_callback_of_a_parameter_is_the_component_s, NULL, clean)
 	end();
 }
 
-TEST_WITH(a_handler_of_a_service_is_the_component_s, NULL, clean)
+TEST_FULL_WITH(a_handler_of_a_service_is_the_component_s, NULL, clean)
 {
 	rig("service", "exit");
 	(void)stack_ctl("service", "call", "/rogue/poke", NULL);
@@ -189,7 +189,7 @@ TEST_WITH(a_handler_of_a_service_is_the_component_s, NULL, clean)
 	end();
 }
 
-TEST_WITH(a_crash_in_shutdown_is_named, NULL, clean)
+TEST_FULL_WITH(a_crash_in_shutdown_is_named, NULL, clean)
 {
 	rig("shutdown", "segv");
 	(void)stack_ctl("service", "call", "/rogue/reload", NULL);
@@ -199,7 +199,7 @@ TEST_WITH(a_crash_in_shutdown_is_named, NULL, clean)
 
 /* ---- who does not come back ---- */
 
-TEST_WITH(an_init_that_does_not_come_back_is_named_and_ended, NULL, clean)
+TEST_FULL_WITH(an_init_that_does_not_come_back_is_named_and_ended, NULL, clean)
 {
 	write_dag("", CHAIN "," BAD("init", "hang"));
 	start("\"TimeSource\":\"system\"," HOST("300ms")); /* init has ten times as long */
@@ -210,7 +210,7 @@ TEST_WITH(an_init_that_does_not_come_back_is_named_and_ended, NULL, clean)
 }
 
 /* Who asks for it again while it hangs does not switch off who watches. */
-TEST_WITH(a_component_that_hangs_while_it_is_loaded_again_is_named_and_ended, NULL, clean)
+TEST_FULL_WITH(a_component_that_hangs_while_it_is_loaded_again_is_named_and_ended, NULL, clean)
 {
 	rig("shutdown", "hang");
 	(void)stack_ctl("service", "call", "--timeout", "1s", "/rogue/reload", NULL);
@@ -244,18 +244,18 @@ TEST_WITH(a_reader_s_callback_that_hangs_is_named_with_its_channel, NULL, clean)
 	hangs("reader", "component rogue has been in its reader of /bad for");
 }
 
-TEST_WITH(a_timer_that_hangs_is_named, NULL, clean)
+TEST_FULL_WITH(a_timer_that_hangs_is_named, NULL, clean)
 {
 	hangs("timer", "component rogue has been in its timer rogue_timer for");
 }
 
 /* It is the service set_parameter that calls it: the one inside is named. */
-TEST_WITH(a_change_of_a_parameter_that_hangs_is_named, NULL, clean)
+TEST_FULL_WITH(a_change_of_a_parameter_that_hangs_is_named, NULL, clean)
 {
 	hangs("param", "component rogue has been in its parameter p for");
 }
 
-TEST_WITH(a_service_that_hangs_is_named, NULL, clean)
+TEST_FULL_WITH(a_service_that_hangs_is_named, NULL, clean)
 {
 	hangs("service", "component rogue has been in its service rogue/poke for");
 }
@@ -293,7 +293,7 @@ TEST_WITH(who_publishes_without_end_is_named_and_others_lose_nothing, NULL, clea
 }
 
 /* Its writer is in proc as long as it is: the message is handed over inside the call. */
-TEST_WITH(in_simulation_the_one_inside_is_named, NULL, clean)
+TEST_FULL_WITH(in_simulation_the_one_inside_is_named, NULL, clean)
 {
 	struct sim_client_options o = { .size = sizeof(o), .name = "test", .socket = STACK_SOCKET };
 	struct sim_driver *d;
@@ -320,7 +320,7 @@ TEST_WITH(in_simulation_the_one_inside_is_named, NULL, clean)
 }
 
 /* The message goes to its own reader inside the call, again and again: it is not that one which does not come back. */
-TEST_WITH(who_publishes_without_end_in_simulation_is_named, NULL, clean)
+TEST_FULL_WITH(who_publishes_without_end_in_simulation_is_named, NULL, clean)
 {
 	struct sim_client_options o = { .size = sizeof(o), .name = "test", .socket = STACK_SOCKET };
 	struct sim_driver *d;

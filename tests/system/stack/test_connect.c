@@ -73,7 +73,7 @@ static void assert_flat(const char *who, pid_t pid, struct usage before)
 			 before.threads, before.anon_kib, now.descriptors, now.threads, now.anon_kib);
 }
 
-TEST_WITH(a_thousand_connections_of_one_process, NULL, stack_sweep)
+TEST_FULL_WITH(a_thousand_connections_of_one_process, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t simd = stack_start(CONF), pid = peer_fork(p, comes_and_goes), roudi = stack_roudi();
@@ -332,7 +332,7 @@ static int attaches_twice(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(all_attachments_of_the_dead_are_freed, NULL, stack_sweep)
+TEST_FULL_WITH(all_attachments_of_the_dead_are_freed, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t simd = stack_start(CONF), pid, roudi = stack_roudi();

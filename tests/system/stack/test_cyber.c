@@ -213,7 +213,7 @@ TEST_WITH(the_newest_arrives_before_the_end, NULL, sweep)
 }
 
 /* Two of a kind do not meet under the name that Apollo has for it: the second needs one of its own. */
-TEST_WITH(two_channels_of_one_name, NULL, sweep)
+TEST_FULL_WITH(two_channels_of_one_name, NULL, sweep)
 {
 	struct sim_publisher *p;
 
@@ -422,7 +422,7 @@ TEST_WITH(an_image_comes_in_with_its_stamp_and_frame, NULL, sweep)
 	stop();
 }
 
-TEST_WITH(an_image_beyond_the_rigs_bound_is_dropped, NULL, sweep)
+TEST_FULL_WITH(an_image_beyond_the_rigs_bound_is_dropped, NULL, sweep)
 {
 	struct sim_subscriber *s;
 	struct sim_publisher *p;
@@ -503,7 +503,7 @@ TEST_WITH(a_peer_that_is_none_is_named, NULL, sweep)
 }
 
 /* Wherever it hangs up, within the first frames too, it is dialled again, and nothing breaks. */
-TEST_WITH(a_peer_that_hangs_up_anywhere, NULL, sweep)
+TEST_FULL_WITH(a_peer_that_hangs_up_anywhere, NULL, sweep)
 {
 	static const size_t after[] = { 1, 7, 30 };
 	struct cyber_server_how how = { .close_after = 1 };
@@ -528,7 +528,7 @@ TEST_WITH(a_peer_that_hangs_up_anywhere, NULL, sweep)
 }
 
 /* Who reads nothing loses what is old, and then its connection; meanwhile nobody who publishes waits. */
-TEST_WITH(a_peer_that_stalls, NULL, sweep)
+TEST_FULL_WITH(a_peer_that_stalls, NULL, sweep)
 {
 	size_t size = an_image(body, sizeof(body), LARGE);
 	struct sim_publisher *p, *q;

@@ -142,7 +142,7 @@ TEST_WITH(a_second_run_keeps_the_first, NULL, sweep)
 /* ---- another rig ---- */
 
 /* The bridges are added to the rig that is meant, whatever it is called. */
-TEST_WITH(a_rig_is_a_name_or_a_path, NULL, sweep)
+TEST_FULL_WITH(a_rig_is_a_name_or_a_path, NULL, sweep)
 {
 	static const char *const rigs[] = { "sumo-vehicle", "config/rigs/sumo-vehicle.json" };
 
@@ -172,7 +172,7 @@ static const char *news_of_it(const char *from, const char *what, unsigned *ret_
 	return NULL;
 }
 
-TEST_WITH(a_host_of_a_world_is_put_out_and_comes_back, NULL, sweep)
+TEST_FULL_WITH(a_host_of_a_world_is_put_out_and_comes_back, NULL, sweep)
 {
 	unsigned first = 0, out = 0, again = 0;
 	const char *at, *text;
@@ -364,7 +364,7 @@ static bool file_has(const char *path, const char *text)
 	return yes;
 }
 
-TEST_WITH(components_stop_it_for_people, NULL, sweep)
+TEST_FULL_WITH(components_stop_it_for_people, NULL, sweep)
 {
 	stops_for_people("perception");
 	assert_true(file_has(OUT "/simd.log", "3 components run in simulation"));
@@ -374,7 +374,7 @@ TEST_WITH(components_stop_it_for_people, NULL, sweep)
 }
 
 /* One word more, in the rig: and the same on a pool of threads. */
-TEST_WITH(components_in_reality_stop_it_too, NULL, sweep)
+TEST_FULL_WITH(components_in_reality_stop_it_too, NULL, sweep)
 {
 	json_t *rig = json_load_file(PERCEPTION, 0, NULL), *command;
 
@@ -389,7 +389,7 @@ TEST_WITH(components_in_reality_stop_it_too, NULL, sweep)
 }
 
 /* What the shorter one of two runs has logged, the longer one has logged too, to the letter, and stopping for somebody is in it. */
-TEST_WITH(a_demo_of_components_repeats, NULL, sweep)
+TEST_FULL_WITH(a_demo_of_components_repeats, NULL, sweep)
 {
 	static char line[2][65536];
 	bool stood = false;
@@ -516,7 +516,7 @@ static void has_rate(const char *topic, double hz)
 	json_decref(counts);
 }
 
-TEST_WITH(rospy_counts_what_simctl_counts, NULL, sweep)
+TEST_FULL_WITH(rospy_counts_what_simctl_counts, NULL, sweep)
 {
 	const char *const pause[] = { "simctl", "--socket", SOCKET, "clock", "pause", NULL };
 	struct sim_client *c = NULL;

@@ -260,7 +260,7 @@ TEST_WITH(a_flood_is_cut_off, setup, stack_sweep)
 }
 
 /* One process holds its share, and everybody else is served. */
-TEST_WITH(a_thousand_connections_are_bounded, setup, stack_sweep)
+TEST_FULL_WITH(a_thousand_connections_are_bounded, setup, stack_sweep)
 {
 	struct rlimit files = { 4096, 4096 };
 	int *fd = calloc(1000, sizeof(*fd));
@@ -296,7 +296,7 @@ static int storm(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(a_storm_shuts_nobody_out, setup, stack_sweep)
+TEST_FULL_WITH(a_storm_shuts_nobody_out, setup, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t pid = peer_fork(p, storm);
@@ -329,7 +329,7 @@ static unsigned pidfds_of_simd(void)
 static void hello_and_leave(const char *role);
 
 /* A process that comes back without end is watched once, and no more. */
-TEST_WITH(sessions_without_end_take_no_descriptors, setup, stack_sweep)
+TEST_FULL_WITH(sessions_without_end_take_no_descriptors, setup, stack_sweep)
 {
 	int64_t clients = stack_int("GetInfo", "clients");
 	unsigned before = pidfds_of_simd();
@@ -571,7 +571,7 @@ TEST_WITH(names_that_others_hold_stop_nobody, setup, stack_sweep)
 }
 
 /* Shared pages full of nonsense: others may lose their window, simd loses nothing. */
-TEST_WITH(scribbled_pages_harm_only_their_owner, setup, stack_sweep)
+TEST_FULL_WITH(scribbled_pages_harm_only_their_owner, setup, stack_sweep)
 {
 	uint64_t seed = test_seed(2);
 	struct peer *p = peer_new();
@@ -819,7 +819,7 @@ static int to_evil(struct peer *p)
 	return peer_leave(p, c, pub);
 }
 
-TEST_WITH(hostile_lanes_are_survived, setup, stack_sweep)
+TEST_FULL_WITH(hostile_lanes_are_survived, setup, stack_sweep)
 {
 	struct peer *witness = peer_new();
 	pid_t pid;

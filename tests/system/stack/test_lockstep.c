@@ -273,7 +273,7 @@ static pid_t start_rig(unsigned workers, bool late)
 	return simd;
 }
 
-TEST_WITH(the_perception_rig_repeats, NULL, stack_sweep)
+TEST_FULL_WITH(the_perception_rig_repeats, NULL, stack_sweep)
 {
 	struct bytes first = { 0 };
 

@@ -85,7 +85,7 @@ TEST_WITH(null_and_null, NULL, stack_sweep)
 	stack_stop(simd);
 }
 
-TEST_WITH(null_and_a_slow_one, NULL, stack_sweep)
+TEST_FULL_WITH(null_and_a_slow_one, NULL, stack_sweep)
 {
 	run_free(RIG(FAULTY_BRIDGE, SLOW));
 	assert_int_equal(stack_count("bridge-slow", ""), 0);
@@ -100,7 +100,7 @@ TEST_WITH(null_and_logging, NULL, stack_sweep)
 }
 
 /* config/rigs/dataset.json, as the README says; only its log goes elsewhere. */
-TEST_WITH(the_recipe_for_a_data_set, NULL, stack_sweep)
+TEST_FULL_WITH(the_recipe_for_a_data_set, NULL, stack_sweep)
 {
 	json_t *rig = json_load_file("config/rigs/dataset.json", 0, NULL), *log;
 	char *text, *conf = NULL;
@@ -130,7 +130,7 @@ TEST_WITH(the_recipe_for_a_data_set, NULL, stack_sweep)
 	",\"dispatch\":{\"deadline_ms\":60000},\"process\":{\"stop_ms\":60000}," /* however busy the machine is */
 
 /* In the middle of the run the recorder is started again, by command. */
-TEST_WITH(a_restart_in_between, NULL, stack_sweep)
+TEST_FULL_WITH(a_restart_in_between, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t pid;
@@ -201,7 +201,7 @@ TEST_WITH(a_hung_recorder_stops_nobody, NULL, stack_sweep)
 }
 
 /* One that nobody waits for misses messages when it falls behind: named once, counted, and doctor knows what to do. */
-TEST_WITH(a_slow_one_is_named, NULL, stack_sweep)
+TEST_FULL_WITH(a_slow_one_is_named, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t pid;

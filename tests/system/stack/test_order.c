@@ -307,7 +307,7 @@ static void run_alone(void)
 }
 
 /* A driver with nobody who takes part. */
-TEST_WITH(a_driver_alone_writes_equal_files, NULL, stack_sweep)
+TEST_FULL_WITH(a_driver_alone_writes_equal_files, NULL, stack_sweep)
 {
 	unsigned wide = 0;
 

@@ -345,7 +345,7 @@ static void plays(const char *file, const char *encoding, const char *imu)
 	stack_kill(simd);
 }
 
-TEST_WITH(logs_of_other_systems_become_channels, NULL, stack_sweep)
+TEST_FULL_WITH(logs_of_other_systems_become_channels, NULL, stack_sweep)
 {
 	write_log(LOG_FILE, 100, BEGIN);
 	plays("/tmp/ros2.mcap", "ros2", "/imu");
@@ -425,7 +425,7 @@ static void like_the_first(const char *path, struct written *first, int run)
 	free(w.bytes);
 }
 
-TEST_WITH(ten_replays_in_lockstep_write_the_same_bytes, NULL, stack_sweep)
+TEST_FULL_WITH(ten_replays_in_lockstep_write_the_same_bytes, NULL, stack_sweep)
 {
 	struct written text = { 0 }, recording = { 0 };
 
@@ -585,7 +585,7 @@ TEST_WITH(keys_on_a_terminal_that_is_put_back, NULL, stack_sweep)
 }
 
 /* Messages as long as the demo's lidars have them: what simd has by itself has no room for two such channels. */
-TEST_WITH(the_rig_for_the_demos_log_has_room, NULL, stack_sweep)
+TEST_FULL_WITH(the_rig_for_the_demos_log_has_room, NULL, stack_sweep)
 {
 	static uint8_t body[3700000] __attribute__((aligned(64)));
 	struct native_log *l = native_log_create(LOG_FILE, LOG_COMPRESSION_ZSTD);

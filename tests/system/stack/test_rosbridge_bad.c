@@ -24,20 +24,20 @@ TEST_WITH(a_web_server, NULL, line_sweep)
 	       "ws://", "", "no rosbridge server is there");
 }
 
-TEST_WITH(a_node_of_ros_1, NULL, line_sweep)
+TEST_FULL_WITH(a_node_of_ros_1, NULL, line_sweep)
 {
 	expect(&(struct rosbridge_server_how){ .ws.greeting = "\x20\x10\x02" }, "ws://", "",
 	       "no rosbridge server is there");
 }
 
-TEST_WITH(one_that_never_answers, NULL, line_sweep)
+TEST_FULL_WITH(one_that_never_answers, NULL, line_sweep)
 {
 	expect(&(struct rosbridge_server_how){ .ws.deaf = true }, "ws://", "\"connect_ms\":300",
 	       "no answer as of a WebSocket server within 300 ms");
 }
 
 /* It takes all and answers nothing, neither pings nor the end. */
-TEST_WITH(one_that_never_closes, NULL, line_sweep)
+TEST_FULL_WITH(one_that_never_closes, NULL, line_sweep)
 {
 	expect(&(struct rosbridge_server_how){ .ws.keeps_open = true }, "ws://", "\"stall_ms\":400",
 	       "it has answered nothing for 400 ms");
@@ -141,7 +141,7 @@ TEST_WITH(requests_of_no_service_do_not_fill_the_log, NULL, line_sweep)
 	line_stop();
 }
 
-TEST_WITH(a_message_without_end, NULL, line_sweep)
+TEST_FULL_WITH(a_message_without_end, NULL, line_sweep)
 {
 	static char big[33 << 20];
 	struct sim_subscriber *s;
@@ -156,7 +156,7 @@ TEST_WITH(a_message_without_end, NULL, line_sweep)
 	line_stop();
 }
 
-TEST_WITH(frames_that_are_none, NULL, line_sweep)
+TEST_FULL_WITH(frames_that_are_none, NULL, line_sweep)
 {
 	static const char *const raw[] = { "\xff\xff\xff\xff\xff\xff", "\x83\x01x", "\x80\x01x",
 					   "HTTP/1.1 200 OK\r\n\r\n" };
@@ -212,20 +212,20 @@ static void distrust(const char *cert, const char *key, const char *options, con
 	line_stop();
 }
 
-TEST_WITH(tls_of_an_unknown_signer, NULL, line_sweep)
+TEST_FULL_WITH(tls_of_an_unknown_signer, NULL, line_sweep)
 {
 	make_cert("good", "127.0.0.1");
 	distrust("/tmp/good.pem", "/tmp/good.key", "", "its certificate is not accepted: self-signed certificate");
 }
 
-TEST_WITH(tls_of_another_host, NULL, line_sweep)
+TEST_FULL_WITH(tls_of_another_host, NULL, line_sweep)
 {
 	make_cert("other", "elsewhere");
 	distrust("/tmp/other.pem", "/tmp/other.key", "\"ca_file\":\"/tmp/other.pem\"",
 		 "its certificate is not accepted: IP address mismatch");
 }
 
-TEST_WITH(tls_where_there_is_none, NULL, line_sweep)
+TEST_FULL_WITH(tls_where_there_is_none, NULL, line_sweep)
 {
 	distrust(NULL, NULL, "\"connect_ms\":300", "no answer as of a WebSocket server");
 }

@@ -371,7 +371,7 @@ TEST_WITH(stale_files_are_removed, NULL, stack_sweep)
 /* ---- signals ---- */
 
 /* At any moment, twice when impatient: nothing is left, no process, socket, lock or shared memory. */
-TEST_WITH(stopped_at_any_moment, NULL, stack_sweep)
+TEST_FULL_WITH(stopped_at_any_moment, NULL, stack_sweep)
 {
 	uint64_t seed = test_seed(7);
 	unsigned rounds = getenv("ROUNDS") ? (unsigned)atoi(getenv("ROUNDS")) : 25;
@@ -403,7 +403,7 @@ TEST_WITH(stopped_at_any_moment, NULL, stack_sweep)
 }
 
 /* With clients that hold and publish; they survive it, and their callbacks come. */
-TEST_WITH(stopped_under_load, NULL, stack_sweep)
+TEST_FULL_WITH(stopped_under_load, NULL, stack_sweep)
 {
 	struct peer *p = peer_new(), *ex = peer_new();
 	pid_t pid, ex_pid, simd = stack_start(CONF);

@@ -180,7 +180,7 @@ static void stop_for_a_while(pid_t pid, const struct actor *goes, const struct a
 	assert_int_equal(kill(pid, SIGCONT), 0);
 }
 
-TEST_WITH(anywhere, NULL, stack_sweep)
+TEST_FULL_WITH(anywhere, NULL, stack_sweep)
 {
 	uint64_t seed = test_seed(7);
 	pid_t simd = stack_start(CONF);

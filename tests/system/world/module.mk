@@ -43,7 +43,6 @@ $(B)/test/system-world-loss: $(SWITCH) $(B)/lib/libbase.a | $(B)/lib/libsimworld
 LINK_system-world-loss = $(LINK_system-world-host)
 TESTS_SOAK += $(B)/test/system-world-loss
 TESTS_ONCE += $(addprefix $(B)/test/system-world-,loss states tls)
-TESTS_WAIT += $(addprefix $(B)/test/system-world-,loss states tls)
 # clients that come to harm
 FLAGS_tests/system/world/test_states.c := -DSIM_WORLD='"$(B)/bin/sim-world"'
 $(B)/test/system-world-states: $(B)/obj/tests/system/world/far.o $(SWITCH) $(addprefix $(B)/lib/,libworld.a libsimworldwire.a libbase.a) \

@@ -496,7 +496,7 @@ TEST(whoever_is_stopped_keeps_nobody)
 	every_state(STOPPED);
 }
 
-TEST(whoever_is_killed_keeps_nobody)
+TEST_FULL(whoever_is_killed_keeps_nobody)
 {
 	every_state(KILLED);
 }
@@ -506,7 +506,7 @@ TEST(whoever_is_cut_off_keeps_nobody)
 	every_state(CUT_OFF);
 }
 
-TEST(whoever_gives_a_byte_at_a_time_keeps_nobody)
+TEST_FULL(whoever_gives_a_byte_at_a_time_keeps_nobody)
 {
 	every_state(SLOW);
 }
