@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ARRAY_MAX 65536u
-
 struct cursor {
 	uint8_t *p;
 	size_t at, len;

@@ -42,7 +42,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TESTS_MAX 512
 #define JOBS_MAX  16
 #define SLOTS_MAX (4 * JOBS_MAX)
 #define TICK_MS   250

@@ -25,10 +25,9 @@ enum bag_op {
 
 #define BAG_MAGIC       "#ROSBAG V2.0\n"
 #define BAG_MAGIC_SIZE  13u
-#define BAG_HEADER_SIZE 4096u         /* of the first record's header and data, without their lengths */
-#define BAG_HEADERS_MAX (1u << 20)    /* bytes of a record's header that are read */
-#define BAG_CHUNK_BYTES (768u << 10)  /* ROS's default */
-#define BAG_FIELD_OP    "\4\0\0\0op=" /* a field of one byte */
+#define BAG_HEADER_SIZE 4096u        /* of the first record's header and data, without their lengths */
+#define BAG_HEADERS_MAX (1u << 20)   /* bytes of a record's header that are read */
+#define BAG_CHUNK_BYTES (768u << 10) /* ROS's default */
 
 /* A part of a record, borrowed of its bytes. */
 struct bag_field {

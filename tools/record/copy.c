@@ -14,7 +14,6 @@
 #include "proto_desc.h"
 #include "recode.h"
 
-#define NOT_YET  UINT32_MAX       /* of source.map: not looked at */
 #define LEFT_OUT (UINT32_MAX - 1) /* not wanted, or not taken */
 
 struct source {

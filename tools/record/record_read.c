@@ -14,7 +14,6 @@
 #include "record_format.h"
 
 #define SCAN_WINDOW ((size_t)64 << 10)
-#define HEADER_MAX  4096u /* bytes of a ChunkHeader that is looked at */
 
 struct record {
 	struct chunk_reader c;

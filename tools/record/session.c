@@ -345,16 +345,6 @@ int session_write(struct session *s, struct session_message *e, int64_t log_time
 	return r;
 }
 
-void session_drop(struct session *s, struct session_message *e)
-{
-	if (!e)
-		return;
-	pthread_mutex_lock(&s->lock);
-	session_count_lost(s, e->id, 1);
-	give_back(s, e);
-	pthread_mutex_unlock(&s->lock);
-}
-
 int session_put(struct session *s, unsigned id, const struct sim_message *m, int64_t log_time_ns)
 {
 	struct session_message *e;
@@ -415,16 +405,6 @@ int session_dump_some(struct session *s, size_t bytes, char *why, size_t why_siz
 	if (s->dumping)
 		r = s->dump_left || (s->dump_goes_on && s->n_ring) ? 1 : end_dump(s, why, why_size);
 	pthread_mutex_unlock(&s->lock);
-	return r;
-}
-
-int session_dump(struct session *s, bool go_on, char *why, size_t why_size)
-{
-	int r;
-
-	session_dump_begin(s, go_on);
-	while ((r = session_dump_some(s, SIZE_MAX, why, why_size)) > 0)
-		;
 	return r;
 }
 

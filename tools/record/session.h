@@ -47,7 +47,7 @@ struct session_options {
 	uint64_t split_bytes;         /* a new file at that size, exceeded by a chunk or a message at most; 0: never */
 	int64_t split_dur_ns;         /* and when a message is so much later than the first one of its file; 0: never */
 	int64_t flush_dur_ns;         /* of log time: what is older survives a kill; 0: only session_flush() */
-	bool ring_only;               /* begin with the ring: nothing is written until session_dump() */
+	bool ring_only;               /* begin with the ring: nothing is written until session_dump_begin() */
 	int64_t ring_dur_ns;          /* what the ring keeps, of log time */
 	size_t ring_bytes;            /* and of memory at most; 0: SESSION_RING_BYTES */
 	const struct log_pair *about; /* for metadata "simd"; copied */
@@ -77,7 +77,7 @@ int session_add_channel(struct session *s, const char *name, const struct sim_ty
 			size_t why_size);
 
 /*
- * One message: encoded, with references into its body, which must stay until session_write() or session_drop() has returned.
+ * One message: encoded, with references into its body, which must stay until session_write() has returned.
  * Counts it as accepted. *ret is NULL while paused. Errors: those of codec_out_encode(), said to say() the first time for a
  * channel, and counted as lost.
  */
@@ -87,7 +87,6 @@ int session_encode(struct session *s, unsigned id, const struct sim_message *m, 
  * and others of write(2), the file is closed then; -EMSGSIZE, -EINVAL a time before 0, which close nothing.
  */
 int session_write(struct session *s, struct session_message *e, int64_t log_time_ns);
-void session_drop(struct session *s, struct session_message *e); /* instead: counts it as lost */
 /* Both. */
 int session_put(struct session *s, unsigned id, const struct sim_message *m, int64_t log_time_ns);
 /* n messages of the channel did not arrive: accepted and lost. */
@@ -97,14 +96,10 @@ void session_lost(struct session *s, unsigned id, uint64_t n);
 void session_pause(struct session *s, bool paused);
 /*
  * What the ring has goes into a file, in order, and the ring is empty. go_on: recording continues behind it, the ring is not filled any more;
- * else the file is closed, and the ring goes on. Errors of session_write(), with a sentence; what was not written is lost and counted.
- * Of time that jumps back, what was before it is not kept in the ring.
- */
-int session_dump(struct session *s, bool go_on, char *why, size_t why_size);
-/*
- * The same in pieces, for who receives messages meanwhile: they come behind those that were in the ring, of which none goes for being old; where
- * there is no room, some is made by writing. session_dump_some(): about so many bytes; 1: there is more, 0: done; errors of session_dump(), when
- * it is done. One dump at a time.
+ * else the file is closed, and the ring goes on. Of time that jumps back, what was before it is not kept in the ring.
+ * In pieces, for who receives messages meanwhile: they come behind those that were in the ring, of which none goes for being old; where there is
+ * no room, some is made by writing. session_dump_some(): about so many bytes; 1: there is more, 0: done. Errors of session_write(), with a
+ * sentence, when it is done; what was not written is lost and counted. One dump at a time.
  */
 void session_dump_begin(struct session *s, bool go_on);
 int session_dump_some(struct session *s, size_t bytes, char *why, size_t why_size);

@@ -138,7 +138,7 @@ static int tick(struct run *run, struct cursor *c)
 		run->result->ticks++;
 	if (r == 0)
 		log_debug("tick %" PRIu64 ": hash %016" PRIx64 ", as it was", number, hash);
-	snapshot_unref(s);
+	snapshot_destroy(s);
 	return r;
 }
 

@@ -4,16 +4,9 @@
 
 #include "mem.h"
 
-struct snapshot *snapshot_ref(struct snapshot *s)
+void snapshot_destroy(struct snapshot *s)
 {
-	if (s)
-		atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
-	return s;
-}
-
-void snapshot_unref(struct snapshot *s)
-{
-	if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1)
+	if (!s)
 		return;
 	for (uint32_t i = 0; i < s->n_sections; i++)
 		section_unref(s->sections[i]);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The world at one tick: its sections, and what is gone since the tick before. Counted, and never changes. Thread: any; each holder has
- * its own reference.
+ * The world at one tick: its sections, and what is gone since the tick before. Never changes. Thread: any; one holder.
  */
 #ifndef WORLD_SNAPSHOT_H
 #define WORLD_SNAPSHOT_H
@@ -9,7 +8,6 @@
 #include "world/section.h"
 
 struct snapshot {
-	_Atomic uint32_t refs;
 	uint64_t tick;
 	int64_t time_sim_ns;
 	uint64_t hash; /* of all objects, whichever their section */
@@ -18,8 +16,7 @@ struct snapshot {
 	uint64_t *gone;            /* ids, ascending */
 };
 
-struct snapshot *snapshot_ref(struct snapshot *s);
-void snapshot_unref(struct snapshot *s);
+void snapshot_destroy(struct snapshot *s);
 /* NULL: that cell is empty. */
 struct section *snapshot_section(const struct snapshot *s, struct section_key key);
 /* Below 0, 0 or above it as a comes before b or not. */

@@ -355,7 +355,7 @@ int store_tick(struct store *st, uint32_t levels, struct snapshot **ret)
 
 	if (!s)
 		return -ENOMEM;
-	*s = (struct snapshot){ .refs = 1, .tick = store_next_tick(st), .time_sim_ns = store_next_sim_ns(st) };
+	*s = (struct snapshot){ .tick = store_next_tick(st), .time_sim_ns = store_next_sim_ns(st) };
 	r = change_members(st);
 	for (uint32_t i = 0; !r && i < st->all.n; i++)
 		next_motion(st, st->all.at[i]);
@@ -363,7 +363,7 @@ int store_tick(struct store *st, uint32_t levels, struct snapshot **ret)
 		if (!level || levels & 1u << level)
 			r = add_level(st, s, level);
 	if (r < 0) {
-		snapshot_unref(s);
+		snapshot_destroy(s);
 		return r;
 	}
 	if (s->n_sections > 1)

@@ -56,7 +56,7 @@ void world_destroy(struct world *w)
 	list_for_each_safe(s, next, &w->sessions, link)
 		session_close(s, 0);
 	for (unsigned i = 0; i < RING; i++)
-		snapshot_unref(w->ring[i]);
+		snapshot_destroy(w->ring[i]);
 	wire_buf_finish(&w->frames);
 	mem_free(w->encoded);
 	mem_free(w->gives);
@@ -366,7 +366,7 @@ static int tick(struct world *w, int64_t now_mono_ns)
 
 	if (r < 0)
 		return r;
-	snapshot_unref(w->ring[s->tick % RING]);
+	snapshot_destroy(w->ring[s->tick % RING]);
 	w->ring[s->tick % RING] = w->newest = s;
 	frames_reset(w);
 	find_places(w);

@@ -39,7 +39,6 @@ struct grid {
 	struct cell *cells; /* in the order of their first points */
 	uint32_t *queue;    /* indices into cells, cluster after cluster */
 	uint32_t n_cells;
-	uint64_t left_out;
 	uint32_t n_clusters;
 	struct cluster clusters[OBSTACLES_MAX]; /* nearest first */
 	struct extent extents[OBSTACLES_MAX];
@@ -194,9 +193,7 @@ static void keep(struct grid *g, const struct cluster *c)
 
 	while (i > 0 && g->clusters[i - 1].distance > c->distance)
 		i--;
-	if (g->n_clusters == OBSTACLES_MAX)
-		g->left_out++;
-	else
+	if (g->n_clusters < OBSTACLES_MAX)
 		g->n_clusters++;
 	if (i == OBSTACLES_MAX)
 		return;
@@ -315,9 +312,4 @@ size_t grid_cluster(struct grid *g, const struct sim_Point *p, uint32_t n, struc
 	for (uint32_t i = 0; i < g->n_cells; i++)
 		g->cell_at[g->cells[i].at] = 0;
 	return g->n_clusters;
-}
-
-uint64_t grid_left_out(const struct grid *g)
-{
-	return g->left_out;
 }

@@ -38,7 +38,5 @@ void grid_destroy(struct grid *g); /* NULL is fine */
  * are left out. Boxes reach down to the road.
  */
 size_t grid_cluster(struct grid *g, const struct sim_Point *p, uint32_t n, struct obstacle *ret);
-/* Clusters that were too many, altogether. */
-uint64_t grid_left_out(const struct grid *g);
 
 #endif

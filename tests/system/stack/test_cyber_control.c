@@ -17,8 +17,6 @@
 
 TEST_PROCESSES()
 
-#define LIMIT_MS 30000
-
 static struct cyber_server *server;
 static struct sim_client *client;
 static struct sim_subscriber *can_bus;

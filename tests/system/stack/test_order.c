@@ -35,7 +35,6 @@
 #define IMAGE    24000 /* bytes, which become four times as many of text */
 #define LOGS     4
 #define RECORDED 3 /* the log that is a recording */
-#define LOG_MAX  (32u << 20)
 
 /* Where the processes of a run meet before it begins, and the one that kills with the engine. */
 struct arena {

@@ -37,8 +37,10 @@ static void write_numbers(struct pb_writer *w, const PbTest__Every *m)
 {
 	uint8_t *at;
 
-	pb_f64_packed(w, 13, m->doubles, m->n_doubles);
-	pb_f32_packed(w, 14, m->floats, m->n_floats);
+	if (m->n_doubles)
+		pb_bytes(w, 13, m->doubles, m->n_doubles * sizeof(*m->doubles));
+	if (m->n_floats)
+		pb_bytes(w, 14, m->floats, m->n_floats * sizeof(*m->floats));
 	if (m->n_numbers) {
 		pb_open(w, 15);
 		at = pb_room(w, m->n_numbers * PB_VARINT_MAX);

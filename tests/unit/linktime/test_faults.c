@@ -133,10 +133,9 @@ static void show(struct model *m)
 	for (uint32_t i = 0; i < m->o.hosts; i++) {
 		const struct node *n = &m->node[i];
 
-		print_message("%s: %s, step %llu of %llu, in %d, follower's state %d number %llu\n", n->name,
-			      n->up ? "up" : "down", (unsigned long long)n->ended, (unsigned long long)n->running,
-			      n->in, n->part ? (int)step_follow_state(n->part) : -1,
-			      n->part ? (unsigned long long)step_follow_number(n->part) : 0);
+		print_message("%s: %s, step %llu of %llu, in %d, follower's state %d\n", n->name, n->up ? "up" : "down",
+			      (unsigned long long)n->ended, (unsigned long long)n->running, n->in,
+			      n->part ? (int)step_follow_state(n->part) : -1);
 	}
 }
 

@@ -253,6 +253,16 @@ TEST(what_is_there_stays)
 	assert_string_equal(holds(&o, 10), "none");
 }
 
+static int dump(struct session *s, bool go_on)
+{
+	int r;
+
+	session_dump_begin(s, go_on);
+	while ((r = session_dump_some(s, SIZE_MAX, sample_why, sizeof(sample_why))) > 0)
+		;
+	return r;
+}
+
 TEST(the_ring_keeps_the_last_seconds)
 {
 	struct session_options o = plain();
@@ -268,10 +278,10 @@ TEST(the_ring_keeps_the_last_seconds)
 	assert_string_equal(holds(&o, 1), "none");
 	assert_int_equal(stats(s).ring_messages, 11);
 	assert_int_equal(stats(s).ring_dur_ns, S);
-	assert_int_equal(session_dump(s, false, sample_why, sizeof(sample_why)), 0);
+	assert_int_equal(dump(s, false), 0);
 	assert_string_equal(holds(&o, 1), "90..100");
 	put(s, id, 101, 100, 101 * 100 * MS);
-	assert_int_equal(session_dump(s, true, sample_why, sizeof(sample_why)), 0);
+	assert_int_equal(dump(s, true), 0);
 	put(s, id, 102, 100, 102 * 100 * MS);
 	end(s);
 	assert_string_equal(holds(&o, 2), "101..102");
@@ -324,7 +334,7 @@ TEST(the_ring_has_a_bound)
 	o.ring_bytes = 1000;
 	assert_int_equal(stats(s).ring_messages, 5);
 	assert_int_equal(stats(s).lost, 0); /* what falls out of the ring was not wanted */
-	assert_int_equal(session_dump(s, false, sample_why, sizeof(sample_why)), 0);
+	assert_int_equal(dump(s, false), 0);
 	assert_string_equal(holds(&o, 1), "96..100");
 	end(s);
 	s = begin(&o);

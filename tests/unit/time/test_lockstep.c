@@ -4,8 +4,6 @@
 
 #include "wire/step.h"
 
-#define RANKS 8
-
 struct peer {
 	int fd;
 	struct step_packet last;

@@ -61,8 +61,8 @@ TEST(a_scenario_resizes_the_vehicle)
 	};
 
 	assert_ok(params_resize(&p, &bus));
-	near(params_length(&p), 12, 1e-12);
-	near(params_width(&p), 2.5, 1e-12);
+	near(p.rear_overhang + p.wheel_base + p.front_overhang, 12, 1e-12);
+	near(p.left_overhang + p.wheel_tread + p.right_overhang, 2.5, 1e-12);
 	near(p.rear_overhang, 2, 1e-12);
 	near(p.steer_lim, 0.7, 0);
 	p = before;

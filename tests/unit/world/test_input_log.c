@@ -111,7 +111,7 @@ static void tick(void)
 
 	assert_int_equal(store_tick(st, (uint32_t)(rnd_u64(&rnd) % 8), &s), 0);
 	last_hash = s->hash;
-	snapshot_unref(s);
+	snapshot_destroy(s);
 }
 
 static void run(unsigned ticks)

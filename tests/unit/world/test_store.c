@@ -64,7 +64,7 @@ static struct snapshot *tick(void)
 static void ticks(unsigned n)
 {
 	while (n--)
-		snapshot_unref(tick());
+		snapshot_destroy(tick());
 }
 
 static struct section_key key(int32_t x, int32_t y)
@@ -98,7 +98,7 @@ TEST_WITH(what_is_said_counts_at_the_next_tick, begin, end)
 		    o->motion.v[MOTION_TIME] == 0);
 	assert_int_equal(store_owner(st, ID(1, 0)), 1);
 	assert_int_equal(s->hash, object_hash(o));
-	snapshot_unref(s);
+	snapshot_destroy(s);
 	assert_int_equal(store_next_sim_ns(st), options.start_sim_ns + STEP);
 }
 
@@ -114,7 +114,7 @@ TEST_WITH(who_is_silent_moves_on, begin, end)
 	s = tick();
 	assert_int_equal(seen(s, 0, 0, ID(1, 0))->motion.v[0], 1100);
 	assert_int_equal(seen(s, 0, 0, ID(1, 0))->motion.v[MOTION_TIME], -3000);
-	snapshot_unref(s);
+	snapshot_destroy(s);
 }
 
 TEST_WITH(the_last_statement_of_several_counts, begin, end)
@@ -136,7 +136,7 @@ TEST_WITH(the_last_statement_of_several_counts, begin, end)
 	s = tick();
 	assert_int_equal(seen(s, 0, 0, ID(1, 0))->motion.v[0], 7000);
 	assert_memory_equal(seen(s, 0, 0, ID(1, 0))->body->data, "\x08\x02", 2);
-	snapshot_unref(s);
+	snapshot_destroy(s);
 }
 
 TEST_WITH(a_body_stays_until_another_comes, begin, end)
@@ -151,13 +151,13 @@ TEST_WITH(a_body_stays_until_another_comes, begin, end)
 	assert_int_equal(update(1, ID(1, 0), 3, 2), 0);
 	s = tick();
 	assert_int_equal(seen(s, 0, 0, ID(1, 0))->body->len, 2);
-	snapshot_unref(s);
+	snapshot_destroy(s);
 	u = at(ID(1, 0), 1, 2);
 	u.has_body = true;
 	assert_int_equal(store_update(st, 1, &u), 0);
 	s = tick();
 	assert_null(seen(s, 0, 0, ID(1, 0))->body);
-	snapshot_unref(s);
+	snapshot_destroy(s);
 }
 
 TEST_WITH(nobody_speaks_for_others, begin, end)
@@ -187,7 +187,7 @@ TEST_WITH(what_is_not_later_is_passed_over, begin, end)
 	assert_int_equal(store_update(st, 1, &u), -ESTALE);
 	s = tick();
 	assert_int_equal(seen(s, 0, 0, ID(1, 0))->motion.v[0], 1000);
-	snapshot_unref(s);
+	snapshot_destroy(s);
 	store_counters(st, &c);
 	assert_int_equal(c.stale, 2);
 }
@@ -203,7 +203,7 @@ TEST_WITH(what_is_gone_never_comes_back, begin, end)
 	assert_int_equal(update(1, store_id(1, 3, 4), 1, 1), -ESTALE); /* between the two as well */
 	s = tick();
 	assert_true(s->n_sections == 0 && s->n_gone == 1 && s->gone[0] == store_id(1, 3, 4) && s->hash == 0);
-	snapshot_unref(s);
+	snapshot_destroy(s);
 	assert_int_equal(store_remove(st, 1, store_id(1, 3, 4)), -ENOENT);
 	assert_int_equal(update(1, store_id(1, 3, 4), 0, 0), -ESTALE);
 	assert_int_equal(update(1, store_id(1, 3, 3), 0, 0), -ESTALE);
@@ -211,7 +211,7 @@ TEST_WITH(what_is_gone_never_comes_back, begin, end)
 	assert_int_equal(update(1, store_id(1, 3, 6), 0, 0), -ESTALE); /* while that is there */
 	s = tick();
 	assert_int_equal(s->n_gone, 0);
-	snapshot_unref(s);
+	snapshot_destroy(s);
 	store_counters(st, &c);
 	assert_true(c.gone == 3 && c.stale == 1);
 	/* the last generation: that number is used up */
@@ -234,7 +234,7 @@ TEST_WITH(an_object_changes_hands, begin, end)
 	s = tick();
 	assert_int_equal(seen(s, 0, 0, ID(1, 0))->owner, 2);
 	assert_int_equal(seen(s, 0, 0, ID(1, 0))->motion.v[0], 2000);
-	snapshot_unref(s);
+	snapshot_destroy(s);
 	assert_int_equal(update(1, ID(1, 0), 3, 3), -EPERM);
 	assert_int_equal(update(2, ID(1, 0), 3, 3), 0);
 	store_remove_all(st, 1); /* it is not 1's any more */
@@ -317,7 +317,7 @@ TEST_WITH(a_cell_is_kept_a_tenth_beyond_its_border, begin, end)
 		s = tick();
 		assert_int_equal(s->n_sections, 1);
 		assert_int_equal(s->sections[0]->key.x, way[i].cell);
-		snapshot_unref(s);
+		snapshot_destroy(s);
 	}
 }
 
@@ -345,7 +345,7 @@ TEST_WITH(higher_levels_have_the_same_objects, begin, end)
 		assert_true(level % 2 || hashes[level] == s->hash);
 	}
 	assert_null(snapshot_section(s, (struct section_key){ 1000, 0, 0 }));
-	snapshot_unref(s);
+	snapshot_destroy(s);
 }
 
 TEST_WITH(what_is_no_update_is_refused, begin, end)
@@ -412,7 +412,7 @@ static uint64_t run(uint64_t seed)
 		s = tick();
 		hash = hash64(hash, &s->hash, sizeof(s->hash));
 		hash = hash64(hash, s->gone, s->n_gone * sizeof(*s->gone));
-		snapshot_unref(s);
+		snapshot_destroy(s);
 	}
 	store_destroy(st);
 	st = NULL;
@@ -448,5 +448,5 @@ TEST_WITH(without_memory_nothing_is_lost, begin, end)
 	} while (r);
 	assert_true(n > 5 && s->tick == 2 && s->n_gone == 25 && store_count(st) == 35);
 	assert_int_equal(seen(s, 3, 0, ID(1, 10))->motion.v[0], 400000);
-	snapshot_unref(s);
+	snapshot_destroy(s);
 }

@@ -90,7 +90,7 @@ TEST_WITH(cells_come_within_the_radius_and_leave_a_tenth_beyond, begin, end)
 		struct snapshot *s = tick();
 
 		step_is(&v, s, way[i].x, way[i].seen, way[i].left);
-		snapshot_unref(s);
+		snapshot_destroy(s);
 	}
 	view_finish(&v);
 }
@@ -104,16 +104,16 @@ TEST_WITH(an_empty_cell_leaves, begin, end)
 	put(1, 250, 50);
 	s = tick();
 	step_is(&v, s, 1e9, 2, 0);
-	snapshot_unref(s);
+	snapshot_destroy(s);
 	put(0, 260, 50);
 	s = tick();
 	step_is(&v, s, 1e9, 1, 1);
-	snapshot_unref(s);
+	snapshot_destroy(s);
 	assert_int_equal(store_remove(st, 1, store_id(1, 0, 0)), 0);
 	assert_int_equal(store_remove(st, 1, store_id(1, 1, 0)), 0);
 	s = tick();
 	step_is(&v, s, 1e9, 0, 1);
-	snapshot_unref(s);
+	snapshot_destroy(s);
 	view_finish(&v);
 }
 
@@ -131,7 +131,7 @@ TEST_WITH(bases_are_what_was_sent, begin, end)
 		assert_int_equal(step.sections[0].base, t - 1);
 		assert_int_equal(step.sections[1].base, t == 3 ? 0 : t - 1);
 		view_step_finish(&step);
-		snapshot_unref(s);
+		snapshot_destroy(s);
 		if (t == 2)
 			view_lost(&v, (struct section_key){ 2, 0, 0 });
 	}
@@ -141,7 +141,7 @@ TEST_WITH(bases_are_what_was_sent, begin, end)
 	assert_int_equal(view_next(&v, s, NULL, 0, &step), 0);
 	assert_true(!step.sections[0].base && !step.sections[1].base);
 	view_step_finish(&step);
-	snapshot_unref(s);
+	snapshot_destroy(s);
 	view_finish(&v);
 }
 
@@ -163,7 +163,7 @@ TEST_WITH(without_memory_the_view_stays, begin, end)
 	} while (r);
 	assert_int_equal(n, 4);
 	view_step_finish(&step);
-	snapshot_unref(s);
+	snapshot_destroy(s);
 	view_finish(&v);
 }
 
@@ -254,7 +254,7 @@ static void a_client_follows(uint64_t seed, uint32_t level)
 		struct view_step step;
 
 		drive(&r, t);
-		snapshot_unref(ring[now]);
+		snapshot_destroy(ring[now]);
 		ring[now] = tick();
 		if (rnd_below(&r, 4) == 0 && t > 1)
 			continue; /* a tick that the client is not sent */
@@ -269,7 +269,7 @@ static void a_client_follows(uint64_t seed, uint32_t level)
 		view_step_finish(&step);
 	}
 	for (unsigned i = 0; i < RING; i++)
-		snapshot_unref(ring[i]);
+		snapshot_destroy(ring[i]);
 	while (c.n)
 		section_unref(c.has[--c.n]);
 	view_finish(&c.v);

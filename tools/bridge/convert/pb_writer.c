@@ -144,15 +144,3 @@ void pb_bytes(struct pb_writer *w, uint32_t field, const void *p, size_t len)
 	if (r < 0)
 		fail(w, r);
 }
-
-void pb_f64_packed(struct pb_writer *w, uint32_t field, const double *v, size_t n)
-{
-	if (n)
-		pb_bytes(w, field, v, n > PB_SIZE_MAX ? n : n * sizeof(*v));
-}
-
-void pb_f32_packed(struct pb_writer *w, uint32_t field, const float *v, size_t n)
-{
-	if (n)
-		pb_bytes(w, field, v, n > PB_SIZE_MAX ? n : n * sizeof(*v));
-}

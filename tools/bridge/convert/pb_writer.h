@@ -43,9 +43,6 @@ void pb_string(struct pb_writer *w, uint32_t field, const char *s, size_t len);
 void pb_bytes(struct pb_writer *w, uint32_t field, const void *p, size_t len);
 /* Room for those bytes, to be filled before the next call. NULL: none, or an error. */
 void *pb_bytes_room(struct pb_writer *w, uint32_t field, size_t len);
-/* Numbers as they lie in memory; none: no field. By reference as bytes are. */
-void pb_f64_packed(struct pb_writer *w, uint32_t field, const double *v, size_t n);
-void pb_f32_packed(struct pb_writer *w, uint32_t field, const float *v, size_t n);
 
 /* Room for n bytes of fields that the caller writes itself: pb_wrote() says how many it was. NULL: no memory, or an error before. */
 uint8_t *pb_room_slow(struct pb_writer *w, size_t n);

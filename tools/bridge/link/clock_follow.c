@@ -248,11 +248,6 @@ bool clock_follow_host(const struct clock_follow *f, struct clock_time_host *ret
 	return true;
 }
 
-bool clock_follow_offset(const struct clock_follow *f, int64_t now_mono_ns, struct clock_offset *ret)
-{
-	return f->has_host && clock_filter_offset(&f->filter, now_mono_ns, ret);
-}
-
 uint64_t clock_follow_refused(const struct clock_follow *f)
 {
 	return f->refused;

@@ -54,7 +54,6 @@ void clock_follow_tick(struct clock_follow *f, int64_t now_mono_ns);
 int64_t clock_follow_due(const struct clock_follow *f);
 
 bool clock_follow_host(const struct clock_follow *f, struct clock_time_host *ret); /* false: none, or lost */
-bool clock_follow_offset(const struct clock_follow *f, int64_t now_mono_ns, struct clock_offset *ret);
-uint64_t clock_follow_refused(const struct clock_follow *f); /* messages that could not be */
+uint64_t clock_follow_refused(const struct clock_follow *f);                       /* messages that could not be */
 
 #endif

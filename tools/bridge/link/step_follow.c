@@ -375,8 +375,3 @@ enum step_follow_state step_follow_state(const struct step_follow *f)
 {
 	return f->state;
 }
-
-uint64_t step_follow_number(const struct step_follow *f)
-{
-	return f->number;
-}

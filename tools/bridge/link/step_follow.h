@@ -60,6 +60,5 @@ int64_t step_follow_due(const struct step_follow *f);
 
 bool step_follow_joins(const struct step_follow *f); /* it has asked to take part, and has no answer */
 enum step_follow_state step_follow_state(const struct step_follow *f);
-uint64_t step_follow_number(const struct step_follow *f); /* of the step that runs, or is to run next */
 
 #endif

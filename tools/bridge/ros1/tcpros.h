@@ -12,7 +12,6 @@
 
 #define TCPROS_HEADER_MAX (1u << 20) /* with the definition of a message in it */
 #define TCPROS_FIELDS_MAX 64u
-#define TCPROS_MD5_LEN    32u
 
 struct tcpros_field {
 	const char *key, *value; /* neither ends with a NUL */

@@ -46,12 +46,6 @@ static void give_up(struct tcp_link *l, int fd, const char *why)
 	shutdown(fd, SHUT_RDWR); /* wakes the thread, and who waits */
 }
 
-void tcp_link_give_up(struct tcp_link *l, const char *why)
-{
-	note_why(l, why);
-	tcp_link_wake(l);
-}
-
 static void give_up_stalled(struct tcp_link *l, int fd)
 {
 	char why[120];

@@ -22,8 +22,6 @@
 #include "address.h"
 #include "frame.h"
 
-#define TCP_IOV_MAX 32u
-
 struct tcp_turn {            /* what the plug-in's turn has left */
 	bool blocked;        /* the socket takes no more just now */
 	bool more;           /* something waits, for the socket or for its time */
@@ -104,8 +102,5 @@ int tcp_link_send(struct tcp_link *l, const char *topic, size_t total, struct io
  */
 int tcp_link_send_said(struct tcp_link *l);
 ssize_t tcp_link_some(struct tcp_link *l, const struct iovec *iov, unsigned n);
-
-/* The connection ends, for this reason, unless there is one already. Thread: any. */
-void tcp_link_give_up(struct tcp_link *l, const char *why);
 
 #endif

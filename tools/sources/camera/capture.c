@@ -19,7 +19,6 @@ LOG_TOPIC("capture");
 
 #define HEAD         64 /* of an image's body: fixed part, encoding */
 #define LABEL_MAX    16
-#define RATE_MIN_HZ  0.1
 #define IDS_MAX      BOXES_MAX
 #define ENCODING_MAX 4u /* with those that are read back they are what a publisher may loan */
 

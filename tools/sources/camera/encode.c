@@ -7,9 +7,7 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <sys/eventfd.h>
 #include <turbojpeg.h>
-#include <unistd.h>
 
 #include <sim/msg/CompressedImage.h>
 
@@ -23,7 +21,7 @@ struct encoder {
 	struct encode_job jobs[ENCODE_IN_FLIGHT];
 	uint64_t put, done, taken; /* the i-th is at jobs[i % ENCODE_IN_FLIGHT] */
 	bool stop;
-	int quality, fd;
+	int quality;
 	tjhandle jpeg; /* the thread's */
 };
 
@@ -80,7 +78,6 @@ static int encode(struct encoder *e, struct encode_job *j)
 
 static void *run(void *arg)
 {
-	const uint64_t one = 1;
 	struct encoder *e = arg;
 
 	pthread_mutex_lock(&e->lock);
@@ -96,7 +93,6 @@ static void *run(void *arg)
 		pthread_mutex_lock(&e->lock);
 		e->done++;
 		pthread_cond_broadcast(&e->change);
-		(void)!write(e->fd, &one, sizeof(one));
 	}
 	pthread_mutex_unlock(&e->lock);
 	return NULL;
@@ -114,9 +110,8 @@ int encoder_create(int quality, struct encoder **ret)
 	e->quality = quality;
 	pthread_mutex_init(&e->lock, NULL);
 	pthread_cond_init(&e->change, NULL);
-	e->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	e->jpeg = tjInitCompress();
-	if (e->fd >= 0 && e->jpeg)
+	if (e->jpeg)
 		r = thread_start(&e->thread, "sim-jpeg", run, e);
 	if (r == 0) {
 		*ret = e;
@@ -124,8 +119,6 @@ int encoder_create(int quality, struct encoder **ret)
 	}
 	if (e->jpeg)
 		(void)tjDestroy(e->jpeg);
-	if (e->fd >= 0)
-		close(e->fd);
 	pthread_cond_destroy(&e->change);
 	pthread_mutex_destroy(&e->lock);
 	mem_free(e);
@@ -142,7 +135,6 @@ void encoder_destroy(struct encoder *e)
 	pthread_mutex_unlock(&e->lock);
 	pthread_join(e->thread, NULL);
 	(void)tjDestroy(e->jpeg);
-	close(e->fd);
 	pthread_cond_destroy(&e->change);
 	pthread_mutex_destroy(&e->lock);
 	mem_free(e);
@@ -173,7 +165,6 @@ int encoder_put(struct encoder *e, const struct encode_job *job)
 
 bool encoder_take(struct encoder *e, bool wait, struct encode_job *ret)
 {
-	uint64_t n;
 	bool there;
 
 	pthread_mutex_lock(&e->lock);
@@ -182,13 +173,6 @@ bool encoder_take(struct encoder *e, bool wait, struct encode_job *ret)
 	there = e->taken != e->done;
 	if (there)
 		*ret = e->jobs[e->taken++ % ENCODE_IN_FLIGHT];
-	if (e->taken == e->done)
-		(void)!read(e->fd, &n, sizeof(n));
 	pthread_mutex_unlock(&e->lock);
 	return there;
-}
-
-int encoder_fd(const struct encoder *e)
-{
-	return e->fd;
 }

@@ -39,7 +39,5 @@ void encoder_destroy(struct encoder *e);
 int encoder_put(struct encoder *e, const struct encode_job *job);
 /* The oldest one, once it is done; wait: until it is. False: none is there, or it is not done. */
 bool encoder_take(struct encoder *e, bool wait, struct encode_job *ret);
-/* Readable when one is done; poll only. */
-int encoder_fd(const struct encoder *e);
 
 #endif

@@ -45,7 +45,6 @@
 #define KIND_INSTANCE 3
 
 /* semantic labels: the ids of Cityscapes (cityscapesscripts/helpers/labels.py) */
-#define LABEL_NONE       0
 #define LABEL_ROAD       7
 #define LABEL_SIDEWALK   8
 #define LABEL_BUILDING   11

@@ -71,11 +71,6 @@ static const struct class *class_of(const char *name)
 	return &OTHER;
 }
 
-uint8_t stage_label(const char *name)
-{
-	return class_of(name)->label;
-}
-
 const char *stage_label_name(uint8_t label)
 {
 	for (size_t i = 0; i < sizeof(CLASSES) / sizeof(*CLASSES); i++) {

@@ -58,8 +58,7 @@ void stage_add_signals(struct stage *s, const struct sim_TrafficSignals *m, size
 /* Light of the moment: what is in a building's shadow gets IN_SHADE, at night all gets LIT_NIGHT. sun: direction to it. */
 void stage_light(struct stage *s, const double sun[3]);
 
-/* The label of an object's class, as sim/Detected3DObject names it. */
-uint8_t stage_label(const char *name);
-const char *stage_label_name(uint8_t label); /* "Unknown": of none of them */
+/* The class that has this label, as sim/Detected3DObject names it; "Unknown": none of them. */
+const char *stage_label_name(uint8_t label);
 
 #endif

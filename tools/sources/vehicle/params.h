@@ -72,16 +72,6 @@ struct params_size {
 };
 int params_resize(struct vehicle_params *p, const struct params_size *s);
 
-static inline double params_length(const struct vehicle_params *p)
-{
-	return p->rear_overhang + p->wheel_base + p->front_overhang;
-}
-
-static inline double params_width(const struct vehicle_params *p)
-{
-	return p->left_overhang + p->wheel_tread + p->right_overhang;
-}
-
 static inline bool params_geared(const struct vehicle_params *p)
 {
 	return p->model == MODEL_IDEAL_STEER_ACC_GEARED || p->model == MODEL_DELAY_STEER_ACC_GEARED ||
