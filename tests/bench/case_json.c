@@ -12,7 +12,7 @@
 
 #include "base64.h"
 #include "bench.h"
-#include "enc_cbor.h"
+#include "support/enc_cbor.h"
 #include "enc_json.h"
 #include "map.h"
 

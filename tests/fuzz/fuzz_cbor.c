@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CBOR of a rosbridge server: named.h. Thread: one. */
-#include "tools/bridge/convert/enc_cbor.h"
+#include "support/enc_cbor.h"
 #include "tools/bridge/convert/cbor_reader.h"
 #include "named.h"
 

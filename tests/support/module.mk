@@ -12,6 +12,10 @@ CHECK_HELPERS += $(B)/test/conf-keys
 # a log to play, as our own writer makes it
 FLAGS_tests/support/native_log.c := -Itools -Itools/record -Itools/bridge
 
+# CBOR, which only peers write
+CBOR_WRITER := $(B)/obj/tests/support/enc_cbor.o
+FLAGS_tests/support/enc_cbor.c := -Itools/bridge/convert
+
 # scenario_simulator_v2 as the tests play it
 SS2_PEER := $(B)/obj/tests/support/ss2_peer.o
 

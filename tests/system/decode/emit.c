@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "conversion.h"
-#include "enc_cbor.h"
+#include "support/enc_cbor.h"
 #include "enc_json.h"
 #include "enc_wire.h"
 #include "generic.h"

@@ -2,7 +2,7 @@
 # A decoder that is not ours (npm) on the CDR of every mapping. package-lock.json names versions and sums, no registry.
 TEST_PROGRAMS += $(B)/bin/emit-cdr
 INC_tests/system/decode := -I. -Itests -Itools/bridge/convert -Ischemas -Ilibclient/include -I$(B)/gen
-$(B)/bin/emit-cdr: $(B)/obj/tests/system/decode/emit.o $(B)/obj/tests/unit/convert/sample.o \
+$(B)/bin/emit-cdr: $(B)/obj/tests/system/decode/emit.o $(CBOR_WRITER) $(B)/obj/tests/unit/convert/sample.o \
 	$(addprefix $(B)/obj/gen/probe/msg/,Empty.o Every.o Leaf.o) $(B)/lib/libconvert.a $(B)/lib/libros.a $(B)/lib/libmsggen.a $(B)/lib/libintrospect.a $(B)/lib/libschema.a $(B)/lib/libbase.a
 LINK_emit-cdr = $(LINK_test)
 TESTS += tests/system/decode/decode.sh

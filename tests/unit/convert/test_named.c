@@ -7,7 +7,7 @@
 
 #include "cbor_reader.h"
 #include "conversion.h"
-#include "enc_cbor.h"
+#include "support/enc_cbor.h"
 #include "enc_json.h"
 #include "generic.h"
 #include "json_reader.h"

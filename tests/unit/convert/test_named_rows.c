@@ -7,7 +7,7 @@
 
 #include "base64.h"
 #include "cbor_reader.h"
-#include "enc_cbor.h"
+#include "support/enc_cbor.h"
 #include "enc_json.h"
 #include "json_reader.h"
 #include "map_in.h"
