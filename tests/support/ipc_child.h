@@ -38,7 +38,6 @@ static inline pid_t child_start(void (*fn)(void))
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0) {
-		alarm(60);
 		fn();
 		exit(0); /* with exit handlers: they must be harmless */
 	}
@@ -61,7 +60,7 @@ static inline void child_run(void (*fn)(void))
 
 static inline struct ipc *attach_as(const char *app)
 {
-	struct ipc_options o = { .app = app, .timeout_ms = 5000 };
+	struct ipc_options o = { .app = app, .timeout_ms = PATIENT_MS };
 	struct ipc *ipc = NULL;
 
 	CHECK_IS(ipc_attach(&o, &ipc), 0);

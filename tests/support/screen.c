@@ -10,7 +10,6 @@
 #include "test.h"
 
 #define ARGS_MAX 32
-#define PATIENCE "20000"
 
 static struct {
 	FILE *to, *from;
@@ -73,14 +72,14 @@ static bool ask(const char *command, const char *arg)
 
 const char *screen_await(const char *pattern)
 {
-	if (!ask("await " PATIENCE, pattern))
+	if (!ask("await", pattern))
 		fail_msg("\"%s\" does not come:\n%s", pattern, screen.text);
 	return screen.text;
 }
 
 void screen_await_not(const char *pattern)
 {
-	if (!ask("not " PATIENCE, pattern))
+	if (!ask("not", pattern))
 		fail_msg("\"%s\" does not go:\n%s", pattern, screen.text);
 }
 
@@ -107,7 +106,7 @@ void screen_signal(int sig)
 
 const char *screen_end(void)
 {
-	if (!ask("end", PATIENCE))
+	if (!ask("end", ""))
 		fail_msg("simctl does not end:\n%s", screen.text);
 	fclose(screen.to);
 	fclose(screen.from);

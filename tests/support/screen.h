@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * simctl on a terminal whose screen a test can read (screen.py, which needs python3-pyte). What does not come about fails the running test, and
+ * simctl on a terminal whose screen a test can read (screen.py, which needs python3-pyte). What the program can show no more fails the running test, and
  * shows the screen. One at a time. Thread: the test's.
  */
 #ifndef TEST_SCREEN_H

@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # A terminal that a test looks at: runs a program on a pseudo-terminal of 80 columns and 24 rows, and shows what stands on its screen.
 #   screen.py PROGRAM [ARG...]
-# One command a line on stdin, each answered by lines that begin with a bar, and one that is only "." or "!" (not so within the time):
-#   await MS REGEX    until the screen, its lines joined by \n, matches; answers the screen
-#   not MS REGEX      until it does not
+# One command a line on stdin, each answered by lines that begin with a bar, and one that is only "." or "!" (it has ended first):
+#   await REGEX       until the screen, its lines joined by \n, matches; answers the screen
+#   not REGEX         until it does not
 #   keys TEXT         types it (escapes as in Python)
 #   size COLUMNS ROWS the window becomes so large
 #   signal NUMBER     to the program
-#   end MS            until it has ended; answers "exit N" or "signal N", "modes kept" or "modes changed", "left" where the last thing it
+#   end               until it has ended; answers "exit N" or "signal N", "modes kept" or "modes changed", "left" where the last thing it
 #                     did with the alternate screen was to leave it, "colours some" or "colours none"
-import codecs, fcntl, os, pty, re, select, signal, struct, sys, termios, time
+import codecs, fcntl, os, pty, re, select, signal, struct, sys, termios
 
 import pyte
 
@@ -75,13 +75,16 @@ def read_some(seconds):
     coloured = coloured or bool(re.search(rb"\x1b\[(?:[0-9;]*;)?3[1-6](?:;[0-9]+)*m", data))
 
 
-def until(ms, holds):
-    end = time.monotonic() + ms / 1000
+def over():
+    return not program or os.waitid(os.P_PID, program, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def until(holds):
     while not holds():
-        left = end - time.monotonic()
-        if left <= 0:
-            return "!"
-        read_some(min(left, 0.05))
+        last = over()  # looked at first: what it wrote is read after that
+        read_some(0 if last else 0.05)
+        if last and not select.select([master], [], [], 0)[0]:
+            return "." if holds() else "!"
     return "."
 
 
@@ -110,8 +113,7 @@ for line in sys.stdin:
     word, _, rest = line.rstrip("\n").partition(" ")
     result = "."
     if word in ("await", "not"):
-        ms, _, pattern = rest.partition(" ")
-        result = until(int(ms), lambda: bool(re.search(pattern, text(), re.M)) == (word == "await"))
+        result = until(lambda: bool(re.search(rest, text(), re.M)) == (word == "await"))
         answer(text())
     elif word == "keys":
         os.write(master, codecs.decode(rest, "unicode_escape").encode())
@@ -122,7 +124,7 @@ for line in sys.stdin:
     elif word == "signal":
         os.kill(program, int(rest))
     elif word == "end":
-        result = until(int(rest), ended)
+        result = until(ended)
     print(result, flush=True)
 if program:
     os.kill(program, signal.SIGKILL)

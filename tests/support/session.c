@@ -10,8 +10,6 @@
 
 #include "varlink_call.h"
 
-#define CALL_DUR_NS (10 * NS_PER_S)
-
 static int dial(void)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX, .sun_path = STACK_SOCKET };
@@ -50,7 +48,7 @@ int session_open(const char *name, struct session *ret)
 	if (r == 0)
 		r = varlink_call(s.v, s.sock, "io.simd.Control.Hello",
 				 json_pack("{s:s, s:s, s:i}", "name", name, "role", "client", "abi", (int)WIRE_ABI),
-				 CALL_DUR_NS, &m);
+				 -1, &m);
 	if (r < 0) {
 		session_close(&s);
 		return r;
@@ -82,7 +80,7 @@ void session_close(struct session *s)
 
 int session_call(struct session *s, const char *method, json_t *params)
 {
-	return varlink_call(s->v, s->sock, method, params, CALL_DUR_NS, NULL);
+	return varlink_call(s->v, s->sock, method, params, -1, NULL);
 }
 
 unsigned session_cells(const struct session *s)

@@ -2,7 +2,7 @@
 /*
  * A whole simd for system tests: the real program with its own RouDi and bridges, and what a test asks about
  * it. Only under tests/support/ns.sh: one at a time, at fixed places in the private /tmp.
- * Everything is bounded; what does not come about in time fails the running test, and says what.
+ * Only the runner's limit bounds the waits.
  */
 #ifndef TEST_STACK_H
 #define TEST_STACK_H
@@ -25,7 +25,7 @@
 
 /* ---- simd ---- */
 
-/* conf: the members of simd.json without the braces, or "". Returns when simd is ready. */
+/* conf: the members of simd.json without the braces, or "", over the deadlines of patient.h. Returns when simd is ready. */
 pid_t stack_start(const char *conf);
 /* The same without waiting; ready_fd becomes readable when simd is ready, hangs up when it ends. */
 pid_t stack_spawn(const char *conf, int *ret_ready_fd);
@@ -39,7 +39,7 @@ pid_t stack_fork(void (*run)(const char *ready_fd), int *ret_ready_fd);
 void stack_await_ready(int ready_fd);
 void stack_kill(pid_t simd); /* SIGKILL, and waits */
 /* Waits for a child; its wait status. */
-int stack_wait(pid_t pid, int64_t timeout_ms);
+int stack_wait(pid_t pid);
 /* What is left on the machine of any simd, "" when it is clean; static. */
 const char *stack_leftovers(void);
 /* For teardown: all processes of this namespace end, all files go; prints simd's log. */

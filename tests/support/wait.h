@@ -35,6 +35,9 @@ static inline void wait_looked(unsigned looks, const char *file, int line, const
 			wait_looked(looks_, __FILE__, __LINE__, #cond); \
 	} while (0)
 
+/* For what wants a time-out and decides a verdict: longer than any runner's limit. */
+#define PATIENT_MS 3600000
+
 static inline int64_t wait_now_ms(void)
 {
 	struct timespec t;

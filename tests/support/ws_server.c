@@ -290,7 +290,7 @@ static struct peer *free_peer(struct ws_server *s)
 
 static void accept_one(struct ws_server *s)
 {
-	struct timeval patience = { .tv_sec = 5 };
+	struct timeval patience = { .tv_sec = 30 };
 	struct peer *p = free_peer(s);
 
 	if (p)

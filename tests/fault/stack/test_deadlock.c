@@ -51,14 +51,12 @@ TEST_WITH(caught_in_the_lock, NULL, stack_sweep)
 	while (stack_life() == life && n < wanted) {
 		struct peer *p = peer_new();
 		pid_t victim = peer_fork(p, hot);
-		int64_t end = mono_now_ns() + 10 * NS_PER_S;
 
 		/* a stuck RouDi lets nobody in: then the new life comes instead */
-		AWAIT(p->ready || stack_life() != life || p->failed || mono_now_ns() >= end);
-		assert_true(mono_now_ns() < end);
+		AWAIT(p->ready || stack_life() != life || p->failed);
 		moment_us((unsigned)(rand() % 4000));
 		kill(victim, SIGKILL);
-		stack_wait(victim, 5000);
+		stack_wait(victim);
 		peer_free(p);
 		n++;
 	}

@@ -76,7 +76,6 @@ static bool all_connected(void)
 /* Those that are connected and not the last ones, at most so many; waits until there is one. How many. */
 static unsigned kill_bridges(pid_t last[BRIDGES], unsigned most)
 {
-	int64_t end = mono_now_ns() + 20 * NS_PER_S;
 	struct bridge_now b[BRIDGES];
 	bool any = false;
 	unsigned n = 0;
@@ -85,7 +84,6 @@ static unsigned kill_bridges(pid_t last[BRIDGES], unsigned most)
 		look(b);
 		for (int i = 0; i < BRIDGES; i++)
 			any |= b[i].connected && b[i].pid != last[i];
-		assert_true(mono_now_ns() < end);
 	}
 	moment_us((unsigned)(rand() % 5000));
 	for (int i = 0; i < BRIDGES && n < most; i++) {
@@ -201,7 +199,7 @@ TEST_WITH(killed_sensors_leave_nothing, NULL, stack_sweep)
 			kill(victim[i], SIGKILL);
 		}
 		for (int i = 0; i < 2; i++) {
-			stack_wait(victim[i], 5000);
+			stack_wait(victim[i]);
 			peer_check(p[i], true);
 			accepted += p[i]->accepted;
 			peer_free(p[i]);

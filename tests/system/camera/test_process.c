@@ -58,7 +58,9 @@ static struct sim_subscriber *subscribe(struct world *w, const char *channel)
 
 static void open_world(struct world *w)
 {
-	struct sim_client_options o = { .size = sizeof(o), .name = "world", .socket = STACK_SOCKET };
+	struct sim_client_options o = {
+		.size = sizeof(o), .name = "world", .socket = STACK_SOCKET, .timeout_ms = PATIENT_MS
+	};
 
 	assert_int_equal(sim_connect(&o, &w->c), 0);
 	w->tf = advertise(w, "tf", &sim_Transforms_type);
@@ -160,7 +162,7 @@ static pid_t start_camera(const char *rank)
 static void stop_camera(pid_t pid)
 {
 	assert_int_equal(kill(pid, SIGTERM), 0);
-	assert_int_equal(stack_wait(pid, 30000), 0);
+	assert_int_equal(stack_wait(pid), 0);
 }
 
 /* ---- what comes ---- */
@@ -411,8 +413,8 @@ TEST_WITH(a_picture_of_a_simd_that_goes_away_is_given_up, NULL, stack_sweep)
 	AWAIT(sim_publisher_has_subscribers(w.objects));
 	close_world(&w);
 	assert_int_equal(kill(simd, SIGTERM), 0); /* not stack_stop(), which finds the camera left */
-	assert_int_equal(stack_wait(simd, 30000), 0);
-	assert_int_equal(WEXITSTATUS(stack_wait(camera, 30000)), 1);
+	assert_int_equal(stack_wait(simd), 0);
+	assert_int_equal(WEXITSTATUS(stack_wait(camera)), 1);
 	assert_int_equal(access("/tmp/none.png", F_OK), -1);
 }
 
@@ -440,7 +442,7 @@ static const char *run(const char *const *arguments, int *ret_code)
 		n += (size_t)r;
 	said[n] = '\0';
 	close(out[0]);
-	*ret_code = WEXITSTATUS(stack_wait(pid, 60000));
+	*ret_code = WEXITSTATUS(stack_wait(pid));
 	return said;
 }
 

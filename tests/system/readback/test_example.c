@@ -31,7 +31,9 @@ static void check(const struct sim_message *got, int64_t *last_sim_ns)
 
 static void receive(FILE *out)
 {
-	struct sim_client_options co = { .size = sizeof(co), .name = "viewer", .socket = STACK_SOCKET };
+	struct sim_client_options co = {
+		.size = sizeof(co), .name = "viewer", .socket = STACK_SOCKET, .timeout_ms = PATIENT_MS
+	};
 	struct sim_subscriber_options so = { .size = sizeof(so), .depth = 32 };
 	const struct sim_message *got;
 	struct sim_subscriber *sub;
@@ -79,7 +81,7 @@ static void run(enum sim_readback_backend backend, const char *command)
 	assert_non_null(fgets(line, sizeof(line), camera));
 	assert_string_equal(line, "15 images, 0 copies\n");
 	assert_int_equal(pclose(camera), 0);
-	assert_int_equal(stack_wait(viewer, 30000), 0);
+	assert_int_equal(stack_wait(viewer), 0);
 	stack_stop(simd);
 }
 

@@ -317,7 +317,9 @@ static void use_slots(void)
 {
 	struct sim_publisher_options po = { .size = sizeof(po), .max_body = HEAD + SIZE, .flags = SIM_PUB_LOCAL };
 	struct sim_subscriber_options so = { .size = sizeof(so), .depth = 8 };
-	struct sim_client_options co = { .size = sizeof(co), .name = "camera", .socket = STACK_SOCKET };
+	struct sim_client_options co = {
+		.size = sizeof(co), .name = "camera", .socket = STACK_SOCKET, .timeout_ms = PATIENT_MS
+	};
 	struct sim_readback_options o = options();
 	struct sim_readback_counters n;
 	const struct sim_message *got;
@@ -365,6 +367,6 @@ TEST_WITH(pictures_into_slots, NULL, stack_sweep)
 		exit(0);
 	}
 	assert_true(pid > 0);
-	assert_int_equal(stack_wait(pid, 60000), 0);
+	assert_int_equal(stack_wait(pid), 0);
 	stack_stop(simd);
 }

@@ -367,7 +367,9 @@ static void use_slots(void)
 {
 	struct sim_publisher_options po = { .size = sizeof(po), .max_body = HEAD + SIZE, .flags = SIM_PUB_LOCAL };
 	struct sim_subscriber_options so = { .size = sizeof(so), .depth = 8 };
-	struct sim_client_options co = { .size = sizeof(co), .name = "camera", .socket = STACK_SOCKET };
+	struct sim_client_options co = {
+		.size = sizeof(co), .name = "camera", .socket = STACK_SOCKET, .timeout_ms = PATIENT_MS
+	};
 	struct sim_readback_options o;
 	struct sim_readback_counters n;
 	struct sim_subscriber *sub;
@@ -423,6 +425,6 @@ TEST_WITH(slots_are_written_by_the_device, NULL, stack_sweep)
 		exit(0);
 	}
 	assert_true(pid > 0);
-	assert_int_equal(stack_wait(pid, 60000), 0);
+	assert_int_equal(stack_wait(pid), 0);
 	stack_stop(simd);
 }

@@ -134,7 +134,7 @@ int rig_drive(struct peer *p)
 	for (size_t i = 0; i < n; i++) {
 		const struct sim_message *msg;
 
-		PEER(p, sim_wait(s[i], 30 * NS_PER_S) == 1 && sim_take(s[i], &msg) == 0);
+		PEER(p, sim_wait(s[i], -1) == 1 && sim_take(s[i], &msg) == 0);
 		check_command(p, rig_row("commands", i), msg);
 		sim_release(s[i], msg);
 		atomic_fetch_add(&p->received, 1);

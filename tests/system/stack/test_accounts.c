@@ -62,7 +62,7 @@ static int alone(struct peer *p)
 		PEER(p, peer_queue(p, pub, sizeof(struct sim_Ultrasonic), NULL) == 0);
 	for (int i = 0; i < 20; i++)
 		PEER(p, sim_loan(pub, sizeof(struct sim_Ultrasonic), &slot) == 0 && sim_publish_local(pub, slot) == 0);
-	PEER(p, sim_flush(c, 10 * NS_PER_S) == 0);
+	PEER(p, sim_flush(c, -1) == 0);
 	atomic_store(&p->ready, 1);
 	PEER_IDLE(p);
 	sim_publisher_destroy(pub);
@@ -143,7 +143,7 @@ static int until_told(struct peer *p)
 		peer_queue(p, pub, sizeof(struct sim_Ultrasonic), NULL);
 		pace_us(200);
 	}
-	PEER(p, sim_flush(c, 20 * NS_PER_S) == 0);
+	PEER(p, sim_flush(c, -1) == 0);
 	sim_publisher_destroy(pub);
 	sim_disconnect(c);
 	return 0;

@@ -51,7 +51,7 @@ static pid_t sensor_start(void)
 static void sensor_stop(pid_t pid)
 {
 	kill(pid, SIGKILL);
-	stack_wait(pid, 5000);
+	stack_wait(pid);
 	unlink(SENSOR_LOG);
 }
 
@@ -123,7 +123,7 @@ TEST_WITH(an_orderly_release_is_no_warning, setup, stack_sweep)
 	peer_tell(p, 2);
 	AWAIT(p->ready == 3);
 	kill(pid, SIGKILL);
-	stack_wait(pid, 5000);
+	stack_wait(pid);
 	AWAIT(stack_count("warn", "driver lost (client") == 1);
 	assert_true(ctl_shows("driver:     none: driver lost"));
 	peer_free(p);
@@ -193,7 +193,7 @@ static const char *by_shell(const char *line, int *ret_code)
 	size_t n;
 	FILE *f;
 
-	snprintf(cmd, sizeof(cmd), "PATH=%s/bin:$PATH timeout 20 bash -c '%s; echo =${PIPESTATUS[0]}' 2>&1",
+	snprintf(cmd, sizeof(cmd), "PATH=%s/bin:$PATH timeout 3600 bash -c '%s; echo =${PIPESTATUS[0]}' 2>&1",
 		 b ? b : "build", line);
 	f = popen(cmd, "r");
 	n = fread(out, 1, sizeof(out) - 1, f);
@@ -283,12 +283,14 @@ TEST_WITH(how_even_a_rate_is, setup_radar, stop_radar)
 	const struct ctl_result *r;
 	json_t *j, *v;
 
-	r = stack_ctl("hz", "radar/0", "/clock", "-n", "1", "-w", "300ms", NULL);
+	AWAIT((r = stack_ctl("hz", "radar/0", "/clock", "-n", "1", "-w", "300ms", NULL),
+	       strstr(r->out, " ms, stddev ")));
 	assert_int_equal(r->code, 0);
 	assert_non_null(strstr(r->out, "/car/radar/0: "));
 	assert_non_null(strstr(r->out, "\n/clock: "));
-	assert_non_null(strstr(r->out, " ms, stddev "));
-	r = stack_ctl("hz", "radar/0", "--json", "-n", "1", "-w", "500ms", NULL);
+	/* an interval needs two messages in the window, which a slow machine may not bring about at once */
+	AWAIT((r = stack_ctl("hz", "radar/0", "--json", "-n", "1", "-w", "500ms", NULL),
+	       !strstr(r->out, "\"interval_ms\":null")));
 	j = json_loads(r->out, 0, NULL);
 	v = json_object_get(j, "interval_ms");
 	assert_true(json_number_value(json_object_get(v, "min")) >= 10); /* it sleeps so long, at the least */

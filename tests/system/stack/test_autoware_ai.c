@@ -56,7 +56,7 @@ TEST_WITH(commands_come_to_the_vehicle, start, stop)
 	}
 	AWAIT(atomic_load(&p->failed) || atomic_load(&p->received) == rig_count("commands"));
 	kill(autoware, SIGKILL);
-	stack_wait(autoware, 10000);
+	stack_wait(autoware);
 	check_peer(p);
 	peer_join(p, vehicle);
 	peer_free(p);

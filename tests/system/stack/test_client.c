@@ -67,7 +67,7 @@ TEST_WITH(killed_at_any_moment, NULL, stack_sweep)
 		assert_int_equal(p->failed, 0);
 		moment_us((unsigned)(rand() % 15000));
 		kill(victim, SIGKILL);
-		stack_wait(victim, 5000);
+		stack_wait(victim);
 		peer_check(p, true);
 		peer_free(p);
 	}
@@ -116,7 +116,7 @@ TEST_WITH(a_token_of_the_dead, NULL, stack_sweep)
 		uint64_t n;
 
 		kill(*pid, SIGKILL);
-		stack_wait(*pid, 5000);
+		stack_wait(*pid);
 		n = (i % 2 ? first : second)->accepted;
 		AWAIT((i % 2 ? first : second)->accepted > n);
 		peer_free(p);
@@ -127,8 +127,8 @@ TEST_WITH(a_token_of_the_dead, NULL, stack_sweep)
 	}
 	kill(one, SIGKILL);
 	kill(two, SIGKILL);
-	stack_wait(one, 5000);
-	stack_wait(two, 5000);
+	stack_wait(one);
+	stack_wait(two);
 	stack_stop(simd);
 }
 
@@ -174,7 +174,9 @@ TEST_WITH(stopped_for_three_seconds, NULL, stack_sweep)
 /* A client that never reads its completions: its own window fills, and that is all. */
 static int deaf(struct peer *p)
 {
-	struct sim_client_options o = { .size = sizeof(o), .name = "deaf", .flags = SIM_CLIENT_NO_THREAD };
+	struct sim_client_options o = {
+		.size = sizeof(o), .name = "deaf", .flags = SIM_CLIENT_NO_THREAD, .timeout_ms = PATIENT_MS
+	};
 	struct sim_client *c;
 	struct sim_publisher *pub;
 

@@ -140,7 +140,7 @@ TEST_WITH(it_goes_out_as_three_messages, start_good, NULL)
 	char want[160];
 	json_t *j;
 
-	stack_wait(reader, 30000);
+	stack_wait(reader);
 	if (atomic_load(&q->failed))
 		fail_msg("%s", q->why);
 	peer_join(p, sensor);
@@ -313,7 +313,7 @@ TEST_WITH(what_is_not_there_is_told_at_the_start, NULL, stack_sweep)
 		"\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"b\",\"plugin\":\"null\",\"converters\":[\"nosuch\"]}]}]",
 		&ready);
 
-	status = stack_wait(pid, 10000);
+	status = stack_wait(pid);
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) != 0);
 	assert_true(stack_said("rigs[car].bridges[b].converters: there is no converter_nosuch.so"));
 	close(ready);

@@ -130,7 +130,7 @@ TEST_WITH(a_sensor_is_made_faster_while_it_runs, setup, stack_sweep)
 	assert_non_null(strstr(r->err, "parameter frequency: 201 is more than 200, the most that it may be"));
 	r = stack_ctl("param", "set", sensor, "frequency", "200", NULL);
 	assert_string_equal(r->out, "200\n");
-	assert_int_equal(stack_wait(pid, 30000), 0);
+	assert_int_equal(stack_wait(pid), 0);
 	stack_stop(simd);
 }
 

@@ -51,7 +51,9 @@ static int sweep(void **state)
 
 static void start(void)
 {
-	struct sim_client_options o = { .size = sizeof(o), .name = "driver", .socket = STACK_SOCKET };
+	struct sim_client_options o = {
+		.size = sizeof(o), .name = "driver", .socket = STACK_SOCKET, .timeout_ms = PATIENT_MS
+	};
 	struct sim_subscriber_options so = { .size = sizeof(so), .depth = 64 };
 	static char conf[sizeof(rig) + 16];
 

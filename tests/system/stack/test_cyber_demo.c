@@ -27,7 +27,7 @@ static void run_demo(void)
 		execl("tools/dev/demo.sh", "demo.sh", (char *)NULL);
 		_exit(127);
 	}
-	assert_int_equal(stack_wait(pid, 120000), 0);
+	assert_int_equal(stack_wait(pid), 0);
 }
 
 /* A line of its table for each, and under it what the last message said. */

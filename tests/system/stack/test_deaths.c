@@ -100,7 +100,7 @@ TEST_WITH(killed_in_a_push, NULL, stack_sweep)
 		struct peer *v = peer_new();
 
 		AWAIT((order(i), order(r)) > 0); /* none is left: only until the next renewal */
-		assert_int_equal(stack_wait(peer_fork(v, victim), 20000), SIGKILL);
+		assert_int_equal(stack_wait(peer_fork(v, victim)), SIGKILL);
 		peer_free(v);
 		order(i); /* does not wait for a lost index */
 	}
@@ -164,7 +164,7 @@ static int overrun(struct peer *p)
 			memcpy(chunk_of(slot) + 36, &far, sizeof(far));
 		PEER(p, sim_try_queue(pub, slot, NULL, on_done, p) == 0);
 	}
-	PEER(p, sim_wait(s, 10 * NS_PER_S) == 1);
+	PEER(p, sim_wait(s, -1) == 1);
 	AWAIT(atomic_load(&p->called) == 3);
 	while (sim_take(s, &m) == 0)
 		sim_release(s, m);
@@ -181,7 +181,7 @@ TEST_WITH(a_header_written_over, NULL, stack_sweep)
 	pid_t simd = stack_start(CONF);
 	struct peer *p = peer_new();
 
-	assert_int_equal(stack_wait(peer_fork(p, overrun), 20000), 0);
+	assert_int_equal(stack_wait(peer_fork(p, overrun)), 0);
 	assert_int_equal(p->reasons[SIM_REASON_MISSING], 1);
 	assert_int_equal(p->reasons[SIM_REASON_NO_BRIDGE], 2);
 	assert_true(stack_said("/t/o"));

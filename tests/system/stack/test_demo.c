@@ -124,16 +124,16 @@ TEST_WITH(a_second_run_keeps_the_first, NULL, sweep)
 {
 	size_t log;
 
-	assert_int_equal(stack_wait(demo("2", "logging,mcap"), 60000), 0);
+	assert_int_equal(stack_wait(demo("2", "logging,mcap")), 0);
 	check_end();
 	check_recording();
 	log = size_of(OUT "/logging.txt.gz");
 	assert_true(log > 10000 && log < 2000000); /* clouds by their hash: they would be 35 MB a second */
 	assert_true(size_of(OUT "/summary.json") > 1000);
-	assert_int_equal(stack_wait(demo("1", "logging"), 60000), 0);
+	assert_int_equal(stack_wait(demo("1", "logging")), 0);
 	assert_int_equal(size_of(OUT ".1/logging.txt.gz"), log);
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(stack_wait(demo("0", "logging"), 60000), 0);
+		assert_int_equal(stack_wait(demo("0", "logging")), 0);
 	assert_int_equal(access(OUT ".4", F_OK), -1); /* bounded */
 	assert_int_equal(access(OUT ".3/logging.txt.gz", F_OK), 0);
 	assert_string_equal(stack_leftovers(), "");
@@ -147,7 +147,7 @@ TEST_FULL_WITH(a_rig_is_a_name_or_a_path, NULL, sweep)
 	static const char *const rigs[] = { "sumo-vehicle", "config/rigs/sumo-vehicle.json" };
 
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(stack_wait(demo_of(rigs[i], "2", "logging"), 60000), 0);
+		assert_int_equal(stack_wait(demo_of(rigs[i], "2", "logging")), 0);
 		assert_non_null(strstr(said(), "bridge logging "));
 		assert_true(size_of(OUT "/logging.txt.gz") > 1000);
 	}
@@ -177,7 +177,7 @@ TEST_FULL_WITH(a_host_of_a_world_is_put_out_and_comes_back, NULL, sweep)
 	unsigned first = 0, out = 0, again = 0;
 	const char *at, *text;
 
-	assert_int_equal(stack_wait(demo_of("world", "12", "logging"), 90000), 0);
+	assert_int_equal(stack_wait(demo_of("world", "12", "logging")), 0);
 	text = said();
 	at = strstr(text, "what became of the world's hosts:");
 	assert_non_null(at);
@@ -200,7 +200,7 @@ TEST(an_unknown_rig_is_answered_with_those_there_are)
 	int status;
 
 	for (int i = 0; i < 2; i++) {
-		status = stack_wait(demo_of(wrong[i], "1", "logging"), 10000);
+		status = stack_wait(demo_of(wrong[i], "1", "logging"));
 		assert_int_equal(WEXITSTATUS(status), 2);
 		assert_int_equal(access(OUT, F_OK), -1); /* nothing has begun */
 		if (i == 0) {
@@ -220,7 +220,7 @@ static void *go;
 
 static struct sim_subscriber *can_bus(struct sim_client **ret)
 {
-	struct sim_client_options o = { .size = sizeof(o), .name = "test", .socket = SOCKET };
+	struct sim_client_options o = { .size = sizeof(o), .name = "test", .socket = SOCKET, .timeout_ms = PATIENT_MS };
 	struct sim_subscriber *s = NULL;
 
 	AWAIT(access(SOCKET, F_OK) == 0);
@@ -238,7 +238,7 @@ static bool reports(struct sim_subscriber *s, dds_entity_t writer, uint8_t mode,
 
 	if (writer > 0)
 		assert_int_equal(dds_write(writer, go), 0);
-	assert_int_equal(sim_wait(s, 30 * NS_PER_S), 1);
+	assert_int_equal(sim_wait(s, -1), 1);
 	assert_int_equal(sim_take(s, &slot), 0);
 	c = sim_CanBus_from(slot->body, slot->body_size);
 	yes = c->mode == mode &&
@@ -327,7 +327,7 @@ TEST_WITH(ros_drives_it, NULL, sweep)
 	sim_subscriber_destroy(s);
 	sim_disconnect(c);
 	assert_int_equal(kill(pid, SIGINT), 0);
-	status = stack_wait(pid, 30000);
+	status = stack_wait(pid);
 	assert_int_equal(WEXITSTATUS(status), 130);
 }
 
@@ -351,7 +351,7 @@ static void stops_for_people(const char *rig)
 	sim_subscriber_destroy(s);
 	sim_disconnect(c);
 	assert_int_equal(kill(pid, SIGINT), 0);
-	status = stack_wait(pid, 30000);
+	status = stack_wait(pid);
 	assert_int_equal(WEXITSTATUS(status), 130);
 }
 
@@ -396,8 +396,8 @@ TEST_FULL_WITH(a_demo_of_components_repeats, NULL, sweep)
 	unsigned n = 0;
 	gzFile f[2];
 
-	assert_int_equal(stack_wait(demo_of("perception", "10", "logging"), 90000), 0);
-	assert_int_equal(stack_wait(demo_of("perception", "12", "logging"), 90000), 0);
+	assert_int_equal(stack_wait(demo_of("perception", "10", "logging")), 0);
+	assert_int_equal(stack_wait(demo_of("perception", "12", "logging")), 0);
 	f[0] = gzopen(OUT ".1/logging.txt.gz", "rb");
 	f[1] = gzopen(OUT "/logging.txt.gz", "rb");
 	assert_true(f[0] && f[1]);
@@ -432,7 +432,7 @@ static pid_t python(const char *arguments)
 static void end_python(pid_t pid)
 {
 	kill(pid, SIGKILL);
-	stack_wait(pid, 10000);
+	stack_wait(pid);
 }
 
 static double number(json_t *account, const char *key)
@@ -550,7 +550,7 @@ TEST_FULL_WITH(rospy_counts_what_simctl_counts, NULL, sweep)
 	sim_subscriber_destroy(s);
 	sim_disconnect(c);
 	assert_int_equal(kill(pid, SIGINT), 0);
-	status = stack_wait(pid, 30000);
+	status = stack_wait(pid);
 	assert_int_equal(WEXITSTATUS(status), 130);
 	ros_master_kill();
 }

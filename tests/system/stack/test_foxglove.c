@@ -26,7 +26,9 @@ static struct sim_client *client;
 /* False: without the client that looks there is nothing to see. */
 static bool up(void)
 {
-	struct sim_client_options o = { .size = sizeof(o), .name = "sensor", .socket = STACK_SOCKET };
+	struct sim_client_options o = {
+		.size = sizeof(o), .name = "sensor", .socket = STACK_SOCKET, .timeout_ms = PATIENT_MS
+	};
 
 	if (!watcher_possible())
 		return false;

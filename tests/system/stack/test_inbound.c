@@ -59,7 +59,7 @@ TEST_WITH(first_opens_last_closes, NULL, stack_sweep)
 	second = peer_fork(q, listen_to);
 	AWAIT(atomic_load(&p->received) == MESSAGES || atomic_load(&p->failed));
 	atomic_store(&q->stop, 1);
-	stack_wait(second, 5000);
+	stack_wait(second);
 	assert_int_equal(stack_count("in:", "first subscriber connected"), 1);
 	assert_int_equal(stack_count("in:", "last subscriber disconnected"), 0);
 	peer_join(p, first);

@@ -367,7 +367,7 @@ TEST_WITH(each_with_ros2, NULL, stack_sweep)
 		pid[i] = peer_fork(p[i], sensor);
 	}
 	reader = peer_fork(q, read_all);
-	stack_wait(reader, 50000);
+	stack_wait(reader);
 	if (q->failed)
 		fail_msg("%s", q->why);
 	for (int i = 0; i < ROS_RIGS; i++) {

@@ -316,7 +316,9 @@ static int on_empty(void *user, struct sim_request *req)
 
 static void json_of_services(void)
 {
-	struct sim_client_options o = { .size = sizeof(o), .name = "test", .socket = STACK_SOCKET };
+	struct sim_client_options o = {
+		.size = sizeof(o), .name = "test", .socket = STACK_SOCKET, .timeout_ms = PATIENT_MS
+	};
 	struct sim_service *sv;
 	struct sim_client *c;
 
@@ -487,7 +489,7 @@ TEST_WITH(restart_and_shutdown, setup, stack_sweep)
 	AWAIT(stack_bridge("log", "pid") > 0 && stack_bridge("log", "pid") != pid &&
 	      !strcmp(stack_bridge_text("log", "status"), "connected"));
 	assert_int_equal(stack_ctl("shutdown", NULL)->code, 0);
-	assert_int_equal(stack_wait(simd, 10000), 0);
+	assert_int_equal(stack_wait(simd), 0);
 	assert_string_equal(stack_leftovers(), "");
 }
 

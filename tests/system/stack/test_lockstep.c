@@ -137,7 +137,9 @@ static pid_t start_graph(void)
 
 static void drive(void)
 {
-	struct sim_client_options co = { .size = sizeof(co), .name = "engine", .socket = STACK_SOCKET };
+	struct sim_client_options co = {
+		.size = sizeof(co), .name = "engine", .socket = STACK_SOCKET, .timeout_ms = PATIENT_MS
+	};
 	struct sim_client *c;
 	struct sim_publisher *x;
 	struct sim_driver *d;
@@ -182,7 +184,9 @@ TEST_WITH(a_graph_over_hosts_repeats_with_any_number_of_workers, NULL, stack_swe
 /* Until it comes time stands, and whoever looks is told why. */
 TEST_WITH(who_is_missing_at_the_start_is_named, NULL, stack_sweep)
 {
-	struct sim_client_options co = { .size = sizeof(co), .name = "engine", .socket = STACK_SOCKET };
+	struct sim_client_options co = {
+		.size = sizeof(co), .name = "engine", .socket = STACK_SOCKET, .timeout_ms = PATIENT_MS
+	};
 	struct sim_client *c;
 	struct sim_driver *d;
 	pid_t simd =

@@ -45,7 +45,7 @@ static void kill_at(int step)
 	int st;
 
 	atomic_store(&p->command, step);
-	st = stack_wait(peer_fork(p, victim), 20000);
+	st = stack_wait(peer_fork(p, victim));
 	if (!WIFSIGNALED(st) || WTERMSIG(st) != SIGKILL)
 		fail_msg("step %d: the publisher has lived: %s", step, p->why);
 	peer_free(p);

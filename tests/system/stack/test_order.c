@@ -134,7 +134,7 @@ static int driver_main(struct peer *p)
 	struct sim_driver *d;
 
 	PEER(p, sim_driver_acquire(c, SIM_DRIVER_FREEWHEEL, &d) == 0);
-	PEER(p, HOLDS_WITHIN(20000, atomic_load(&arena->joined) == SENSORS));
+	AWAIT(atomic_load(&arena->joined) == SENSORS);
 	for (int i = 0; i < STEPS; i++) {
 		PEER(p, sim_driver_advance(d, STEP_DUR, NULL) == 0);
 		atomic_fetch_add(&arena->step, 1);

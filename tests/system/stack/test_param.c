@@ -32,7 +32,9 @@ static struct sim_client *client;
 
 static void start(const char *conf)
 {
-	struct sim_client_options o = { .size = sizeof(o), .name = "test", .socket = STACK_SOCKET };
+	struct sim_client_options o = {
+		.size = sizeof(o), .name = "test", .socket = STACK_SOCKET, .timeout_ms = PATIENT_MS
+	};
 
 	simd = stack_start(conf);
 	setenv("SIMD_SOCKET", STACK_SOCKET, 1);
@@ -59,7 +61,7 @@ static void end(void)
 {
 	sim_disconnect(client);
 	assert_int_equal(kill(simd, SIGTERM), 0);
-	assert_int_equal(stack_wait(simd, 15000), 0);
+	assert_int_equal(stack_wait(simd), 0);
 }
 
 /* Exit code, and a part of what is on stdout and stderr; nothing is on the other one. */

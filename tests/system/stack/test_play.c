@@ -136,7 +136,7 @@ static int end_play(struct playing *p, const char **ret_text)
 		n += (size_t)got;
 	text[n] = '\0';
 	close(p->out);
-	status = stack_wait(p->pid, 60000);
+	status = stack_wait(p->pid);
 	if (ret_text)
 		*ret_text = text;
 	assert_true(WIFEXITED(status));
@@ -185,7 +185,7 @@ struct ear {
 
 static void listen(struct ear *e, const char *imu, const char *camera)
 {
-	struct sim_client_options o = { .size = sizeof(o), .name = "ear" };
+	struct sim_client_options o = { .size = sizeof(o), .name = "ear", .timeout_ms = PATIENT_MS };
 	struct sim_subscriber_options so = { .size = sizeof(so), .depth = 200 };
 
 	assert_int_equal(sim_connect(&o, &e->c), 0);
@@ -574,7 +574,7 @@ TEST_WITH(keys_on_a_terminal_that_is_put_back, NULL, stack_sweep)
 	AWAIT(state_of("rate") < 0.95);
 	assert_int_equal(write(fd, "q", 1), 1);
 	AWAIT(reads(fd, "messages of 2 channels"));
-	status = stack_wait(pid, 20000);
+	status = stack_wait(pid);
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 	assert_int_equal(tcgetattr(slave, &after), 0);
 	assert_int_equal(after.c_lflag, before.c_lflag);

@@ -24,7 +24,9 @@ static struct sim_subscriber *sub;
 
 static int setup(void **state)
 {
-	struct sim_client_options o = { .size = sizeof(o), .name = "test", .socket = STACK_SOCKET };
+	struct sim_client_options o = {
+		.size = sizeof(o), .name = "test", .socket = STACK_SOCKET, .timeout_ms = PATIENT_MS
+	};
 
 	(void)state;
 	sub = NULL;
@@ -47,7 +49,7 @@ static void end(void)
 	sim_subscriber_destroy(sub);
 	sim_disconnect(client);
 	assert_int_equal(kill(simd, SIGTERM), 0);
-	assert_int_equal(stack_wait(simd, 15000), 0);
+	assert_int_equal(stack_wait(simd), 0);
 }
 
 static const struct sim_message *next(void)
@@ -124,7 +126,7 @@ TEST_WITH(at_a_rate_until_it_is_told_to_end, setup, stack_sweep)
 	for (int i = 0; i < 20; i++)
 		has_distance(2, "");
 	assert_int_equal(kill(pid, SIGINT), 0);
-	assert_int_equal(stack_wait(pid, 10000), 0);
+	assert_int_equal(stack_wait(pid), 0);
 	end();
 }
 
@@ -214,7 +216,7 @@ TEST_WITH(nobody_is_told_of_and_waited_for, setup, stack_sweep)
 	AWAIT(strstr(stack_ctl("list", "--names", NULL)->out, "/u\n"));
 	listen_to("/u", &sim_Ultrasonic_type);
 	has_distance(4, "");
-	assert_int_equal(stack_wait(pid, 10000), 0);
+	assert_int_equal(stack_wait(pid), 0);
 	end();
 }
 

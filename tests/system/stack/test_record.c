@@ -87,7 +87,7 @@ static int end_record(struct recording *rec, int sig)
 	int status;
 
 	kill(rec->pid, sig);
-	status = stack_wait(rec->pid, 60000);
+	status = stack_wait(rec->pid);
 	(void)printed(rec, "");
 	close(rec->out);
 	assert_true(WIFEXITED(status));
@@ -107,7 +107,7 @@ static struct voice voice;
 
 static void begin(const char *const *channels, unsigned n)
 {
-	struct sim_client_options o = { .size = sizeof(o), .name = "voice" };
+	struct sim_client_options o = { .size = sizeof(o), .name = "voice", .timeout_ms = PATIENT_MS };
 	struct sim_publisher_options po = { .size = sizeof(po), .flags = SIM_PUB_LOCAL };
 
 	(void)!system("rm -f /tmp/*.mcap /tmp/*.bag /tmp/*.record");
@@ -486,7 +486,7 @@ TEST_WITH(keys_trigger_and_pause, NULL, stack_sweep)
 	publish_many(0, 60, 10);
 	AWAIT(printed(&rec, "  70 messages"));
 	assert_int_equal(write(fd, "q", 1), 1);
-	assert_int_equal(WEXITSTATUS(stack_wait(rec.pid, 60000)), 0);
+	assert_int_equal(WEXITSTATUS(stack_wait(rec.pid)), 0);
 	check_numbers(FILE_1, "/a", 0, 70);
 	close(fd);
 	close(slave);

@@ -290,7 +290,9 @@ static void publish(struct sim_publisher *p, size_t i, int64_t now_sim_ns, unsig
 
 static void live(struct run *r)
 {
-	struct sim_client_options o = { .size = sizeof(o), .name = "sensors", .socket = STACK_SOCKET };
+	struct sim_client_options o = {
+		.size = sizeof(o), .name = "sensors", .socket = STACK_SOCKET, .timeout_ms = PATIENT_MS
+	};
 	struct sim_publisher *pub[SENSORS];
 	struct sim_client *c;
 	struct sim_driver *d;
@@ -354,7 +356,7 @@ static void played(struct run *r)
 	AWAIT(strstr(stack_ctl("service", "list", "--names", NULL)->out, "/play/resume"));
 	assert_int_equal(stack_ctl("service", "call", "/play/resume", NULL)->code, 0);
 	take_all(r);
-	assert_int_equal(stack_wait(pid, 20000), 0);
+	assert_int_equal(stack_wait(pid), 0);
 	finish();
 }
 

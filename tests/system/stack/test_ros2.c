@@ -60,7 +60,7 @@ TEST(goes_out_with_its_time)
 	struct peer *p = peer_new(), *q = peer_new();
 	pid_t reader = peer_fork(q, read_it), sensor = peer_fork(p, publish_one);
 
-	stack_wait(reader, 30000);
+	stack_wait(reader);
 	if (atomic_load(&q->failed))
 		fail_msg("%s", q->why);
 	peer_join(p, sensor);

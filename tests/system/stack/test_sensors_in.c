@@ -39,7 +39,7 @@ static void start(const char *pools, const char *subscribe)
 static int stop(void **state)
 {
 	kill(sensors, SIGKILL);
-	stack_wait(sensors, 10000);
+	stack_wait(sensors);
 	ros_master_kill();
 	return stack_sweep(state);
 }
@@ -54,7 +54,7 @@ static struct sim_subscriber *first_of(struct peer *p, struct sim_client *c, con
 
 	PEER(p, sim_subscribe(c, channel, type, &o, &s) == 0);
 	while (sim_take(s, ret) != 0)
-		PEER(p, sim_wait(s, 40 * NS_PER_S) == 1);
+		PEER(p, sim_wait(s, -1) == 1);
 	PEER(p, (*ret)->header.stamp_sim_ns == STAMP + number);
 	PEER(p, strcmp((*ret)->header.frame_id, frame) == 0);
 	return s;
@@ -151,7 +151,7 @@ static int see_the_fix(struct peer *p)
 	fix = first_of(p, c, "/fix", &sim_Gps_type, 4, "gps", &msg);
 	sim_release(fix, msg);
 	while (!atomic_load(&p->stop))
-		PEER(p, sim_wait(fix, NS_PER_S) >= 0);
+		PEER(p, sim_wait(fix, 20 * NS_PER_MS) >= 0);
 	PEER(p, sim_take(points, &msg) != 0);
 	sim_subscriber_destroy(points);
 	sim_subscriber_destroy(fix);

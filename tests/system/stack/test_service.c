@@ -91,7 +91,7 @@ TEST_WITH(example_and_simctl, setup, stack_sweep)
 	said(stack_ctl("service", "call", NULL), 2, "", "SERVICE");
 	assert_int_equal(stack_int("ListServices", "services/0/answered"), 3);
 	close(e.in);
-	assert_int_equal(stack_wait(e.pid, 5000), 0);
+	assert_int_equal(stack_wait(e.pid), 0);
 	assert_int_equal(stack_int("ListServices", "services/0/deadline_ms"), -1);
 	stack_stop(simd);
 }

@@ -164,7 +164,7 @@ TEST_WITH(the_driver_is_back, NULL, stack_sweep)
 	}
 	/* the driver dies: time holds, and it is said */
 	kill(pid, SIGKILL);
-	stack_wait(pid, 1000);
+	stack_wait(pid);
 	AWAIT(stack_int("GetClock", "clock/driver_lost") == 1);
 	stack_stop(simd);
 	peer_free(p);

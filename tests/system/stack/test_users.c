@@ -127,7 +127,9 @@ static pid_t start(void)
 /* What sim_connect() says to that user; "" when it succeeds. */
 static int connect_as_user(struct peer *p)
 {
-	struct sim_client_options o = { .size = sizeof(o), .name = "someone", .flags = (unsigned)p->command };
+	struct sim_client_options o = {
+		.size = sizeof(o), .name = "someone", .flags = (unsigned)p->command, .timeout_ms = PATIENT_MS
+	};
 	struct sim_client *c = NULL;
 
 	become(&(struct user){ (uid_t)p->message[0].state + 64000, (gid_t)p->message[1].state + 64000,
@@ -180,7 +182,7 @@ TEST_WITH(a_member_of_the_group_may, NULL, stack_sweep)
 	AWAIT(p->ok > 20 && ex->received > 20);
 	/* a simd that is killed and one that takes over change nothing about it */
 	kill(simd, SIGKILL);
-	assert_int_equal(stack_wait(simd, 5000), SIGKILL);
+	assert_int_equal(stack_wait(simd), SIGKILL);
 	simd = start();
 	received = ex->received;
 	AWAIT(ex->received > received + 20);
@@ -188,7 +190,7 @@ TEST_WITH(a_member_of_the_group_may, NULL, stack_sweep)
 	peer_join(ex, ex_pid);
 	peer_check(p, false);
 	kill(simd, SIGTERM);
-	assert_int_equal(stack_wait(simd, 15000), 0);
+	assert_int_equal(stack_wait(simd), 0);
 	assert_string_equal(stack_leftovers(), "");
 	peer_free(p);
 	peer_free(ex);
@@ -215,7 +217,7 @@ TEST_WITH(a_member_that_is_killed, NULL, stack_sweep)
 	pid = peer_fork(p, alice_publishes);
 	AWAIT(p->ok > 20);
 	kill(pid, SIGKILL);
-	assert_int_equal(stack_wait(pid, 5000), SIGKILL);
+	assert_int_equal(stack_wait(pid), SIGKILL);
 	assert_true(alice_left(&g)); /* socket and lock */
 	for (size_t i = 0; i < g.gl_pathc; i++) {
 		assert_int_equal(stat(g.gl_pathv[i], &st), 0);
@@ -234,7 +236,7 @@ TEST_WITH(a_member_that_is_killed, NULL, stack_sweep)
 	connects(&(struct user){ ALICE_UID, ALICE_UID, SIMD_UID }, 0, 0, "", "");
 	peer_join(ex, pid);
 	kill(simd, SIGTERM);
-	assert_int_equal(stack_wait(simd, 15000), 0);
+	assert_int_equal(stack_wait(simd), 0);
 	assert_string_equal(stack_leftovers(), "");
 	peer_free(p);
 	peer_free(ex);
@@ -257,7 +259,7 @@ TEST_WITH(who_may_not, NULL, stack_sweep)
 	connects(&lent, 0, -EACCES, "user database", "adduser bob simt");
 	connects(&anon, 0, -EACCES, "64004", "user database");
 	kill(simd, SIGTERM);
-	assert_int_equal(stack_wait(simd, 15000), 0);
+	assert_int_equal(stack_wait(simd), 0);
 }
 
 /* A program of the tree, with at most three arguments. */
@@ -281,7 +283,7 @@ static const struct ctl_result *run_as(const struct user *u, const char *program
 		execl(path, program, a, b, c, (char *)NULL);
 		_exit(127);
 	}
-	status = stack_wait(pid, 10000);
+	status = stack_wait(pid);
 	assert_int_equal(fd_read_file("/tmp/out-ctl", sizeof(r.out) - 1, &text, NULL), 0);
 	r.code = WEXITSTATUS(status);
 	snprintf(r.out, sizeof(r.out), "%s", text);
@@ -322,7 +324,7 @@ TEST_WITH(what_an_outsider_is_told, NULL, stack_sweep)
 	says(ctl_as_bob("doctor"), 1, "adduser bob simt", true);
 	says(ctl_as_bob("doctor"), 1, "left of an iox-roudi", false);
 	kill(simd, SIGTERM);
-	assert_int_equal(stack_wait(simd, 15000), 0);
+	assert_int_equal(stack_wait(simd), 0);
 	/* without one: "start it" */
 	rmdir("/run/simd");
 	says(ctl_as_bob("list"), 1, "start it", true);
@@ -331,7 +333,7 @@ TEST_WITH(what_an_outsider_is_told, NULL, stack_sweep)
 
 static int alice_may_not_publish(struct peer *p)
 {
-	struct sim_client_options o = { .size = sizeof(o), .name = "alice" };
+	struct sim_client_options o = { .size = sizeof(o), .name = "alice", .timeout_ms = PATIENT_MS };
 	struct sim_publisher *pub;
 	struct sim_client *c;
 
@@ -360,7 +362,7 @@ TEST_WITH(rights_go_by_user_and_group, NULL, stack_sweep)
 	assert_string_equal(p->why, "Advertise: user 64002 may not do that here: access.publish lets @bob, root "
 				    "and simd's own user");
 	says(ctl_as(&alice, "shutdown", NULL), 0, "", true);
-	assert_int_equal(stack_wait(simd, 15000), 0);
+	assert_int_equal(stack_wait(simd), 0);
 	peer_free(p);
 }
 
@@ -515,7 +517,7 @@ TEST_WITH(root_uses_nobody_elses_roudi, NULL, stack_sweep)
 	if (!strstr(r->err, "is run by user alice (64002)"))
 		fail_msg("%s", r->err);
 	assert_int_equal(kill(pid, SIGKILL), 0);
-	stack_wait(pid, 5000);
+	stack_wait(pid);
 	peer_free(p);
 }
 
@@ -566,7 +568,7 @@ TEST_WITH(what_a_member_can_reach, NULL, stack_sweep)
 	assert_int_equal(what_is_had(simd, false), 0);
 	assert_int_equal(what_is_had(simd, true), 1 << 0 | 1 << 1 | 1 << 5); /* both segments, and RouDi's ear */
 	kill(simd, SIGTERM);
-	assert_int_equal(stack_wait(simd, 15000), 0);
+	assert_int_equal(stack_wait(simd), 0);
 }
 
 TEST_GROUP(machine, NULL)

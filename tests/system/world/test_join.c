@@ -135,7 +135,7 @@ TEST_WITH(a_rig_is_a_host_of_a_world, NULL, stack_sweep)
 	sim_disconnect(c);
 	/* not stack_stop(): this process is a client, and leaves its runtime's files when it ends */
 	assert_int_equal(kill(simd, SIGTERM), 0);
-	assert_int_equal(stack_wait(simd, WAIT_MS), 0);
+	assert_int_equal(stack_wait(simd), 0);
 	assert_int_equal(server_stop(&server), 0);
 }
 
