@@ -26,7 +26,7 @@ struct simd_run {
 /* The program under test, beside this one; name: "simd", "simbridge". */
 const char *run_program(const char *name);
 
-/* Start simd with this configuration text; extra: one more option, NULL. Does not wait. */
+/* Start simd with this configuration text over the deadlines of patient.h; extra: one more option, NULL. Does not wait. */
 void run_start(struct simd_run *r, const char *config, const char *const *extra);
 /* Until it says that it is ready (true), or ends. */
 bool run_ready(struct simd_run *r);
@@ -44,14 +44,13 @@ void run_nothing_left(void);
 /* A tool's call; the reply is a new reference. Fails the test when refused. */
 json_t *run_call(const char *method, const char *params);
 int64_t run_number(const char *method, const char *key);
-/* Poll until the value of key satisfies `want`, up to 20 s. */
+/* Until the value of key is `want`. */
 void run_until(const char *method, const char *key, int64_t want);
 
 /* A client in this process. */
 struct sim_client *run_client(const char *name);
-/* Publish until one message comes out at sub, up to 20 s; fails the test otherwise. Returns how many ms it took. */
-int64_t run_until_through(struct sim_publisher *p, struct sim_subscriber *s);
+/* Publish until one message comes out at sub. */
+void run_until_through(struct sim_publisher *p, struct sim_subscriber *s);
 void run_pair(struct sim_client *c, const char *channel, struct sim_publisher **p, struct sim_subscriber **s);
-int64_t run_now_ms(void);
 
 #endif

@@ -33,8 +33,6 @@
 
 #include "tools/bridge/convert/geo.h"
 
-#define LONG_NS 20000000000 /* wall: a message that has not come by then does not come */
-
 struct line {
 	pid_t simd, sumo, lidar;
 	struct sim_client *client;
@@ -96,7 +94,6 @@ static void await_ready(int fd)
 static void start_simd(struct line *l, const char *scale)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
-	struct timeval limit = { .tv_sec = 30 };
 	char time_scale[64];
 	char *argv[] = { "simd", "--runtime-dir", l->dir, "--set", time_scale, NULL };
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -105,7 +102,6 @@ static void start_simd(struct line *l, const char *scale)
 	snprintf(a.sun_path, sizeof(a.sun_path), "%.90s.notify", l->dir);
 	(void)unlink(a.sun_path);
 	assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof(a)), 0);
-	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)), 0);
 	setenv("NOTIFY_SOCKET", a.sun_path, 1);
 	l->simd = start("simd", argv);
 	unsetenv("NOTIFY_SOCKET");
@@ -115,7 +111,9 @@ static void start_simd(struct line *l, const char *scale)
 
 static void line_open(struct line *l, const char *run, const char *scale)
 {
-	struct sim_client_options o = { .size = sizeof(o), .name = "test", .socket = l->socket };
+	struct sim_client_options o = {
+		.size = sizeof(o), .name = "test", .socket = l->socket, .timeout_ms = PATIENT_MS
+	};
 
 	memset(l, 0, sizeof(*l));
 	snprintf(l->dir, sizeof(l->dir), "/tmp/%s", run);
@@ -189,10 +187,9 @@ static const struct sim_message *next(struct sim_subscriber *s)
 	const struct sim_message *slot;
 	int r;
 
-	while ((r = sim_take(s, &slot)) == -EAGAIN) {
-		if (sim_wait(s, LONG_NS) != 1)
+	while ((r = sim_take(s, &slot)) == -EAGAIN)
+		if (sim_wait(s, -1) != 1)
 			fail_msg("no message comes: %s", sim_why());
-	}
 	if (r < 0)
 		fail_msg("take: %s", sim_why());
 	return slot;
@@ -202,14 +199,15 @@ static const struct sim_message *next(struct sim_subscriber *s)
 
 static void check_rhythm(struct sim_subscriber *s, int64_t period_ns, int n)
 {
-	int64_t last = -1;
+	struct sim_slot last = { 0 };
 
 	for (int i = 0; i < n; i++) {
 		const struct sim_message *slot = next(s);
 
-		if (last >= 0)
-			assert_int_equal(slot->header.stamp_sim_ns - last, period_ns);
-		last = slot->header.stamp_sim_ns;
+		if (i) /* who is slow to read misses some, and their numbers */
+			assert_int_equal(slot->header.stamp_sim_ns - last.stamp_sim_ns,
+					 period_ns * (int64_t)(slot->header.sequence - last.sequence));
+		last = slot->header;
 		assert_int_equal(sim_release(s, slot), 0);
 	}
 }
@@ -276,7 +274,7 @@ static int64_t control(struct line *l, const char *method, const char *params)
 	int64_t sim_ns;
 	char *json;
 
-	if (sim_call_within(l->client, method, params, LONG_NS, &json) < 0)
+	if (sim_call_within(l->client, method, params, -1, &json) < 0)
 		fail_msg("%s: %s", method, sim_why());
 	at = strstr(json, "\"sim_ns\":");
 	assert_non_null(at);
@@ -531,9 +529,7 @@ static void order(struct sim_publisher *p, double speed, double wheel)
 /* Until the vehicle's buses tell it; give orders meanwhile. */
 static void until(struct sim_subscriber *can, struct sim_publisher *orders, uint8_t mode, double speed, double steering)
 {
-	bool there = false;
-
-	for (int i = 0; i < 100 && !there; i++) { /* 10 s of simulated time */
+	for (bool there = false; !there;) {
 		const struct sim_message *slot = next(can);
 		const struct sim_CanBus *c = sim_CanBus_from(slot->body, slot->body_size);
 
@@ -545,7 +541,6 @@ static void until(struct sim_subscriber *can, struct sim_publisher *orders, uint
 		}
 		assert_int_equal(sim_release(can, slot), 0);
 	}
-	assert_true(there);
 }
 
 TEST(orders_drive_the_ego)
@@ -676,7 +671,7 @@ static bool in_lockstep(struct line *l)
 	char *json;
 	bool yes;
 
-	if (sim_call_within(l->client, "GetClock", "{}", LONG_NS, &json) < 0)
+	if (sim_call_within(l->client, "GetClock", "{}", -1, &json) < 0)
 		fail_msg("GetClock: %s", sim_why());
 	yes = strstr(json, "\"rank\":") != NULL;
 	free(json);
