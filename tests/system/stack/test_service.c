@@ -117,12 +117,15 @@ static int on_count(void *user, struct sim_request *req)
 	return answer(req, text);
 }
 
+/* An answer is late in no test but the one that sets a time of its own. */
+static const struct sim_service_options hour = { .size = sizeof(hour), .deadline_dur_ns = 3600 * NS_PER_S };
+
 static int provider(struct peer *p)
 {
 	struct sim_client *c = peer_connect(p, "counter");
 	struct sim_service *sv;
 
-	PEER(p, sim_service_offer(c, "count", &sim_Trigger_service, NULL, on_count, p, &sv) == 0);
+	PEER(p, sim_service_offer(c, "count", &sim_Trigger_service, &hour, on_count, p, &sv) == 0);
 	p->ready = 1;
 	PEER_IDLE(p);
 	sim_service_destroy(sv);
@@ -209,7 +212,7 @@ static int stuck_provider(struct peer *p)
 	struct sim_client *c = peer_connect(p, "stuck");
 	struct sim_service *sv;
 
-	PEER(p, sim_service_offer(c, "stuck", &sim_Trigger_service, NULL, on_stuck, p, &sv) == 0);
+	PEER(p, sim_service_offer(c, "stuck", &sim_Trigger_service, &hour, on_stuck, p, &sv) == 0);
 	p->ready = 1;
 	for (;;)
 		pause();
@@ -296,7 +299,7 @@ TEST_WITH(simd_killed_and_back, setup, stack_sweep)
 	AWAIT(k->ok > 50);
 	stack_kill(simd);
 	simd = stack_start(CONF);
-	AWAIT(stack_int("ListServices", "services/0/deadline_ms") == 5000);
+	AWAIT(stack_int("ListServices", "services/0/deadline_ms") == 3600000);
 	before = k->ok;
 	AWAIT(k->ok > before + 50);
 	assert_true(k->called > k->ok); /* some had their answer from the library */
