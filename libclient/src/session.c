@@ -287,7 +287,7 @@ static int64_t call_until(const struct sim_client *c, int64_t now_mono_ns, int64
 {
 	int64_t until = wall_timeout_dur_ns < 0 ? INT64_MAX : ns_add(now_mono_ns, wall_timeout_dur_ns);
 
-	return c->connecting && c->connect_until_mono_ns < until ? c->connect_until_mono_ns : until;
+	return c->connecting ? c->connect_until_mono_ns : until;
 }
 
 int session_call(struct sim_client *c, struct session *s, const char *method, json_t *params, struct varlink_msg *ret,

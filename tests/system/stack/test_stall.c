@@ -76,11 +76,23 @@ static int newcomer(struct peer *p)
 	return 0;
 }
 
+/* Has an hour to connect, so it is still there when simd is again. */
+static int patient(struct peer *p)
+{
+	struct sim_client *c;
+
+	atomic_store(&p->ready, 1);
+	c = peer_connect(p, "patient");
+	atomic_store(&p->ready, 2);
+	sim_disconnect(c);
+	return 0;
+}
+
 TEST_WITH(clients_keep_their_bounds_while_simd_stands, setup, stack_sweep)
 {
-	struct peer *pub = peer_new(), *ex = peer_new(), *ask = peer_new(), *late = peer_new();
+	struct peer *pub = peer_new(), *ex = peer_new(), *ask = peer_new(), *late = peer_new(), *waits = peer_new();
 	pid_t pub_pid = peer_fork(pub, waiting_publisher), ex_pid = peer_fork(ex, peer_exchange),
-	      ask_pid = peer_fork(ask, asker), late_pid;
+	      ask_pid = peer_fork(ask, asker), late_pid, waits_pid;
 	uint64_t received, ok, refused;
 	uint32_t slots, life;
 	const char *within;
@@ -92,6 +104,8 @@ TEST_WITH(clients_keep_their_bounds_while_simd_stands, setup, stack_sweep)
 	slots = stack_slots();
 	assert_int_equal(kill(simd, SIGSTOP), 0);
 	AWAIT(test_stands(simd));
+	waits_pid = peer_fork(waits, patient);
+	AWAIT(waits->ready);
 	peer_tell(ask, 1);
 	late_pid = peer_fork(late, newcomer);
 
@@ -111,9 +125,11 @@ TEST_WITH(clients_keep_their_bounds_while_simd_stands, setup, stack_sweep)
 	AWAIT(ask->ready == 2 || ask->failed); /* 5 s */
 	assert_int_equal(ask->result, -ETIMEDOUT);
 	assert_non_null(strstr(ask->why, "has not answered within 5000 ms"));
-	assert_int_equal(pub->failed + ex->failed, 0);
+	assert_int_equal(pub->failed + ex->failed + waits->failed, 0);
+	assert_int_equal(waits->ready, 1);
 
 	assert_int_equal(kill(simd, SIGCONT), 0);
+	peer_join(waits, waits_pid);
 	ok = pub->ok;
 	AWAIT(pub->ok > ok + 100);
 	AWAIT(ask->ready == 3 || ask->failed);
@@ -137,6 +153,7 @@ TEST_WITH(clients_keep_their_bounds_while_simd_stands, setup, stack_sweep)
 	peer_free(ex);
 	peer_free(ask);
 	peer_free(late);
+	peer_free(waits);
 }
 
 /* ---- no shared memory is left ---- */
