@@ -12,13 +12,14 @@
 
 #define PATIENT_CONF \
 	"{\"roudi\":{\"ready_ms\":120000,\"probe_timeout_ms\":60000},\"dispatch\":{\"wait_ms\":60000,\"deadline_ms\":600000}," \
-	"\"step\":{\"deadline_ms\":600000},\"bridge\":{\"kill_after_ms\":600000},\"process\":{\"stop_ms\":600000}}"
+	"\"step\":{\"deadline_ms\":600000},\"bridge\":{\"kill_after_ms\":600000},\"process\":{\"stop_ms\":30000}}"
 
 /* The text of a simd.json over those deadlines; as it is where it is no JSON, which is simd's to refuse. Returns what free() takes. */
 static inline char *patient_conf(const char *conf)
 {
 	json_t *all = json_loads(PATIENT_CONF, 0, NULL), *own = json_loads(conf, 0, NULL);
-	char *text = own && json_object_update_recursive(all, own) == 0 ? json_dumps(all, JSON_INDENT(1)) : strdup(conf);
+	char *text =
+		own && json_object_update_recursive(all, own) == 0 ? json_dumps(all, JSON_INDENT(1)) : strdup(conf);
 
 	json_decref(own);
 	json_decref(all);

@@ -123,15 +123,16 @@ TEST(mistakes_end_it_with_a_sentence)
 	}
 }
 
-/* A Ctrl-C at any moment: the moments are swept, whatever simd does then. */
+/* A Ctrl-C at any moment: the moments are swept, whatever simd does then. A RouDi that is told to end before it listens has to be killed. */
 TEST(interrupted_anywhere_it_leaves_nothing)
 {
+	static const char soon[] = "{" POOLS ", \"TimeSource\": \"simulation\", \"process\": {\"stop_ms\": 3000}}";
 	static const int after_ms[] = { 0, 3, 8, 15, 30, 60, 120, 200, 300, 500 };
 
 	for (size_t i = 0; i < sizeof(after_ms) / sizeof(*after_ms); i++) {
 		struct simd_run r;
 
-		run_start(&r, plain, NULL);
+		run_start(&r, soon, NULL);
 		moment_us(1000 * (unsigned)after_ms[i]);
 		kill(r.pid, i % 2 ? SIGINT : SIGTERM);
 		(void)run_wait(&r);

@@ -381,7 +381,8 @@ TEST_FULL_WITH(stopped_at_any_moment, NULL, stack_sweep)
 	for (unsigned i = 0; i < rounds; i++) {
 		int sig = rand() % 2 ? SIGINT : SIGTERM, fd, status;
 		unsigned delay_us = (unsigned)rand() % 250000;
-		pid_t pid = stack_spawn(CONF, &fd);
+		/* a RouDi that is told to end before it listens to that has to be killed */
+		pid_t pid = stack_spawn(CONF ",\"process\":{\"stop_ms\":3000}", &fd);
 
 		moment_us(delay_us);
 		kill(pid, sig);

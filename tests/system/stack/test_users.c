@@ -8,6 +8,7 @@
 
 #include "fd.h"
 #include "mem.h"
+#include "patient.h"
 
 #include <fcntl.h>
 #include <glob.h>
@@ -98,7 +99,7 @@ static void run_simd(const char *ready_fd)
 
 static pid_t start_with(const char *more)
 {
-	FILE *f = fopen("/tmp/out.json", "w");
+	char *own = NULL, *text;
 	pid_t pid;
 	int fd;
 
@@ -106,12 +107,14 @@ static pid_t start_with(const char *more)
 		copy_programs();
 	mkdir("/run/simd", 0750);
 	assert_int_equal(chown("/run/simd", SIMD_UID, SIMD_UID), 0);
-	assert_non_null(f);
-	fputs("{\"TimeSource\":\"system\"," STACK_POOLS ",\"rigs\":[{\"name\":\"car\",\"bridges\":["
-	      "{\"name\":\"b\",\"plugin\":\"null\",\"channels\":[\"**\"]}]}]",
-	      f);
-	fprintf(f, "%s}\n", more);
-	assert_int_equal(fclose(f), 0);
+	assert_true(asprintf(&own,
+			     "{\"TimeSource\":\"system\"," STACK_POOLS ",\"rigs\":[{\"name\":\"car\",\"bridges\":["
+			     "{\"name\":\"b\",\"plugin\":\"null\",\"channels\":[\"**\"]}]}]%s}\n",
+			     more) > 0);
+	text = patient_conf(own);
+	assert_int_equal(fd_write_file("/tmp/out.json", text, strlen(text), 0644), 0);
+	free(text);
+	free(own);
 	pid = stack_fork(run_simd, &fd);
 	stack_await_ready(fd);
 	return pid;
