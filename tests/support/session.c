@@ -47,8 +47,8 @@ int session_open(const char *name, struct session *ret)
 	r = varlink_create(NULL, &s.v);
 	if (r == 0)
 		r = varlink_call(s.v, s.sock, "io.simd.Control.Hello",
-				 json_pack("{s:s, s:s, s:i}", "name", name, "role", "client", "abi", (int)WIRE_ABI),
-				 -1, &m);
+				 json_pack("{s:s, s:s, s:i}", "name", name, "role", "client", "abi", (int)WIRE_ABI), -1,
+				 &m);
 	if (r < 0) {
 		session_close(&s);
 		return r;

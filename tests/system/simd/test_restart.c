@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 static const char rig[] =
-	"{" POOLS ", \"TimeSource\": \"simulation\", \"rigs\": [{\"name\": \"car\", \"bridges\": [{\"name\": \"nul\", \"plugin\": \"null\"}]}]}";
+	"{" POOLS
+	", \"TimeSource\": \"simulation\", \"rigs\": [{\"name\": \"car\", \"bridges\": [{\"name\": \"nul\", \"plugin\": \"null\"}]}]}";
 
 static struct simd_run r;
 static struct sim_client *c;
@@ -40,7 +41,9 @@ static int begin(void **state)
 static int begin_impatient(void **state)
 {
 	(void)state;
-	return begin_with("{" POOLS ", \"TimeSource\": \"simulation\", \"roudi\": {\"probe_ms\": 100, \"probe_timeout_ms\": 500}}");
+	return begin_with(
+		"{" POOLS
+		", \"TimeSource\": \"simulation\", \"roudi\": {\"probe_ms\": 100, \"probe_timeout_ms\": 500}}");
 }
 
 static int end(void **state)
@@ -159,7 +162,8 @@ TEST_WITH(roudi_that_hangs_is_replaced, begin_impatient, end)
 	pid_t roudi = (pid_t)run_number("GetInfo", "roudi_pid");
 
 	assert_int_equal(kill(roudi, SIGSTOP), 0);
-	AWAIT(run_number("GetInfo", "iox_generation") > life); /* at least: a slow machine makes the next one late as well */
+	AWAIT(run_number("GetInfo", "iox_generation") >
+	      life); /* at least: a slow machine makes the next one late as well */
 	run_until_through(p, s);
 	assert_false(run_alive(roudi));
 }

@@ -256,7 +256,8 @@ TEST_WITH(a_killed_bridge_is_restarted, NULL, stack_sweep)
 	}
 	finish(p, pid);
 	/* one for each, and for each that the machine kept from connecting to simd in its 5 s */
-	assert_int_equal(stack_bridge("bad", "restarts"), 3 + stack_count("simbridge: sim_connect: ", "within 5000 ms"));
+	assert_int_equal(stack_bridge("bad", "restarts"),
+			 3 + stack_count("simbridge: sim_connect: ", "within 5000 ms"));
 	all_free(p, slots);
 	stack_stop(simd);
 	peer_free(p);

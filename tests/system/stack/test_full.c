@@ -146,9 +146,10 @@ static void await_publishers(void)
 {
 	for (unsigned looks = 0; missing(); looks++) {
 		if (looks == WAIT_SAYS)
-			print_message("%s: no process of config/rigs/full.json publishes it yet, and it is not among the types that "
-				      "no sensor has\n",
-				      missing());
+			print_message(
+				"%s: no process of config/rigs/full.json publishes it yet, and it is not among the types that "
+				"no sensor has\n",
+				missing());
 		wait_look_again();
 	}
 	for (size_t i = 0; i < n_channels; i++)

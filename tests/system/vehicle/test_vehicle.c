@@ -23,11 +23,11 @@
 
 #include "rnd.h"
 
-#define MS       INT64_C(1000000)
-#define STEP     (10 * MS)
-#define STEPS    300
-#define PARAMS   "/tmp/car.json"
-#define WB       2.79
+#define MS     INT64_C(1000000)
+#define STEP   (10 * MS)
+#define STEPS  300
+#define PARAMS "/tmp/car.json"
+#define WB     2.79
 
 struct stage {
 	struct simd_run simd;
