@@ -126,15 +126,16 @@ dds_entity_t reader_participant(void)
 	return reader_participant_with(NULL);
 }
 
+/* depth: of samples that were not read yet; 0: all */
 static dds_entity_t open_with(dds_entity_t participant, const dds_topic_descriptor_t *desc, const char *topic,
-			      bool reliable, bool keeps)
+			      bool reliable, bool keeps, int depth)
 {
 	dds_qos_t *qos = dds_create_qos();
 	dds_entity_t t = dds_create_topic(participant, desc, topic, NULL, NULL), reader;
 
 	dds_qset_reliability(qos, reliable ? DDS_RELIABILITY_RELIABLE : DDS_RELIABILITY_BEST_EFFORT, DDS_SECS(1));
 	dds_qset_durability(qos, keeps ? DDS_DURABILITY_TRANSIENT_LOCAL : DDS_DURABILITY_VOLATILE);
-	dds_qset_history(qos, DDS_HISTORY_KEEP_LAST, 1);
+	dds_qset_history(qos, depth ? DDS_HISTORY_KEEP_LAST : DDS_HISTORY_KEEP_ALL, depth);
 	reader = t < 0 ? t : dds_create_reader(participant, t, qos, NULL);
 	dds_delete_qos(qos);
 	return reader;
@@ -142,13 +143,18 @@ static dds_entity_t open_with(dds_entity_t participant, const dds_topic_descript
 
 dds_entity_t reader_open(dds_entity_t participant, const dds_topic_descriptor_t *desc, const char *topic, bool keeps)
 {
-	return open_with(participant, desc, topic, keeps, keeps);
+	return open_with(participant, desc, topic, keeps, keeps, 1);
+}
+
+dds_entity_t reader_of_all(dds_entity_t participant, const dds_topic_descriptor_t *desc, const char *topic)
+{
+	return open_with(participant, desc, topic, true, true, 0);
 }
 
 dds_entity_t reader_newest(dds_entity_t participant, const dds_topic_descriptor_t *desc, const char *topic,
 			   bool reliable)
 {
-	return open_with(participant, desc, topic, reliable, false);
+	return open_with(participant, desc, topic, reliable, false, 1);
 }
 
 static dds_entity_t write_to(dds_entity_t participant, const dds_topic_descriptor_t *desc, const char *topic,

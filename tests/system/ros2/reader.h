@@ -97,6 +97,12 @@ dds_entity_t reader_participant_with(const dds_qos_t *qos);
 /* A reliable, transient local reader of one sample, or for volatile topics a best-effort one. */
 dds_entity_t reader_open(dds_entity_t participant, const dds_topic_descriptor_t *desc, const char *topic, bool keeps);
 
+/*
+ * A reliable, transient local reader that keeps what it did not read yet. For a topic with several writers: its one instance has room for one
+ * sample in the readers above, and the next writer's replaces it.
+ */
+dds_entity_t reader_of_all(dds_entity_t participant, const dds_topic_descriptor_t *desc, const char *topic);
+
 /* A volatile reader of the newest. */
 dds_entity_t reader_newest(dds_entity_t participant, const dds_topic_descriptor_t *desc, const char *topic,
 			   bool reliable);

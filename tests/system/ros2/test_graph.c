@@ -57,7 +57,7 @@ static void be_node(dds_entity_t p, unsigned gid_size)
 /* Reads the graph until /simd is in it; `first`: it must be in the first sample that can be read. */
 static void see_node(dds_entity_t p, unsigned gid_size, bool first)
 {
-	dds_entity_t r = reader_open(p, gid_size == 24 ? &seen_graph24_desc : &seen_graph16_desc, GRAPH, true);
+	dds_entity_t r = reader_of_all(p, gid_size == 24 ? &seen_graph24_desc : &seen_graph16_desc, GRAPH);
 	const char *name = "";
 
 	while (strcmp(name, "simd") != 0) {
