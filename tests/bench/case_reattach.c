@@ -101,10 +101,12 @@ static int one_kill(struct bench *b, struct peers *a, double *ret_ms)
 	uint32_t generation = atomic_load(&a->generation[0]);
 	int64_t start;
 
-	if (kill_roudi(b) < 0)
+	if (kill_roudi(b) < 0) {
+		fprintf(stderr, "bench: simd names no iox-roudi that could be killed\n");
 		return -1;
+	}
 	start = mono_now_ns();
-	BENCH_UNTIL(20, all_beyond(a, generation));
+	BENCH_UNTIL(BENCH_PATIENCE, all_beyond(a, generation));
 	*ret_ms = (double)(mono_now_ns() - start) / 1e6;
 	return 0;
 }
@@ -113,7 +115,7 @@ static int measure(struct bench *b, struct peers *a, struct bench_pair *pairs, u
 {
 	int r = 0;
 
-	BENCH_UNTIL(60, atomic_load(&a->ready) == PEERS);
+	BENCH_UNTIL(BENCH_PATIENCE, atomic_load(&a->ready) == PEERS);
 	for (unsigned i = 0; i < n && r == 0; i++)
 		r = one_kill(b, a, &pairs[i].ours);
 	return r;

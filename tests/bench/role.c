@@ -164,7 +164,9 @@ static void give_up(const char *what)
 
 struct sim_client *bench_connect(const struct bench *b, const char *name)
 {
-	struct sim_client_options o = { .size = sizeof(o), .name = name, .socket = b->socket };
+	struct sim_client_options o = {
+		.size = sizeof(o), .name = name, .socket = b->socket, .timeout_ms = 1000 * BENCH_PATIENCE
+	};
 	struct sim_client *c;
 
 	if (sim_connect(&o, &c) < 0)

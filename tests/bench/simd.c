@@ -76,7 +76,7 @@ static pid_t spawn_simd(const struct bench *b, const char *config)
 
 static int start_simd(struct bench *b, const char *pools, const char *rigs)
 {
-	int64_t end = mono_now_ns() + 20 * NS_PER_S;
+	int64_t end = mono_now_ns() + BENCH_PATIENCE * NS_PER_S;
 	char config[BENCH_PATH + 16];
 
 	snprintf(config, sizeof(config), "%s/bench.json", b->dir);
