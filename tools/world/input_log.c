@@ -31,7 +31,7 @@ struct input_log {
 	struct wire_buf writes; /* the thread's */
 
 	pthread_mutex_t lock;
-	pthread_cond_t news;   /* something waits, or it ends */
+	pthread_cond_t news;   /* a tick or half a queue waits, or it ends */
 	struct wire_buf waits; /* whole records, their hashes not made yet */
 	bool ends;
 	struct input_log_info info;
@@ -139,6 +139,8 @@ static void end(struct input_log *l, size_t at)
 		b->data[at + i] = (uint8_t)(len >> 8 * i);
 	l->info.records++;
 	l->info.bytes += b->len - at;
+	if (b->len > l->queue_max / 2) /* the thread may be asleep until the next tick, which may be far */
+		pthread_cond_signal(&l->news);
 }
 
 void input_log_told(void *user, const struct store_told *t)

@@ -6,8 +6,9 @@
  * the last record's such hash (before the first: 0) and of kind and contents. So a record that is changed, left out or moved is found. All numbers are
  * little-endian, doubles as their bits.
  *
- * A file that is there is never written to. A thread of its own writes, so a slow disk does not hold a tick: what waits for it is bounded, and where that,
- * or the disk, is full, the log ends with a line in the server's log, the world goes on, and what is not written is counted.
+ * A file that is there is never written to. A thread of its own writes, at each tick and when much has come since the last one, so a slow
+ * disk does not hold a tick: what waits for it is bounded, and where that, or the disk, is full, the log ends with a line in the server's
+ * log, the world goes on, and what is not written is counted.
  *
  * Thread: that of the ticks.
  */
