@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include "terminal.h"
 #include "test.h"
 
 #define ARGS_MAX 32
@@ -33,6 +34,7 @@ void screen_start(const char *arg, ...)
 	int n = 3, in[2], out[2];
 	va_list ap;
 
+	TERMINAL_OR_SKIP();
 	snprintf(path, sizeof(path), "%s/bin/simctl", b ? b : "build");
 	argv[2] = path;
 	va_start(ap, arg);

@@ -6,7 +6,7 @@
 #ifndef TEST_SCREEN_H
 #define TEST_SCREEN_H
 
-/* The arguments of simctl; the last one is NULL. */
+/* The arguments of simctl; the last one is NULL. Skips the test where no pseudo-terminal can be had: call it first. */
 void screen_start(const char *arg, ...) __attribute__((sentinel));
 /* Until the screen matches, and what stands there then; static. A regular expression of Python, ^ and $ at each line. */
 const char *screen_await(const char *pattern);

@@ -6,6 +6,7 @@
 #include "peer.h"
 #include "stack.h"
 #include "support/native_log.h"
+#include "terminal.h"
 
 #include <fcntl.h>
 #include <pty.h>
@@ -549,6 +550,7 @@ TEST_WITH(keys_on_a_terminal_that_is_put_back, NULL, stack_sweep)
 	int fd, slave, status;
 	pid_t pid;
 
+	TERMINAL_OR_SKIP();
 	write_log(LOG_FILE, 6000, BEGIN);
 	begin(CONF);
 	assert_int_equal(openpty(&fd, &slave, NULL, NULL, NULL), 0);

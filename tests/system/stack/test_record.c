@@ -5,6 +5,7 @@
  */
 #include "peer.h"
 #include "stack.h"
+#include "terminal.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -459,6 +460,7 @@ TEST_WITH(keys_trigger_and_pause, NULL, stack_sweep)
 	struct recording rec = { 0 };
 	int fd, slave;
 
+	TERMINAL_OR_SKIP();
 	BEGIN("/a");
 	assert_int_equal(openpty(&fd, &slave, NULL, NULL, NULL), 0);
 	rec.pid = fork();

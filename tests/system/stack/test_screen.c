@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* simctl on a terminal of 80 columns: no line is wider, what matters is there, and --watch draws over what it drew. */
 #include "stack.h"
+#include "terminal.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -63,6 +64,7 @@ static const char *on_terminal(unsigned frames, const char *const *argv)
 	snprintf(path, sizeof(path), "%s/bin/simctl", b ? b : "build");
 	fflush(NULL);
 	pid = forkpty(&fd, NULL, NULL, &w);
+	assert_true(pid >= 0);
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		setenv("SIMD_SOCKET", STACK_SOCKET, 1);
@@ -133,6 +135,7 @@ static void check_watch(const char *const *argv, const char *const *words)
 
 TEST_WITH(a_watched_table_fits_the_screen, setup, teardown)
 {
+	TERMINAL_OR_SKIP();
 	check_watch((const char *[]){ "simctl", "list", "--watch", NULL },
 		    (const char *[]){ "CHANNEL", "TYPE", "HZ", "DROPS", "AGE", "/imu", "pointcloud_raw_ex", "..",
 				      "_itself/objects", "3DObjects", NULL });
@@ -151,6 +154,7 @@ TEST_WITH(a_table_fits_the_screen, setup, teardown)
 	static const char *const list[] = { "simctl", "list", NULL }, *const clients[] = { "simctl", "clients", NULL };
 	const char *out;
 
+	TERMINAL_OR_SKIP();
 	out = on_terminal(0, list);
 	has(out, (const char *[]){ "CHANNEL", "HZ", "DROPS", "AGE", "_itself/objects", NULL });
 	check_lines(out, 0);
