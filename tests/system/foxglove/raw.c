@@ -10,8 +10,6 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#define LIMIT_MS 20000
-
 int raw_connect(unsigned port)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET,
@@ -34,7 +32,7 @@ void raw_send(int fd, const void *data, size_t n)
 		struct pollfd f = { .fd = fd, .events = POLLOUT };
 		ssize_t sent = send(fd, at, n, MSG_NOSIGNAL | MSG_DONTWAIT);
 
-		if (sent < 0 && errno == EAGAIN && poll(&f, 1, LIMIT_MS) > 0)
+		if (sent < 0 && errno == EAGAIN && poll(&f, 1, -1) > 0)
 			continue;
 		if (sent <= 0)
 			return;
@@ -43,16 +41,11 @@ void raw_send(int fd, const void *data, size_t n)
 	}
 }
 
-/* 0: closed, or nothing came. */
-static size_t receive(int fd, char *data, size_t room, int64_t end_ms)
+/* 0: closed. */
+static size_t receive(int fd, char *data, size_t room)
 {
-	struct pollfd f = { .fd = fd, .events = POLLIN };
-	int64_t left = end_ms - wait_now_ms();
-	ssize_t n;
+	ssize_t n = recv(fd, data, room, 0);
 
-	if (left <= 0 || poll(&f, 1, (int)left) <= 0)
-		return 0;
-	n = recv(fd, data, room, 0);
 	return n > 0 ? (size_t)n : 0;
 }
 
@@ -60,12 +53,11 @@ static size_t receive(int fd, char *data, size_t room, int64_t end_ms)
 static const char *head_of(int fd)
 {
 	static char text[65536];
-	int64_t end = wait_now_ms() + LIMIT_MS;
 	size_t len = 0;
 
 	text[0] = '\0';
 	while ((len < 4 || strcmp(text + len - 4, "\r\n\r\n") != 0) && len < sizeof(text) - 1 &&
-	       receive(fd, text + len, 1, end))
+	       receive(fd, text + len, 1))
 		text[++len] = '\0';
 	return text;
 }
@@ -123,19 +115,16 @@ void raw_text(int fd, const char *text)
 	raw_frame(fd, 0x81, text, strlen(text));
 }
 
-bool raw_is_closed(int fd)
+void raw_await_close(int fd)
 {
-	int64_t end = wait_now_ms() + LIMIT_MS;
 	char data[65536];
 
-	while (receive(fd, data, sizeof(data), end))
+	while (receive(fd, data, sizeof(data)))
 		;
-	return wait_now_ms() < end;
 }
 
 bool raw_hears(int fd, const char *text)
 {
-	int64_t end = wait_now_ms() + LIMIT_MS;
 	static char data[1 << 20];
 	size_t len = 0, n;
 
@@ -144,7 +133,7 @@ bool raw_hears(int fd, const char *text)
 			memmove(data, data + len - 256, 256);
 			len = 256;
 		}
-		n = receive(fd, data + len, sizeof(data) - len, end);
+		n = receive(fd, data + len, sizeof(data) - len);
 		if (!n)
 			return false;
 		len += n;

@@ -16,9 +16,9 @@ const char *raw_request(unsigned port, const char *first, const char *lines);
 int raw_open(unsigned port, const char *path, const char *lines);
 void raw_frame(int fd, unsigned first_byte, const void *data, size_t n); /* masked */
 void raw_text(int fd, const char *text);
-/* Bytes come in until the other side closes: whether it does within 20 s. */
-bool raw_is_closed(int fd);
-/* Until a text is in what comes; false: the other side closes before, or 20 s. */
+/* Bytes come in until the other side closes. */
+void raw_await_close(int fd);
+/* Until a text is in what comes; false: the other side closes before. */
 bool raw_hears(int fd, const char *text);
 
 #endif

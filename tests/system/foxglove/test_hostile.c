@@ -189,7 +189,7 @@ TEST_WITH(text_that_is_no_utf8_ends_the_connection, up, down)
 	int fd = greeted(HERE SDK);
 
 	raw_frame(fd, 0x81, "{\"op\":\"\xff\xfe\"}", 11);
-	assert_true(raw_is_closed(fd));
+	raw_await_close(fd);
 	close(fd);
 }
 
@@ -203,13 +203,13 @@ TEST_WITH(messages_without_an_end_are_cut, up, down)
 	memset(chunk, ' ', sizeof(chunk));
 	raw_send(fd, head, sizeof(head));
 	raw_send(fd, chunk, sizeof(chunk));
-	assert_true(raw_is_closed(fd));
+	raw_await_close(fd);
 	close(fd);
 	fd = greeted(HERE SDK);
 	raw_frame(fd, 0x01, chunk, sizeof(chunk));
 	for (int i = 0; i < 40; i++)
 		raw_frame(fd, 0x00, chunk, sizeof(chunk));
-	assert_true(raw_is_closed(fd));
+	raw_await_close(fd);
 	close(fd);
 	host_wait_log(&line_host, "a message of more than 1048576 bytes");
 }
@@ -227,7 +227,7 @@ TEST_WITH(who_reads_no_answers_is_put_out, up, down)
 	raw_text(fd, op); /* ten thousand complaints and more */
 	raw_text(fd, op);
 	host_wait_log(&line_host, "asks more than it reads the answers of");
-	assert_true(raw_is_closed(fd));
+	raw_await_close(fd);
 	close(fd);
 }
 
@@ -280,7 +280,7 @@ TEST_WITH(more_connections_than_it_takes, up, down)
 	for (int i = 0; i < MANY; i++) {
 		if (fd[i] < 0)
 			continue;
-		assert_true(raw_is_closed(fd[i])); /* at once, or when its time for a request is over */
+		raw_await_close(fd[i]); /* at once, or when its time for a request is over */
 		close(fd[i]);
 	}
 }

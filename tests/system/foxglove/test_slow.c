@@ -37,25 +37,27 @@ TEST(a_client_that_stands_still_costs_a_bounded_amount)
 	p = line_client("");
 	other = line_client("");
 	watcher_say(p, "watch /camera");
-	watcher_say(other, "watch /camera");
 	watcher_say(other, "watch /imu");
 	watcher_sync(p);
 	watcher_sync(other);
 	/* each answer comes, so that each slot goes back, though one client has stopped */
 	assert_int_equal(host_publish(&line_host, line_bridge, image, s), 0);
 	watcher_hears(p, "message /camera ");
-	watcher_hears(other, "message /camera ");
 	watcher_say(p, "stall");
 	watcher_hears(p, "stalled");
 	before = memory_kib();
 	later = line_host.n_later;
+	for (int i = 0; i < 20; i++) /* alone: what is answered later is for the one that has stopped */
+		assert_int_equal(host_publish(&line_host, line_bridge, image, s), 0);
+	assert_in_range(line_host.n_later - later, 0, 5); /* not one slot after the other waits for it in vain */
+	watcher_say(other, "watch /camera");
+	watcher_sync(other);
 	for (int i = 1; i <= 20; i++) {
 		s->stamp_sim_ns++;
 		assert_int_equal(host_publish(&line_host, line_bridge, image, s), 0);
 		snprintf(text, sizeof(text), "message /camera %lld", (long long)s->stamp_sim_ns);
 		watcher_hears(other, text);
 	}
-	assert_in_range(line_host.n_later - later, 0, 5); /* not one slot after the other waits for it in vain */
 	assert_in_range(memory_kib() - before + 1024, 0, 40 * 1024);
 	watcher_say(p, "resume");
 	do { /* what the socket had taken, and what was being sent; then the newest */

@@ -21,7 +21,7 @@ bool watcher_possible(void);
 struct watcher *watcher_start(const char *url, const char *protocol);
 void watcher_end(struct watcher *p); /* also where it has ended */
 __attribute__((format(printf, 2, 3))) void watcher_say(struct watcher *p, const char *fmt, ...);
-/* The next line that begins so; those before it are passed over. Fails after 20 s, or where it ends. returns the line, until the next. */
+/* The next line that begins so; those before it are passed over. Fails where it ends. Returns the line, until the next. */
 const char *watcher_hears(struct watcher *p, const char *begin);
 /* The same, and part is in it. */
 const char *watcher_hears_of(struct watcher *p, const char *begin, const char *part);
