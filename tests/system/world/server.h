@@ -7,6 +7,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* For a host's timeout_ms: longer than the runner's limit. */
+#define SERVER_NO_LIMIT_MS 3600000
+
+/*
+ * Options for a test in which nobody is to be late: as fast as it goes, and a regulating host that a busy machine holds up keeps its place for ten times
+ * five of these steps.
+ */
+#define SERVER_NEVER_LATE "--pace", "0", "--step", "60s"
+
 struct server {
 	pid_t pid;
 	int log; /* its stderr */

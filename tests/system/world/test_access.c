@@ -71,7 +71,8 @@ static int come(const char *name, uint8_t code, struct sim_world **ret)
 							      .name = "host",
 							      .keys = whose,
 							      .own_codes = &code,
-							      .n_own_codes = code != 0 },
+							      .n_own_codes = code != 0,
+							      .timeout_ms = SERVER_NO_LIMIT_MS },
 				 ret);
 }
 
@@ -103,7 +104,7 @@ TEST(a_certificate_says_who_may_do_what)
 		   "{\"access\": [{\"certificate\": \"car-*\", \"role\": \"regulating\", \"codes\": [\"drone\", 2]},"
 		   " {\"certificate\": \"eye\"}],"
 		   " \"types\": [{\"code\": 200, \"name\": \"drone\", \"proto\": \"drone.proto\"}]}");
-	server_start(&server, 0, (const char *const[]){ "--keys", keys, "--config", config, NULL });
+	server_start(&server, 0, (const char *const[]){ SERVER_NEVER_LATE, "--keys", keys, "--config", config, NULL });
 	assert_int_equal(come("car-1", 200, &car), 0);
 	server_says(&server, "host (certificate car-1): connected: regulating");
 	assert_int_equal(sim_world_each_type(car, is_drone, NULL), 1);
@@ -121,11 +122,11 @@ TEST(an_empty_list_lets_nobody_in_and_none_everybody)
 	struct sim_world *w;
 
 	write_file(config, "{\"access\": []}");
-	server_start(&server, 0, (const char *const[]){ "--keys", keys, "--config", config, NULL });
+	server_start(&server, 0, (const char *const[]){ SERVER_NEVER_LATE, "--keys", keys, "--config", config, NULL });
 	is_out("car-1", 0, "the access list has no entry for certificate car-1");
 	assert_int_equal(server_stop(&server), 0);
 	write_file(config, "{\"types\": [{\"code\": 200, \"name\": \"drone\", \"proto\": \"drone.proto\"}]}");
-	server_start(&server, 0, (const char *const[]){ "--keys", keys, "--config", config, NULL });
+	server_start(&server, 0, (const char *const[]){ SERVER_NEVER_LATE, "--keys", keys, "--config", config, NULL });
 	assert_int_equal(come("bob", 200, &w), 0);
 	sim_world_disconnect(w);
 	assert_int_equal(server_stop(&server), 0);

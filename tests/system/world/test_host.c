@@ -16,7 +16,7 @@
 #define MS INT64_C(1000000)
 
 static struct server server;
-static const char *const as_fast_as_it_goes[] = { "--pace", "0", NULL };
+static const char *const as_fast_as_it_goes[] = { SERVER_NEVER_LATE, NULL };
 
 static struct sim_world *come(const char *name, enum sim_world_role role, unsigned flags,
 			      const struct sim_world_events *events, void *user)
@@ -27,7 +27,8 @@ static struct sim_world *come(const char *name, enum sim_world_role role, unsign
 					     .role = role,
 					     .flags = flags,
 					     .events = events,
-					     .user = user };
+					     .user = user,
+					     .timeout_ms = SERVER_NO_LIMIT_MS };
 	struct sim_world *w;
 
 	if (sim_world_connect(&o, &w) < 0)
@@ -151,10 +152,12 @@ TEST(two_hosts_without_threads_are_in_step)
  */
 TEST(a_promise_is_of_what_the_host_knows)
 {
-	static const int64_t step = 10 * MS;
-	struct sim_world_options o = {
-		.size = sizeof(o), .address = server.address, .name = "a", .lookahead_dur_ns = 4 * step
-	};
+	static const int64_t step = 60000 * MS;
+	struct sim_world_options o = { .size = sizeof(o),
+				       .address = server.address,
+				       .name = "a",
+				       .lookahead_dur_ns = 4 * step,
+				       .timeout_ms = SERVER_NO_LIMIT_MS };
 	struct sim_world_tick known, t = { .tick = 0 };
 	struct sim_world *a, *b;
 
@@ -438,11 +441,11 @@ TEST(what_cannot_be_connected_is_said)
 	assert_int_equal(try(address, "a", 50), -ETIMEDOUT);
 	close(accept(fd, NULL, NULL)); /* that one */
 	assert_int_equal(pthread_create(&thread, NULL, answer_http, &fd), 0);
-	assert_int_equal(try(address, "a", 0), -EPROTO);
+	assert_int_equal(try(address, "a", SERVER_NO_LIMIT_MS), -EPROTO);
 	assert_true(strstr(sim_world_why(), "no world's server") != NULL);
 	pthread_join(thread, NULL);
 	close(fd);
-	assert_int_equal(try(address, "a", 0), -ECONNREFUSED);
+	assert_int_equal(try(address, "a", SERVER_NO_LIMIT_MS), -ECONNREFUSED);
 	assert_int_equal(try("192.0.2.1:8082", "a", 0), -EACCES);
 	assert_int_equal(try("127.0.0.1", "a", 0), -EINVAL);
 	assert_int_equal(try("127.0.0.1:port", "a", 0), -EINVAL);
@@ -457,17 +460,49 @@ TEST(a_full_server_says_so)
 {
 	struct sim_world *a;
 
-	server_start(&server, 0, (const char *const[]){ "--pace", "0", "--clients", "1", NULL });
+	server_start(&server, 0, (const char *const[]){ SERVER_NEVER_LATE, "--clients", "1", NULL });
 	a = come("a", SIM_WORLD_REGULATING, 0, NULL, NULL);
-	assert_true(try(server.address, "b", 0) < 0);
+	assert_true(try(server.address, "b", SERVER_NO_LIMIT_MS) < 0);
 	sim_world_disconnect(a);
 	assert_int_equal(server_stop(&server), 0);
 }
 
 /* ---- the example ---- */
 
-/* Who is first does not end before the last has come: 3 s. */
-static const char *const slow_enough[] = { "--pace", "2", NULL };
+/*
+ * A world of which the test holds the time until n hosts have come, so that it does not matter how long one takes to start: it lets a step go now and
+ * then, as who keeps time waiting for 3 s is waited for no more.
+ */
+static struct sim_world *hold_time(char control[TEST_PATH_MAX])
+{
+	test_path(control, "control");
+	server_start(&server, 0, (const char *const[]){ "--pace", "0", "--step", "100ms", "--control", control, NULL });
+	return come("holder", SIM_WORLD_REGULATING, 0, NULL, NULL);
+}
+
+static unsigned clients(const char *control)
+{
+	struct server_status s;
+
+	server_status(control, &s);
+	return s.clients;
+}
+
+static void let_time_go(struct sim_world *holder, const char *control, unsigned n)
+{
+	struct sim_world_tick t;
+
+	assert_int_equal(sim_world_wait(holder, -1, &t), 0);
+	while (clients(control) <= n) {
+		pace_us(200000);
+		assert_int_equal(sim_world_step(holder, -1, &t), 0);
+	}
+	sim_world_disconnect(holder);
+	(void)unlink(control);
+}
+
+#define LOOK_AT "60.0 s: " /* when all have long come, */
+#define UNTIL_S "63"       /* and nobody has gone */
 
 /* Its output, read to the end. */
 static void join_convoy(const char *program, const char *number, int ret[2])
@@ -479,24 +514,24 @@ static void join_convoy(const char *program, const char *number, int ret[2])
 	if (!ret[1]) {
 		dup2(out[1], STDOUT_FILENO);
 		if (number)
-			execl(program, program, number, server.address, "6", (char *)NULL);
+			execl(program, program, number, server.address, UNTIL_S, (char *)NULL);
 		else
-			execl(program, program, server.address, "6", (char *)NULL);
+			execl(program, program, server.address, UNTIL_S, (char *)NULL);
 		_exit(127);
 	}
 	close(out[1]);
 	ret[0] = out[0];
 }
 
-/* The last line of what it said. */
-static void last_line(const int convoy[2], char ret[256])
+static void line_looked_at(const int convoy[2], char ret[256])
 {
 	FILE *f = fdopen(convoy[0], "r");
 	char line[256];
 	int status;
 
 	while (fgets(line, sizeof(line), f))
-		memcpy(ret, line, sizeof(line));
+		if (strncmp(line, LOOK_AT, strlen(LOOK_AT)) == 0)
+			memcpy(ret, line, sizeof(line));
 	fclose(f);
 	assert_int_equal(waitpid(convoy[1], &status, 0), convoy[1]);
 	assert_int_equal(status, 0);
@@ -505,15 +540,16 @@ static void last_line(const int convoy[2], char ret[256])
 /* Each drives where the one before it was a second ago, 10 m behind on a circle of 50: a chord of 9.98 m. */
 TEST(four_hosts_are_a_convoy)
 {
-	char line[256] = "";
+	char line[256] = "", control[TEST_PATH_MAX];
+	struct sim_world *holder = hold_time(control);
 	int convoy[4][2];
 
-	server_start(&server, 0, slow_enough);
 	for (int i = 0; i < 4; i++)
 		join_convoy(CONVOY, (const char[]){ (char)('0' + i), 0 }, convoy[i]);
+	let_time_go(holder, control, 4);
 	for (int i = 0; i < 4; i++) {
-		last_line(convoy[i], line);
-		assert_true(strstr(line, "6.0 s: 4 cars") != NULL);
+		line_looked_at(convoy[i], line);
+		assert_true(strstr(line, LOOK_AT "4 cars") != NULL);
 		assert_int_equal(strstr(line, "the next one 9.98 m before it") != NULL, i > 0);
 	}
 	assert_int_equal(server_stop(&server), 0);
@@ -522,15 +558,16 @@ TEST(four_hosts_are_a_convoy)
 #ifdef VEHICLE_HOST
 TEST(hosts_in_cxx_see_each_others_wheels)
 {
-	char line[256] = "";
+	char line[256] = "", control[TEST_PATH_MAX];
+	struct sim_world *holder = hold_time(control);
 	int host[2][2];
 
-	server_start(&server, 0, slow_enough);
 	for (int i = 0; i < 2; i++)
 		join_convoy(VEHICLE_HOST, NULL, host[i]);
+	let_time_go(holder, control, 2);
 	for (int i = 0; i < 2; i++) {
-		last_line(host[i], line);
-		assert_string_equal(line, "6.0 s: 1 other vehicles with 6 wheels\n");
+		line_looked_at(host[i], line);
+		assert_string_equal(line, LOOK_AT "1 other vehicles with 6 wheels\n");
 	}
 	assert_int_equal(server_stop(&server), 0);
 }

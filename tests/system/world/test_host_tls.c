@@ -45,7 +45,7 @@ TEST_GROUP(make, NULL)
 
 static void start(uint16_t port)
 {
-	server_start(&server, port, (const char *const[]){ "--pace", "0", "--keys", here, NULL });
+	server_start(&server, port, (const char *const[]){ SERVER_NEVER_LATE, "--keys", here, NULL });
 }
 
 static int try(const char *dir, const char *name, const char *address, unsigned flags, struct sim_world **ret)
@@ -57,7 +57,8 @@ static int try(const char *dir, const char *name, const char *address, unsigned 
 							      .address = address,
 							      .name = "host",
 							      .keys = keys,
-							      .flags = flags },
+							      .flags = flags,
+							      .timeout_ms = SERVER_NO_LIMIT_MS },
 				 ret);
 }
 
@@ -222,7 +223,8 @@ TEST(a_host_refuses_a_server_that_it_does_not_trust)
 {
 	char address[32];
 
-	server_start(&server, 0, (const char *const[]){ "--pace", "0", "--keys", here, "--listen", "0.0.0.0:0", NULL });
+	server_start(&server, 0,
+		     (const char *const[]){ SERVER_NEVER_LATE, "--keys", here, "--listen", "0.0.0.0:0", NULL });
 	is_refused(other, "alice", server.address, -EACCES, "of an authority that is not in ca.pem");
 	snprintf(address, sizeof(address), "127.0.0.2:%u", server.port);
 	is_refused(here, "alice", address, -EACCES, "its certificate is not for 127.0.0.2");
@@ -234,7 +236,7 @@ TEST(there_is_no_way_back_to_plain_text)
 {
 	struct sim_world *w;
 
-	server_start(&server, 0, (const char *const[]){ "--pace", "0", NULL });
+	server_start(&server, 0, (const char *const[]){ SERVER_NEVER_LATE, NULL });
 	is_refused(here, "alice", server.address, -ECONNRESET, "it may have no keys");
 	assert_int_equal(server_stop(&server), 0);
 	start(0);

@@ -14,8 +14,6 @@
 
 #include "server.h"
 
-#define WAIT_MS 20000
-
 static struct server server;
 
 /* simd with the rig's processes. */
@@ -33,7 +31,9 @@ static pid_t start(const char *processes)
 
 static struct sim_world *join(struct sim_world_tick *ret_tick)
 {
-	const struct sim_world_options o = { .size = sizeof(o), .address = server.address, .name = "test" };
+	const struct sim_world_options o = {
+		.size = sizeof(o), .address = server.address, .name = "test", .timeout_ms = SERVER_NO_LIMIT_MS
+	};
 	struct sim_world *w;
 
 	if (sim_world_connect(&o, &w) < 0 || sim_world_wait(w, -1, ret_tick) < 0)
@@ -41,7 +41,7 @@ static struct sim_world *join(struct sim_world_tick *ret_tick)
 	return w;
 }
 
-/* Along x, a metre a tick, so that its place says of which tick it is. */
+/* Along x, a hundred metres a tick, so that its place says of which tick it is. */
 static void step(struct sim_world *w, struct sim_world_tick *t)
 {
 	static const struct sim_world_shape shape = { .model = "van", .size = { 6, 2, 3 }, .offset = { 2, 0, 1.5 } };
@@ -56,7 +56,7 @@ static void step(struct sim_world *w, struct sim_world_tick *t)
 					    .body_size = (size_t)n };
 
 	assert_int_equal(sim_world_put(w, &o), 0);
-	assert_int_equal(sim_world_step(w, WAIT_MS * NS_PER_MS, t), 0);
+	assert_int_equal(sim_world_step(w, -1, t), 0);
 }
 
 static bool is_ego(void *user, const struct sim_world_object *o)
@@ -102,7 +102,7 @@ TEST_WITH(a_rig_is_a_host_of_a_world, NULL, stack_sweep)
 	unsigned checked = 0;
 	pid_t simd;
 
-	server_start(&server, 0, (const char *const[]){ "--pace", "0", NULL });
+	server_start(&server, 0, (const char *const[]){ "--pace", "0", "--step", "1s", NULL }); /* nobody is late */
 	snprintf(
 		processes, sizeof(processes),
 		"{\"name\":\"car\",\"command\":[\"sim-vehicle\",\"--params\",\"config/rigs/vehicle/car.json\",\"--x\",\"100\","
@@ -144,7 +144,7 @@ TEST_WITH(a_rig_is_a_host_of_a_world, NULL, stack_sweep)
 struct town {
 	unsigned vehicles, people, moving;
 	double sum;
-	bool in_time;
+	bool said;
 };
 
 static bool count(void *user, const struct sim_world_object *o)
@@ -156,18 +156,20 @@ static bool count(void *user, const struct sim_world_object *o)
 	t->people += o->code == SIM_WORLD_PEDESTRIAN;
 	t->moving += hypot(o->velocity[0], o->velocity[1]) > 1;
 	t->sum += o->position[0] + o->position[1];
-	t->in_time &= o->how == SIM_WORLD_SAID;
+	t->said &= o->how == SIM_WORLD_SAID;
 	assert_int_equal(sim_world_shape_read(o->code, o->body, o->body_size, &s), 0);
 	assert_true(s.size[0] > 0.1 && s.size[0] < 30 && *s.model);
 	return true;
 }
 
-/* A constrained host looks on: SUMO keeps time. */
+/* A constrained host looks on: SUMO keeps time. A datagram may be lost or late, and then an object is guessed at that tick: such a tick is not counted. */
 TEST_WITH(a_scenario_of_sumo_is_a_host_of_a_world, NULL, stack_sweep)
 {
-	const struct sim_world_options o = {
-		.size = sizeof(o), .address = server.address, .name = "test", .role = SIM_WORLD_CONSTRAINED
-	};
+	const struct sim_world_options o = { .size = sizeof(o),
+					     .address = server.address,
+					     .name = "test",
+					     .role = SIM_WORLD_CONSTRAINED,
+					     .timeout_ms = SERVER_NO_LIMIT_MS };
 	struct town town, before = { .sum = 0 };
 	struct sim_world_tick t;
 	char processes[512], control[TEST_PATH_MAX];
@@ -184,13 +186,12 @@ TEST_WITH(a_scenario_of_sumo_is_a_host_of_a_world, NULL, stack_sweep)
 	simd = start(processes);
 	assert_int_equal(sim_world_connect(&o, &w), 0);
 	while (moved < 50 || !server_sends_datagrams(control, "sim-sumo")) { /* once both have heard each other */
-		assert_int_equal(sim_world_wait(w, WAIT_MS * NS_PER_MS, &t), 0);
-		town = (struct town){ .in_time = true };
+		assert_int_equal(sim_world_wait(w, -1, &t), 0);
+		town = (struct town){ .said = true };
 		if (sim_world_each(w, t.time_sim_ns, count, &town) < 3)
 			continue;
-		assert_true(town.in_time);
 		assert_true(town.vehicles > 1);
-		moved += town.moving && town.sum != before.sum;
+		moved += town.said && town.moving && town.sum != before.sum;
 		before = town;
 	}
 	assert_int_equal(unlink(control), 0); /* stack_stop() looks for what is left, and the server is there longer */

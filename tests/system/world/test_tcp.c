@@ -49,7 +49,7 @@ static void level(struct client *a, const struct client *b)
 		assert_true(client_await(a, 5));
 }
 
-static const char *const as_fast_as_it_goes[] = { "--pace", "0", NULL };
+static const char *const as_fast_as_it_goes[] = { SERVER_NEVER_LATE, NULL };
 
 TEST(two_clients_share_a_world)
 {
