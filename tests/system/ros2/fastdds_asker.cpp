@@ -200,12 +200,6 @@ static bool open(Node &n, const std::string &service, bool serves)
 	return n.reader && n.writer;
 }
 
-/* As service_is_available() does: no longer. */
-static bool matched(const Node &n)
-{
-	return HOLDS_WITHIN(20000, n.read.n > 0 && n.written.n > 0);
-}
-
 /* ---- calling ---- */
 
 static Bytes request(double asker, double number, double size)
@@ -323,7 +317,8 @@ int main(int argc, char **argv)
 	}
 	if (argc < 3 || strcmp(argv[1], "call") != 0 || !open(n, argv[2], false))
 		return 2;
-	r = matched(n) ? call(n) : fail("not matched", 0, 0);
+	AWAIT(n.read.n > 0 && n.written.n > 0); /* as service_is_available() does: no longer */
+	r = call(n);
 	n.participant->delete_contained_entities();
 	DomainParticipantFactory::get_instance()->delete_participant(n.participant);
 	return r;

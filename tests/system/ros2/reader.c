@@ -133,7 +133,7 @@ static dds_entity_t open_with(dds_entity_t participant, const dds_topic_descript
 	dds_qos_t *qos = dds_create_qos();
 	dds_entity_t t = dds_create_topic(participant, desc, topic, NULL, NULL), reader;
 
-	dds_qset_reliability(qos, reliable ? DDS_RELIABILITY_RELIABLE : DDS_RELIABILITY_BEST_EFFORT, DDS_SECS(1));
+	dds_qset_reliability(qos, reliable ? DDS_RELIABILITY_RELIABLE : DDS_RELIABILITY_BEST_EFFORT, DDS_INFINITY);
 	dds_qset_durability(qos, keeps ? DDS_DURABILITY_TRANSIENT_LOCAL : DDS_DURABILITY_VOLATILE);
 	dds_qset_history(qos, depth ? DDS_HISTORY_KEEP_LAST : DDS_HISTORY_KEEP_ALL, depth);
 	reader = t < 0 ? t : dds_create_reader(participant, t, qos, NULL);
@@ -163,7 +163,7 @@ static dds_entity_t write_to(dds_entity_t participant, const dds_topic_descripto
 	dds_qos_t *qos = dds_create_qos();
 	dds_entity_t t = dds_create_topic(participant, desc, topic, NULL, NULL), writer;
 
-	dds_qset_reliability(qos, DDS_RELIABILITY_RELIABLE, DDS_SECS(1));
+	dds_qset_reliability(qos, DDS_RELIABILITY_RELIABLE, DDS_INFINITY);
 	dds_qset_durability(qos, durability);
 	dds_qset_history(qos, DDS_HISTORY_KEEP_LAST, 1);
 	writer = t < 0 ? t : dds_create_writer(participant, t, qos, NULL);
@@ -187,7 +187,7 @@ int reader_wait(dds_entity_t participant, dds_entity_t reader)
 	int r = dds_waitset_attach(set, cond, 0);
 
 	if (r == 0)
-		r = dds_waitset_wait(set, NULL, 0, DDS_SECS(20));
+		r = dds_waitset_wait(set, NULL, 0, DDS_INFINITY);
 	dds_delete(set);
 	dds_delete(cond);
 	return r > 0 ? 0 : -1;

@@ -23,7 +23,6 @@ static pid_t start_hash_reader(const char *hash)
 
 	if (pid)
 		return pid;
-	alarm(60);
 	snprintf(want, sizeof(want), "typehash=%s;", hash);
 	if (reader_discover(reader_participant(), "rt" LIGHTS, type, data) < 0)
 		_exit(1);
@@ -80,7 +79,6 @@ static pid_t start_compat_reader(uint32_t height, uint32_t width, const char *la
 
 	if (pid)
 		return pid;
-	alarm(60);
 	p = reader_participant();
 	infos = reader_open(p, &seen_info_desc, "rt/info", true);
 	sentences = reader_open(p, &seen_sentence_desc, "rt/nmea", true);

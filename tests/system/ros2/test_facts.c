@@ -276,7 +276,6 @@ static pid_t start_observer(unsigned gid_size)
 
 	if (pid)
 		return pid;
-	alarm(50);
 	p = reader_participant();
 	s.gid_size = gid_size;
 	see_participant(p, &s);

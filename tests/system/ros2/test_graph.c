@@ -89,7 +89,6 @@ static struct peer start(peer_fn fn, unsigned arg)
 	assert_int_equal(pipe(go), 0);
 	p = (struct peer){ .pid = fork(), .told = told[0], .go = go[1] };
 	if (p.pid == 0) {
-		alarm(60);
 		close(told[0]);
 		close(go[1]);
 		fn(told[1], go[0], arg);

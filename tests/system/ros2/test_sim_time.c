@@ -86,7 +86,6 @@ static struct clk new_clock(int32_t sec, const char *user_data)
 	assert_int_equal(pipe(guid), 0);
 	c = (struct clk){ .pid = fork(), .go = go[1] };
 	if (c.pid == 0) {
-		alarm(60);
 		signal(SIGTERM, on_term);
 		be_clock(sec, user_data, go[0], guid[1]);
 	}
@@ -148,7 +147,6 @@ static pid_t start_hostile(const dds_topic_descriptor_t *desc, struct seen_time 
 
 	if (pid)
 		return pid;
-	alarm(60);
 	w = reader_write_volatile(participant("enclave=/;"), desc, "rt/clock");
 	while (w > 0) {
 		dds_write(w, &m);
@@ -318,7 +316,6 @@ static pid_t start_flapping(void)
 
 	if (pid)
 		return pid;
-	alarm(60);
 	p = participant("enclave=/;");
 	for (int i = 0; i < 200; i++) {
 		w = reader_write_volatile(p, &seen_clock_desc, "rt/clock");
