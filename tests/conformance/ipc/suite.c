@@ -17,7 +17,7 @@ static struct fixture {
 
 static struct ipc *attach(const char *app)
 {
-	struct ipc_options o = { .backend = suite.backend, .app = app, .bus = suite.bus, .timeout_ms = 5000 };
+	struct ipc_options o = { .backend = suite.backend, .app = app, .bus = suite.bus, .timeout_ms = 3600000 };
 	struct ipc *ipc = NULL;
 	int r = ipc_attach(&o, &ipc);
 

@@ -44,7 +44,6 @@ static void innocent(void)
 	struct ipc_pub *pub = NULL;
 	uint64_t *slot;
 
-	alarm(10); /* the subject of the test */
 	CHECK_IS(ipc_pub_create(ipc, "t", NULL, &pub), 0);
 	AWAIT(ipc_pub_has_subscribers(pub));
 	for (uint64_t i = 1; i <= 3 * DEPTH; i++) {
@@ -140,7 +139,7 @@ TEST_WITH(locks_of_the_dead_are_taken_over, start, stop)
 	reader_start();
 	for (unsigned int i = 0; i < 3; i++) {
 		kill_one("notify:1");
-		assert_int_equal(ipc_probe(2000), 0);
+		assert_int_equal(ipc_probe(PATIENT_MS), 0);
 		child_run(newcomer);
 		child_run(innocent);
 		assert_int_equal(taken(3 * DEPTH), DEPTH);
@@ -171,7 +170,7 @@ static void survivor(void)
 	CHECK_IS(ipc_publish(pub, slot), -ESTALE);
 	CHECK(!holds_a_lock());
 	CHECK_IS(ipc_free_app("survivor"), 0);
-	CHECK_IS(ipc_probe(2000), 0);
+	CHECK_IS(ipc_probe(PATIENT_MS), 0);
 }
 
 /* A FATAL error of iceoryx leaves it in the middle of a publish, and the process lives on. */

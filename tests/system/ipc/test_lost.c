@@ -79,7 +79,7 @@ static void free_victim(void)
 	size_t size;
 
 	assert_int_equal(ipc_free_app("victim"), 0);
-	assert_int_equal(ipc_probe(5000), 0);
+	assert_int_equal(ipc_probe(PATIENT_MS), 0);
 	while (ipc_take(feed, &slot, &size) == 0)
 		assert_int_equal(ipc_release(feed, slot), 0);
 }
@@ -135,7 +135,7 @@ TEST(beside_a_subscriber_too)
 
 		assert_int_equal(child_status(child_start(victim)), SIGKILL);
 		assert_int_equal(ipc_free_app("victim"), 0);
-		assert_int_equal(ipc_probe(5000), 0);
+		assert_int_equal(ipc_probe(PATIENT_MS), 0);
 		assert_int_equal(ipc_scan(ipc, &o, &s), 0);
 		o.settled = s.number;
 		assert_int_equal(ipc_scan(ipc, &o, &s), 0);

@@ -54,7 +54,6 @@ static void standing(void)
 
 static void innocent(void)
 {
-	alarm(20); /* the subject of the tests, here and below */
 	publish_all("innocent", false);
 }
 
@@ -64,7 +63,6 @@ static void newcomer(void)
 	struct ipc *ipc;
 	struct ipc_sub *sub = NULL;
 
-	alarm(10);
 	ipc = attach_as("newcomer");
 	CHECK_IS(ipc_sub_create(ipc, "t", &(struct ipc_sub_options){ .depth = DEPTH }, &sub), 0);
 	AWAIT(ipc_sub_connected(sub));
@@ -158,7 +156,7 @@ TEST_WITH(roudi_lets_it_go_on_for_a_moment, start, stop)
 	pid_t reads = child_start(reader), stands = stop_one("stop-push:1");
 
 	child_run(newcomer);
-	assert_int_equal(ipc_probe(2000), 0);
+	assert_int_equal(ipc_probe(PATIENT_MS), 0);
 	assert_true(printed("was stopped again"));
 	child_run(innocent);
 	let_go_on(stands);
@@ -194,7 +192,6 @@ static pid_t start_waiter(void)
 	assert_int_equal(pipe(out), 0);
 	pid = fork();
 	if (pid == 0) {
-		alarm(60);
 		dup2(out[1], STDOUT_FILENO);
 		execl(path, path, last, (char *)NULL);
 		_exit(127);
