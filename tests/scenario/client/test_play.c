@@ -114,7 +114,7 @@ static void begin(struct playing *p, bool lockstep)
 					.tick_dur_ns = 10 * MS,
 					.lockstep = lockstep };
 	write_log(test_path(p->path, "play.mcap"));
-	world_create_threads(&w, ", \"dispatch\": {\"wait_ms\": 500}");
+	world_create_threads(&w, ", \"dispatch\": {\"wait_ms\": 500, \"deadline_ms\": 600000}");
 	bridge_start(&w, &p->bridge.b);
 	bridge_connected(&w, &p->bridge.b);
 	assert_int_equal(pthread_create(&p->bridge.thread, NULL, take_all, &p->bridge), 0);

@@ -267,6 +267,8 @@ struct sim_client *world_client(struct world *w, const char *name, unsigned flag
 
 	if (!w->threads)
 		o.flags |= SIM_CLIENT_NO_THREAD;
+	else
+		o.timeout_ms = 3600000; /* of wall time: longer than the runner's limit */
 	assert_ok(client_connect(&o, &w->env, &c));
 	return c;
 }
@@ -282,7 +284,7 @@ void world_process(struct world *w, struct sim_client *c)
 void world_until(struct world *w, struct sim_client *c, enum sim_client_state state)
 {
 	if (w->threads)
-		(void)HOLDS_WITHIN(10000, sim_client_state(c) == state);
+		AWAIT(sim_client_state(c) == state);
 	for (int i = 0; !w->threads && i < 10000 && sim_client_state(c) != state; i++) {
 		world_run(w, MS);
 		sim_process(c);
