@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include "libclient/examples/perception/grid.h"
 #include "tools/sources/scene/scan.h"
@@ -224,20 +223,11 @@ TEST(a_wall_along_a_bend_does_not_reach_into_the_street)
 				 reach(&found[i], nx, ny) - 25 * nx - 15 * ny - 5);
 }
 
-static double seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 TEST(the_same_cloud_gives_the_same_bytes)
 {
 	struct scan_box boxes[120];
 	struct grid_params p = grid_params_default();
 	struct grid *g = grid_of(&p);
-	double began, best = 1;
 	size_t n, m = 0;
 
 	for (int i = 0; i < 120; i++)
@@ -253,12 +243,8 @@ TEST(the_same_cloud_gives_the_same_bytes)
 	look(boxes, 120);
 	n = grid_cluster(g, points, n_points, found);
 	assert_true(n > 30);
-	for (int i = 0; i < 10; i++) {
-		began = seconds();
+	for (int i = 0; i < 10; i++)
 		m = grid_cluster(g, points, n_points, again);
-		best = fmin(best, seconds() - began);
-	}
-	print_message("%u points, %zu obstacles: %.2f ms of a CPU\n", n_points, n, best * 1e3);
 	assert_int_equal(m, n);
 	assert_memory_equal(found, again, n * sizeof(*found));
 	grid_destroy(g);
