@@ -517,7 +517,7 @@ TEST(a_lost_goodbye_is_said_again)
 	pid_t pid;
 	int status;
 
-	begin_with(&clean, (const char *const[]){ "--step", "20ms", "--grace", "1000s", "--keys", keys, "--control",
+	begin_with(&clean, (const char *const[]){ "--step", "1s", "--grace", "1000s", "--keys", keys, "--control",
 						  control, NULL });
 	pid = start_to_go();
 	AWAIT(shared->come[GOES] && objects_there() == 1);

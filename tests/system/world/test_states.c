@@ -354,9 +354,9 @@ static pid_t begin(void)
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(switch_add_port(net), i);
 	memset(shared, 0, sizeof(*shared));
-	/* a rung is 100 ms: out after a second */
+	/* a rung is 500 ms: who keeps time waiting is out after 5 s, and the honest pair is sooner back also on a machine that stands a while */
 	server_start_at(&server, switch_ns(net, 0), "10.0.0.1", 0,
-			(const char *const[]){ "--pace", "0", "--step", "20ms", "--grace", "100ms", "--keys", keys,
+			(const char *const[]){ "--pace", "0", "--step", "100ms", "--grace", "100ms", "--keys", keys,
 					       "--control", control, NULL });
 	pid = start(NULL, NULL);
 	goes_on();
