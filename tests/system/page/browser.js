@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A page in a headless Chromium, for tests:
 //
-//   const browser = await start({ seconds: 50 });     // all that follows must be done by then
+//   const browser = await start();                    // seconds: all that follows must be done by then; else the runner's limit holds
 //   const page = await browser.open("http://127.0.0.1:8080/", { width: 800, height: 600, scheme: "dark" });
 //   await page.evaluate("document.title");            // or a function and its arguments; promises are awaited
 //   await page.waitFor("window.ready");               // until it is true; its value
@@ -104,6 +104,15 @@ class Page {
   // Until the expression is true, once a frame, also across pages that are left meanwhile. seconds: less than is left of all.
   async waitFor(expression, { seconds = Infinity } = {}) {
     const end = performance.now() + Math.min(seconds * 1000, this.devtools.left() - 500);
+    const said = setTimeout(() => console.error(`still waiting for ${short(expression)}`), 10000);
+    try {
+      return await this.#waitUntil(expression, end);
+    } finally {
+      clearTimeout(said);
+    }
+  }
+
+  async #waitUntil(expression, end) {
     for (;;) {
       const look = `(${LOOK})(() => (${expression}), ${end - performance.now()})`;
       const o = { expression: look, awaitPromise: true, returnByValue: true };
@@ -234,7 +243,7 @@ class Browser {
   }
 }
 
-async function start({ command = process.env.CHROMIUM || "chromium", seconds = 50 } = {}) {
+async function start({ command = process.env.CHROMIUM || "chromium", seconds = 3600 } = {}) {
   const devtools = new DevTools(command, seconds * 1000);
   try {
     await devtools.send("Browser.getVersion", {}, undefined, "the browser's start");

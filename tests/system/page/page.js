@@ -9,7 +9,6 @@ const readline = require("readline");
 const { start } = require("./browser.js");
 
 const [name, url, token] = process.argv.slice(2);
-const SECONDS = 200; // for all of a case: where software draws the page and tests run beside it, a frame takes a second
 const pictures = path.join(process.env.B || "build", "page");
 
 const answers = readline.createInterface({ input: process.stdin })[Symbol.asyncIterator]();
@@ -78,7 +77,7 @@ const cases = Object.assign({}, ...["seen", "led", "kept"].map((file) => require
 
 (async () => {
   assert(cases[name], `there is no case ${name}`);
-  const browser = await start({ seconds: SECONDS }), stack = new Stack(browser);
+  const browser = await start(), stack = new Stack(browser);
   try {
     await cases[name](stack);
   } catch (e) {

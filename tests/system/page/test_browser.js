@@ -149,7 +149,7 @@ async function badEnds() {
     await browser.close();
     await assertGone(browser.pid);
   }
-  browser = await start({ seconds: 30 });
+  browser = await start();
   process.kill(browser.pid, "SIGKILL");
   await assert.rejects(browser.open(null), /^Error: the browser has ended \(SIGKILL\)/);
   await browser.close();
@@ -169,14 +169,12 @@ function oneOf(group) {
 
 // Who was killed runs until the kernel has come to it.
 async function assertGone(group) {
-  const until = performance.now() + 20000;
-  while (oneOf(group) && performance.now() < until) await new Promise(setImmediate);
-  assert.equal(oneOf(group), "");
+  while (oneOf(group)) await new Promise(setImmediate);
 }
 
 (async () => {
   const server = await serve(), base = `http://127.0.0.1:${server.address().port}/`;
-  const browser = await start({ seconds: 40 }), page = await browser.open(base, { width: 800, height: 600 });
+  const browser = await start(), page = await browser.open(base, { width: 800, height: 600 });
   let bad = 0;
   for (const [name, test] of Object.entries(tests)) {
     const begun = performance.now();
