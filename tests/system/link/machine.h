@@ -16,6 +16,16 @@
 
 #define MACHINES_MAX 8u
 
+/*
+ * A machine may stand for seconds, and nothing may be given up for that. MACHINE_PATIENT: of a simd's configuration, which
+ * machine_conf() begins with. MACHINE_NEVER_LATE: of a link's options, where no machine is to be gone or late;
+ * with a longer lease machines also take longer to find each other.
+ */
+#define MACHINE_PATIENT \
+	"\"roudi\":{\"ready_ms\":120000,\"probe_timeout_ms\":60000},\"dispatch\":{\"deadline_ms\":600000}," \
+	"\"step\":{\"deadline_ms\":3600000},\"process\":{\"stop_ms\":600000},"
+#define MACHINE_NEVER_LATE ",\"lease_ms\":7000,\"deadline_ms\":600000"
+
 struct machine {
 	struct net_switch *net;
 	unsigned port;
@@ -35,7 +45,7 @@ void machines_end(struct machine *m, unsigned n, struct net_switch *net);
 pid_t machine_fork(const struct machine *m, int (*fn)(void *arg), void *arg);
 /* The same, and waits for it. */
 int machine_run(const struct machine *m, int (*fn)(void *arg), void *arg);
-int machine_wait(pid_t pid, int64_t timeout_ms); /* the exit code; fails when it is killed, or late */
+int machine_wait(pid_t pid); /* the exit code; fails when it is killed */
 
 /* simd with that configuration, without the braces; ready. machine_conf(): the usual one, named by its letter; extra: of the link's options. */
 void machine_simd_start(struct machine *m, const char *conf);

@@ -10,7 +10,7 @@ $(B)/test/system-link-$(1): $(addprefix $(B)/obj/tests/system/link/,test_$(1).o 
 LINK_system-link-$(1) = $$(LINK_SIMCLIENT) -ljansson
 endef
 $(foreach t,$(LINK_SYSTEM_TESTS),$(eval $(call link_test,$(t))))
-LIMIT_system-link-time := 400
+$(foreach t,crash exchange keys parted time,$(eval LIMIT_system-link-$(t) := 600)) # they wait for leases
 # they wait for networks and time-outs
 TESTS_ONCE += $(addprefix $(B)/test/system-link-,crash exchange keys line network parted time types)
 TESTS_FULL += $(addprefix $(B)/test/system-link-,crash exchange keys network parted three time types)

@@ -43,7 +43,7 @@ static inline dds_entity_t outsider_writer(dds_entity_t participant, const char 
 	dds_qos_t *q = dds_create_qos();
 	dds_entity_t w;
 
-	dds_qset_reliability(q, DDS_RELIABILITY_RELIABLE, DDS_SECS(1));
+	dds_qset_reliability(q, DDS_RELIABILITY_RELIABLE, DDS_INFINITY);
 	dds_qset_durability(q, keep ? DDS_DURABILITY_TRANSIENT_LOCAL : DDS_DURABILITY_VOLATILE);
 	dds_qset_history(q, DDS_HISTORY_KEEP_LAST, 100);
 	if (partition)

@@ -171,9 +171,9 @@ static void begin_one(bool each)
 	char conf[2000], logs[1000];
 
 	snprintf(conf, sizeof(conf),
-		 "\"TimeSource\":\"simulation\",\"TimeScale\":0,"
-		 "\"pools\":[{\"size\":\"4KiB\",\"count\":1500},{\"size\":\"64KiB\",\"count\":400}],"
-		 "\"rigs\":[{\"name\":\"rig\",\"bridges\":[%s]}]",
+		 MACHINE_PATIENT "\"TimeSource\":\"simulation\",\"TimeScale\":0,"
+				 "\"pools\":[{\"size\":\"4KiB\",\"count\":1500},{\"size\":\"64KiB\",\"count\":400}],"
+				 "\"rigs\":[{\"name\":\"rig\",\"bridges\":[%s]}]",
 		 logs_conf(logs, each) + 1);
 	machine_simd_start(&host[ONE], conf);
 }
@@ -287,7 +287,7 @@ void steps_end_part(unsigned i, pid_t pid)
 
 	AWAIT(atomic_load(&p->answered) + atomic_load(&p->failed) >= atomic_load(&p->accepted));
 	atomic_store(&p->stop, true);
-	assert_int_equal(machine_wait(pid, 20000), 0);
+	assert_int_equal(machine_wait(pid), 0);
 	assert_int_equal(atomic_load(&p->answered) + atomic_load(&p->failed), atomic_load(&p->accepted));
 	assert_int_equal(atomic_load(&p->accepted), A_TURN * atomic_load(&p->turns));
 }

@@ -16,7 +16,6 @@
 #define TURNS     200u
 #define A_TURN    3 /* messages that each publishes in a turn */
 #define LAG_MIXED 1000u
-#define WAIT_MS   30000
 
 extern struct machine host[HOSTS + 1];
 extern struct net_switch *net;

@@ -7,6 +7,8 @@
 #include "err.h"
 #include "switch.h"
 
+#define LEASE ",\"lease_ms\":8000" /* longer than a machine stands that has not crashed */
+
 TEST_PROCESSES()
 
 /* Machine i crashes while b has turn k; nobody says goodbye. */
@@ -41,13 +43,13 @@ TEST_WITH(a_machine_that_dies_in_a_step_joins_a_later_one, NULL, steps_end)
 {
 	pid_t pid[HOSTS], step;
 
-	steps_begin_parts(pid, ",\"late\":\"drop\",\"deadline_ms\":1000", "");
+	steps_begin_parts(pid, ",\"late\":\"drop\",\"deadline_ms\":10000", LEASE);
 	steps_run(0, &host[0], 2, 0);
 	crash_in_turn(1, 3, pid, &step);
-	assert_int_equal(machine_wait(step, WAIT_MS), 0);
+	assert_int_equal(machine_wait(step), 0);
 	assert_true(machine_logged(&host[0], "lock-step: machine b has not answered its step for"));
-	begin_again(1, "", 3, pid);
-	AWAIT(machine_logged_times(&host[0], "machine b takes part\n") == 2);
+	begin_again(1, LEASE, 3, pid);
+	AWAIT(machine_logged_times(&host[0], "machine b takes part\n") >= 2);
 	steps_run(0, &host[0], 3, 0);
 	steps_end_parts(0, pid);
 	for (unsigned i = 0; i < HOSTS; i += 2)
@@ -58,19 +60,19 @@ TEST_WITH(a_machine_that_dies_in_a_step_joins_a_later_one, NULL, steps_end)
 /* The time host is killed in the middle of b's turn: b ends the step by itself, and all join the steps of the time host's next run. */
 TEST_WITH(a_time_host_that_dies_in_a_step_is_followed_again, NULL, steps_end)
 {
-	static const char options[] = ",\"late\":\"wait\",\"deadline_ms\":1000";
+	static const char options[] = ",\"late\":\"wait\",\"deadline_ms\":600000";
 	pid_t pid[HOSTS], step;
 
-	steps_begin_parts(pid, options, ",\"lease_ms\":1000");
+	steps_begin_parts(pid, options, LEASE);
 	steps_run(0, &host[0], 2, 0);
 	crash_in_turn(0, 3, pid, &step);
 	(void)waitpid(step, NULL, 0);
 	for (unsigned i = 1; i < HOSTS; i++)
 		AWAIT(machine_logged(&host[i], "the time host a is not heard: time holds until it is back"));
-	begin_again(0, ",\"late\":\"wait\",\"deadline_ms\":1000,\"lease_ms\":1000", 3, pid);
-	AWAIT(machine_logged_times(&host[0], "machine c takes part\n") == 2);
+	begin_again(0, ",\"late\":\"wait\",\"deadline_ms\":600000" LEASE, 3, pid);
+	AWAIT(machine_logged_times(&host[0], "machine c takes part\n") >= 2);
 	atomic_store(&part[1].hold, 0); /* b is still in the step of the run before */
-	AWAIT(machine_logged_times(&host[0], "machine b takes part\n") == 2);
+	AWAIT(machine_logged_times(&host[0], "machine b takes part\n") >= 2);
 	AWAIT(steps_all_had(0, 3, 3));
 	steps_run(0, &host[0], 3, 0);
 	steps_end_parts(0, pid);

@@ -14,7 +14,7 @@ TEST_WITH(three_machines_log_what_one_logs, NULL, steps_end)
 {
 	pid_t pid[HOSTS];
 
-	steps_begin_parts(pid, "", "");
+	steps_begin_parts(pid, "", MACHINE_NEVER_LATE);
 	steps_run(0, &host[0], STEPS, 0);
 	steps_were_those_of_one(pid, STEPS);
 }
@@ -38,11 +38,11 @@ static bool is_logged(unsigned i)
 /* What is still to be dispatched is, in the steps that follow; other machines may be as many behind the one that steps. */
 static void run_ahead(unsigned first)
 {
-	static const char options[] = ",\"lookahead\":2";
+	static const char options[] = ",\"lookahead\":2" MACHINE_NEVER_LATE;
 	pid_t pid[HOSTS];
 
 	for (unsigned i = 0; i < HOSTS; i++)
-		steps_begin(i, i ? "" : options, true);
+		steps_begin(i, i ? MACHINE_NEVER_LATE : options, true);
 	steps_start_parts(first, NULL, pid);
 	steps_all_take_part(1 + HOSTS);
 	steps_run(first, &host[0], STEPS, AHEAD);

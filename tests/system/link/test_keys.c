@@ -99,9 +99,9 @@ static void make_two(void)
 static void finish(pid_t a, pid_t b)
 {
 	atomic_store(&t->stop, true);
-	assert_int_equal(machine_wait(a, 20000), 0);
+	assert_int_equal(machine_wait(a), 0);
 	if (b)
-		assert_int_equal(machine_wait(b, 20000), 0);
+		assert_int_equal(machine_wait(b), 0);
 }
 
 static void exchange(const char *channel, uint32_t width, uint32_t height, unsigned messages)

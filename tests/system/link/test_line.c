@@ -61,9 +61,9 @@ static void check_reader(const struct traffic_reader *r)
 static void finish(pid_t a, pid_t b)
 {
 	atomic_store(&t->stop, true);
-	assert_int_equal(machine_wait(a, 20000), 0);
+	assert_int_equal(machine_wait(a), 0);
 	if (b)
-		assert_int_equal(machine_wait(b, 20000), 0);
+		assert_int_equal(machine_wait(b), 0);
 	machine_simd_stop(&m[0]);
 	machine_simd_stop(&m[1]);
 }
@@ -139,7 +139,7 @@ TEST_WITH(the_last_subscriber_ends_it, start, end)
 	reader = machine_fork(&m[1], traffic_read, reading);
 	AWAIT(atomic_load(&reading->reader[0].received) >= 10);
 	atomic_store(&reading->stop, true);
-	assert_int_equal(machine_wait(reader, 20000), 0);
+	assert_int_equal(machine_wait(reader), 0);
 	AWAIT(machine_logged(&m[1], "/camera: last subscriber disconnected"));
 	AWAIT(is_silent(50, 10 * image));
 	traffic_free(reading);
@@ -195,5 +195,5 @@ TEST_WITH(what_is_kept_comes_later, start, end)
 	kill(sender, SIGKILL);
 	waitpid(sender, NULL, 0);
 	atomic_store(&t->stop, true);
-	assert_int_equal(machine_wait(reader, 20000), 0);
+	assert_int_equal(machine_wait(reader), 0);
 }

@@ -14,19 +14,23 @@
 #define STEPS   12u
 #define B_ALONE (1u << 1) /* ports */
 
+/* So long after it was cut off b is gone, or late: longer than a machine stands that has nothing to do with it. */
+#define GONE     ",\"lease_ms\":8000"
+#define TOO_LATE ",\"deadline_ms\":10000"
+
 TEST_PROCESSES()
 
 /*
- * b is cut off again and again, each time a little later in the step, for as long as several tries of everything take: a machine is
- * gone after its lease, which is longer.
+ * b is cut off again and again, each time a little later in the step, for as long as several tries of everything take: not as long as a
+ * machine's lease, so nobody is gone.
  */
 TEST_WITH(what_is_lost_of_an_exchange_comes_when_the_network_is_back, NULL, steps_end)
 {
 	pid_t pid[HOSTS];
 
-	steps_begin_parts(pid, ",\"late\":\"wait\",\"deadline_ms\":300", ",\"lease_ms\":6000");
+	steps_begin_parts(pid, ",\"late\":\"wait\"", MACHINE_NEVER_LATE);
 	for (unsigned k = 0; k < STEPS; k++) {
-		assert_ok(switch_partition(net, B_ALONE, k * NS_PER_MS, 300 * NS_PER_MS));
+		assert_ok(switch_partition(net, B_ALONE, k * NS_PER_MS, 700 * NS_PER_MS));
 		steps_run(0, &host[0], 1, 0);
 	}
 	steps_were_those_of_one(pid, STEPS);
@@ -49,11 +53,11 @@ static void part_in_turn(unsigned k, bool gone_first)
 	if (!gone_first)
 		atomic_store(&b->hold, 0);
 	for (unsigned i = 0; i < HOSTS; i++)
-		AWAIT(machine_logged_times(&host[i], "is gone") == before[i] + times[i]);
+		AWAIT(machine_logged_times(&host[i], "is gone") >= before[i] + times[i]);
 	atomic_store(&b->hold, 0);
 	AWAIT(atomic_load(&b->turns) == k);
 	switch_heal(net);
-	assert_int_equal(machine_wait(step, WAIT_MS), 0);
+	assert_int_equal(machine_wait(step), 0);
 	steps_run(0, &host[0], 2, 0);
 }
 
@@ -61,8 +65,8 @@ TEST_WITH(a_machine_that_was_gone_goes_on_where_it_was, NULL, steps_end)
 {
 	pid_t pid[HOSTS];
 
-	/* what each waits for when the network is back, however busy this machine is */
-	steps_begin_parts(pid, ",\"late\":\"wait\"", ",\"lease_ms\":1000,\"deadline_ms\":25000");
+	/* each waits for what is to come when the network is back, however busy this machine is */
+	steps_begin_parts(pid, ",\"late\":\"wait\"", GONE ",\"deadline_ms\":600000");
 	steps_run(0, &host[0], 2, 0);
 	part_in_turn(3, false);
 	part_in_turn(6, true);
@@ -89,16 +93,18 @@ static pid_t cut_off_in_turn(unsigned k)
 TEST_WITH(who_is_late_is_named_and_waited_for, NULL, steps_end)
 {
 	pid_t pid[HOSTS], step;
+	unsigned before;
 
-	steps_begin_parts(pid, ",\"late\":\"warn\",\"deadline_ms\":500", ",\"lease_ms\":6000");
+	steps_begin_parts(pid, ",\"late\":\"warn\"" TOO_LATE, ",\"lease_ms\":20000");
 	steps_run(0, &host[0], 2, 0);
+	before = machine_logged_times(&host[0], LATE);
 	step = cut_off_in_turn(3);
-	AWAIT(machine_logged(&host[0], LATE) && machine_logged(&host[0], "waiting on"));
+	AWAIT(machine_logged_times(&host[0], LATE) > before && machine_logged(&host[0], "waiting on"));
 	assert_int_equal(waitpid(step, NULL, WNOHANG), 0); /* the step is held open */
 	switch_heal(net);
-	assert_int_equal(machine_wait(step, WAIT_MS), 0);
+	assert_int_equal(machine_wait(step), 0);
+	assert_int_equal(machine_logged_times(&host[0], LATE), before + 1);
 	steps_run(0, &host[0], 3, 0);
-	assert_int_equal(machine_logged_times(&host[0], LATE), 1);
 	steps_were_those_of_one(pid, 6);
 }
 
@@ -115,10 +121,10 @@ TEST_WITH(who_is_late_is_out_and_joins_again, NULL, steps_end)
 	pid_t pid[HOSTS], step;
 	unsigned k;
 
-	steps_begin_parts(pid, ",\"late\":\"drop\",\"deadline_ms\":500", ",\"lease_ms\":6000");
+	steps_begin_parts(pid, ",\"late\":\"drop\"" TOO_LATE, ",\"lease_ms\":20000");
 	steps_run(0, &host[0], 2, 0);
 	step = cut_off_in_turn(3);
-	assert_int_equal(machine_wait(step, WAIT_MS), 0);
+	assert_int_equal(machine_wait(step), 0);
 	assert_true(machine_logged(&host[0], LATE) && machine_logged(&host[0], ": it is out"));
 	for (k = 4; k <= 5; k++) {
 		machine_ctl(&host[0], "clock step 10ms");
@@ -127,11 +133,12 @@ TEST_WITH(who_is_late_is_out_and_joins_again, NULL, steps_end)
 		assert_int_equal(atomic_load(&part[1].turns), 3);
 	}
 	switch_heal(net);
-	AWAIT(machine_logged_times(&host[1], "lock-step: takes part from step") == 2);
+	AWAIT(machine_logged_times(&host[1], "lock-step: takes part from step") >= 2);
 	assert_true(machine_logged(&host[1], "lock-step: out of the steps of machine a"));
 	/* what b published in the step that it ended alone may still come, late: until then two turns' messages are mixed */
 	for (k = 6; k < 8 || !both_lag(k - 1, 1, 3); k++) {
-		assert_true(k < 50);
+		assert_true(k < TURNS - 1);
+		pace_us(k * 10000); /* on a slow machine too it comes before the turns are used up */
 		machine_ctl(&host[0], "clock step 10ms");
 		assert_int_equal(atomic_load(&part[0].turns), k);
 		assert_int_equal(atomic_load(&part[2].turns), k);

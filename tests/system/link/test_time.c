@@ -43,6 +43,16 @@ static int start_two(void **state)
 {
 	(void)state;
 	start(2);
+	begin(0, "simulation", "\"time\":\"give\"" MACHINE_NEVER_LATE);
+	begin(1, "link", "\"time\":\"follow\"" MACHINE_NEVER_LATE);
+	return 0;
+}
+
+/* Whoever is silent is lost soon. */
+static int start_mortal(void **state)
+{
+	(void)state;
+	start(2);
 	begin(0, "simulation", "\"time\":\"give\",\"lease_ms\":1000");
 	begin(1, "link", "\"time\":\"follow\",\"lease_ms\":1000");
 	return 0;
@@ -91,10 +101,11 @@ static struct difference difference(void)
 
 static void is_within_the_bound(void)
 {
-	struct difference d = difference();
+	struct difference d;
 
+	AWAIT((d = difference()).bound >=
+	      0); /* where a lease is short, a machine that stands a while is lost for a moment */
 	print_message("%.1f us off, at most %.1f\n", (double)d.off / 1e3, (double)d.bound / 1e3);
-	assert_true(d.bound >= 0);
 	assert_true(d.off <= d.bound && d.off >= -d.bound);
 }
 
@@ -119,25 +130,39 @@ TEST_WITH(pause_step_and_scale_hold_for_the_other, start_two, end)
 	assert_true(machine_says(&m[1], "clock pause", "follows the time host"));
 }
 
-/* In what they measure and say for two seconds: some hundredths of a CPU, also on a slow machine; one that spins takes all that it gets. */
+/* Two seconds in which both had a fifth of a CPU at most. */
+static bool both_slept(const pid_t link[2])
+{
+	int64_t start_ms = wait_now_ms(), took_ms;
+	long before[2], used[2];
+
+	for (unsigned i = 0; i < 2; i++)
+		before[i] = usage_cpu_ms(link[i]);
+	moment_us(2000000);
+	took_ms = wait_now_ms() - start_ms;
+	for (unsigned i = 0; i < 2; i++) {
+		used[i] = usage_cpu_ms(link[i]) - before[i];
+		print_message("link of machine %u: %ld ms of processor time in %lld\n", i, used[i], (long long)took_ms);
+		assert_true(before[i] > 0);
+	}
+	return used[0] <= took_ms / 5 && used[1] <= took_ms / 5;
+}
+
+/*
+ * What they measure and say takes some hundredths of a CPU, also on a slow machine. A machine that stood may have put that down to them, so
+ * it is looked at again; one that spins always takes all that it gets.
+ */
 TEST_WITH(links_sleep_between_what_they_say, start_two, end)
 {
-	long before[2];
+	pid_t link[2];
 
 	FOLLOWS();
 	for (unsigned i = 0; i < 2; i++)
-		before[i] = usage_cpu_ms((pid_t)machine_bridge(&m[i], "link", "pid"));
-	moment_us(2000000);
-	for (unsigned i = 0; i < 2; i++) {
-		long used = usage_cpu_ms((pid_t)machine_bridge(&m[i], "link", "pid")) - before[i];
-
-		print_message("link of machine %u: %ld ms of processor time in 2 s\n", i, used);
-		assert_true(before[i] > 0);
-		assert_in_range(used, 0, 400);
-	}
+		link[i] = (pid_t)machine_bridge(&m[i], "link", "pid");
+	AWAIT(both_slept(link));
 }
 
-TEST_WITH(a_time_host_that_is_lost_holds_time, start_two, end)
+TEST_WITH(a_time_host_that_is_lost_holds_time, start_mortal, end)
 {
 	FOLLOWS();
 	assert_ok(switch_partition(net, 1u << 1, 0, INT64_MAX));
@@ -187,14 +212,14 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* 1 ms each way. What is stated is asked before and after, as it is known better while we look: the larger one holds. */
+/* 1 ms each way. What is stated is asked again and again, as it is known better while we look: the largest one holds. */
 TEST_WITH(clocks_agree_within_what_is_stated, start_two, end)
 {
 	static const struct switch_rules slow = { .delay_dur_ns = NS_PER_MS };
 	static int64_t all[60000];
 	unsigned samples = test_full() ? 60000 : 3000;
 	struct sim_client *a, *b;
-	int64_t first, last;
+	int64_t bound, most = 0;
 
 	for (unsigned i = 0; i < 2; i++)
 		assert_ok(switch_set(net, i, SWITCH_OUT, &slow));
@@ -202,19 +227,18 @@ TEST_WITH(clocks_agree_within_what_is_stated, start_two, end)
 	a = watcher(0);
 	b = watcher(1);
 	AWAIT(difference().bound < 20 * NS_PER_MS); /* it has come there */
-	first = difference().bound;
 	for (unsigned i = 0; i < samples; i++) {
 		int64_t e = error_now(a, b);
 
 		all[i] = e < 0 ? -e : e;
+		if (i % (samples / 10) == 0 || i == samples - 1)
+			most = (bound = difference().bound) > most ? bound : most;
 		pace_us(1000); /* between two samples */
 	}
-	last = difference().bound;
 	qsort(all, samples, sizeof(*all), by_size);
-	print_message("clocks: p50 %.1f us, p99 %.1f, max %.1f; stated %.1f at first, %.1f at last\n",
-		      (double)all[samples / 2] / 1e3, (double)all[samples * 99 / 100] / 1e3,
-		      (double)all[samples - 1] / 1e3, (double)first / 1e3, (double)last / 1e3);
-	assert_true(all[samples / 2] <= (first > last ? first : last));
+	print_message("clocks: p50 %.1f us, p99 %.1f, max %.1f; stated %.1f at most\n", (double)all[samples / 2] / 1e3,
+		      (double)all[samples * 99 / 100] / 1e3, (double)all[samples - 1] / 1e3, (double)most / 1e3);
+	assert_true(all[samples / 2] <= most);
 	sim_disconnect(a);
 	sim_disconnect(b);
 }
@@ -279,10 +303,10 @@ static int start_lockstep(void **state)
 	for (unsigned i = 0; i < 3; i++)
 		turns[i].number = i;
 	start(3);
-	begin(0, "simulation", "\"time\":\"give\",\"lockstep\":true,\"lease_ms\":1000");
+	begin(0, "simulation", "\"time\":\"give\",\"lockstep\":true" MACHINE_NEVER_LATE);
 	machine_ctl(&m[0], "clock pause");
 	for (unsigned i = 1; i < 3; i++)
-		begin(i, "link", "\"time\":\"follow\",\"lease_ms\":1000");
+		begin(i, "link", "\"time\":\"follow\"" MACHINE_NEVER_LATE);
 	return 0;
 }
 
@@ -317,7 +341,7 @@ TEST_WITH(a_step_is_one_of_all_machines, start_lockstep, end)
 		step(k);
 	for (unsigned i = 0; i < 3; i++) {
 		atomic_store(&turns[i].stop, true);
-		assert_int_equal(machine_wait(part[i], 20000), 0);
+		assert_int_equal(machine_wait(part[i]), 0);
 		for (unsigned k = 0; k < STEPS; k++) {
 			assert_int_equal(turns[i].turn[k].dur_ns, 10 * NS_PER_MS);
 			assert_int_equal(turns[i].turn[k].now.sim_ns, turns[0].turn[k].now.sim_ns);
@@ -372,7 +396,7 @@ static void begin_with_clock(const char *options)
 	snprintf(
 		conf, sizeof(conf), "\"TimeSource\":\"link\",%s",
 		machine_conf(
-			&m[1], n, ",\"time\":\"follow\",\"lease_ms\":1000",
+			&m[1], n, ",\"time\":\"follow\"" MACHINE_NEVER_LATE,
 			",{\"name\":\"log\",\"plugin\":\"logging\",\"connection\":\"/tmp/log0\",\"channels\":[\"/clock\"]}"));
 	begin(0, "simulation", options);
 	machine_simd_start(&m[1], conf);
@@ -416,7 +440,7 @@ TEST_WITH(a_follower_publishes_the_clock_of_the_time_host, NULL, end)
 	int64_t from_ns, to_ns, at_ns, ticks_before;
 
 	start(2);
-	begin_with_clock("\"time\":\"give\",\"lease_ms\":1000");
+	begin_with_clock("\"time\":\"give\"" MACHINE_NEVER_LATE);
 	FOLLOWS();
 	AWAIT(difference().bound >= 0 && atomic_load(&ticks->n) > 0);
 	from_ns = host_sim_ns() - difference().bound;
@@ -435,7 +459,7 @@ TEST_WITH(a_follower_publishes_the_clock_of_the_time_host, NULL, end)
 TEST_WITH(in_lockstep_too, NULL, end)
 {
 	start(2);
-	begin_with_clock("\"time\":\"give\",\"lockstep\":true,\"lease_ms\":1000");
+	begin_with_clock("\"time\":\"give\",\"lockstep\":true" MACHINE_NEVER_LATE);
 	machine_ctl(&m[0], "clock pause");
 	AWAIT(machine_logged(&m[0], "machine b takes part"));
 	for (unsigned k = 0; k < 5; k++) {
@@ -460,8 +484,8 @@ static const char *log_conf(char text[400], unsigned number)
 
 static int start_logging(void **state)
 {
-	static const char *const give = "\"time\":\"give\",\"lockstep\":true,\"lease_ms\":1000",
-				 *const follow = "\"time\":\"follow\",\"lease_ms\":1000";
+	static const char *const give = "\"time\":\"give\",\"lockstep\":true" MACHINE_NEVER_LATE,
+				 *const follow = "\"time\":\"follow\"" MACHINE_NEVER_LATE;
 
 	(void)state;
 	turns = mmap(NULL, 2 * LOGS * sizeof(*turns), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -506,7 +530,7 @@ static void run_steps(unsigned first, const struct machine *const on[LOGS], cons
 		machine_ctl(by, "clock step 10ms");
 	for (unsigned i = 0; i < LOGS; i++) {
 		atomic_store(&turns[first + i].stop, true);
-		assert_int_equal(machine_wait(part[i], 20000), 0);
+		assert_int_equal(machine_wait(part[i]), 0);
 		assert_int_equal(atomic_load(&turns[first + i].n), STEPS);
 	}
 }
@@ -548,13 +572,16 @@ TEST_WITH(logs_are_those_of_one_machine_byte_for_byte, start_logging, end)
 	}
 }
 
+#define LEASE \
+	",\"lease_ms\":8000" /* for so long the second one listens: longer than the first is silent that stands for seconds */
+
 TEST_WITH(a_second_time_host_is_refused_by_name, NULL, end)
 {
 	start(3);
-	begin(0, "simulation", "\"time\":\"give\",\"lease_ms\":1000");
-	begin(1, "link", "\"time\":\"follow\",\"lease_ms\":1000");
+	begin(0, "simulation", "\"time\":\"give\"" LEASE);
+	begin(1, "link", "\"time\":\"follow\"" LEASE);
 	FOLLOWS();
-	begin(2, "simulation", "\"time\":\"give\",\"lease_ms\":1000");
+	begin(2, "simulation", "\"time\":\"give\"" LEASE);
 	AWAIT(machine_logged(&m[2], "machine a gives time already, so this one does not"));
 	is_within_the_bound();
 }

@@ -91,8 +91,8 @@ TEST_WITH(another_type_is_refused_by_name, start_parted, end)
 	assert_true(machine_says(&m[1], "list", "sim/Imu"));
 	assert_false(machine_says(&m[1], "list", "sim/Image"));
 	atomic_store(&t->stop, true);
-	assert_int_equal(machine_wait(sender, 20000), 0);
-	assert_int_equal(machine_wait(imu, 20000), 0);
+	assert_int_equal(machine_wait(sender), 0);
+	assert_int_equal(machine_wait(imu), 0);
 }
 
 /* What was refused is no reason to keep silent of a channel of our own under that name, also while nothing is published on it. */
@@ -106,8 +106,8 @@ TEST_WITH(our_own_of_another_type_is_announced, start_closed, end)
 	imu = machine_fork(&m[1], publish_imu, t);
 	AWAIT(machine_logged(&m[0], "/camera of machine b is not imported: "));
 	atomic_store(&t->stop, true);
-	assert_int_equal(machine_wait(sender, 20000), 0);
-	assert_int_equal(machine_wait(imu, 20000), 0);
+	assert_int_equal(machine_wait(sender), 0);
+	assert_int_equal(machine_wait(imu), 0);
 }
 
 TEST_WITH(patterns_say_what_comes_in, start_importing_little, end)
@@ -127,7 +127,7 @@ TEST_WITH(patterns_say_what_comes_in, start_importing_little, end)
 	atomic_store(&raw->stop, true);
 	atomic_store(&camera->stop, true);
 	for (unsigned i = 0; i < 3; i++)
-		assert_int_equal(machine_wait(p[i], 20000), 0);
+		assert_int_equal(machine_wait(p[i]), 0);
 	traffic_free(raw);
 	traffic_free(camera);
 }
@@ -167,6 +167,6 @@ TEST_WITH(strangers_are_not_heard, NULL, end)
 		assert_false(machine_says(&m[1], "list", "/camera"));
 		assert_false(machine_logged(&m[0], "machine b is linked"));
 		atomic_store(&t->stop, true);
-		assert_int_equal(machine_wait(sender, 20000), 0);
+		assert_int_equal(machine_wait(sender), 0);
 	}
 }
