@@ -23,8 +23,8 @@ static struct sim_subscriber *can_bus;
 static struct sim_CanBus last;
 static pid_t simd;
 
-static const char rig[] =
-	"\"pools\":[{\"size\":\"1KiB\",\"count\":4000},{\"size\":\"64KiB\",\"count\":400}],"
+static const char rig[] = /* its peer goes: what the bridge keeps then waits for the deadline */
+	"\"dispatch\":{\"deadline_ms\":1000},\"pools\":[{\"size\":\"1KiB\",\"count\":4000},{\"size\":\"64KiB\",\"count\":400}],"
 	"\"rigs\":[{\"name\":\"car\",\"inbound\":[\"control\",\"gear\",\"turn\",\"hazard\",\"state\"],"
 	"\"channels\":[{\"name\":\"objects\",\"max_body\":\"64000\"},{\"name\":\"signals\",\"max_body\":\"64000\"},"
 	"{\"name\":\"tf_static\",\"publishers\":2}],"

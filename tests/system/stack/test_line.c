@@ -12,9 +12,9 @@
 #define CONF \
 	"\"TimeSource\":\"system\"," STACK_POOLS \
 	",\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"log\",\"plugin\":\"logging\",\"connection\":\"/tmp/out\"}]}]"
-#define FULL \
+#define FULL /* its bridge goes: what it keeps then waits that long */ \
 	"\"TimeSource\":\"system\"," STACK_POOLS \
-	",\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"log\",\"plugin\":\"logging\"," \
+	",\"dispatch\":{\"deadline_ms\":1000},\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"log\",\"plugin\":\"logging\"," \
 	"\"connection\":\"/tmp/out-disk/log\"}]}]"
 #define MESSAGES 200
 
