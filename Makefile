@@ -63,7 +63,9 @@ join3 = $(call join2,$(1))/$(word 3,$(call split,$(1)))
 inc_of = $(or $(INC_$(call join3,$(1))),$(INC_$(call join2,$(1))),$(INC_$(word 1,$(call split,$(1)))))
 # Extra flags of one object: FLAGS_<path/file.c>
 # Tests keep their assertions in every kind of build.
-flags_of = $(if $(filter tests/%,$(1)),-UNDEBUG) $(FLAGS_$(1)) $(FLAGS_$(patsubst %/,%,$(dir $(1))))
+# and, but for benches and sanitizers, no optimisation of their own: they are half of what is compiled, and run no longer for it
+test_opt = $(if $(SAN)$(filter tests/bench/%,$(1)),,-O0 -U_FORTIFY_SOURCE -Wno-format-nonliteral -Wno-format-truncation)
+flags_of = $(if $(filter tests/%,$(1)),-UNDEBUG $(test_opt)) $(FLAGS_$(1)) $(FLAGS_$(patsubst %/,%,$(dir $(1))))
 
 # Filled by the module.mk files.
 PROGRAMS :=   # installed programs, $(B)/bin/...
@@ -80,7 +82,8 @@ CHECKS   :=   # scripts that look at the tree and at what was built
 FUZZERS  :=   # tests/fuzz/fuzz_<name>.c; FUZZ_LIBS_<name> the archives it needs
 EXAMPLES :=   # example programs
 INTERNAL :=   # helper programs that are built but not installed
-TEST_PROGRAMS := # what tests and benches start; no part of `all`, which needs nothing that only they need
+TEST_PROGRAMS := # what tests start; no part of `all`, which needs nothing that only they need
+BENCH_PROGRAMS := # what `make bench` starts
 GENERATED :=  # stamps of generated headers, made before anything that could include them
 
 include schemas/module.mk libclient/module.mk daemon/module.mk tools/module.mk config/module.mk tests/module.mk

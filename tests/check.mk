@@ -43,14 +43,15 @@ ifeq ($(filter unit system quick whole fault all soak,$(LEVEL)),)
 $(error LEVEL is unit, system, quick, whole, fault, all or soak, not "$(LEVEL)")
 endif
 picked = $(if $(ONLY),$(foreach t,$(level_$(LEVEL)),$(if $(strip $(foreach word,$(ONLY),$(findstring $(word),$(notdir $(t))))),$(t))),$(level_$(LEVEL)))
-# those in namespaces first, which are the long ones, so that short ones fill the end
-chosen = $(sort $(filter $(TESTS_NS) $(TESTS_FAULT),$(picked))) $(sort $(filter-out $(TESTS_NS) $(TESTS_FAULT),$(picked)))
+# the long ones first, so that short ones fill the end
+chosen = $(sort $(filter $(CHECKS),$(picked))) $(sort $(filter $(TESTS_NS) $(TESTS_FAULT),$(picked))) \
+	$(sort $(filter-out $(CHECKS) $(TESTS_NS) $(TESTS_FAULT),$(picked)))
 
 # n: in namespaces of its own; a: alone
 test_mode = $(if $(filter $(1),$(TESTS_NS) $(TESTS_FAULT)),n)$(if $(filter $(1),$(TESTS_ALONE)),a)-
 test_spec = $(call test_mode,$(1)):$(strip $(or $(LIMIT),$(LIMIT_$(notdir $(1))),300)):$(1)
 
-tests: all $(RUN) $(TEST_PROGRAMS) $(filter $(B)/%,$(TESTS) $(TESTS_NS) $(TESTS_FAULT))
+tests: all $(RUN) $(TEST_PROGRAMS) $(BENCH_PROGRAMS) $(filter $(B)/%,$(TESTS) $(TESTS_NS) $(TESTS_FAULT))
 
 # Under a sanitizer only what the chosen tests need is built; without one also what scripts and checks look at.
 run-tests: $(RUN) $(if $(SAN_RUNTIME),,all $(TEST_PROGRAMS)) $(filter $(B)/%,$(chosen)) $(if $(filter %/check-man,$(chosen)),$(CHECK_HELPERS)) \
@@ -93,13 +94,13 @@ demo:
 BENCH ?=
 bench:
 	@tools/dev/deps.sh check
-	@$(MAKE) -s --no-print-directory $(par) all $(TEST_PROGRAMS)
+	@$(MAKE) -s --no-print-directory $(par) all $(TEST_PROGRAMS) $(BENCH_PROGRAMS)
 	@[ ! -f $(B)/bench.json ] || mv -f $(B)/bench.json $(B)/bench.last.json
 	@tests/support/ns.sh $(B)/bin/bench --out $(B)/bench.json $(if $(BENCH),--only '$(BENCH)')
 
 # Every case once, briefly: does it run and write what it should?
 bench-smoke:
-	@$(MAKE) -s --no-print-directory $(par) all $(TEST_PROGRAMS)
+	@$(MAKE) -s --no-print-directory $(par) all $(TEST_PROGRAMS) $(BENCH_PROGRAMS)
 	@tests/support/ns.sh $(B)/bin/bench --smoke --out $(B)/bench-smoke.json
 
 # ---- fuzzing ----

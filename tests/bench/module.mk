@@ -2,7 +2,7 @@
 # The bench program: orchestrator and roles in one; the bare iceoryx binding is linked for comparison only.
 INC_tests/bench := -I. -Ilibclient -Itools -Itools/bridge/convert -Itools/bridge/ros2 -Itools/bridge/dds -Itools/bridge/ros1 $(INC_daemon) -Ilibclient/include -Ilibclient/ipc -Ilibclient/base -Ischemas -I$(B)/gen -Itests -isystem /usr/include/iceoryx/v2.0.3
 
-TEST_PROGRAMS += $(B)/bin/bench
+BENCH_PROGRAMS += $(B)/bin/bench
 $(B)/bin/bench: $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard tests/bench/*.c))) $(B)/lib/libschema.a \
 	$(B)/lib/libvehicle.a $(B)/lib/libsources.a $(SS2_PEER) $(B)/lib/libsimd.a $(B)/lib/libipc.a $(B)/lib/libsimcomponent.a $(RECORD_LIBS) $(B)/lib/libworld.a $(B)/lib/libsimworldwire.a $(B)/lib/libapollo10.a $(addprefix $(B)/obj/tests/system/ros2/,host.o reader.o) \
 	$(B)/obj/tests/system/ros1/fake.o $(addprefix $(B)/obj/tools/bridge/ros1/,net.o http.o tcpros.o xmlrpc.o xmlrpc_write.o) \
@@ -12,7 +12,7 @@ $(B)/bin/bench: $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard tests/bench/*.c)))
 LINK_bench = -Wl,--export-dynamic-symbol=sendmsg -Wl,--wrap=section_encode $(LINK_SIMCLIENT) -liceoryx_binding_c -ljansson -lwebsockets -lddsc -lzmq -lexpat $(LINK_WORLD_NET) $(LINK_RECORD) $(LINK_READBACK) $(LINK_CAMERA) -lvulkan -lEGL -lGLESv2 -lcmocka -ldl -lm
 
 # counts copies in a process of its own: its memcpy() is seen by the libraries too
-TEST_PROGRAMS += $(B)/bin/bench-copies
+BENCH_PROGRAMS += $(B)/bin/bench-copies
 FLAGS_tests/bench/copies := -fno-builtin -U_FORTIFY_SOURCE
 FLAGS_tests/bench/case_record_cloud.c := -Itools/record -Itools/bridge
 FLAGS_tests/bench/case_play.c := -Itools -Itools/record -Itools/bridge
@@ -28,7 +28,7 @@ ifneq ($(and $(wildcard /usr/include/ros/ros.h),$(wildcard /usr/include/sensor_m
 $(B)/bin/bench-roscpp: tests/bench/roscpp/publisher.cpp tests/bench/ros1_arena.h
 	@mkdir -p $(@D)
 	g++ -std=c++17 -O2 -Wall -Wextra $(if $(WERROR),-Werror) -pthread -Itests -o $@ $< -lroscpp -lroscpp_serialization -lrosconsole -lrostime -lboost_system
-TEST_PROGRAMS += $(B)/bin/bench-roscpp
+BENCH_PROGRAMS += $(B)/bin/bench-roscpp
 endif
 
 # machines behind a switch, of tests/system/link

@@ -119,11 +119,10 @@ TEST(a_png_is_what_the_picture_is)
 	char *file = NULL;
 	size_t len = 0, size;
 	FILE *f = open_memstream(&file, &len);
+	const struct sim_Image *m = image_of(IMAGE("bgr8", 2, 2, 6, "1,2,3,4,5,6,7,8,9,10,11,12"), &size);
 	struct picture p;
 
-	assert_int_equal(picture_of_image(image_of(IMAGE("bgr8", 2, 2, 6, "1,2,3,4,5,6,7,8,9,10,11,12"), &size), size,
-					  why, &p),
-			 0);
+	assert_int_equal(picture_of_image(m, size, why, &p), 0);
 	assert_int_equal(picture_write_png(&p, f), 0);
 	fclose(f);
 	assert_true(png_image_begin_read_from_memory(&image, file, len));
@@ -138,10 +137,11 @@ TEST(a_png_is_what_the_picture_is)
 TEST(a_png_on_a_full_disk_fails)
 {
 	FILE *f = fopen("/dev/full", "w");
-	struct picture p;
 	size_t size;
+	const struct sim_Image *m = image_of(IMAGE("mono8", 1, 1, 1, "1"), &size);
+	struct picture p;
 
-	assert_int_equal(picture_of_image(image_of(IMAGE("mono8", 1, 1, 1, "1"), &size), size, why, &p), 0);
+	assert_int_equal(picture_of_image(m, size, why, &p), 0);
 	setbuf(f, NULL);
 	assert_int_equal(picture_write_png(&p, f), -EIO);
 	fclose(f);
