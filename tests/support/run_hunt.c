@@ -22,7 +22,9 @@
 
 #define PAUSE_US    50000
 #define HOLD_MAX_MS 2000
-#define HELD_MAX    8 /* processes at once */
+#define STOP_LOOKS  25 /* of 2 ms, for a thread to stop */
+#define HELD_MAX    4  /* processes at once */
+#define ONE_IN      8  /* of the turns strikes */
 #define THREADS_MAX 256
 #define BELOW_MAX   1024
 #define DEPTH_MAX   32
@@ -68,13 +70,44 @@ static void let_thread_go(pid_t thread, int status)
 	(void)ptrace(PTRACE_DETACH, thread, NULL, (void *)(intptr_t)signal_of(status));
 }
 
+static void let_go(struct held *p)
+{
+	for (unsigned i = 0; i < p->n; i++)
+		let_thread_go(p->thread[i], PTRACE_EVENT_STOP << 16);
+	p->n = 0;
+	p->until_mono_ns = 0;
+}
+
+static void let_all_go(struct hunter *h)
+{
+	for (unsigned i = 0; i < HELD_MAX; i++)
+		let_go(&h->held[i]);
+}
+
+/* One that waits for a child of vfork() stops only when that goes on, which may be held: then all go on. */
+static pid_t await_stop(struct hunter *h, pid_t thread, int *ret_status)
+{
+	for (int looks = 0; !stop; looks++) {
+		pid_t had;
+
+		if (looks % STOP_LOOKS == 0)
+			(void)ptrace(PTRACE_INTERRUPT, thread, NULL, NULL);
+		had = waitpid(thread, ret_status, __WALL | WNOHANG);
+		if (had)
+			return had;
+		if (looks == STOP_LOOKS)
+			let_all_go(h);
+		wait_look_again();
+	}
+	return -1;
+}
+
 /* A thread that ends meanwhile, by a SIGKILL, is reported here as well, and with that gone. */
-static bool stop_thread(pid_t thread, int *ret_status)
+static bool stop_thread(struct hunter *h, pid_t thread, int *ret_status)
 {
 	if (ptrace(PTRACE_SEIZE, thread, NULL, NULL) < 0)
 		return false;
-	(void)ptrace(PTRACE_INTERRUPT, thread, NULL, NULL);
-	return waitpid(thread, ret_status, __WALL) == thread && WIFSTOPPED(*ret_status);
+	return await_stop(h, thread, ret_status) == thread && WIFSTOPPED(*ret_status);
 }
 
 static bool is_held(const struct held *p, pid_t thread)
@@ -86,7 +119,7 @@ static bool is_held(const struct held *p, pid_t thread)
 }
 
 /* Stops the threads that are not held yet; how many that were. */
-static unsigned hold_some(struct held *p, pid_t pid)
+static unsigned hold_some(struct hunter *h, struct held *p, pid_t pid)
 {
 	unsigned had = p->n;
 	struct dirent *e;
@@ -99,7 +132,7 @@ static unsigned hold_some(struct held *p, pid_t pid)
 	while (d && p->n < THREADS_MAX && (e = readdir(d))) {
 		pid_t thread = (pid_t)atoi(e->d_name);
 
-		if (thread <= 0 || is_held(p, thread) || !stop_thread(thread, &status))
+		if (thread <= 0 || is_held(p, thread) || !stop_thread(h, thread, &status))
 			continue;
 		if (signal_of(status)) /* it has something to do first, and is left out */
 			let_thread_go(thread, status);
@@ -109,14 +142,6 @@ static unsigned hold_some(struct held *p, pid_t pid)
 	if (d)
 		closedir(d);
 	return p->n - had;
-}
-
-static void let_go(struct held *p)
-{
-	for (unsigned i = 0; i < p->n; i++)
-		let_thread_go(p->thread[i], PTRACE_EVENT_STOP << 16);
-	p->n = 0;
-	p->until_mono_ns = 0;
 }
 
 /* ---- which ---- */
@@ -169,7 +194,7 @@ static void strike(struct hunter *h, struct held *p)
 {
 	pid_t pid = choose(h);
 
-	for (int rounds = 0; pid && rounds < 3 && hold_some(p, pid); rounds++)
+	for (int rounds = 0; pid && rounds < 3 && hold_some(h, p, pid); rounds++)
 		; /* threads that others had started meanwhile */
 	if (p->n)
 		p->until_mono_ns = mono_now_ns() + (int64_t)(1 + draw(h) % HOLD_MAX_MS) * NS_PER_MS;
@@ -191,12 +216,11 @@ static void hunt(struct hunter *h)
 			if (!h->held[i].until_mono_ns)
 				spare = &h->held[i];
 		}
-		if (spare)
+		if (spare && draw(h) % ONE_IN == 0)
 			strike(h, spare);
 		pace_us(PAUSE_US);
 	}
-	for (unsigned i = 0; i < HELD_MAX; i++)
-		let_go(&h->held[i]);
+	let_all_go(h);
 }
 
 pid_t hunt_start(uint64_t seed)

@@ -47,7 +47,7 @@ _Noreturn void test_skip(const char *file, int line);
 /* The same between a set-up and a tear-down of its own, each int (*)(void **state) or NULL. */
 #define TEST_WITH(name, setup, teardown) TEST_NUMBERED(name, setup, teardown, __COUNTER__, false)
 /* The same, but `make check` leaves it to FULL=1: it costs much, and others here show most of what it would find. */
-#define TEST_FULL(name) TEST_FULL_WITH(name, NULL, NULL)
+#define TEST_FULL(name)                       TEST_FULL_WITH(name, NULL, NULL)
 #define TEST_FULL_WITH(name, setup, teardown) TEST_NUMBERED(name, setup, teardown, __COUNTER__, true)
 #define TEST_NUMBERED(name, setup, teardown, number, full) \
 	static void name(void **state); \
