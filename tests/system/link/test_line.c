@@ -84,7 +84,7 @@ TEST_WITH(a_channel_arrives_byte_for_byte_with_its_header, start, end)
 }
 
 /* Six MiB each, on the way from slot to slot. */
-TEST_WITH(large_images_arrive, start_reliable, end)
+TEST_FULL_WITH(large_images_arrive, start_reliable, end)
 {
 	pid_t sender, reader;
 
@@ -127,7 +127,7 @@ static bool is_silent(unsigned messages, uint64_t bytes)
 }
 
 /* The subscriber that leaves ends the traffic. */
-TEST_WITH(the_last_subscriber_ends_it, start, end)
+TEST_FULL_WITH(the_last_subscriber_ends_it, start, end)
 {
 	const uint64_t image = 64 * 48 * 3;
 	struct traffic *reading;
@@ -160,7 +160,7 @@ TEST_WITH(bridges_over_there_get_it, start_with_bridge, end)
 }
 
 /* The callback says true when the subscriber of the other machine has it, and false when that is gone. */
-TEST_WITH(messages_are_confirmed_from_over_there, start_confirming, end)
+TEST_FULL_WITH(messages_are_confirmed_from_over_there, start_confirming, end)
 {
 	pid_t sender, reader;
 	uint64_t ok;
@@ -179,7 +179,7 @@ TEST_WITH(messages_are_confirmed_from_over_there, start_confirming, end)
 }
 
 /* The last message of a channel that is kept is there for who comes later. */
-TEST_WITH(what_is_kept_comes_later, start, end)
+TEST_FULL_WITH(what_is_kept_comes_later, start, end)
 {
 	pid_t sender, reader;
 

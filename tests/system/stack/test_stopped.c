@@ -135,7 +135,7 @@ TEST_WITH(in_a_push, NULL, stack_sweep)
 }
 
 /* Nobody else may touch it: RouDi, which waits for it, is replaced, and the log has the reason. */
-TEST_WITH(in_a_push_under_a_debugger, NULL, stack_sweep)
+TEST_FULL_WITH(in_a_push_under_a_debugger, NULL, stack_sweep)
 {
 	pid_t simd = stack_start(CONF);
 	uint32_t life = stack_life();
