@@ -123,7 +123,7 @@ static void print_need(int64_t need, int64_t room)
 int boot_show_config(struct boot *b)
 {
 	json_t *list, *item;
-	int64_t room = roudi_shm_room();
+	int64_t room = roudi_shm_free();
 	size_t i;
 	int r = boot_config(b);
 
@@ -171,7 +171,7 @@ int boot_clean_up(struct boot *b)
 		r = runtime_init(&b->rt, b->args.runtime_dir ? b->args.runtime_dir : conf_string(root, "runtime_dir"));
 	}
 	if (r == 0) {
-		r = runtime_lock(&b->rt);
+		r = runtime_lock(&b->rt, false);
 		if (r == 0)
 			r = cleanup(&b->rt, conf_int(conf_object(root, "process"), "stop_ms") * NS_PER_MS);
 		runtime_finish(&b->rt);
@@ -342,9 +342,9 @@ int boot_runtime(struct boot *b)
 	b->id = rnd_entropy();
 	r = runtime_init(&b->rt, b->args.runtime_dir ? b->args.runtime_dir : conf_string(root, "runtime_dir"));
 	if (r == 0)
-		r = runtime_lock(&b->rt);
+		r = runtime_lock(&b->rt, conf_choice(conf_object(root, "roudi"), "start") == 1);
 	if (r == 0)
-		r = pools_compute(b->conf, roudi_shm_room(), &b->pools);
+		r = pools_compute(b->conf, roudi_shm_room(b->rt.plane), &b->pools);
 	if (r < 0)
 		runtime_finish(&b->rt);
 	return r;
@@ -417,6 +417,7 @@ static int simd_begin(struct boot *b, const char *const *plugin_dirs)
 		.conf = b->conf,
 		.pools = &b->pools,
 		.runtime_dir = b->rt.dir,
+		.plane = b->rt.plane,
 		.plugin_dirs = plugin_dirs,
 		.id = b->id,
 		.ops = supervisor_ops(),

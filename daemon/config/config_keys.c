@@ -8,7 +8,7 @@
 #include "names.h"
 
 static const char *const backends[] = { "iox", "mem", NULL };
-static const char *const roudi_starts[] = { "auto", "always", "never", NULL };
+static const char *const roudi_starts[] = { "simd", "external", NULL };
 static const char *const bridge_starts[] = { "simd", "external", NULL };
 static const char *const restarts[] = { "always", "on-failure", "never", NULL };
 static const char *const late_policies[] = { "wait", "warn", "drop", NULL };
@@ -39,9 +39,9 @@ static const struct conf_key access_keys[] = {
 
 static const struct conf_key roudi_keys[] = {
 	KEY("start", CHOICE,
-	    "auto: use a RouDi that is there and suits, else start one; always: refuse one that is there; never: only "
-	    "use one that is there.",
-	    .def = "\"auto\"", .choices = roudi_starts),
+	    "simd: started and watched by simd, with names of its own, so that any number of simd share a machine; external: "
+	    "the RouDi of iceoryx's own names that somebody else runs, for one simd.",
+	    .def = "\"simd\"", .choices = roudi_starts),
 	KEY("path", STRING, "Program to start.", .def = "\"iox-roudi\""),
 	KEY("log", STRING, "Its log level (-l).", .def = "\"warning\"", .max = 16),
 	INT("ready_ms", 10000, 100, 120000,

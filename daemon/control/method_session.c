@@ -38,9 +38,9 @@ static json_t *hello_json(const struct call *call, const struct session_fds *f)
 	const struct simd *s = call->s;
 
 	return JSONX_MAKE(JX_INT("client_id", cl->id), JX_STR("simd_id", s->id_text), JX_STR("runtime", s->runtime_dir),
-			  JX_STR("version", SIM_VERSION), JX_STR("backend", call_backend(call)),
-			  JX_INT("iox_generation", s->dataplane.generation), JX_STR("app", cl->app),
-			  JX_STR("prefix", cl->rig ? cl->rig->prefix : ""),
+			  JX_STR("plane", s->plane), JX_STR("version", SIM_VERSION),
+			  JX_STR("backend", call_backend(call)), JX_INT("iox_generation", s->dataplane.generation),
+			  JX_STR("app", cl->app), JX_STR("prefix", cl->rig ? cl->rig->prefix : ""),
 			  JX_INT("max_loan", pools_max_slot(&s->pools)),
 			  JX_INT("dispatch_wait_ms", conf_int(s->root, "dispatch.wait_ms")),
 			  JX_NEW("fds", fds_json(f)));

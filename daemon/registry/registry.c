@@ -172,6 +172,7 @@ int registry_create(const struct registry_options *o, struct simd **ret)
 	read_limits(s);
 
 	s->plugin_dirs = o->plugin_dirs;
+	s->plane = o->plane ? o->plane : "";
 	s->runtime_dir = mem_strdup(o->runtime_dir);
 	r = s->runtime_dir ? rig_create_all(s) : err_nomem();
 	if (r == 0)

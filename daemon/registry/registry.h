@@ -23,6 +23,7 @@ struct registry_options {
 	const struct conf *conf;        /* keeps */
 	const struct pools *pools;      /* copied */
 	const char *runtime_dir;        /* copied; for GetInfo */
+	const char *plane;              /* borrows; of the data plane, plane.h; for Hello */
 	const char *const *plugin_dirs; /* where time sources are looked for, NULL ends; borrows; NULL: nowhere */
 	uint64_t id;                    /* random, of this run of simd */
 	const struct simd_ops *ops;     /* keeps; may be NULL */

@@ -102,6 +102,7 @@ struct simd {
 	const struct simd_ops *ops;
 	void *user;
 	char *runtime_dir;
+	const char *plane;              /* of the data plane: plane.h */
 	const char *const *plugin_dirs; /* of the options, while simd_create() runs */
 	uint64_t id;
 	char id_text[17];

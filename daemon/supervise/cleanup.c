@@ -11,7 +11,6 @@
 #include "timeutil.h"
 
 #include <errno.h>
-#include <grp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -20,7 +19,6 @@
 LOG_TOPIC("cleanup");
 
 #define KILL_DUR_NS (5 * NS_PER_S)
-#define MGMT        "/dev/shm/iceoryx_mgmt"
 
 /* sig first, where it is not SIGKILL, and that after dur_ns. */
 static int end_process(const struct state_proc *p, const char *what, int sig, int64_t dur_ns)
@@ -51,34 +49,14 @@ static int end_child(const struct state_proc *p, int64_t stop_dur_ns)
 	return r;
 }
 
-/* RouDi's memory is named after its group, which its management segment has. */
-static void remove_segments(void)
-{
-	const struct group *g = NULL;
-	struct stat st;
-
-	if (stat(MGMT, &st) == 0)
-		g = getgrgid(st.st_gid);
-	roudi_clean(g ? g->gr_name : "");
-}
-
-static int end_roudi(const struct state *left, const char *config)
+/* Not one that somebody else has started. Its files go with the plane. */
+static int end_roudi(const struct runtime *rt, const struct state *left, const char *config)
 {
 	struct state_proc p = left ? left->roudi : (struct state_proc){ 0 };
-	pid_t foreign;
-	int r;
 
 	if (!left || !left->roudi_owned || !state_proc_alive(&p) || !roudi_is_ours(p.pid, config))
-		p = state_proc_of(roudi_find(config));
-	r = end_process(&p, "iox-roudi", SIGKILL, 0);
-	if (r < 0)
-		return r;
-	foreign = roudi_find(NULL);
-	if (foreign)
-		log_info("iox-roudi (pid %d) was not started by simd; it stays", (int)foreign);
-	else
-		remove_segments();
-	return 0;
+		p = state_proc_of(roudi_find(rt->own, config));
+	return end_process(&p, "iox-roudi", SIGKILL, 0);
 }
 
 static void remove_file(const struct runtime *rt, const char *name)
@@ -97,14 +75,10 @@ static int clean(const struct runtime *rt, const struct state *left, int64_t sto
 	for (unsigned i = 0; r == 0 && left && i < left->n_children; i++)
 		r = end_child(&left->children[i], stop_dur_ns);
 	if (r == 0)
-		r = end_roudi(left, config);
+		r = end_roudi(rt, left, config);
 	mem_free(config);
 	if (r < 0)
 		return r;
-	roudi_forget_dead();
-	for (unsigned i = 0; left && i < left->n_apps; i++)
-		if (!state_proc_alive(&left->apps[i].proc))
-			roudi_forget_app(left->apps[i].app, true);
 	remove_file(rt, "roudi.toml");
 	remove_file(rt, "roudi.log");
 	remove_file(rt, "roudi.log.1");

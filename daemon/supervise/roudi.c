@@ -15,6 +15,7 @@
 #include "ipc.h"
 #include "log.h"
 #include "mem.h"
+#include "plane.h"
 #include "proc_cpu.h"
 #include "segment_reclaim.h"
 #include "helper.h"
@@ -47,7 +48,8 @@ enum phase { ABSENT, STARTING, UP };
 /* Probe until it answers, then attach; or only probe. */
 struct job {
 	struct helper_job job;
-	struct roudi *r;             /* NULL: no longer waited for */
+	struct roudi *r; /* NULL: no longer waited for */
+	char plane[PLANE_MAX];
 	bool attach, foreign, fresh; /* fresh: just started by us */
 	bool starved;                /* it did not answer, but could not have either */
 	pid_t pid;
@@ -67,10 +69,10 @@ struct roudi {
 	struct roudi_events ev;
 	void *arg;
 	struct pools pools;
-	char *dir, *app, *config, *output, *output_before, *segment;
+	const char *plane; /* "": that of the plain names, of a RouDi that is not ours */
+	char *dir, *app, *config, *output, *output_before;
 	size_t output_read;     /* of what it has printed */
 	const char *path, *log; /* of the configuration */
-	int start_policy;       /* roudi.start: 0 auto, 1 always, 2 never */
 	uint32_t ready_ms, probe_ms, probe_timeout_ms;
 
 	enum phase phase;
@@ -123,7 +125,7 @@ static void await_answer(struct job *j)
 	int64_t until = begin + dur_ns;
 
 	do {
-		j->result = ipc_probe(READY_POLL_MS);
+		j->result = ipc_probe(j->plane, READY_POLL_MS);
 		if (j->result < 0 && j->fresh && mono_now_ns() >= until && until < begin + READY_TIMES * dur_ns &&
 		    is_at_work(j, &before)) {
 			log_warn(
@@ -140,7 +142,7 @@ static void probe(struct job *j)
 	int64_t begin = mono_now_ns();
 	struct proc_cpu now, before = proc_cpu_now(j->pid);
 
-	j->result = ipc_probe(j->timeout_ms);
+	j->result = ipc_probe(j->plane, j->timeout_ms);
 	now = proc_cpu_now(j->pid);
 	j->starved = j->result == -ETIMEDOUT && proc_cpu_starved(&now, &before, mono_now_ns() - begin);
 }
@@ -149,7 +151,7 @@ static void attach(struct job *j)
 {
 	int64_t until = mono_now_ns() + j->timeout_ms * NS_PER_MS;
 	struct ipc_options o = {
-		.backend = "iox", .app = j->app, .app_by_simd = true, .prefault = true, .prompt = true
+		.backend = "iox", .app = j->app, .plane = j->plane, .app_by_simd = true, .prefault = true, .prompt = true
 	};
 	struct ipc_pool have[POOLS_MAX];
 
@@ -219,6 +221,7 @@ static int job_start(struct roudi *r, bool attach, uint32_t timeout_ms)
 	j->pid = r->proc.pid;
 	j->timeout_ms = timeout_ms;
 	snprintf(j->app, sizeof(j->app), "%s", r->app);
+	snprintf(j->plane, sizeof(j->plane), "%s", r->plane);
 	r->job = j;
 	helper_post(r->helper, &j->job);
 	return 0;
@@ -266,7 +269,7 @@ static void end_generation(struct roudi *r, const char *why)
 	if (r->segment_fd >= 0)
 		segment_reclaim_add(&r->reclaim, fd_steal(&r->segment_fd), r->generation);
 	if (r->owned)
-		roudi_clean(r->segment);
+		roudi_clean(r->plane);
 	r->adopted = false;
 }
 
@@ -399,7 +402,7 @@ static void on_attached(struct roudi *r, struct job *j)
 	}
 	if (rc == 0) {
 		r->phase = UP;
-		r->segment_fd = roudi_open_segment(r->segment);
+		r->segment_fd = roudi_open_segment(r->plane);
 		if (r->segment_fd < 0)
 			log_warn("%s: its memory cannot be freed after a restart", err_why());
 		r->robust = roudi_is_robust(r->proc.pid);
@@ -435,11 +438,10 @@ static int spawn_roudi(struct roudi *r)
 	char *env[ROUDI_ENV_MAX] = { NULL };
 	struct spawn s = { .argv = argv, .env = (const char *const *)env, .output = r->output, .outlive = true };
 	struct spawned child;
-	int rc = roudi_environment(env);
+	int rc = roudi_environment(r->plane, env);
 
-	if (rc < 0 && r->first)
-		log_warn("iox-roudi starts without help against dead clients: %s", err_why());
-	rc = r->ops->start(r->user, &s, &child);
+	if (rc == 0)
+		rc = r->ops->start(r->user, &s, &child);
 	for (unsigned i = 0; i < ROUDI_ENV_MAX; i++)
 		mem_free(env[i]);
 	if (rc < 0)
@@ -538,7 +540,7 @@ static int replace(struct roudi *r, struct state_proc proc, const char *why)
 	if (r->pidfd >= 0)
 		kill_process(r);
 	forget_process(r);
-	roudi_clean(r->segment);
+	roudi_clean(r->plane);
 	return begin(r);
 }
 
@@ -547,27 +549,27 @@ static int adopt(struct roudi *r)
 {
 	if (r->left.hash != r->config_hash)
 		return replace(r, r->left.proc, "does not have the configured pools");
-	if (ipc_probe(r->probe_timeout_ms) < 0)
+	if (ipc_probe(r->plane, r->probe_timeout_ms) < 0)
 		return replace(r, r->left.proc, "does not answer");
 	r->adopted = true;
 	return use_present(r, r->left.proc.pid, true);
 }
 
-static int use_foreign(struct roudi *r)
+static int use_external(struct roudi *r)
 {
 	pid_t pid;
 	int rc = 0;
 
 	/* one that was just killed serves its socket until the kernel has taken it down */
-	while (!(pid = roudi_find(NULL)) && rc++ < DYING_TRIES && ipc_probe(200) == 0)
+	while (!(pid = roudi_find(r->plane, NULL)) && rc++ < DYING_TRIES && ipc_probe(r->plane, 200) == 0)
 		(void)fd_wait(-1, 0, RETRY_DUR_NS);
-	if (!pid && ipc_probe(200) < 0)
-		return -ESRCH;
-	if (r->start_policy == 1)
+	rc = ipc_probe(r->plane, 200);
+	if (rc == -EACCES && roudi_runs())
+		return err_set(rc, "%s", ipc_why());
+	if (!pid && rc < 0)
 		return err_set(
-			-EEXIST,
-			"an iox-roudi runs already (pid %d), and roudi.start is \"always\"; stop it, or set \"auto\"",
-			(int)pid);
+			-ENOENT,
+			"no iox-roudi runs, and roudi.start is \"external\"; start one with -m off, or set \"simd\"");
 	if (pid == 0)
 		return err_set(
 			-EPROTO,
@@ -584,29 +586,18 @@ static int use_foreign(struct roudi *r)
 int roudi_start(struct roudi *r)
 {
 	pid_t pid;
-	int rc;
 
+	if (!*r->plane)
+		return use_external(r);
 	if (r->left.owned && state_proc_alive(&r->left.proc) && !state_proc_ending(r->left.proc.pid) &&
 	    roudi_is_ours(r->left.proc.pid, r->config))
 		return adopt(r);
 	/* one that was started for this runtime directory, by a simd that was killed before it could write that down */
-	pid = roudi_find(r->config);
+	pid = roudi_find(r->plane, r->config);
 	if (pid)
 		return replace(r, state_proc_of(pid), "is in no state file");
-	rc = ipc_probe(200);
-	if (rc == 0) {
-		rc = use_foreign(r);
-		if (rc != -ESRCH)
-			return rc;
-	}
-	if (rc == -EACCES && roudi_runs())
-		return err_set(rc, "%s", ipc_why());
-	if (r->start_policy == 2)
-		return err_set(
-			-ENOENT,
-			"no iox-roudi runs, and roudi.start is \"never\"; start one with -m off, or set \"auto\"");
-	rc = roudi_clear_way(r->segment);
-	return rc < 0 ? rc : begin(r);
+	roudi_clean(r->plane);
+	return begin(r);
 }
 
 /* ---- making and ending ---- */
@@ -625,13 +616,13 @@ static int copy_options(struct roudi *r, const struct roudi_options *o)
 {
 	struct conf_view v = conf_object(conf_root(o->conf), "roudi");
 
-	r->start_policy = conf_choice(v, "start");
 	r->ready_ms = (uint32_t)conf_int(v, "ready_ms");
 	r->probe_ms = (uint32_t)conf_int(v, "probe_ms");
 	r->probe_timeout_ms = (uint32_t)conf_int(v, "probe_timeout_ms");
 	r->path = conf_string(v, "path");
 	r->log = conf_string(v, "log");
 	r->app = mem_strdup(o->app);
+	r->plane = o->plane;
 	r->dir = mem_strdup(o->runtime_dir);
 	r->output = mem_printf("%s/roudi.log", o->runtime_dir);
 	r->output_before = mem_printf("%s/roudi.log.1", o->runtime_dir);
@@ -665,8 +656,6 @@ int roudi_create(const struct roudi_options *o, struct roudi **ret)
 	segment_reclaim_init(&r->reclaim, r->x);
 	exec_timer_init(&r->timer, r->x, on_timer, r);
 	rc = copy_options(r, o);
-	if (rc == 0)
-		rc = roudi_segment_name(&r->segment);
 	if (r->generation == 0)
 		r->generation = first_generation(r);
 	if (rc == 0)
@@ -704,7 +693,6 @@ void roudi_destroy(struct roudi *r)
 	mem_free(r->config);
 	mem_free(r->output);
 	mem_free(r->output_before);
-	mem_free(r->segment);
 	mem_free(r->app);
 	mem_free(r->dir);
 	mem_free(r);

@@ -41,6 +41,7 @@ struct roudi_options {
 	const struct conf *conf;
 	const struct pools *pools; /* copied */
 	const char *runtime_dir;   /* copied */
+	const char *plane;         /* plane.h; "": RouDi is somebody else's. Borrows */
 	const char *app;           /* name to attach with; copied */
 	const struct spawn_ops *ops;
 	void *user;

@@ -9,6 +9,7 @@
 #include "ipc.h"
 #include "log.h"
 #include "mem.h"
+#include "plane.h"
 #include "trust.h"
 #include "rnd.h"
 #include "state.h"
@@ -29,13 +30,13 @@
 
 LOG_TOPIC("roudi");
 
-#define OUTPUT_MAX      ((size_t)1 << 20)
-#define OUTPUT_TAIL     1500
-#define CONFIG_TEXT_MAX 8192
-#define CMDLINE_MAX     4096
-#define MAPS_MAX        ((size_t)4 << 20)
-#define MGMT            "iceoryx_mgmt"
-#define ATTACHMENTS_MAX 15 /* of a process, see ipc.h */
+#define OUTPUT_MAX       ((size_t)1 << 20)
+#define OUTPUT_TAIL      1500
+#define CONFIG_TEXT_MAX  8192
+#define CMDLINE_MAX      4096
+#define MAPS_MAX         ((size_t)4 << 20)
+#define SEGMENT_PATH_MAX 300
+#define ATTACHMENTS_MAX  15 /* of a process, see ipc.h */
 
 /* The length, or -ENOBUFS. */
 static int config_text(const struct pools *p, char *buf, size_t size)
@@ -75,49 +76,43 @@ int64_t roudi_shm_free(void)
 	return statvfs("/dev/shm", &v) < 0 ? -1 : (int64_t)(v.f_bavail * v.f_frsize);
 }
 
-static int64_t file_bytes(const char *name)
+/* The plain names call it after RouDi's group, which is ours then. */
+static bool payload_path(const char *plane, char *ret, size_t n)
 {
-	char path[300];
+	const struct group *g = *plane ? NULL : getgrgid(getegid());
+
+	return (*plane || g) && plane_memory(plane, g ? g->gr_name : "", ret, n);
+}
+
+static int64_t file_bytes(const char *path)
+{
 	struct stat st;
 
-	snprintf(path, sizeof(path), "/dev/shm/%s", name);
 	return stat(path, &st) < 0 ? 0 : (int64_t)st.st_blocks * 512;
 }
 
-int64_t roudi_shm_room(void)
+int64_t roudi_shm_room(const char *plane)
 {
 	int64_t bytes = roudi_shm_free();
-	char *segment;
+	char path[SEGMENT_PATH_MAX];
 
-	if (bytes < 0 || roudi_segment_name(&segment) < 0)
-		return bytes;
-	bytes += file_bytes(MGMT) + file_bytes(segment);
-	mem_free(segment);
+	if (bytes >= 0 && plane_memory(plane, PLANE_MGMT, path, sizeof(path)))
+		bytes += file_bytes(path);
+	if (bytes >= 0 && payload_path(plane, path, sizeof(path)))
+		bytes += file_bytes(path);
 	return bytes;
 }
 
 /* ---- segments ---- */
 
-int roudi_segment_name(char **ret)
+int roudi_open_segment(const char *plane)
 {
-	const struct group *g = getgrgid(getegid());
-
-	if (!g)
-		return err_set(
-			-ENOENT,
-			"group %u has no name: RouDi names its memory after its group; run simd with a named primary "
-			"group",
-			(unsigned)getegid());
-	*ret = mem_strdup(g->gr_name);
-	return *ret ? 0 : err_nomem();
-}
-
-int roudi_open_segment(const char *name)
-{
-	char path[300];
+	char path[SEGMENT_PATH_MAX];
 	int fd;
 
-	snprintf(path, sizeof(path), "/dev/shm/%s", name);
+	if (!payload_path(plane, path, sizeof(path)))
+		return err_set(-ENOENT, "group %u has no name, and the payload segment none, then",
+			       (unsigned)getegid());
 	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	return fd < 0 ? err_sys(-errno, "payload segment %s", path) : fd;
 }
@@ -135,97 +130,76 @@ int64_t roudi_punch(int fd)
 	return before;
 }
 
-static const char *const files[] = { ("/dev/shm/" MGMT), "/tmp/roudi", "/tmp/roudi.lock",
-				     "/tmp/iox-unique-roudi.lock" };
-
-static int clear_one(const char *path)
+void roudi_clean(const char *plane)
 {
-	char user[GROUP_NAME_MAX];
-	struct stat st;
-
-	if (lstat(path, &st) < 0 || st.st_uid == geteuid() || st.st_uid == 0)
-		return 0;
-	group_user_name(st.st_uid, user);
-	if (geteuid() != 0)
-		return err_set(
-			-EEXIST,
-			"%s belongs to user %s (%u) and is in iox-roudi's way: that user, or root, must remove it",
-			path, user, (unsigned)st.st_uid);
-	log_warn("%s belonged to user %s (%u) and was in iox-roudi's way: removed", path, user, (unsigned)st.st_uid);
-	return unlink(path) == 0 || errno != EISDIR ? 0 : fd_put_aside(path);
-}
-
-int roudi_clear_way(const char *segment)
-{
-	char path[300];
-	int r = 0;
-
-	for (unsigned i = 0; i < sizeof(files) / sizeof(*files) && r == 0; i++)
-		r = clear_one(files[i]);
-	snprintf(path, sizeof(path), "/dev/shm/%s", segment);
-	return r == 0 ? clear_one(path) : r;
-}
-
-void roudi_clean(const char *segment)
-{
-	char path[300];
+	static const char *const files[] = { PLANE_ROUDI, PLANE_ROUDI ".lock", "iox-unique-roudi.lock" };
+	char path[SEGMENT_PATH_MAX];
 
 	for (unsigned i = 0; i < sizeof(files) / sizeof(*files); i++)
-		(void)unlink(files[i]);
-	snprintf(path, sizeof(path), "/dev/shm/%s", segment);
-	(void)unlink(path);
+		if (plane_file(plane, files[i], path, sizeof(path)))
+			(void)unlink(path);
+	if (plane_memory(plane, PLANE_MGMT, path, sizeof(path)))
+		(void)unlink(path);
+	if (payload_path(plane, path, sizeof(path)))
+		(void)unlink(path);
+}
+
+static bool lock_path(const char *plane, const char *app, char *ret, size_t n)
+{
+	char file[300];
+
+	return *app && !strchr(app, '/') && snprintf(file, sizeof(file), "%s.lock", app) < (int)sizeof(file) &&
+	       plane_file(plane, file, ret, n);
 }
 
 /* The lock of an application, held by us: it has exited. Negative: it has none, or somebody holds it. */
-static int take_lock(const char *app)
+static int take_lock(const char *plane, const char *app)
 {
 	char path[300];
 	int fd;
 
-	if (!*app || strchr(app, '/') || snprintf(path, sizeof(path), "/tmp/%s.lock", app) >= (int)sizeof(path))
+	if (!lock_path(plane, app, path, sizeof(path)))
 		return -EINVAL;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); /* anybody can make a pipe of that name */
 	return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0 ? fd_close(fd) : fd;
 }
 
-static void forget_one(const char *name, bool exited)
+static void forget_one(const char *plane, const char *name, bool exited)
 {
 	char path[300];
-	int fd = take_lock(name);
+	int fd = take_lock(plane, name);
 
 	if (fd < 0 && !exited)
 		return;
-	snprintf(path, sizeof(path), "/tmp/%s", name);
-	(void)unlink(path);
-	snprintf(path, sizeof(path), "/tmp/%s.lock", name);
-	(void)unlink(path);
+	if (plane_file(plane, name, path, sizeof(path)))
+		(void)unlink(path);
+	if (lock_path(plane, name, path, sizeof(path)))
+		(void)unlink(path);
 	fd_close(fd);
 }
 
-void roudi_forget_app(const char *app, bool exited)
+void roudi_forget_app(const char *plane, const char *app, bool exited)
 {
 	char name[256];
 
 	if (!*app || strchr(app, '/'))
 		return;
-	forget_one(app, exited);
+	forget_one(plane, app, exited);
 	for (int i = 1; i <= ATTACHMENTS_MAX; i++)
 		if (snprintf(name, sizeof(name), "%s.%d", app, i) < (int)sizeof(name))
-			forget_one(name, exited);
+			forget_one(plane, name, exited);
 }
 
-bool roudi_has_lock(pid_t pid, const char *name)
+bool roudi_has_lock(const char *plane, pid_t pid, const char *name)
 {
 	char path[300];
 
-	if (pid <= 0 || strchr(name, '/') || snprintf(path, sizeof(path), "/tmp/%s.lock", name) >= (int)sizeof(path))
-		return false;
-	return fd_flock_held(path, pid, NULL);
+	return pid > 0 && lock_path(plane, name, path, sizeof(path)) && fd_flock_held(path, pid, NULL);
 }
 
-bool roudi_app_dead(const char *app)
+bool roudi_app_dead(const char *plane, const char *app)
 {
-	int fd = take_lock(app);
+	int fd = take_lock(plane, app);
 
 	fd_close(fd);
 	return fd >= 0;
@@ -263,9 +237,14 @@ static bool is_settled(int dir, const char *file)
 	return fstatat(dir, file, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_mtime < time(NULL) - 1;
 }
 
-void roudi_dead_apps(bool settled, void (*fn)(void *arg, const char *app), void *arg)
+static DIR *open_files(const char *plane)
 {
-	DIR *d = opendir("/tmp");
+	return opendir(*plane ? plane : "/tmp");
+}
+
+void roudi_dead_apps(const char *plane, bool settled, void (*fn)(void *arg, const char *app), void *arg)
+{
+	DIR *d = open_files(plane);
 	const struct dirent *e;
 	char app[256];
 	size_t n;
@@ -274,7 +253,7 @@ void roudi_dead_apps(bool settled, void (*fn)(void *arg, const char *app), void 
 		if (!is_our_lock(e->d_name, &n) || (settled && !is_settled(dirfd(d), e->d_name)))
 			continue;
 		snprintf(app, sizeof(app), "%.*s", (int)n, e->d_name);
-		if (roudi_app_dead(app))
+		if (roudi_app_dead(plane, app))
 			fn(arg, app);
 	}
 	if (d)
@@ -283,19 +262,18 @@ void roudi_dead_apps(bool settled, void (*fn)(void *arg, const char *app), void 
 
 static void forget(void *arg, const char *app)
 {
-	(void)arg;
-	forget_one(app, false);
+	forget_one((const char *)arg, app, false);
 }
 
-void roudi_forget_dead(void)
+void roudi_forget_dead(const char *plane)
 {
-	roudi_dead_apps(false, forget, NULL);
+	roudi_dead_apps(plane, false, forget, (void *)(uintptr_t)plane);
 }
 
-void roudi_forget_own(const char *app)
+void roudi_forget_own(const char *plane, const char *app)
 {
 	size_t n = strlen(app);
-	DIR *d = opendir("/tmp");
+	DIR *d = open_files(plane);
 	const struct dirent *e;
 
 	while (d && (e = readdir(d)))
@@ -320,14 +298,15 @@ static bool is_roudi(const char *pid)
 	return yes;
 }
 
-/* A RouDi in another mount namespace (a container, another test) has another /tmp: not ours. */
-static bool same_tmp(const char *pid)
+/* A RouDi in another mount namespace (a container, another test) has another /tmp or /dev/shm: not ours. */
+static bool same_place(const char *pid, const char *plane)
 {
+	const char *dir = *plane ? PLANE_BASE : "/tmp";
 	char path[300];
 	struct stat a, b;
 
-	snprintf(path, sizeof(path), "/proc/%s/root/tmp", pid);
-	return stat(path, &a) == 0 && stat("/tmp", &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+	snprintf(path, sizeof(path), "/proc/%s/root%s", pid, dir);
+	return stat(path, &a) == 0 && stat(dir, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
 static bool has_argument(const char *pid, const char *arg)
@@ -371,14 +350,14 @@ bool roudi_is_ours(pid_t pid, const char *config)
 	return is_of_our_user(text) && has_argument(text, config);
 }
 
-pid_t roudi_find(const char *config)
+pid_t roudi_find(const char *plane, const char *config)
 {
 	DIR *d = opendir("/proc");
 	const struct dirent *e;
 	pid_t pid = 0;
 
 	while (d && !pid && (e = readdir(d))) {
-		if (e->d_name[0] >= '0' && e->d_name[0] <= '9' && is_roudi(e->d_name) && same_tmp(e->d_name) &&
+		if (e->d_name[0] >= '0' && e->d_name[0] <= '9' && is_roudi(e->d_name) && same_place(e->d_name, plane) &&
 		    (!config || (is_of_our_user(e->d_name) && has_argument(e->d_name, config))) &&
 		    !state_proc_ending((pid_t)atoi(e->d_name)))
 			pid = (pid_t)atoi(e->d_name);
@@ -413,7 +392,7 @@ static unsigned count_segments(const char *maps)
 
 	for (const char *p = maps; (p = strstr(p, "/dev/shm/"));) {
 		size_t len = strcspn(p += 9, " \n");
-		bool known = len >= sizeof(seen[0]) || strncmp(p, MGMT, len) == 0;
+		bool known = len >= sizeof(seen[0]) || strncmp(p, PLANE_MGMT, len) == 0;
 
 		for (unsigned i = 0; i < n && !known; i++)
 			known = strncmp(seen[i], p, len) == 0 && !seen[i][len];
@@ -545,7 +524,7 @@ static char *with_ours(const char *name, const char *first, size_t n)
 	return mem_printf("%s=%.*s%s%s", name, (int)n, first, both ? ":" : "", both ? ours : "");
 }
 
-int roudi_environment(char *ret[ROUDI_ENV_MAX])
+int roudi_environment(const char *plane, char *ret[ROUDI_ENV_MAX])
 {
 	char path[PATH_MAX];
 	char *file;
@@ -560,12 +539,13 @@ int roudi_environment(char *ret[ROUDI_ENV_MAX])
 	if (strchr(path, ':'))
 		return err_set(-ELIBACC, "%s: the dynamic linker takes no path with a colon", path);
 	file = strrchr(path, '/') + 1;
+	ret[0] = mem_printf(PLANE_VARIABLE "=%s", plane);
 	/* it separates what is to be preloaded at spaces too: behind one it has to be searched for */
 	if (!strchr(path, ' ')) {
-		ret[0] = with_ours("LD_PRELOAD", path, strlen(path));
+		ret[1] = with_ours("LD_PRELOAD", path, strlen(path));
 	} else {
-		ret[0] = with_ours("LD_PRELOAD", file, strlen(file));
-		ret[1] = with_ours("LD_LIBRARY_PATH", path, (size_t)(file - 1 - path));
+		ret[1] = with_ours("LD_PRELOAD", file, strlen(file));
+		ret[2] = with_ours("LD_LIBRARY_PATH", path, (size_t)(file - 1 - path));
 	}
 	return 0;
 }

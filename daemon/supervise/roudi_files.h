@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RouDi's files: its configuration, what a dead one leaves in /dev/shm and /tmp, the payload segments of
+ * RouDi's files: its configuration, what a dead one leaves in its plane (plane.h), the payload segments of
  * earlier generations, and what is visible of a RouDi that somebody else runs.
  *
  * Thread: simd-main; roudi_forget_app() and roudi_app_dead() any.
@@ -20,47 +20,42 @@ int roudi_write_config(const char *dir, const struct pools *p, char **ret_path, 
 /* Free bytes of /dev/shm; -1 unknown. */
 int64_t roudi_shm_free(void);
 /* The same with what a RouDi has there now: the next simd takes it over, or takes it away. */
-int64_t roudi_shm_room(void);
+int64_t roudi_shm_room(const char *plane);
 
-/* Name of the payload segment: RouDi's group. ret: returns, mem_free. -ENOENT the group has no name. */
-int roudi_segment_name(char **ret);
 /* Descriptor of the payload segment, to free its memory later. */
-int roudi_open_segment(const char *name);
+int roudi_open_segment(const char *plane);
 /* Free the memory of an earlier generation's payload; mappings stay valid and read zeros. Returns the bytes freed. */
 int64_t roudi_punch(int fd);
 
 /* After RouDi has exited: removes its management and payload segments, sockets and locks. */
-void roudi_clean(const char *segment);
+void roudi_clean(const char *plane);
 /* Whether an application has exited: it has left its lock, and nobody holds it. Any thread. */
-bool roudi_app_dead(const char *app);
+bool roudi_app_dead(const char *plane, const char *app);
 /*
  * Sockets and locks of an application, or of one runtime name. While somebody holds the lock they are left alone;
  * exited: it has, so that is a child that it forked.
  */
-void roudi_forget_app(const char *app, bool exited);
+void roudi_forget_app(const char *plane, const char *app, bool exited);
 /* Whether that process holds the lock of that runtime name. */
-bool roudi_has_lock(pid_t pid, const char *name);
+bool roudi_has_lock(const char *plane, pid_t pid, const char *name);
 /* Sockets and locks of all attachments of this process, "APP.<n>", whoever holds them: there are no more. */
-void roudi_forget_own(const char *app);
+void roudi_forget_own(const char *plane, const char *app);
 /*
- * Calls fn with the name of each application that was killed and has left its socket in /tmp: simds and their
- * clients. There is one simd a machine, so they are ours or an earlier one's. settled: not of those that are a second old, so
+ * Calls fn with the name of each application that was killed and has left its socket: simds and their
+ * clients. There is one simd a plane, so they are ours or an earlier one's. settled: not of those that are a second old, so
  * that nobody who is just starting finds its lock taken.
  */
-void roudi_dead_apps(bool settled, void (*fn)(void *arg, const char *app), void *arg);
+void roudi_dead_apps(const char *plane, bool settled, void (*fn)(void *arg, const char *app), void *arg);
 /* roudi_forget_app() of all of these. */
-void roudi_forget_dead(void);
-
-/* What somebody else has in iox-roudi's place: -EEXIST, with the file and its owner. Root takes it away instead. */
-int roudi_clear_way(const char *segment);
+void roudi_forget_dead(const char *plane);
 
 /* Log the last lines of its output, without what every RouDi prints. */
 void roudi_log_output(const char *path);
 /* Log what it has printed about stopped programs that hold its locks, from *at on, and move that to the end. */
 void roudi_log_stopped(const char *path, size_t *at);
 
-/* The process that runs iox-roudi on this machine's /tmp, with that configuration file if one is given; 0: none that we can see. */
-pid_t roudi_find(const char *config);
+/* The process that runs iox-roudi where the plane is, with that configuration file if one is given; 0: none that we can see. */
+pid_t roudi_find(const char *plane, const char *config);
 /* Whether an iox-roudi, of whatever user, holds its lock. */
 bool roudi_runs(void);
 /* Whether we, or an earlier simd of ours, have started it with that configuration file. */
@@ -69,11 +64,11 @@ bool roudi_is_ours(pid_t pid, const char *config);
 int roudi_suits(pid_t pid);
 
 /*
- * What is changed in the environment of a RouDi that we start, ended by NULL, so that a client's death leaves it no lock to
- * wait for (ipc_roudi_preload()). ret: each mem_free. -ELIBACC and a sentence: it starts without.
+ * What is changed in the environment of a RouDi that we start, ended by NULL: what it is to preload, with which its files lie in the plane, and a
+ * client's death leaves it no lock to wait for (ipc_roudi_preload()). ret: each mem_free. -ELIBACC and a sentence.
  */
-#define ROUDI_ENV_MAX 3
-int roudi_environment(char *ret[ROUDI_ENV_MAX]);
+#define ROUDI_ENV_MAX 4
+int roudi_environment(const char *plane, char *ret[ROUDI_ENV_MAX]);
 /* Whether that process has it: false where it has not, or cannot be examined. */
 bool roudi_is_robust(pid_t pid);
 

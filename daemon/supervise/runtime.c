@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The runtime directory and the lock; contract in runtime.h. Thread: simd-main. */
+/* The runtime directory, the plane and its lock; contract in runtime.h. Thread: simd-main. */
 #include "runtime.h"
 
 #include "err.h"
@@ -7,10 +7,12 @@
 #include "group.h"
 #include "log.h"
 #include "mem.h"
+#include "rnd.h"
 #include "state.h"
 #include "timeutil.h"
 #include "trust.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -24,7 +26,8 @@
 
 LOG_TOPIC("simd");
 
-#define LOCK_PATH         "/tmp/simd.lock"
+#define LOCK_FILE         "simd.lock"
+#define OWNER_FILE        "simd" /* who has the plane, for people and simctl ps */
 #define LOCK_TRIES        100
 #define LOCK_PAUSE_DUR_NS (10 * NS_PER_MS)
 
@@ -93,17 +96,30 @@ static char *runtime_path(const char *asked, bool *ret_private)
 	return full;
 }
 
+/* By whatever way the directory is reached. */
+static int name_plane(struct runtime *rt)
+{
+	char real[PATH_MAX];
+
+	if (!realpath(rt->dir, real))
+		return err_sys(-errno, "runtime directory %s", rt->dir);
+	snprintf(rt->own, sizeof(rt->own), PLANE_BASE "/simd-%08x", (unsigned)hash64(HASH64_INIT, real, strlen(real)));
+	rt->plane = rt->own;
+	return 0;
+}
+
 int runtime_init(struct runtime *rt, const char *dir)
 {
 	bool private = false;
 	int r;
 
-	*rt = (struct runtime){ .lock_fd = -1 };
+	*rt = (struct runtime){ .lock_fd = -1, .plain_fd = -1, .plane = "" };
 	rt->dir = runtime_path(dir, &private);
 	rt->socket = rt->dir ? mem_printf("%s/control", rt->dir) : NULL;
 	rt->state = rt->dir ? mem_printf("%s/state.json", rt->dir) : NULL;
-	rt->lock = mem_strdup(LOCK_PATH);
-	r = rt->socket && rt->state && rt->lock ? make_dir(rt->dir, private) : err_nomem();
+	r = rt->socket && rt->state ? make_dir(rt->dir, private) : err_nomem();
+	if (r == 0)
+		r = name_plane(rt);
 	if (r < 0) {
 		mem_free(rt->dir); /* not ours to remove */
 		rt->dir = NULL;
@@ -112,130 +128,138 @@ int runtime_init(struct runtime *rt, const char *dir)
 	return r;
 }
 
-/* ---- one simd per RouDi ---- */
+/* ---- the plane's directory ---- */
 
-static int held(const struct runtime *rt, int fd)
+static int take_away(const char *path)
 {
-	struct stat st;
-	pid_t holder = 0;
-	char text[512], user[GROUP_NAME_MAX];
-	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
-	uid_t owner = fstat(fd, &st) == 0 ? st.st_uid : 0;
-
-	(void)fd_flock_held(rt->lock, 0, &holder);
-	(void)state_proc_user(holder, &owner);
-	fd_close(fd);
-	while (n > 0 && text[n - 1] == '\n')
-		n--;
-	text[n > 0 ? n : 0] = '\0';
-	return err_set(
-		-EBUSY,
-		"another simd has this machine's iceoryx: %s (%s, held by pid %d, user %s); one RouDi serves one simd: stop "
-		"it first, or run this one in a mount namespace with its own /tmp and /dev/shm",
-		*text ? text : "unknown", rt->lock, (int)holder, group_user_name(owner, user));
+	if (unlink(path) == 0 || errno == ENOENT)
+		return 0;
+	return errno == EISDIR ? fd_put_aside(path) : err_sys(-errno, "%s", path);
 }
 
-/* Whether the process runs a simd; one that we may not look at may be. */
-static bool is_simd(pid_t pid)
-{
-	char path[64], exe[PATH_MAX];
-	const char *name;
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	n = readlink(path, exe, sizeof(exe) - 1);
-	if (n < 0)
-		return errno != ENOENT;
-	exe[n] = '\0';
-	name = strrchr(exe, '/');
-	return name && (strcmp(name, "/simd") == 0 || strcmp(name, "/simd (deleted)") == 0);
-}
-
-static void write_owner(const struct runtime *rt)
-{
-	int fd = open(rt->lock, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-
-	if (fd < 0)
-		return; /* left behind by another user: the lock counts, its text is only for people */
-	dprintf(fd, "simd, pid %d, runtime directory %s\n", (int)getpid(), rt->dir);
-	fd_close(fd);
-}
-
-static bool put_in_place(const char *mine, const char *lock)
-{
-	return rename(mine, lock) == 0 || (errno == EISDIR && fd_put_aside(lock) == 0 && rename(mine, lock) == 0);
-}
-
-/* Ours in the place of what is there, and locked already: whoever made that would make it again in between. */
-static bool replace_lock(struct runtime *rt)
-{
-	char *mine = mem_printf("%s.XXXXXX", rt->lock);
-	int fd = mine ? mkostemp(mine, O_CLOEXEC) : -1;
-
-	if (fd >= 0 && (fchmod(fd, 0644) < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || !put_in_place(mine, rt->lock))) {
-		(void)unlink(mine);
-		fd = fd_close(fd);
-	}
-	mem_free(mine);
-	rt->lock_fd = fd;
-	return fd >= 0;
-}
-
-/* Anybody can lock this file, whoever made it. Root does not let a process stop it that is another user's and no simd. */
-static bool take_from_squatter(struct runtime *rt)
-{
-	char user[GROUP_NAME_MAX];
-	pid_t holder = 0;
-	uid_t uid;
-
-	if (geteuid() != 0 || !fd_flock_held(rt->lock, 0, &holder) || !state_proc_user(holder, &uid) || uid == 0 ||
-	    is_simd(holder) || !replace_lock(rt))
-		return false;
-	log_warn("%s was held by pid %d of user %s (%u), which is no simd: removed", rt->lock, (int)holder,
-		 group_user_name(uid, user), (unsigned)uid);
-	return true;
-}
-
-/* What cannot be opened, or is no file. 1: it has gone meanwhile. */
-static int take_from_oddity(struct runtime *rt, int r)
+static int in_the_way(const char *dir, int r)
 {
 	char user[GROUP_NAME_MAX];
 	struct stat st;
 
-	if (lstat(rt->lock, &st) < 0)
-		return errno == ENOENT ? 1 : err_sys(-errno, "lock %s", rt->lock);
+	if (lstat(dir, &st) < 0)
+		return errno == ENOENT ? 1 : err_sys(-errno, "%s", dir);
 	group_user_name(st.st_uid, user);
-	if (geteuid() != 0 || st.st_uid == 0 || !replace_lock(rt))
-		return err_set(r,
-			       "lock %s cannot be taken (%s): user %s (%u) made it; that user, or root, must remove it",
-			       rt->lock, err_text(r), user, (unsigned)st.st_uid);
-	log_warn("%s, made by user %s (%u), was no file that can be locked: removed", rt->lock, user,
+	if (geteuid() != 0 || st.st_uid == 0)
+		return err_set(
+			r,
+			"%s is in the way of simd's data plane: user %s (%u) made it; that user, or root, must remove it",
+			dir, user, (unsigned)st.st_uid);
+	r = take_away(dir);
+	if (r < 0)
+		return r;
+	log_warn("%s, made by user %s (%u), was in the way of simd's data plane: put aside", dir, user,
 		 (unsigned)st.st_uid);
+	return 1;
+}
+
+/* Its descriptor; 1: to be tried again. Members of our group make their sockets and locks there, and cannot remove each other's. */
+static int make_plane(const char *dir, int *ret_fd)
+{
+	struct stat st;
+	int fd;
+
+	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
+		return err_sys(-errno, "%s, simd's data plane, cannot be made", dir);
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_uid != geteuid()) {
+		int r = fd < 0 && errno != EACCES ? -errno : -EACCES;
+
+		fd_close(fd);
+		return in_the_way(dir, r);
+	}
+	if (fchown(fd, (uid_t)-1, getegid()) < 0 || fchmod(fd, 01770) < 0) {
+		int r = err_sys(-errno, "%s: its mode", dir);
+
+		fd_close(fd);
+		return r;
+	}
+	*ret_fd = fd;
 	return 0;
 }
 
-/* Whether the file we locked is still the one at the path: a simd that ends removes it. */
-static bool still_there(const struct runtime *rt, int fd)
+/* ---- its lock ---- */
+
+/* The runtime directory of the simd that has the plane, or had it; "": nobody's. */
+static const char *owner_of(int dir, char *buf, size_t size)
+{
+	int fd = openat(dir, OWNER_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	ssize_t n = fd < 0 ? 0 : pread(fd, buf, size - 1, 0);
+
+	fd_close(fd);
+	buf[n > 0 ? n : 0] = '\0';
+	buf[strcspn(buf, "\n")] = '\0';
+	return buf;
+}
+
+/* By whatever name; one that is gone is nobody's. */
+static bool is_same_directory(const char *one, const char *other)
 {
 	struct stat a, b;
 
-	return fstat(fd, &a) == 0 && stat(rt->lock, &b) == 0 && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
+	return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
 }
 
-static int open_lock(const struct runtime *rt)
+static int held(const struct runtime *rt, const char *plane, int dir)
 {
-	/* without O_CREAT first: in a sticky directory the kernel refuses to "create" another user's file; a pipe is not waited for */
-	int fd = open(rt->lock, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	struct stat st;
+	char lock[PLANE_PATH_MAX], owner[PATH_MAX], user[GROUP_NAME_MAX];
+	uid_t uid = geteuid();
+	pid_t holder = 0;
 
-	if (fd < 0 && errno == ENOENT)
-		fd = open(rt->lock, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) == 0 && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
-		return fd;
+	(void)plane_file(plane, LOCK_FILE, lock, sizeof(lock));
+	(void)fd_flock_held(lock, 0, &holder);
+	(void)state_proc_user(holder, &uid);
+	owner_of(dir, owner, sizeof(owner));
+	group_user_name(uid, user);
+	if (strcmp(plane, rt->own) != 0)
+		return err_set(
+			-EBUSY,
+			"another simd uses this machine's iox-roudi (pid %d, user %s, runtime directory %s); one that is "
+			"\"external\" serves one simd: stop that one, or set roudi.start to \"simd\"",
+			(int)holder, user, owner);
+	if (*owner && !is_same_directory(owner, rt->dir))
+		return err_set(
+			-EBUSY,
+			"the data plane of runtime directory %s has the name of that of %s, whose simd runs (%s, pid %d, "
+			"user %s): name another directory with --runtime-dir",
+			rt->dir, owner, plane, (int)holder, user);
+	return err_set(-EBUSY,
+		       "another simd runs in %s (pid %d, user %s): stop it first, or name another directory with "
+		       "--runtime-dir",
+		       *owner ? owner : rt->dir, (int)holder, user);
+}
+
+/* Ours alone to open, so that nobody else can lock it; 1: to be tried again. */
+static int open_lock(const char *plane, int dir, int *ret_fd)
+{
+	int fd = openat(dir, LOCK_FILE, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+	char path[PLANE_PATH_MAX];
+	struct stat st;
+	int r;
+
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid()) {
+		*ret_fd = fd;
+		return 0;
+	}
 	fd_close(fd);
-	return -EINVAL;
+	/* made by a member of our group, in a plane that was left */
+	(void)plane_file(plane, LOCK_FILE, path, sizeof(path));
+	r = take_away(path);
+	return r < 0 ? r : 1;
+}
+
+/* Whether what we locked is still the plane at that path, and its lock: a simd that ends removes both. */
+static bool still_there(const char *plane, int dir, int fd)
+{
+	struct stat a, b;
+
+	return fstat(dir, &a) == 0 && stat(plane, &b) == 0 && a.st_ino == b.st_ino && a.st_dev == b.st_dev &&
+	       fstat(fd, &a) == 0 && fstatat(dir, LOCK_FILE, &b, AT_SYMLINK_NOFOLLOW) == 0 && a.st_ino == b.st_ino;
 }
 
 /*
@@ -244,67 +268,124 @@ static int open_lock(const struct runtime *rt)
  */
 static bool owner_ended(int fd)
 {
-	char text[512];
+	char text[32];
 	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
-	const char *pid;
 
 	text[n > 0 ? n : 0] = '\0';
-	pid = strstr(text, "pid ");
-	return pid && state_proc_ending((pid_t)atoi(pid + 4));
+	return n > 0 && state_proc_ending((pid_t)atoi(text));
 }
 
-/* 1: to be tried again. */
-static int try_lock(struct runtime *rt, bool last)
+/* What a simd that was killed has left, with a RouDi perhaps, is for the next one of its own runtime directory. */
+static int check_owner(const struct runtime *rt, const char *plane, int dir)
 {
-	int fd = open_lock(rt);
+	char owner[PATH_MAX], state[PATH_MAX + 16];
 
-	if (fd < 0)
-		return fd == -EEXIST ? 1 : take_from_oddity(rt, fd);
-	if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
-		if (!still_there(rt, fd)) {
-			fd_close(fd);
-			return 1;
-		}
-		rt->lock_fd = fd;
+	owner_of(dir, owner, sizeof(owner));
+	snprintf(state, sizeof(state), "%s/state.json", owner);
+	if (!*owner || is_same_directory(owner, rt->dir) || strcmp(plane, rt->own) != 0 || access(state, F_OK) < 0)
 		return 0;
-	}
-	if (take_from_squatter(rt)) {
-		fd_close(fd);
-		return 0;
-	}
-	if (!owner_ended(fd) || last)
-		return held(rt, fd);
+	return err_set(
+		-EBUSY,
+		"the data plane of runtime directory %s has the name of that of %s, left by a simd that was killed "
+		"(%s): name another directory with --runtime-dir, or simd --clean-up --runtime-dir %s",
+		rt->dir, owner, plane, owner);
+}
+
+static int write_owner(const struct runtime *rt, int dir, int lock)
+{
+	int fd, r = -1;
+
+	(void)unlinkat(dir, OWNER_FILE, 0);
+	fd = openat(dir, OWNER_FILE, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	if (fd >= 0 && fchmod(fd, 0644) == 0 && ftruncate(lock, 0) == 0 && dprintf(lock, "%d\n", (int)getpid()) > 0)
+		r = dprintf(fd, "%s\n", rt->dir);
 	fd_close(fd);
-	(void)fd_wait(-1, 0, LOCK_PAUSE_DUR_NS);
-	return 1;
+	return r < 0 ? err_sys(-errno, "%s cannot be written", rt->own) : 0;
 }
 
-int runtime_lock(struct runtime *rt)
+static int try_lock(const struct runtime *rt, const char *plane, int dir, bool last, int *ret_fd)
 {
-	for (int i = 0; i < LOCK_TRIES; i++) {
-		int r = try_lock(rt, i == LOCK_TRIES - 1);
+	int fd, r = open_lock(plane, dir, &fd);
 
-		if (r < 0)
-			return r;
-		if (r == 0) {
-			write_owner(rt);
-			return 0;
-		}
+	if (r)
+		return r;
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		r = owner_ended(fd) && !last ? 1 : held(rt, plane, dir);
+	else if (!still_there(plane, dir, fd))
+		r = 1;
+	else
+		r = check_owner(rt, plane, dir);
+	if (r == 0)
+		r = write_owner(rt, dir, fd);
+	if (r == 0)
+		*ret_fd = fd;
+	else
+		fd_close(fd);
+	return r;
+}
+
+static int lock_plane(const struct runtime *rt, const char *plane, int *ret_fd)
+{
+	int r = 1;
+
+	for (int i = 0; i < LOCK_TRIES && r > 0; i++) {
+		int dir;
+
+		if (i > 0)
+			(void)fd_wait(-1, 0, LOCK_PAUSE_DUR_NS);
+		r = make_plane(plane, &dir);
+		if (r)
+			continue;
+		r = try_lock(rt, plane, dir, i == LOCK_TRIES - 1, ret_fd);
+		fd_close(dir);
 	}
-	return err_set(-EBUSY, "lock %s keeps changing hands; try again", rt->lock);
+	return r > 0 ? err_set(-EBUSY, "%s keeps changing hands; try again", plane) : r;
+}
+
+int runtime_lock(struct runtime *rt, bool external)
+{
+	int r = lock_plane(rt, rt->own, &rt->lock_fd);
+
+	if (r == 0 && external) {
+		rt->plane = "";
+		r = lock_plane(rt, PLANE_EXTERNAL, &rt->plain_fd);
+	}
+	return r;
+}
+
+/* Sockets and locks of clients too, of which none is of use without its RouDi. */
+static void remove_plane(const char *plane)
+{
+	DIR *d = opendir(plane);
+	const struct dirent *e;
+
+	while (d && (e = readdir(d)))
+		(void)unlinkat(dirfd(d), e->d_name, 0);
+	if (d)
+		closedir(d);
+	(void)rmdir(plane);
+}
+
+static void unlock_plane(const char *plane, int *fd)
+{
+	char lock[PLANE_PATH_MAX];
+
+	if (*fd < 0)
+		return;
+	(void)plane_file(plane, PLANE_ROUDI ".lock", lock, sizeof(lock));
+	if (!fd_flock_held(lock, 0, NULL))
+		remove_plane(plane);
+	*fd = fd_close(*fd);
 }
 
 void runtime_finish(struct runtime *rt)
 {
-	if (rt->lock_fd >= 0) {
-		(void)unlink(rt->lock);
-		rt->lock_fd = fd_close(rt->lock_fd);
-	}
+	unlock_plane(PLANE_EXTERNAL, &rt->plain_fd);
+	unlock_plane(rt->own, &rt->lock_fd);
 	if (rt->dir)
 		(void)rmdir(rt->dir);
 	mem_free(rt->dir);
 	mem_free(rt->socket);
 	mem_free(rt->state);
-	mem_free(rt->lock);
-	*rt = (struct runtime){ .lock_fd = -1 };
+	*rt = (struct runtime){ .lock_fd = -1, .plain_fd = -1, .plane = "" };
 }

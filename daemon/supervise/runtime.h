@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The runtime directory, and the lock that makes one simd of a machine's RouDi the only one: RouDi's names
- * are fixed in /tmp and /dev/shm, so the lock is in /tmp too, wherever the runtime directory is.
+ * The runtime directory, and the directory of its data plane (plane.h), which is named after it: any number of simd share a machine, and
+ * one has each. The lock that says so lies in the plane, where it is seen whatever link or mount the runtime directory is reached by.
  *
  * Thread: simd-main, at start and end.
  */
 #ifndef SUPERVISE_RUNTIME_H
 #define SUPERVISE_RUNTIME_H
 
+#include "plane.h"
+
 struct runtime {
-	char *dir;    /* "/run/simd" */
-	char *socket; /* "<dir>/control" */
-	char *state;  /* "<dir>/state.json" */
-	char *lock;   /* "/tmp/simd.lock" */
-	int lock_fd;
+	char *dir;             /* "/run/simd" */
+	char *socket;          /* "<dir>/control" */
+	char *state;           /* "<dir>/state.json" */
+	char own[PLANE_MAX];   /* "/dev/shm/simd-<hash of dir>": the lock, and the plane of a RouDi that simd starts */
+	const char *plane;     /* of the RouDi that is used: own, or "" */
+	int lock_fd, plain_fd; /* plain_fd: for the RouDi of the plain names, which serves one simd */
 };
 
 /*
@@ -22,11 +25,12 @@ struct runtime {
  */
 int runtime_init(struct runtime *rt, const char *dir);
 /*
- * -EBUSY: another simd has this machine's RouDi; the sentence names it, and who holds the lock. What others have put in its place,
- * or hold, without being a simd, is in the way of all but root.
+ * Makes the plane's directory, open to simd's group alone, and takes the lock in it. external: RouDi is somebody else's, of the plain names.
+ * -EBUSY: another simd has it; the sentence names that one, and where two runtime directories have got the same name, both. What other
+ * users have put in its place is in the way of all but root.
  */
-int runtime_lock(struct runtime *rt);
-/* Removes the lock and, when it is empty, the directory. */
+int runtime_lock(struct runtime *rt, bool external);
+/* Removes the plane, unless its RouDi lives on, and the runtime directory when it is empty. */
 void runtime_finish(struct runtime *rt);
 
 #endif

@@ -34,6 +34,7 @@ LOG_TOPIC("supervisor");
 struct free_job {
 	struct helper_job job;
 	struct simd *s;
+	const char *plane; /* of the runtime */
 	char app[STATE_APP_MAX];
 	bool old, swept;
 	int result;
@@ -44,14 +45,14 @@ static void free_run(struct helper_job *hj)
 	struct free_job *j = container_of(hj, struct free_job, job);
 
 	/* one that was just starting when its lock was looked at has ports by now */
-	if (j->swept && !roudi_app_dead(j->app)) {
+	if (j->swept && !roudi_app_dead(j->plane, j->app)) {
 		j->result = -ENOENT;
 		return;
 	}
-	j->result = j->old ? 0 : ipc_free_app(j->app);
+	j->result = j->old ? 0 : ipc_free_app(j->plane, j->app);
 	if (j->result == 0 && !j->old)
-		j->result = ipc_probe(PROBE_MS); /* it has been read: now it has been done, too */
-	roudi_forget_app(j->app, !j->swept);
+		j->result = ipc_probe(j->plane, PROBE_MS); /* it has been read: now it has been done, too */
+	roudi_forget_app(j->plane, j->app, !j->swept);
 }
 
 static void free_done(struct helper_job *hj)
@@ -79,6 +80,7 @@ static void post_free(struct supervisor *k, const char *app, bool old, bool swep
 	}
 	j->job = (struct helper_job){ .run = free_run, .done = free_done };
 	j->s = k->s;
+	j->plane = k->o.rt->plane;
 	j->old = old;
 	j->swept = swept;
 	snprintf(j->app, sizeof(j->app), "%s", app);
@@ -105,8 +107,9 @@ static int op_peer_exit_fd(void *user, int sock, int64_t connected_mono_ns)
 
 static bool op_has_name(void *user, pid_t pid, const char *runtime_name)
 {
-	(void)user;
-	return roudi_has_lock(pid, runtime_name);
+	const struct supervisor *k = (const struct supervisor *)user;
+
+	return roudi_has_lock(k->o.rt->plane, pid, runtime_name);
 }
 
 static void op_shutdown(void *user)
@@ -338,6 +341,7 @@ static int make_parts(struct supervisor *k)
 		.conf = k->o.conf,
 		.pools = k->o.pools,
 		.runtime_dir = k->o.rt->dir,
+		.plane = k->o.rt->plane,
 		.app = k->app,
 		.ops = k->o.ops,
 		.user = k->o.ops_user,
@@ -405,9 +409,9 @@ void supervisor_destroy(struct supervisor *k)
 	k->roudi = NULL;
 	k->helper = NULL;
 	/* an attach that was cut short keeps its files as long as this process runs */
-	roudi_forget_own(k->app);
+	roudi_forget_own(k->o.rt->plane, k->app);
 	/* whoever was killed at the end has not cleaned up, nor who was still dying when we took over */
-	roudi_forget_dead();
+	roudi_forget_dead(k->o.rt->plane);
 	supervisor_remove_state(k);
 	k->s = NULL;
 }

@@ -149,7 +149,7 @@ static void forget_dead(void *arg, const char *app)
  */
 void supervisor_on_sweep_timer(void *arg)
 {
-	roudi_dead_apps(true, free_dead, arg);
+	roudi_dead_apps(((struct supervisor *)arg)->o.rt->plane, true, free_dead, arg);
 }
 
 void supervisor_sweep(void *user)
@@ -173,7 +173,7 @@ static void free_old_simd(struct supervisor *k)
 	k->old_app_freed = true;
 	log_info("freeing what the earlier simd (pid %d) held", (int)k->left->simd.pid);
 	/* those too that were killed before they had written who they are */
-	roudi_dead_apps(false, free_dead, k);
+	roudi_dead_apps(k->o.rt->plane, false, free_dead, k);
 	if (k->left->simd_app[0])
 		supervisor_free_app(k, k->left->simd_app, false);
 }
@@ -239,7 +239,7 @@ void supervisor_adopt(struct supervisor *k)
 	roudi_info(k->roudi, &info);
 	if (!k->left || !info.adopted) { /* all ports went with their RouDi; files of the dead are left */
 		k->old_app_freed = true;
-		roudi_dead_apps(false, forget_dead, k);
+		roudi_dead_apps(k->o.rt->plane, false, forget_dead, k);
 		for (unsigned i = 0; k->left && i < k->left->n_apps; i++)
 			take_over_app(k, &k->left->apps[i], true);
 		return;

@@ -66,7 +66,37 @@ static int is_listed(gid_t gid)
 	return getgrouplist(p.pw_name, p.pw_gid, theirs, &n) < 0 || among(gid, theirs, n);
 }
 
+/* What the user can do about it. */
+static int no_member(gid_t gid)
+{
+	char user[GROUP_NAME_MAX], group[GROUP_NAME_MAX];
+	int listed = is_listed(gid);
+
+	group_name(gid, group);
+	group_user_name(geteuid(), user);
+	if (gid == 0)
+		return err_set(
+			-EACCES,
+			"it belongs to group root, and user %s does not: run this as root, or that as another user",
+			user);
+	if (listed < 0)
+		return err_set(
+			-EACCES,
+			"user id %s, which has no name here, is not in group %s: give it that group (setpriv --groups, "
+			"docker run --group-add)",
+			user, group);
+	return err_set(-EACCES,
+		       listed ? "user %s is in group %s, but has logged in before: log in again, or newgrp %s"
+			      : "user %s is not in group %s: adduser %s %s, then log in again",
+		       user, group, listed ? group : user, group);
+}
+
 int group_check(gid_t gid)
+{
+	return geteuid() == 0 || group_has(gid) ? 0 : no_member(gid);
+}
+
+int group_check_listed(gid_t gid)
 {
 	char user[GROUP_NAME_MAX], group[GROUP_NAME_MAX];
 	bool has = group_has(gid);
@@ -76,12 +106,7 @@ int group_check(gid_t gid)
 		return 0;
 	group_name(gid, group);
 	group_user_name(geteuid(), user);
-	if (gid == 0)
-		return err_set(
-			-EACCES,
-			"it belongs to group root, and user %s does not: run this as root, or that as another user",
-			user);
-	if (listed < 0)
+	if (listed < 0 && gid)
 		return err_set(-EACCES,
 			       "user id %s is not in this machine's user database, where iceoryx looks up its groups: "
 			       "add the user there, and to group %s",
@@ -91,8 +116,5 @@ int group_check(gid_t gid)
 			       "user %s runs with group %s, but the user database, which iceoryx asks, does not list it "
 			       "there: adduser %s %s",
 			       user, group, user, group);
-	return err_set(-EACCES,
-		       listed ? "user %s is in group %s, but has logged in before: log in again, or newgrp %s"
-			      : "user %s is not in group %s: adduser %s %s, then log in again",
-		       user, group, listed ? group : user, group);
+	return no_member(gid);
 }

@@ -20,10 +20,13 @@ const char *group_user_name(uid_t uid, char *buf);
 bool group_has(gid_t gid);
 
 /*
- * Whether this process has the group and the user database lists its user in it, as a primary or another group. iceoryx
- * demands both: the kernel goes by the first, iceoryx looks up the second by the user's name.
- * 0, or -EACCES with a sentence that says what to do: adduser, log in again.
+ * Whether this process has the group, or is root's. 0, or -EACCES with a sentence that says what to do: adduser, log in again.
  */
 int group_check(gid_t gid);
+/*
+ * Whether it has the group and the user database lists its user in it, as a primary or another group: root, too. A RouDi that simd has
+ * not started demands both: the kernel goes by the first, iceoryx looks up the second by the user's name.
+ */
+int group_check_listed(gid_t gid);
 
 #endif

@@ -194,11 +194,14 @@ int ipc_attach(const struct ipc_options *o, struct ipc **ret)
 	r = check_app(o->app);
 	if (r < 0)
 		return r;
+	if (strlen(ipc_plane_of(o->plane)) >= PLANE_MAX)
+		return ipc_fail(-EINVAL, "\"%.100s\" is not the directory of a data plane", o->plane);
 	ipc = calloc(1, sizeof(*ipc));
 	if (!ipc)
 		return ipc_fail(-ENOMEM, "out of memory while attaching to the data plane");
 	ipc->refs = 1;
 	ipc->max_loan = o->max_loan;
+	snprintf(ipc->plane, sizeof(ipc->plane), "%s", ipc_plane_of(o->plane));
 	pthread_mutex_init(&ipc->lock, NULL);
 	r = state_create(&ipc->state);
 	if (r < 0) {
@@ -208,8 +211,9 @@ int ipc_attach(const struct ipc_options *o, struct ipc **ret)
 	r = pick_backend(o, ipc, &why);
 	if (r < 0)
 		goto err_why;
-	ipc->roudi = ipc->ops->blocking ? roudi_pid() : 0;
+	ipc->roudi = ipc->ops->blocking ? roudi_pid(ipc->plane) : 0;
 	start = (struct ipc_start){ .name = ipc->name,
+				    .plane = ipc->plane,
 				    .roudi = ipc->roudi,
 				    .timeout_ms = o->timeout_ms ? o->timeout_ms : 2000,
 				    .max_loan = o->max_loan,
@@ -570,7 +574,7 @@ int ipc_free_peer(struct ipc *ipc, const char *app)
 	r = ipc_begin(ipc, ipc);
 	if (r < 0)
 		return r;
-	r = ipc->ops->free_peer ? ipc->ops->free_peer(ipc->back, app, &why) : roudi_free_app(app, &why);
+	r = ipc->ops->free_peer ? ipc->ops->free_peer(ipc->back, app, &why) : roudi_free_app(ipc->plane, app, &why);
 	pthread_mutex_unlock(&ipc->lock);
 	return r < 0 ? ipc_fail(r, "%s", why.s) : 0;
 }

@@ -47,6 +47,8 @@ struct ipc_waiter;
 struct ipc_options {
 	const char *backend; /* "iox" or "mem"; NULL: "iox" */
 	const char *app;     /* application name, unique on this data plane; borrows */
+	const char *
+		plane; /* iox: whose data plane, as simd says it (Hello), see plane.h; NULL or "": that of the plain names; borrows */
 	bool app_by_simd;    /* iox: it ends with a tag of simd's, see ipc_runtime_name() */
 	uint32_t timeout_ms; /* bound on the whole attach; 0: 2000 */
 	uint64_t max_loan;   /* iox: bytes of the largest pool, 0 unknown: only simd's client knows (Hello) */
@@ -85,7 +87,7 @@ bool ipc_was_impersonated(struct ipc *ipc);
 
 /*
  * The name under which RouDi knows this attachment: "<app>.<n>", n counting the attachments of this process. Anybody can see it
- * in /tmp, and hold the next one: an app by simd, "simd-TAG" or "NAME-TAG-ID", TAG of 8 hexadecimal digits, gets another TAG then. The
+ * in the plane, and hold the next one: an app by simd, "simd-TAG" or "NAME-TAG-ID", TAG of 8 hexadecimal digits, gets another TAG then. The
  * application is the one for which it was made: an idle one is used again by others of the process, under its old name.
  * simd learns it (Attached), because that is what ipc_free_app() frees. Borrowed until detach.
  */
@@ -240,15 +242,15 @@ int ipc_peers(struct ipc *ipc, struct ipc_peer *ret, unsigned int max);
  * app: an application name (all its attachments), or one runtime name. Never for a live one.
  */
 int ipc_free_peer(struct ipc *ipc, const char *app);
-/* The same without an attachment, for RouDi at its fixed place (TERMINATION datagram; iox only). */
-int ipc_free_app(const char *app);
+/* The same without an attachment, for the RouDi of a plane, NULL that of the plain names (TERMINATION datagram; iox only). */
+int ipc_free_app(const char *plane, const char *app);
 /*
- * Bounded check that RouDi's message loop runs, for a watchdog: two heartbeats under a name of this
+ * Bounded check that the message loop of a plane's RouDi runs, for a watchdog: two heartbeats under a name of this
  * process; the second is read only when the first was handled, with the lock of RouDi's process list (the
  * one a client killed inside publish can leave stuck). Without an attachment in this process it is only
  * checked that the socket is served. 0, or -ETIMEDOUT / -ENOENT / -ECONNREFUSED / -EACCES.
  */
-int ipc_probe(uint32_t timeout_ms);
+int ipc_probe(const char *plane, uint32_t timeout_ms);
 
 /*
  * The object to preload into a RouDi (LD_PRELOAD), so that a client which dies inside iceoryx leaves no lock behind that RouDi

@@ -11,6 +11,7 @@
 #include <pthread.h>
 
 #include "ipc_ops.h"
+#include "plane.h"
 
 #define IPC_APP_MAX     80
 #define IPC_WAITER_SUBS 64
@@ -66,6 +67,7 @@ struct ipc {
 	bool scans; /* the backend knows its way about the pools */
 	struct ipc_text scan_why;
 	pid_t roudi;
+	char plane[PLANE_MAX];
 	char name[IPC_APP_MAX + 8];
 };
 
@@ -77,6 +79,12 @@ int ipc_fail_busy(const struct ipc_handle *h) __attribute__((cold));
 
 /* Locks the ipc for a call about the whole of it; 0 with the lock held, or the reason why not. */
 int ipc_begin(struct ipc *ipc, const void *ret);
+
+/* o->plane, which may be NULL. */
+static inline const char *ipc_plane_of(const char *plane)
+{
+	return plane ? plane : "";
+}
 
 /* The iox module's table of a fresh attachment; ipc_load.c. */
 int ipc_load_iox(const struct ipc_options *o, struct ipc_text *why, const struct ipc_ops **ret_ops, char *ret_name,

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "iox_plane.h"
 #include "ipc_iox_int.h"
 
 #define MSG_TERMINATION     18
@@ -37,6 +38,7 @@ static struct {
 	pid_t worker_tid; /* 0: it has not run yet */
 	struct iox_job job;
 	char name[128];
+	char plane[PLANE_MAX]; /* for good, once the worker runs */
 	_Atomic bool started, dead, prompt;
 	_Atomic pid_t roudi; /* 0: nobody to be excused */
 	/* Locked for a few instructions at a time, also inside hooks: it keeps the state word's page in place. */
@@ -414,6 +416,7 @@ static int start_attachment(const struct ipc_start *start)
 		return r;
 	if (att.job.kind == JOB_NONE) {
 		snprintf(att.name, sizeof(att.name), "%s", start->name);
+		snprintf(att.plane, sizeof(att.plane), "%s", start->plane);
 		snprintf(att.job.instance, sizeof(att.job.instance), "%s", start->name);
 		att.job.kind = JOB_START;
 		pthread_cond_broadcast(&att.cond);
@@ -425,7 +428,7 @@ static int start_attachment(const struct ipc_start *start)
 /* RouDi frees what it keeps of this attachment; our own files go. */
 static void farewell(void)
 {
-	struct sockaddr_un a = { .sun_family = AF_UNIX, .sun_path = "/tmp/roudi" };
+	const struct sockaddr_un a = iox_roudi_address();
 	char msg[160], path[160];
 	int n = snprintf(msg, sizeof(msg), "%d,%s,", MSG_TERMINATION, att.name);
 	int fd;
@@ -437,9 +440,9 @@ static void farewell(void)
 			close(fd);
 		}
 	}
-	snprintf(path, sizeof(path), "/tmp/%s", att.name);
+	(void)plane_file(att.plane, att.name, path, sizeof(path));
 	unlink(path);
-	snprintf(path, sizeof(path), "/tmp/%s.lock", att.name);
+	strcat(path, ".lock");
 	unlink(path);
 }
 
@@ -552,6 +555,11 @@ int iox_prefault(void *back, int64_t until_mono_ns)
 bool iox_attachment_started(void)
 {
 	return atomic_load_explicit(&att.started, memory_order_relaxed);
+}
+
+const char *iox_plane(void)
+{
+	return att.plane;
 }
 
 const char *iox_runtime_name(void)

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "iox_hook.h"
+#include "iox_plane.h"
 #include "iox_stopped.h"
 #include "ipc_iox_int.h"
 
@@ -198,6 +199,19 @@ static bool refused(int e)
 	return e == ECONNREFUSED || e == ENOENT || e == ECONNRESET || e == EPIPE || e == ENOTCONN;
 }
 
+struct sockaddr_un iox_roudi_address(void)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+
+	(void)plane_file(iox_plane(), PLANE_ROUDI, a.sun_path, sizeof(a.sun_path));
+	return a;
+}
+
+static int roudi_stat(struct stat *ret)
+{
+	return stat(iox_roudi_address().sun_path, ret);
+}
+
 /* Which RouDi the registration went to; another one will not answer it. */
 static _Atomic ino_t asked;
 
@@ -205,7 +219,7 @@ static ino_t roudi_now(void)
 {
 	struct stat st;
 
-	return stat("/tmp/roudi", &st) < 0 ? 0 : st.st_ino;
+	return roudi_stat(&st) < 0 ? 0 : st.st_ino;
 }
 
 /*
@@ -214,7 +228,7 @@ static ino_t roudi_now(void)
  */
 static ssize_t send_to_the_next(int fd, const void *buf, size_t n, int flags)
 {
-	const struct sockaddr_un a = { .sun_family = AF_UNIX, .sun_path = "/tmp/roudi" };
+	const struct sockaddr_un a = iox_roudi_address();
 
 	if (connect(fd, (const struct sockaddr *)&a, sizeof(a)) == 0)
 		return sendto(fd, buf, n, flags | MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
@@ -303,7 +317,7 @@ static int wait_ms(int fd, bool *ret_bounded_by_us)
 /* A datagram socket does not report that the other end died: ask its address. */
 static bool roudi_dead(void)
 {
-	const struct sockaddr_un a = { .sun_family = AF_UNIX, .sun_path = "/tmp/roudi" };
+	const struct sockaddr_un a = iox_roudi_address();
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	bool dead = fd >= 0 && connect(fd, (const struct sockaddr *)&a, sizeof(a)) < 0 && refused(errno);
 
@@ -359,7 +373,7 @@ static gid_t roudi_group(void)
 {
 	struct stat st;
 
-	return stat("/tmp/roudi", &st) == 0 && st.st_gid != getegid() ? st.st_gid : (gid_t)-1;
+	return roudi_stat(&st) == 0 && st.st_gid != getegid() ? st.st_gid : (gid_t)-1;
 }
 
 static _Atomic int own_socket = -1;
@@ -372,8 +386,9 @@ int iox_own_socket(void)
 /* RouDi, another user perhaps, answers into our socket, which is open to our user and our primary group. */
 int hook_bind(int fd, const struct sockaddr *at, socklen_t len)
 {
-	const struct sockaddr_un *un = (const struct sockaddr_un *)(const void *)at;
-	int r = bind(fd, at, len);
+	struct sockaddr_un buf;
+	const struct sockaddr_un *un = (const struct sockaddr_un *)(const void *)iox_plane_address(at, &len, &buf);
+	int r = bind(fd, (const struct sockaddr *)(const void *)un, len);
 
 	if (r == 0 && un->sun_family == AF_UNIX && un->sun_path[0] == '/') {
 		atomic_store(&own_socket, fd);
@@ -387,7 +402,8 @@ int hook_open(const char *path, int flags, mode_t mode)
 {
 	bool shared =
 		(flags & O_CREAT) && strncmp(path, "/tmp/", 5) == 0; /* somebody may have made a link of that name */
-	int fd = open(path, flags | O_CLOEXEC | (shared ? O_NOFOLLOW : 0), mode);
+	char buf[PLANE_PATH_MAX];
+	int fd = open(iox_plane_path(path, buf), flags | O_CLOEXEC | (shared ? O_NOFOLLOW : 0), mode);
 
 	if (fd >= 0 && shared && fchown(fd, (uid_t)-1, roudi_group()) == 0)
 		(void)!fchmod(fd, 0660);
@@ -396,7 +412,7 @@ int hook_open(const char *path, int flags, mode_t mode)
 
 int hook_shm_open(const char *name, int flags, mode_t mode)
 {
-	int fd = shm_open(name, flags, mode); /* close-on-exec by definition */
+	int fd = iox_plane_shm_open(name, flags, mode); /* close-on-exec */
 
 	if (fd >= 0)
 		iox_seg_note(name, fd);

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/un.h>
 #include <time.h>
 
 #include "ipc_ops.h"
@@ -72,6 +73,8 @@ void iox_set_quiet(bool quiet);
 void iox_roudi_gone(void);
 /* Called on the thread of a FATAL error that has no guard: the worker. Does not return. */
 _Noreturn void iox_fatal_unguarded(void);
+/* RouDi's socket in this attachment's plane. */
+struct sockaddr_un iox_roudi_address(void);
 /* The socket at which RouDi answers; -1: not yet. */
 int iox_own_socket(void);
 /* Whether this is the process that loaded the module, not a fork of it. */
@@ -142,7 +145,7 @@ int iox_seg_payload(struct iox_seg *ret);
 int iox_seg_mgmt(struct iox_seg *ret);
 /* Whether an address lies in one of them. */
 bool iox_seg_has(const void *p);
-/* Whether the management segment now in /dev/shm is the one of this attachment. */
+/* Whether the management segment now in the plane is the one of this attachment. */
 bool iox_seg_current(void);
 /* Unmap and close all: for an attachment that is over, when nobody looks at it any more. */
 void iox_seg_drop(void);

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "iox_plane.h"
 #include "ipc_iox_int.h"
 
 #define SEGS_MAX 8
@@ -30,7 +31,7 @@ void iox_seg_note(const char *name, int fd)
 	pthread_mutex_lock(&segs_lock);
 	if (n_segs < SEGS_MAX)
 		segs[n_segs++] = (struct iox_seg){
-			.dev = st.st_dev, .ino = st.st_ino, .fd = fd, .mgmt = strstr(name, "iceoryx_mgmt") != NULL
+			.dev = st.st_dev, .ino = st.st_ino, .fd = fd, .mgmt = strstr(name, PLANE_MGMT) != NULL
 		};
 	pthread_mutex_unlock(&segs_lock);
 }
@@ -118,10 +119,11 @@ bool iox_seg_has(const void *p)
 
 bool iox_seg_current(void)
 {
+	char path[PLANE_PATH_MAX];
 	struct stat st;
 	bool same = false;
 
-	if (stat("/dev/shm/iceoryx_mgmt", &st) < 0)
+	if (!plane_memory(iox_plane(), PLANE_MGMT, path, sizeof(path)) || stat(path, &st) < 0)
 		return false;
 	pthread_mutex_lock(&segs_lock);
 	for (unsigned int i = 0; i < n_segs; i++)

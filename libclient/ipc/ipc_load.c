@@ -38,6 +38,7 @@
 struct attachment {
 	const struct ipc_ops *ops;
 	pid_t pid;                   /* that loaded it; a fork inherits the table */
+	char plane[PLANE_MAX];       /* for good */
 	char app[IPC_APP_MAX + 1];   /* whose it is, or was last */
 	char name[IPC_APP_MAX + 12]; /* for good: of the application that was first */
 };
@@ -164,7 +165,7 @@ static int load(const struct ipc_ops **ret, struct ipc_text *why)
 
 /* ---- attachments ---- */
 
-static int attachment_new(const char *app, struct ipc_text *why, struct attachment **ret)
+static int attachment_new(const char *plane, const char *app, struct ipc_text *why, struct attachment **ret)
 {
 	struct attachment *l = &attachments.at[attachments.n];
 	int r;
@@ -181,19 +182,20 @@ static int attachment_new(const char *app, struct ipc_text *why, struct attachme
 		return r;
 	attachments.n++;
 	l->pid = getpid();
+	snprintf(l->plane, sizeof(l->plane), "%s", plane);
 	snprintf(l->name, sizeof(l->name), "%.*s.%u", IPC_APP_MAX, app, attachments.n);
 	*ret = l;
 	return 0;
 }
 
-/* One that is idle or waiting: of this application, or of the others. -EEXIST: the application is attached; -ENOENT. */
-static int attachment_idle(const char *app, bool its_own, struct attachment **ret)
+/* One of this plane that is idle or waiting: of this application, or of the others. -EEXIST: the application is attached; -ENOENT. */
+static int attachment_idle(const struct ipc_options *o, bool its_own, struct attachment **ret)
 {
 	for (unsigned int i = 0; i < attachments.n; i++) {
 		struct attachment *l = &attachments.at[i];
 		int r;
 
-		if ((strcmp(l->app, app) == 0) != its_own)
+		if ((strcmp(l->app, o->app) == 0) != its_own || strcmp(l->plane, ipc_plane_of(o->plane)) != 0)
 			continue;
 		r = l->ops->reserve();
 		if (r == 0)
@@ -238,35 +240,35 @@ static bool new_tag(char *app)
 
 static int attachment_make(const struct ipc_options *o, struct ipc_text *why, struct attachment **ret)
 {
+	const char *plane = ipc_plane_of(o->plane);
 	char app[IPC_APP_MAX + 8];
 	int r;
 
 	snprintf(app, sizeof(app), "%s", o->app);
-	r = roudi_check_name(app, own_names(app), why);
+	r = roudi_check_name(plane, app, own_names(app), why);
 	if (r == -EEXIST && o->app_by_simd && new_tag(app))
-		r = roudi_check_name(app, own_names(app), why);
-	return r < 0 ? r : attachment_new(app, why, ret);
+		r = roudi_check_name(plane, app, own_names(app), why);
+	return r < 0 ? r : attachment_new(plane, app, why, ret);
 }
 
 static int attachment_pick(const struct ipc_options *o, struct ipc_text *why, struct attachment **ret)
 {
-	const char *app = o->app;
-	int r = attachment_idle(app, true, ret);
+	int r = attachment_idle(o, true, ret);
 
 	if (r == -ENOENT)
-		r = attachment_idle(app, false, ret);
+		r = attachment_idle(o, false, ret);
 	if (r == -EEXIST)
 		snprintf(why->s, sizeof(why->s),
 			 "this process is attached as %s already; give each attachment its own "
 			 "name",
-			 app);
+			 o->app);
 	if (r == -ENOENT) {
 		r = attachment_make(o, why, ret);
 		if (r == 0)
 			r = (*ret)->ops->reserve();
 	}
 	if (r == 0)
-		snprintf((*ret)->app, sizeof((*ret)->app), "%s", app);
+		snprintf((*ret)->app, sizeof((*ret)->app), "%s", o->app);
 	return r;
 }
 
@@ -292,11 +294,12 @@ int ipc_load_iox(const struct ipc_options *o, struct ipc_text *why, const struct
 		 size_t name_size)
 {
 	struct attachment *l;
-	int r = roudi_check(why);
+	int r = roudi_check(ipc_plane_of(o->plane), why);
 
 	if (r < 0)
 		return r;
-	roudi_sweep_own();
+	if (!*ipc_plane_of(o->plane))
+		roudi_sweep_own();
 	pthread_mutex_lock(&attachments.lock);
 	r = attachment_pick(o, why, &l);
 	if (r == 0) {
@@ -309,14 +312,14 @@ int ipc_load_iox(const struct ipc_options *o, struct ipc_text *why, const struct
 
 /* ---- RouDi from outside ---- */
 
-/* A name of ours that RouDi knows, so that a probe leaves no line in its log. */
-static bool known_name(char *ret, size_t n)
+/* A name of ours that the plane's RouDi knows, so that a probe leaves no line in its log. */
+static bool known_name(const char *plane, char *ret, size_t n)
 {
 	bool found = false;
 
 	pthread_mutex_lock(&attachments.lock);
 	for (unsigned int i = attachments.n; i-- > 0 && !found;) {
-		found = attachments.at[i].ops->registered();
+		found = strcmp(attachments.at[i].plane, plane) == 0 && attachments.at[i].ops->registered();
 		if (found)
 			snprintf(ret, n, "%s", attachments.at[i].name);
 	}
@@ -324,22 +327,23 @@ static bool known_name(char *ret, size_t n)
 	return found;
 }
 
-int ipc_probe(uint32_t timeout_ms)
+int ipc_probe(const char *plane, uint32_t timeout_ms)
 {
 	struct ipc_text why = { "" };
 	char name[IPC_APP_MAX + 12];
-	int r = roudi_probe(known_name(name, sizeof(name)) ? name : NULL, timeout_ms, &why);
+	bool known = known_name(ipc_plane_of(plane), name, sizeof(name));
+	int r = roudi_probe(ipc_plane_of(plane), known ? name : NULL, timeout_ms, &why);
 
 	return r < 0 ? ipc_fail(r, "%s", why.s) : 0;
 }
 
-int ipc_free_app(const char *app)
+int ipc_free_app(const char *plane, const char *app)
 {
 	struct ipc_text why = { "" };
 	int r;
 
 	if (!app || strchr(app, ',') || strlen(app) > IPC_APP_MAX + 4)
 		return ipc_fail(-EINVAL, "\"%.100s\" is not the name of an application", app ? app : "");
-	r = roudi_free_app(app, &why);
+	r = roudi_free_app(ipc_plane_of(plane), app, &why);
 	return r < 0 ? ipc_fail(r, "%s", why.s) : 0;
 }

@@ -34,7 +34,8 @@ struct ipc_text {
 
 /* What a backend needs to start an attachment. All pointers are borrowed, except state. */
 struct ipc_start {
-	const char *name; /* runtime name */
+	const char *name;  /* runtime name */
+	const char *plane; /* iox: plane.h */
 	uint32_t timeout_ms;
 	uint64_t max_loan;       /* 0 unknown */
 	struct ipc_mem_bus *bus; /* mem only */

@@ -101,7 +101,7 @@ int ipc_peers(struct ipc *ipc, struct ipc_peer *ret, unsigned int max)
 
 	if (r < 0)
 		return r;
-	r = ipc->ops->peers ? ipc->ops->peers(ipc->back, ret, max) : roudi_peers(ret, max);
+	r = ipc->ops->peers ? ipc->ops->peers(ipc->back, ret, max) : roudi_peers(ipc->plane, ret, max);
 	pthread_mutex_unlock(&ipc->lock);
 	return r < 0 ? ipc_fail(r, "/tmp cannot be read, where applications of iceoryx have their sockets: %s",
 				strerror(-r))

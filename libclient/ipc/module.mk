@@ -7,7 +7,7 @@ FLAGS_libclient/ipc/ipc_load.c := -DIPC_MODULE_DIR='"$(PREFIX)/lib/simd"'
 IPC_SRC := ipc.c ipc_data.c ipc_ref.c ipc_scan.c ipc_load.c ipc_roudi.c ipc_mem.c ipc_mem_gen.c ipc_mem_pool.c ipc_mem_port.c
 $(B)/lib/libipc.a: $(IPC_SRC:%.c=$(B)/obj/libclient/ipc/%.o)
 
-IOX_SRC := ipc_iox.c ipc_iox_hooks.c ipc_iox_attach.c ipc_iox_pool.c ipc_iox_seg.c iox_fast.c iox_robust.c iox_stopped.c
+IOX_SRC := ipc_iox.c ipc_iox_hooks.c ipc_iox_attach.c ipc_iox_pool.c ipc_iox_seg.c iox_fast.c iox_plane.c iox_robust.c iox_stopped.c
 IOX_OBJ := $(IOX_SRC:%.c=$(B)/obj/libclient/ipc/%.o)
 # glibc's FILE, the thread pointer and a jump out of iceoryx: gcc and clang alike, no such sanitizer.
 IOX_CFLAGS := $(WARN) $(HARDEN) $(if $(SAN_RUNTIME),,$(SAN_FLAGS)) -g -fPIC -fvisibility=hidden -fno-common -pthread -D_GNU_SOURCE -Ilibclient/ipc -Ilibclient/include
@@ -25,6 +25,6 @@ $(B)/lib/simd/ipc_iox.so: $(IOX_OBJ)
 	$(CC) -shared -pthread $(HARDEN_LINK) -Wl,-z,defs -Wl,-soname,ipc_iox.so -o $@ $^ $(IOX_LIBS)
 
 # What simd preloads into RouDi: the same cures on its side.
-$(B)/lib/simd/roudi_robust.so: $(addprefix $(B)/obj/libclient/ipc/,iox_robust.o iox_stopped.o iox_answer.o)
+$(B)/lib/simd/roudi_robust.so: $(addprefix $(B)/obj/libclient/ipc/,iox_robust.o iox_stopped.o iox_plane.o iox_roudi.o)
 	@mkdir -p $(@D)
 	$(CC) -shared -pthread $(HARDEN_LINK) -Wl,-z,defs -Wl,-soname,roudi_robust.so -o $@ $^ -liceoryx_posh -liceoryx_hoofs

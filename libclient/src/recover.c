@@ -40,7 +40,7 @@
 struct attach_job {
 	struct sim_client *c;
 	struct ipc_options o;
-	char app[96], backend[16];
+	char app[96], backend[16], plane[PLANE_MAX];
 	bool bridge;
 	uint32_t iox_generation;
 	pthread_t thread;
@@ -229,10 +229,12 @@ static void attach_begin(struct sim_client *c)
 	j->bridge = c->flags & SIM_CLIENT_BRIDGE;
 	j->iox_generation = c->want_generation;
 	snprintf(j->app, sizeof(j->app), "%s", s->app);
+	snprintf(j->plane, sizeof(j->plane), "%s", s->plane);
 	snprintf(j->backend, sizeof(j->backend), "%s", s->backend);
 	j->o = (struct ipc_options){
 		.backend = *j->backend ? j->backend : NULL,
 		.app = j->app,
+		.plane = j->plane,
 		.app_by_simd = true,
 		.max_loan = (uint64_t)s->max_loan,
 		.prefault = c->connecting && !(c->flags & SIM_CLIENT_NO_PREFAULT),

@@ -396,6 +396,7 @@ static int hello_fields(struct session *s, const json_t *o)
 	    (r = copy_string(o, "app", s->app, sizeof(s->app))) < 0 ||
 	    (r = copy_string(o, "backend", s->backend, sizeof(s->backend))) < 0 ||
 	    (r = copy_string(o, "prefix", s->prefix, sizeof(s->prefix))) < 0 ||
+	    (r = copy_string(o, "plane", s->plane, sizeof(s->plane))) < 0 ||
 	    (r = copy_string(o, "runtime", s->runtime, sizeof(s->runtime))) < 0 ||
 	    (r = copy_string(o, "simd_id", s->simd_id, sizeof(s->simd_id))) < 0)
 		return err_prefix(r, "simd's answer to Hello");

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "plane.h"
 #include "varlink.h"
 #include "wire/pages.h"
 
@@ -46,6 +47,7 @@ struct session {
 	/* written once by session_open */
 	uint64_t serial; /* differs from every other session of this client */
 	int64_t max_loan;
+	char plane[PLANE_MAX];   /* of the data plane */
 	uint32_t iox_generation; /* of Hello */
 	pid_t simd;              /* 0: not seen from here */
 	char app[96], backend[16], prefix[100], runtime[128], simd_id[40];

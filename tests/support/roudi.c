@@ -66,7 +66,7 @@ int roudi_start(struct roudi *r, const struct ipc_mem_pool *pools, size_t n)
 		return -1;
 	}
 	r->pid = spawn();
-	while (ipc_probe(1000) < 0) {
+	while (ipc_probe(NULL, 1000) < 0) {
 		if (waitpid(r->pid, &st, WNOHANG) == r->pid) {
 			/* The kernel may still be tearing the old one down: iceoryx then refuses. */
 			r->pid = spawn();

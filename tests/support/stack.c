@@ -536,6 +536,15 @@ pid_t stack_roudi(void)
 	return (pid_t)stack_int("GetInfo", "roudi_pid");
 }
 
+const char *stack_plane(void)
+{
+	static char plane[64];
+
+	snprintf(plane, sizeof(plane), "%s", stack_text("GetInfo", "plane"));
+	assert_true(*plane);
+	return plane;
+}
+
 uint32_t stack_life(void)
 {
 	return (uint32_t)stack_int("GetInfo", "iox_generation");

@@ -66,7 +66,8 @@ const char *stack_bridge_text(const char *name, const char *key); /* static */
 int64_t stack_channel(const char *name, const char *key);         /* ListChannels */
 int64_t stack_in_flight(const char *channel);                     /* GetDispatch */
 pid_t stack_roudi(void);
-uint32_t stack_life(void); /* of the data plane */
+const char *stack_plane(void); /* directory of its data plane; static */
+uint32_t stack_life(void);     /* of the data plane */
 
 /* ---- simctl ---- */
 

@@ -54,10 +54,10 @@ static bool kill_one(void)
 	moment_us(1000 + (unsigned)rand() % 3000); /* somewhere in the loop */
 	kill(pid, SIGKILL);
 	assert_int_equal(child_status(pid), SIGKILL);
-	r = ipc_free_app("victim");
+	r = ipc_free_app(NULL, "victim");
 	assert_true(r == 0 || r == -ETIMEDOUT);
 	do { /* until both say the same: a slow machine may make either late */
-		r = ipc_probe(1500);
+		r = ipc_probe(NULL, 1500);
 		assert_true(r == 0 || r == -ETIMEDOUT);
 		stuck = r == -ETIMEDOUT;
 		r = child_status(child_start(newcomer));

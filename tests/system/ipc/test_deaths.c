@@ -97,7 +97,7 @@ static void kill_one(const char *where)
 {
 	fault = where;
 	assert_int_equal(child_status(child_start(victim)), SIGKILL);
-	assert_int_equal(ipc_free_app("victim"), 0);
+	assert_int_equal(ipc_free_app(NULL, "victim"), 0);
 }
 
 static int start(void **state)
@@ -139,7 +139,7 @@ TEST_WITH(locks_of_the_dead_are_taken_over, start, stop)
 	reader_start();
 	for (unsigned int i = 0; i < 3; i++) {
 		kill_one("notify:1");
-		assert_int_equal(ipc_probe(PATIENT_MS), 0);
+		assert_int_equal(ipc_probe(NULL, PATIENT_MS), 0);
 		child_run(newcomer);
 		child_run(innocent);
 		assert_int_equal(taken(3 * DEPTH), DEPTH);
@@ -169,8 +169,8 @@ static void survivor(void)
 	CHECK_IS(ipc_loan(pub, SIZE, &slot), 0);
 	CHECK_IS(ipc_publish(pub, slot), -ESTALE);
 	CHECK(!holds_a_lock());
-	CHECK_IS(ipc_free_app("survivor"), 0);
-	CHECK_IS(ipc_probe(PATIENT_MS), 0);
+	CHECK_IS(ipc_free_app(NULL, "survivor"), 0);
+	CHECK_IS(ipc_probe(NULL, PATIENT_MS), 0);
 }
 
 /* A FATAL error of iceoryx leaves it in the middle of a publish, and the process lives on. */

@@ -65,7 +65,7 @@ static void creates_while_stopped(void)
 	strcpy(slot, "kept");
 	CHECK_IS(ipc_publish(old, slot), 0);
 	CHECK_IS(ipc_take(sub, &held, &(size_t){ 0 }), 0);
-	CHECK_IS(ipc_probe(PATIENT_MS), 0);
+	CHECK_IS(ipc_probe(NULL, PATIENT_MS), 0);
 	roudi_stop(&roudi);
 	CHECK_IS(ipc_loan(old, 100, &slot), 0); /* the data path does not need RouDi */
 	CHECK_IS(ipc_publish(old, slot), 0);
@@ -111,11 +111,11 @@ static void probes(void)
 {
 	struct ipc *ipc = attach_as("prober");
 
-	CHECK_IS(ipc_probe(PATIENT_MS), 0);
+	CHECK_IS(ipc_probe(NULL, PATIENT_MS), 0);
 	roudi_stop(&roudi);
-	CHECK_IS(ipc_probe(100), -ETIMEDOUT);
+	CHECK_IS(ipc_probe(NULL, 100), -ETIMEDOUT);
 	roudi_continue(&roudi);
-	CHECK_IS(ipc_probe(PATIENT_MS), 0);
+	CHECK_IS(ipc_probe(NULL, PATIENT_MS), 0);
 	ipc_detach(ipc);
 }
 
@@ -146,7 +146,7 @@ static void loses_roudi(void)
 	CHECK_IS(ipc_waiter_create(ipc, &w), 0);
 	AWAIT(ipc_pub_has_subscribers(pub));
 	kill(roudi.pid, SIGKILL);
-	AWAIT(ipc_probe(100) == -ECONNREFUSED); /* it takes a moment to die */
+	AWAIT(ipc_probe(NULL, 100) == -ECONNREFUSED); /* it takes a moment to die */
 	CHECK_IS(ipc_loan(pub, 100, &slot), 0);
 	strcpy(slot, "without RouDi");
 	CHECK_IS(ipc_publish(pub, slot), 0);

@@ -78,8 +78,8 @@ static void free_victim(void)
 	const void *slot;
 	size_t size;
 
-	assert_int_equal(ipc_free_app("victim"), 0);
-	assert_int_equal(ipc_probe(PATIENT_MS), 0);
+	assert_int_equal(ipc_free_app(NULL, "victim"), 0);
+	assert_int_equal(ipc_probe(NULL, PATIENT_MS), 0);
 	while (ipc_take(feed, &slot, &size) == 0)
 		assert_int_equal(ipc_release(feed, slot), 0);
 }
@@ -134,8 +134,8 @@ TEST(beside_a_subscriber_too)
 		size_t size;
 
 		assert_int_equal(child_status(child_start(victim)), SIGKILL);
-		assert_int_equal(ipc_free_app("victim"), 0);
-		assert_int_equal(ipc_probe(PATIENT_MS), 0);
+		assert_int_equal(ipc_free_app(NULL, "victim"), 0);
+		assert_int_equal(ipc_probe(NULL, PATIENT_MS), 0);
 		assert_int_equal(ipc_scan(ipc, &o, &s), 0);
 		o.settled = s.number;
 		assert_int_equal(ipc_scan(ipc, &o, &s), 0);

@@ -156,7 +156,7 @@ TEST_WITH(roudi_lets_it_go_on_for_a_moment, start, stop)
 	pid_t reads = child_start(reader), stands = stop_one("stop-push:1");
 
 	child_run(newcomer);
-	assert_int_equal(ipc_probe(PATIENT_MS), 0);
+	assert_int_equal(ipc_probe(NULL, PATIENT_MS), 0);
 	assert_true(printed("was stopped again"));
 	child_run(innocent);
 	let_go_on(stands);

@@ -54,8 +54,8 @@ static void no_roudi(void)
 	for (int i = 0; i < 30; i++) /* uses up no life */
 		CHECK_IS(ipc_attach(&o, &ipc), -ENOENT);
 	CHECK(strstr(ipc_why(), "start simd"));
-	CHECK_IS(ipc_probe(100), -ENOENT);
-	CHECK_IS(ipc_free_app("x"), -ENOENT);
+	CHECK_IS(ipc_probe(NULL, 100), -ENOENT);
+	CHECK_IS(ipc_free_app(NULL, "x"), -ENOENT);
 }
 
 static void stale_roudi(void)
@@ -68,7 +68,7 @@ static void stale_roudi(void)
 	CHECK(bind(fd, (struct sockaddr *)&a, sizeof(a)) == 0);
 	close(fd);
 	CHECK_IS(ipc_attach(&o, &ipc), -ECONNREFUSED);
-	CHECK_IS(ipc_probe(100), -ECONNREFUSED);
+	CHECK_IS(ipc_probe(NULL, 100), -ECONNREFUSED);
 	unlink(a.sun_path);
 }
 
@@ -100,7 +100,7 @@ static void wrong_group(void)
 	CHECK(setgroups(0, NULL) == 0 && setgid(12345) == 0 && setuid(12345) == 0);
 	CHECK_IS(ipc_attach(&o, &ipc), -EACCES);
 	CHECK(strstr(ipc_why(), "group root") && strstr(ipc_why(), "12345"));
-	CHECK_IS(ipc_probe(100), -EACCES);
+	CHECK_IS(ipc_probe(NULL, 100), -EACCES);
 }
 
 /* A client that RouDi could not answer: it would wait for ever. */
@@ -248,7 +248,7 @@ static void eight_more(void)
 	for (int i = 0; i < IPC_LOANS_MAX; i++)
 		CHECK_IS(ipc_loan(a, 60000, &slot), 0);
 	CHECK_IS(ipc_loan(b, 60000, &slot), -ENOMEM);
-	CHECK_IS(ipc_free_app("holder"), 0);
+	CHECK_IS(ipc_free_app(NULL, "holder"), 0);
 	for (int i = 0; i < IPC_LOANS_MAX; i++)
 		CHECK_IS(ipc_loan(b, 60000, &slot), 0);
 	CHECK(access("/tmp/holder.1", F_OK) < 0 && access("/tmp/holder.1.lock", F_OK) < 0);
@@ -362,7 +362,7 @@ static void freed_alive(void)
 
 	CHECK_IS(ipc_pub_create(ipc, "freed", &(struct ipc_pub_options){ .history = 1 }, &pub), 0);
 	CHECK_IS(ipc_sub_create(ipc, "freed", &(struct ipc_sub_options){ .depth = 1 }, &sub), 0);
-	CHECK_IS(ipc_free_app("freed"), 0);
+	CHECK_IS(ipc_free_app(NULL, "freed"), 0);
 	ipc_pub_has_subscribers(pub);
 	ipc_sub_has_data(sub);
 	ipc_sub_lost(sub);
@@ -922,7 +922,7 @@ TEST(references_cross_processes)
 
 static void module_rules(void)
 {
-	struct ipc_start start = { .name = "bare.1", .timeout_ms = PATIENT_MS };
+	struct ipc_start start = { .name = "bare.1", .plane = "", .timeout_ms = PATIENT_MS };
 	_Atomic uint32_t live = IPC_LIVE;
 	const struct ipc_ops *(*get)(void);
 	int (*key_create)(pthread_key_t *, void (*)(void *));

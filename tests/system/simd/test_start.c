@@ -48,14 +48,18 @@ TEST(a_second_simd_names_the_first)
 
 	run_start(&first, plain, NULL);
 	assert_true(run_ready(&first));
-	run_start(&second, plain, other);
+	run_start(&second, plain, NULL);
 	assert_false(run_ready(&second));
 	assert_int_equal(WEXITSTATUS(run_wait(&second)), 1);
 	snprintf(pid, sizeof(pid), "pid %d", (int)first.pid);
 	assert_non_null(strstr(run_errors(&second), pid));
 	assert_non_null(strstr(run_errors(&second), RUN_DIR));
 	close(second.err_fd);
-	/* the first did not notice */
+	/* in a directory of its own it runs beside the first, which does not notice */
+	run_start(&second, plain, other);
+	assert_true(run_ready(&second));
+	assert_int_equal(run_number("GetInfo", "pid"), first.pid);
+	run_stop(&second);
 	assert_int_equal(run_number("GetInfo", "pid"), first.pid);
 	run_stop(&first);
 	run_nothing_left();
@@ -104,7 +108,7 @@ TEST(mistakes_end_it_with_a_sentence)
 		{ "{\"backend\": \"mem\"}", "mem" },
 		{ "{\"pools\": [" GIBS_30 "]}", "MiB" },
 		{ "{" POOLS ", \"TimeSource\": \"sundial\"}", "sundial" },
-		{ "{" POOLS ", \"roudi\": {\"start\": \"never\"}}", "roudi.start" },
+		{ "{" POOLS ", \"roudi\": {\"start\": \"external\"}}", "roudi.start" },
 		{ "{" POOLS ", \"roudi\": {\"path\": \"no-such-roudi\"}}", "no-such-roudi" },
 		{ "{" POOLS ", \"roudi\": {\"path\": \"false\"}}", "iox-roudi" },
 		{ "{" POOLS ", \"socket\": {\"group\": \"no-such-group\"}}", "no-such-group" },
@@ -219,6 +223,7 @@ TEST(processes_end_with_simd)
 	run_nothing_left();
 }
 
+static const char external[] = "{" POOLS ", \"roudi\": {\"start\": \"external\"}}";
 static const struct ipc_mem_pool enough[] = { { 512, 4000 }, { 65536, 200 } };
 static const struct ipc_mem_pool few[] = { { 512, 100 } };
 
@@ -231,7 +236,7 @@ TEST(a_roudi_that_suits_is_used_and_not_stopped)
 	struct sim_subscriber *s;
 
 	assert_int_equal(roudi_start(&roudi, enough, 2), 0);
-	run_start(&r, plain, NULL);
+	run_start(&r, external, NULL);
 	assert_true(run_ready(&r));
 	assert_int_equal(run_number("GetInfo", "roudi_pid"), roudi.pid);
 	c = run_client("guest");
@@ -243,7 +248,7 @@ TEST(a_roudi_that_suits_is_used_and_not_stopped)
 	run_stop(&r);
 	assert_int_equal(kill(roudi.pid, 0), 0);
 	/* and again: what the first simd had is free */
-	run_start(&r, plain, NULL);
+	run_start(&r, external, NULL);
 	assert_true(run_ready(&r));
 	run_stop(&r);
 	assert_int_equal(waitpid(roudi.pid, NULL, WNOHANG), 0);
@@ -256,7 +261,7 @@ TEST(a_roudi_that_does_not_suit_is_refused)
 	struct simd_run r;
 
 	assert_int_equal(roudi_restart(&roudi, few, 1), 0);
-	run_start(&r, plain, NULL);
+	run_start(&r, external, NULL);
 	assert_false(run_ready(&r));
 	assert_int_equal(WEXITSTATUS(run_wait(&r)), 1);
 	assert_non_null(strstr(run_errors(&r), "slots"));

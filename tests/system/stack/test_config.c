@@ -37,7 +37,7 @@ static const struct {
 	{ "{\"socket\":{\"mode\":\"0066\"}}",
 	  "socket.mode: \"0066\" is not an octal mode that lets the owner in, such as 0660" },
 	{ "{\"socket\":{\"group\":\"no-such-group\"}}", "socket.group: there is no group \"no-such-group\"" },
-	{ "{\"roudi\":{\"start\":\"maybe\"}}", F "roudi.start: \"maybe\" is not one of auto, always, never" },
+	{ "{\"roudi\":{\"start\":\"maybe\"}}", F "roudi.start: \"maybe\" is not one of simd, external" },
 	{ "{\"roudi\":{\"path\":\"\"}}", "roudi.path: empty; name a program" },
 	{ "{\"bridge\":{\"program\":\"\"}}", "bridge.program: empty; name a program" },
 	{ "{\"process\":{\"restart_max_ms\":10}}", "process.restart_max_ms: 10 is below process.restart_ms, 100" },

@@ -108,10 +108,10 @@ TEST_FULL_WITH(a_thousand_connections_of_one_process, NULL, stack_sweep)
 
 /* ---- an end that the socket does not tell ---- */
 
-/* Sockets and locks of this client in /tmp. */
+/* Sockets and locks of this client. */
 static unsigned files_of(const char *name)
 {
-	DIR *d = opendir("/tmp");
+	DIR *d = opendir(stack_plane());
 	const struct dirent *e;
 	unsigned n = 0;
 
@@ -364,11 +364,11 @@ TEST_FULL_WITH(all_attachments_of_the_dead_are_freed, NULL, stack_sweep)
 
 /* ---- names in the data plane ---- */
 
-/* A name in /tmp that begins with this and a dash, without its end; "" none. Static. */
+/* A name in the data plane that begins with this and a dash, without its end; "" none. Static. */
 static const char *name_of(const char *begin, const char *end)
 {
 	static char name[256];
-	DIR *d = opendir("/tmp");
+	DIR *d = opendir(stack_plane());
 	const struct dirent *e;
 	size_t n = strlen(begin), m = strlen(end);
 
@@ -385,7 +385,7 @@ static const char *name_of(const char *begin, const char *end)
 /* RouDi believes every datagram. What a stranger has it do to simd costs a generation of the data plane, no more. */
 TEST_WITH(a_stranger_speaks_in_simds_name, NULL, stack_sweep)
 {
-	const struct sockaddr_un a = { .sun_family = AF_UNIX, .sun_path = "/tmp/roudi" };
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	struct peer *p = peer_new();
 	pid_t simd = stack_start(CONF ",\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"b\",\"plugin\":\"" FAULTY
 				      "\",\"options\":{\"mode\":\"count\"}}]}]"),
@@ -396,6 +396,7 @@ TEST_WITH(a_stranger_speaks_in_simds_name, NULL, stack_sweep)
 	int fd, n;
 
 	AWAIT(!strcmp(stack_bridge_text("b", "status"), "connected"));
+	snprintf(a.sun_path, sizeof(a.sun_path), "%s/roudi", stack_plane());
 	peer_tell(p, 1000);
 	pid = peer_fork(p, peer_publisher);
 	AWAIT(p->ok > 20 || p->failed);

@@ -499,9 +499,10 @@ TEST_WITH(ends_of_clients_are_survived, setup, stack_sweep)
 }
 
 /*
- * Who sees names in /tmp holds those that the same processes would have next: as somebody without any right could. They come back
+ * Who sees names in the data plane holds those that the same processes would have next: as any member of the group could. They come back
  * under others when RouDi has to be replaced.
  */
+#define PLANES "/dev/shm/simd-*"
 #define VICTIM "/tmp/out-victim"
 
 static int hold_next_names(struct peer *p)
@@ -509,8 +510,8 @@ static int hold_next_names(struct peer *p)
 	char path[300], next[300];
 	glob_t g;
 
-	PEER(p, glob("/tmp/*-*-*.1.lock", 0, NULL, &g) == 0 && g.gl_pathc >= 2);
-	PEER(p, glob("/tmp/simd-*.1.lock", GLOB_APPEND, NULL, &g) == 0);
+	PEER(p, glob(PLANES "/*-*-*.1.lock", 0, NULL, &g) == 0 && g.gl_pathc >= 2);
+	PEER(p, glob(PLANES "/simd-*.1.lock", GLOB_APPEND, NULL, &g) == 0);
 	for (size_t i = 0; i < g.gl_pathc; i++)
 		for (int n = 2; n <= 15; n++) {
 			int fd;

@@ -212,6 +212,7 @@ static pid_t roudi(const char *toml, const char *monitoring)
 	return pid;
 }
 
+#define EXTERNAL             ",\"roudi\":{\"start\":\"external\"}"
 #define TOML(segments)       "[general]\nversion = 1\n" segments
 #define SEGMENT(size, count) "[[segment]]\n[[segment.mempool]]\nsize = " size "\ncount = " count "\n"
 
@@ -229,7 +230,7 @@ TEST_WITH(one_that_monitors, NULL, stack_sweep)
 {
 	pid_t pid = roudi(TOML(SEGMENT("1024", "2000")), "on");
 
-	refuses(CONF, "monitoring on", "-m off");
+	refuses(CONF EXTERNAL, "monitoring on", "-m off");
 	assert_int_equal(kill(pid, 0), 0);
 	end_roudi(pid);
 }
@@ -238,18 +239,23 @@ TEST_WITH(one_with_small_pools, NULL, stack_sweep)
 {
 	pid_t pid = roudi(TOML(SEGMENT("1024", "100")), "off");
 
-	refuses(CONF, "100 slots", "1500");
+	refuses(CONF EXTERNAL, "100 slots", "1500");
 	assert_int_equal(kill(pid, 0), 0);
 	end_roudi(pid);
 }
 
-TEST_WITH(one_that_is_unwanted, NULL, stack_sweep)
+/* It is not disturbed, nor asked for anything, by a simd that has its own. */
+TEST_WITH(one_of_others_is_left_alone, NULL, stack_sweep)
 {
-	pid_t pid = roudi(TOML(SEGMENT("1024", "2000")), "off");
+	pid_t pid = roudi(TOML(SEGMENT("1024", "100")), "on"), simd = stack_start(CONF);
 
-	refuses(CONF ",\"roudi\":{\"start\":\"always\"}", "runs already", "always");
+	assert_int_not_equal(stack_roudi(), pid);
+	kill(simd, SIGTERM);
+	assert_int_equal(stack_wait(simd), 0);
+	assert_int_equal(kill(pid, 0), 0);
 	end_roudi(pid);
-	refuses(CONF ",\"roudi\":{\"start\":\"never\"}", "no iox-roudi runs", "never");
+	assert_string_equal(stack_leftovers(), "");
+	refuses(CONF EXTERNAL, "no iox-roudi runs", "external");
 }
 
 TEST_WITH(one_that_suits, NULL, stack_sweep)
@@ -260,7 +266,7 @@ TEST_WITH(one_that_suits, NULL, stack_sweep)
 	pid_t child;
 	int status;
 
-	simd = stack_start(CONF);
+	simd = stack_start(CONF EXTERNAL);
 	assert_int_equal(stack_roudi(), pid);
 	assert_int_equal(stack_int("GetInfo", "roudi_owned"), 0);
 	assert_int_equal(stack_int("GetInfo", "roudi_robust"), 0);
@@ -277,11 +283,11 @@ TEST_WITH(one_that_suits, NULL, stack_sweep)
 	status = stack_wait(simd);
 	assert_int_equal(status, 0);
 	assert_int_equal(kill(pid, 0), 0); /* never stopped */
-	simd = stack_start(CONF);
+	simd = stack_start(CONF EXTERNAL);
 	assert_int_equal(stack_roudi(), pid);
 	kill(simd, SIGTERM);
 	assert_int_equal(stack_wait(simd), 0);
-	simd = stack_start(CONF);
+	simd = stack_start(CONF EXTERNAL);
 	stack_kill(simd);
 	assert_int_equal(stack_run(clean_up)->code, 0);
 	assert_int_equal(kill(pid, 0), 0);
@@ -345,18 +351,20 @@ TEST_WITH(what_it_needs, NULL, stack_sweep)
 	}
 }
 
-/* What a machine that lost power, or a RouDi that was killed, leaves: it is replaced, and gone in the end. */
+/* What a simd and a RouDi that were killed leave, with other things in its place: it is replaced, and gone in the end. */
 TEST_WITH(stale_files_are_removed, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
-	pid_t pid, simd;
+	pid_t pid, simd = stack_start(CONF), roudi = stack_roudi();
+	char command[512];
 
-	assert_int_equal(system("truncate -s 70000000 /dev/shm/iceoryx_mgmt && "
-				"truncate -s 5000 /dev/shm/$(id -gn) && touch /tmp/roudi /tmp/roudi.lock "
-				"/tmp/iox-unique-roudi.lock /tmp/simd-0123abcd.1 /tmp/simd-0123abcd.1.lock "
-				"/tmp/cam-0123abcd-7.2 /tmp/cam-0123abcd-7.2.lock && mkdir -p " STACK_DIR
-				" && echo '{' >" STACK_DIR "/state.json"),
-			 0);
+	snprintf(command, sizeof(command),
+		 "cd %s && rm -f roudi && mkdir other && touch roudi simd-0123abcd.1 simd-0123abcd.1.lock cam-0123abcd-7.2 "
+		 "cam-0123abcd-7.2.lock && echo '{' >" STACK_DIR "/state.json",
+		 stack_plane());
+	stack_kill(simd);
+	assert_int_equal(kill(roudi, SIGKILL), 0);
+	assert_int_equal(system(command), 0);
 	simd = stack_start(CONF);
 	AWAIT(!strcmp(stack_bridge_text("b", "status"), "connected"));
 	peer_tell(p, 1000);

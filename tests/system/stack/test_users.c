@@ -9,6 +9,8 @@
 #include "fd.h"
 #include "mem.h"
 #include "patient.h"
+#include "plane.h"
+#include "rnd.h"
 
 #include <fcntl.h>
 #include <glob.h>
@@ -26,6 +28,7 @@
 #define ALICE_UID 64002
 #define BOB_UID   64003
 #define ANON_UID  64004 /* of no name */
+#define HERS      "/dev/shm/simd-*/publisher-*"
 
 struct user {
 	uid_t uid;
@@ -86,6 +89,16 @@ static int machine(void **state)
 	assert_int_equal(mount("tmpfs", "/run", "tmpfs", 0, "mode=755"), 0);
 	has_users = true;
 	return 0;
+}
+
+/* As simd derives it. */
+static const char *plane_of(const char *runtime)
+{
+	static char plane[PLANE_MAX];
+
+	snprintf(plane, sizeof(plane), PLANE_BASE "/simd-%08x",
+		 (unsigned)hash64(HASH64_INIT, runtime, strlen(runtime)));
+	return plane;
 }
 
 /* ---- simd ---- */
@@ -199,16 +212,10 @@ TEST_WITH(a_member_of_the_group_may, NULL, stack_sweep)
 	peer_free(ex);
 }
 
-static bool alice_left(glob_t *g)
-{
-	return glob("/tmp/publisher-*", 0, NULL, g) == 0 && g->gl_pathc == 2;
-}
-
-/* Killed in the middle of it: simd sees that, and alice's next program takes the files away that only she may remove. */
+/* Killed in the middle of it: simd sees that, and takes away what she has left in its directory. */
 TEST_WITH(a_member_that_is_killed, NULL, stack_sweep)
 {
-	static const struct timespec old[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
-	struct peer *p = peer_new(), *ex = peer_new();
+	struct peer *p = peer_new();
 	struct stat st;
 	pid_t simd, pid;
 	glob_t g;
@@ -219,36 +226,26 @@ TEST_WITH(a_member_that_is_killed, NULL, stack_sweep)
 	peer_tell(p, 1000);
 	pid = peer_fork(p, alice_publishes);
 	AWAIT(p->ok > 20);
-	kill(pid, SIGKILL);
-	assert_int_equal(stack_wait(pid), SIGKILL);
-	assert_true(alice_left(&g)); /* socket and lock */
+	assert_int_equal(glob(HERS, 0, NULL, &g), 0);
+	assert_int_equal(g.gl_pathc, 2); /* socket and lock */
 	for (size_t i = 0; i < g.gl_pathc; i++) {
 		assert_int_equal(stat(g.gl_pathv[i], &st), 0);
 		assert_int_equal(st.st_gid, SIMD_UID);
 		assert_int_equal(st.st_mode & 0777, 0660);
 	}
-	/* new ones may be of a program that is just starting */
-	connects(&(struct user){ ALICE_UID, ALICE_UID, SIMD_UID }, 0, 0, "", "");
-	assert_true(alice_left(&g));
-	for (size_t i = 0; i < g.gl_pathc; i++)
-		assert_int_equal(utimensat(AT_FDCWD, g.gl_pathv[i], old, 0), 0);
-	/* however old, what is held stays */
-	pid = peer_fork(ex, alice_exchanges);
-	AWAIT(ex->received > 5);
-	assert_int_equal(glob("/tmp/publisher-*", 0, NULL, &g), GLOB_NOMATCH);
-	connects(&(struct user){ ALICE_UID, ALICE_UID, SIMD_UID }, 0, 0, "", "");
-	peer_join(ex, pid);
+	kill(pid, SIGKILL);
+	assert_int_equal(stack_wait(pid), SIGKILL);
+	AWAIT(glob(HERS, 0, NULL, &g) == GLOB_NOMATCH);
 	kill(simd, SIGTERM);
 	assert_int_equal(stack_wait(simd), 0);
 	assert_string_equal(stack_leftovers(), "");
 	peer_free(p);
-	peer_free(ex);
 }
 
 TEST_WITH(who_may_not, NULL, stack_sweep)
 {
 	static const struct user bob = { BOB_UID, BOB_UID, 0 }, early_alice = { ALICE_UID, ALICE_UID, 0 },
-				 lent = { BOB_UID, BOB_UID, SIMD_UID }, anon = { ANON_UID, SIMD_UID, 0 };
+				 anon = { ANON_UID, ANON_UID, 0 };
 	pid_t simd;
 
 	if (!has_users)
@@ -257,12 +254,56 @@ TEST_WITH(who_may_not, NULL, stack_sweep)
 	connects(&bob, 0, -EACCES, "/run/simd", "user bob is not in group simt: adduser bob simt");
 	connects(&bob, SIM_CLIENT_NO_DATA, -EACCES, "/run/simd", "adduser bob simt");
 	connects(&early_alice, 0, -EACCES, "/run/simd", "log in again");
-	/* the control socket goes by what the kernel says, iceoryx by what the user database says as well */
-	connects(&lent, SIM_CLIENT_NO_DATA, 0, "", "");
-	connects(&lent, 0, -EACCES, "user database", "adduser bob simt");
-	connects(&anon, 0, -EACCES, "64004", "user database");
+	connects(&anon, 0, -EACCES, "64004", "--group-add");
 	kill(simd, SIGTERM);
 	assert_int_equal(stack_wait(simd), 0);
+}
+
+static int root_exchanges(struct peer *p)
+{
+	unsetenv("SIMD_SOCKET");
+	return peer_exchange(p);
+}
+
+static int somebody_exchanges(struct peer *p)
+{
+	struct user u = { (uid_t)p->command, (gid_t)p->message[0].state + 64000, 0 };
+
+	u.other = p->message[1].state ? (gid_t)p->message[1].state + 64000 : 0;
+	become(&u);
+	return peer_exchange(p);
+}
+
+/* The kernel alone says who may: root, who has the group lent (sudo -g, setpriv), and who has no name at all (docker run --user). */
+TEST_WITH(the_kernel_says_who_may, NULL, stack_sweep)
+{
+	static const struct user may[] = { { 0, 0, 0 },
+					   { BOB_UID, BOB_UID, SIMD_UID },
+					   { BOB_UID, SIMD_UID, 0 },
+					   { ANON_UID, SIMD_UID, 0 },
+					   { ANON_UID, ANON_UID, SIMD_UID } };
+	pid_t simd;
+
+	if (!has_users)
+		skip();
+	simd = start();
+	for (unsigned i = 0; i < sizeof(may) / sizeof(*may); i++) {
+		struct peer *p = peer_new();
+		pid_t pid;
+
+		peer_tell(p, (int)may[i].uid);
+		p->message[0].state = (uint8_t)(may[i].gid - 64000);
+		p->message[1].state = (uint8_t)(may[i].other ? may[i].other - 64000 : 0);
+		pid = peer_fork(p, may[i].uid ? somebody_exchanges : root_exchanges);
+		AWAIT(p->received > 5 || p->failed);
+		peer_join(p, pid);
+		if (p->failed)
+			fail_msg("user %u, groups %u, %u: %s", may[i].uid, may[i].gid, may[i].other, p->why);
+		peer_free(p);
+	}
+	kill(simd, SIGTERM);
+	assert_int_equal(stack_wait(simd), 0);
+	assert_string_equal(stack_leftovers(), "");
 }
 
 /* A program of the tree, with at most three arguments. */
@@ -406,86 +447,42 @@ TEST_WITH(somebody_elses_directory_is_not_used, NULL, stack_sweep)
 	assert_true(stat(BOBS, &st) < 0 || (st.st_mode & 0777) == 0700);
 }
 
-/* Holds the lock, and has made iceoryx's files, as long as it lives. */
-static int squat(struct peer *p)
+/* Where simd's directory is to be, by its runtime directory; of alice, and she is in it. */
+static void squat(const char *plane)
 {
-	static const char *const files[] = { "/tmp/simd.lock", "/tmp/roudi", "/tmp/roudi.lock",
-					     "/tmp/iox-unique-roudi.lock", "/dev/shm/iceoryx_mgmt" };
-
-	become(&(struct user){ ALICE_UID, ALICE_UID, 0 });
-	for (unsigned i = 0; i < sizeof(files) / sizeof(*files); i++) {
-		int fd = open(files[i], O_RDWR | O_CREAT, 0600);
-
-		PEER(p, fd >= 0 && (i || fchmod(fd, 0644) == 0) && flock(fd, LOCK_EX | LOCK_NB) == 0);
-	}
-	atomic_store(&p->ready, 1);
-	PEER_IDLE(p);
-	return 0;
+	assert_int_equal(mkdir(plane, 0755), 0);
+	assert_int_equal(chown(plane, ALICE_UID, ALICE_UID), 0);
 }
 
 TEST_WITH(a_squatter_is_named_and_not_in_roots_way, NULL, stack_sweep)
 {
-	struct peer *p = peer_new();
-	pid_t pid, simd;
+	char plane[64], command[128];
+	pid_t simd;
 	FILE *f;
 
 	if (!has_users)
 		skip();
 	if (access(TREE, F_OK) < 0)
 		copy_programs();
-	pid = peer_fork(p, squat);
-	AWAIT(p->ready || p->failed);
+	simd = stack_start("\"TimeSource\":\"system\"," STACK_POOLS);
+	snprintf(plane, sizeof(plane), "%s", stack_plane());
+	stack_stop(simd);
+	squat(plane);
+	simd = stack_start("\"TimeSource\":\"system\"," STACK_POOLS);
+	assert_true(stack_said("made by user alice"));
+	snprintf(command, sizeof(command), "rm -r %s.??????", plane);
+	assert_int_equal(system(command), 0);
+	stack_stop(simd);
+	/* bob can only be told */
 	make_bobs(BOB_UID, 0700);
 	f = fopen("/tmp/out.json", "w");
 	assert_non_null(f);
 	fputs("{\"TimeSource\":\"system\"," STACK_POOLS "}\n", f);
 	assert_int_equal(fclose(f), 0);
+	snprintf(plane, sizeof(plane), "%s", plane_of(BOBS));
+	squat(plane);
 	says(simd_as_bob("--config", "/tmp/out.json", NULL), 1, "user alice", true);
-	assert_int_equal(unlink("/tmp/simd.lock"), 0);
-	says(simd_as_bob("--config", "/tmp/out.json", NULL), 1, "in iox-roudi's way: that user, or root", true);
-	peer_join(p, pid);
-	peer_free(p);
-	p = peer_new();
-	assert_int_equal(system("rm -f /tmp/roudi* /tmp/iox-* /dev/shm/iceoryx_mgmt"), 0);
-	pid = peer_fork(p, squat);
-	AWAIT(p->ready || p->failed);
-	assert_int_equal(p->failed, 0);
-	simd = stack_start("\"TimeSource\":\"system\"," STACK_POOLS);
-	assert_true(stack_said("which is no simd: removed"));
-	assert_true(stack_said("/tmp/roudi.lock belonged to user alice"));
-	stack_stop(simd);
-	peer_join(p, pid);
-	peer_free(p);
-}
-
-/* A directory cannot be unlinked, and who opens a pipe waits. */
-static int make_oddities(struct peer *p)
-{
-	become(&(struct user){ ALICE_UID, ALICE_UID, 0 });
-	PEER(p, mkdir("/tmp/roudi", 0777) == 0 && mkdir("/tmp/roudi/x", 0777) == 0);
-	PEER(p, mkdir("/tmp/roudi.lock", 0777) == 0 && mkdir("/dev/shm/iceoryx_mgmt", 0777) == 0);
-	PEER(p, symlink("/tmp/out-never", "/tmp/iox-unique-roudi.lock") == 0);
-	PEER(p, mkfifo("/tmp/simd.lock", 0666) == 0);
-	PEER(p, mkfifo("/tmp/cam-11111111-1.1.lock", 0666) == 0); /* as of an application that has exited */
-	return 0;
-}
-
-TEST_WITH(oddities_are_not_in_roots_way, NULL, stack_sweep)
-{
-	struct peer *p = peer_new();
-	pid_t simd;
-
-	if (!has_users)
-		skip();
-	peer_join(p, peer_fork(p, make_oddities));
-	assert_int_equal(p->failed, 0);
-	simd = stack_start("\"TimeSource\":\"system\"," STACK_POOLS);
-	assert_true(stack_said("/tmp/roudi belonged to user alice"));
-	assert_true(stack_said("/tmp/simd.lock, made by user alice"));
-	assert_true(access("/tmp/out-never", F_OK) < 0);
-	assert_int_equal(system("rm -rf /tmp/roudi.?????? /tmp/roudi.lock.* /dev/shm/iceoryx_mgmt.*"), 0);
-	stack_stop(simd);
-	peer_free(p);
+	assert_int_equal(rmdir(plane), 0);
 }
 
 static int run_roudi(struct peer *p)
@@ -511,7 +508,7 @@ TEST_WITH(root_uses_nobody_elses_roudi, NULL, stack_sweep)
 	assert_int_equal(fclose(f), 0);
 	f = fopen("/tmp/out.json", "w");
 	assert_non_null(f);
-	fputs("{\"TimeSource\":\"system\"," STACK_POOLS "}\n", f);
+	fputs("{\"TimeSource\":\"system\"," STACK_POOLS ",\"roudi\":{\"start\":\"external\"}}\n", f);
 	assert_int_equal(fclose(f), 0);
 	pid = peer_fork(p, run_roudi);
 	AWAIT(access("/tmp/roudi", F_OK) == 0 && access("/dev/shm/alice", F_OK) == 0);
@@ -529,20 +526,25 @@ TEST_WITH(root_uses_nobody_elses_roudi, NULL, stack_sweep)
 /* Bit i: the i-th can be had. */
 static int tries(struct peer *p)
 {
-	static const char *const files[] = { "/dev/shm/iceoryx_mgmt", "/dev/shm/simt", "/run/simd/state.json",
-					     "/run/simd/mine", "/run/simd/roudi.toml" };
-	const struct sockaddr_un a = { .sun_family = AF_UNIX, .sun_path = "/tmp/roudi" };
+	static const char *const files[] = { "iceoryx_mgmt", "payload", "/run/simd/state.json", "/run/simd/mine",
+					     "/run/simd/roudi.toml" };
+	const char *plane = plane_of("/run/simd");
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	char path[PLANE_PATH_MAX];
 	int fd, got = 0;
 
 	become(p->command ? &(struct user){ ALICE_UID, ALICE_UID, SIMD_UID } : &(struct user){ BOB_UID, BOB_UID, 0 });
 	for (int i = 0; i < 5; i++) {
-		fd = open(files[i], O_RDWR | (i == 3 ? O_CREAT : 0), 0600);
+		if (i > 1 || !plane_file(plane, files[i], path, sizeof(path)))
+			snprintf(path, sizeof(path), "%s", files[i]);
+		fd = open(path, O_RDWR | (i == 3 ? O_CREAT : 0), 0600);
 		got |= (fd >= 0 && mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) != MAP_FAILED) << i;
 	}
+	(void)plane_file(plane, PLANE_ROUDI, a.sun_path, sizeof(a.sun_path));
 	fd = socket(AF_UNIX, SOCK_DGRAM, 0);
 	got |= (connect(fd, (const struct sockaddr *)&a, sizeof(a)) == 0) << 5;
 	got |= (kill((pid_t)atomic_load(&p->sim_ns), SIGTERM) == 0) << 6;
-	got |= (unlink("/tmp/roudi") == 0) << 7;
+	got |= (unlink(a.sun_path) == 0) << 7;
 	got |= (unlink("/run/simd/control") == 0) << 8;
 	atomic_store(&p->result, got);
 	return 0;

@@ -6,8 +6,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -105,30 +103,94 @@ TEST(a_pid_that_was_used_again_is_not_the_same)
 	assert_false(state_proc_alive(&(struct state_proc){ 0 }));
 }
 
-TEST(a_second_lock_names_the_first)
+static void make_runtime(struct runtime *rt, const char *name)
+{
+	char dir[TEST_PATH_MAX];
+
+	assert_ok(runtime_init(rt, test_path(dir, name)));
+}
+
+static void is_refused(struct runtime *rt, const char *one, const char *other)
+{
+	assert_int_equal(runtime_lock(rt, false), -EBUSY);
+	if (!strstr(err_why(), one) || !strstr(err_why(), other))
+		fail_msg("it says %s", err_why());
+}
+
+TEST(two_runtime_directories_have_a_plane_each)
 {
 	struct runtime a, b;
-	char d1[TEST_PATH_MAX], d2[TEST_PATH_MAX], lock[TEST_PATH_MAX];
 	struct stat st;
 
-	assert_int_equal(runtime_init(&a, test_path(d1, "a/run")), 0);
-	assert_int_equal(runtime_init(&b, test_path(d2, "b/run")), 0);
-	/* the fixed place belongs to the machine: here the lock goes beside the directories */
-	test_path(lock, "lk");
-	mem_free(a.lock);
-	mem_free(b.lock);
-	a.lock = mem_strdup(lock);
-	b.lock = mem_strdup(lock);
-	assert_int_equal(runtime_lock(&a), 0);
-	assert_int_equal(runtime_lock(&b), -EBUSY);
-	assert_non_null(strstr(err_why(), d1));
+	make_runtime(&a, "a");
+	make_runtime(&b, "b");
+	assert_ok(runtime_lock(&a, false));
+	assert_ok(runtime_lock(&b, false));
+	assert_string_not_equal(a.own, b.own);
+	assert_int_equal(stat(a.own, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 01770);
 	runtime_finish(&a);
-	assert_true(stat(lock, &st) < 0);
-	assert_int_equal(runtime_lock(&b), 0);
 	runtime_finish(&b);
-	assert_true(stat(d2, &st) < 0);
-	(void)rmdir(test_path(d1, "a"));
-	(void)rmdir(test_path(d2, "b"));
+}
+
+/* By a link, too. */
+TEST(a_second_of_one_directory_is_refused)
+{
+	char dir[TEST_PATH_MAX], link[TEST_PATH_MAX];
+	struct runtime a, b;
+	struct stat st;
+
+	assert_int_equal(mkdir(test_path(dir, "real"), 0700), 0);
+	assert_int_equal(symlink(dir, test_path(link, "link")), 0);
+	make_runtime(&a, "real/run");
+	make_runtime(&b, "link/run");
+	assert_string_equal(a.own, b.own);
+	assert_ok(runtime_lock(&a, false));
+	is_refused(&b, "/real/run", "another simd runs");
+	runtime_finish(&a);
+	assert_ok(runtime_lock(&b, false));
+	runtime_finish(&b);
+	assert_true(stat(dir, &st) == 0 && rmdir(dir) == 0);
+	assert_int_equal(unlink(link), 0);
+}
+
+TEST(two_directories_with_one_name_refuse_each_other)
+{
+	char path[TEST_PATH_MAX];
+	struct runtime a, b;
+	int fd;
+
+	make_runtime(&a, "a");
+	make_runtime(&b, "b");
+	strcpy(b.own, a.own);
+	assert_ok(runtime_lock(&a, false));
+	is_refused(&b, a.dir, b.dir);
+	/* killed, with what the next one is to take over */
+	fd = open(test_path(path, "a/state.json"), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	assert_true(fd >= 0);
+	fd_close(fd);
+	a.lock_fd = fd_close(a.lock_fd);
+	is_refused(&b, a.dir, "--clean-up");
+	/* its directory has been removed: there is nothing to take over */
+	assert_int_equal(unlink(path), 0);
+	assert_ok(runtime_lock(&b, false));
+	runtime_finish(&b);
+	runtime_finish(&a);
+}
+
+/* The RouDi of the plain names serves one. */
+TEST(one_external_roudi_serves_one)
+{
+	struct runtime a, b;
+
+	make_runtime(&a, "a");
+	make_runtime(&b, "b");
+	assert_ok(runtime_lock(&a, true));
+	assert_string_equal(a.plane, "");
+	assert_int_equal(runtime_lock(&b, true), -EBUSY);
+	assert_non_null(strstr(err_why(), a.dir));
+	runtime_finish(&a);
+	runtime_finish(&b);
 }
 
 TEST(a_runtime_directory_is_ones_own)
@@ -185,13 +247,13 @@ TEST(a_directory_in_another_users_is_not_for_root)
 	assert_int_equal(rmdir(above), 0);
 }
 
-/* ---- what another user has put in the place of the lock, or holds ---- */
+/* ---- what another user has put in the place of the plane ---- */
 
-static const char *lock_path;
+static const char *in_the_way;
 
 static void make_file(void)
 {
-	int fd = open(lock_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	int fd = open(in_the_way, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 
 	assert_true(fd >= 0);
 	close(fd);
@@ -199,218 +261,78 @@ static void make_file(void)
 
 static void make_pipe(void)
 {
-	assert_int_equal(mkfifo(lock_path, 0666), 0);
+	assert_int_equal(mkfifo(in_the_way, 0666), 0);
 }
 
 static void make_link(void)
 {
-	assert_int_equal(symlink("/nowhere", lock_path), 0);
+	assert_int_equal(symlink("/nowhere", in_the_way), 0);
 }
 
 static void make_folder(void)
 {
-	char in[TEST_PATH_MAX + 8];
+	char in[PLANE_PATH_MAX];
 
-	snprintf(in, sizeof(in), "%s/x", lock_path);
-	assert_int_equal(mkdir(lock_path, 0755), 0);
+	assert_int_equal(mkdir(in_the_way, 0777), 0);
+	assert_true(plane_file(in_the_way, "x", in, sizeof(in)));
 	assert_int_equal(mkdir(in, 0755), 0);
 }
 
-/* Held by a process of hers until the end of the pipe is closed. */
-static pid_t hold_lock(int *ret_end)
+static void remove_aside(const char *plane)
 {
-	int fd = open(lock_path, O_RDONLY | O_CLOEXEC), end[2], ready[2];
-	char c;
-	pid_t pid;
+	char command[2 * PLANE_PATH_MAX];
 
-	assert_int_equal(pipe(end), 0);
-	assert_int_equal(pipe(ready), 0);
-	pid = fork();
-	if (pid == 0) {
-		close(end[1]);
-		if (setgid(HER_UID) < 0 || setuid(HER_UID) < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
-			_exit(1);
-		prctl(PR_SET_DUMPABLE, 0); /* the folder in /proc is root's then */
-		close(ready[0]);
-		close(ready[1]);
-		_exit((int)read(end[0], &c, 1));
-	}
-	close(fd);
-	close(ready[1]);
-	close(end[0]);
-	assert_int_equal(read(ready[0], &c, 1), 0);
-	close(ready[0]);
-	*ret_end = end[1];
-	return pid;
+	snprintf(command, sizeof(command), "rm -rf %s.??????", plane);
+	assert_int_equal(system(command), 0);
 }
 
-static void lock_beside(struct runtime *rt, const char *name)
+static void root_takes(void (*make)(void), bool hers)
 {
-	char dir[TEST_PATH_MAX];
+	struct runtime rt;
 
-	assert_int_equal(runtime_init(rt, test_path(dir, name)), 0);
-	mem_free(rt->lock);
-	rt->lock = mem_strdup(lock_path);
-}
-
-static void root_takes(void (*make)(void), bool hers, bool held)
-{
-	struct runtime rt, second;
-	int end = -1, status = 0;
-	pid_t pid = -1;
-
+	make_runtime(&rt, "first");
+	in_the_way = rt.own;
 	make();
-	if (hers)
-		assert_int_equal(lchown(lock_path, HER_UID, HER_UID), 0);
-	if (held)
-		pid = hold_lock(&end);
-	lock_beside(&rt, "first");
-	lock_beside(&second, "second");
-	if (hers || held) {
-		assert_int_equal(runtime_lock(&rt), 0);
-		assert_int_equal(runtime_lock(&second), -EBUSY);
+	if (hers) {
+		assert_int_equal(lchown(rt.own, HER_UID, HER_UID), 0);
+		assert_ok(runtime_lock(&rt, false));
 	} else { /* root's own: it knows why */
-		assert_int_equal(runtime_lock(&rt), -EINVAL);
+		assert_true(runtime_lock(&rt, false) < 0);
 		assert_non_null(strstr(err_why(), "user root (0) made it"));
+		assert_int_equal(unlink(rt.own), 0);
 	}
-	fd_close(end);
-	if (pid > 0)
-		assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
+	remove_aside(rt.own);
 	runtime_finish(&rt);
-	runtime_finish(&second);
-	(void)unlink(lock_path);
 }
 
 TEST(nothing_of_another_user_is_in_roots_way)
 {
-	char path[TEST_PATH_MAX];
+	if (!trust_is_asked())
+		skip();
+	root_takes(make_file, true);
+	root_takes(make_pipe, true);
+	root_takes(make_link, true);
+	root_takes(make_folder, true);
+	root_takes(make_pipe, false);
+	root_takes(make_link, false);
+}
+
+/* A member of our group, in a plane that a simd which was killed has left. */
+TEST(a_lock_of_another_user_is_not_in_the_way)
+{
+	char lock[PLANE_PATH_MAX];
+	struct runtime rt;
+	struct stat st;
 
 	if (!trust_is_asked())
 		skip();
-	lock_path = test_path(path, "lk");
-	root_takes(make_file, true, true);
-	root_takes(make_file, false, true); /* left by a simd that was killed */
-	root_takes(make_pipe, true, false);
-	root_takes(make_pipe, false, false);
-	root_takes(make_link, true, false);
-	root_takes(make_folder, true, true);
-	root_takes(make_file, true, false);
-}
-
-TEST(only_our_roudi_is_ended)
-{
-	assert_false(roudi_is_ours(getpid(), "/a/roudi.toml")); /* ours, but it has no such configuration */
-	assert_false(roudi_is_ours(0, "/a/roudi.toml"));
-}
-
-/* ---- real children ---- */
-
-static int run_limited(const struct spawn *s, struct rlimit *files, char *out, size_t size)
-{
-	struct spawned c;
-	size_t n = 0;
-	ssize_t k;
-	int status;
-
-	if (spawn_real.start(files, s, &c) < 0)
-		return -1;
-	assert_int_equal(fd_pidfd_wait(c.pidfd, 20LL * 1000000000), 1);
-	assert_int_equal(spawn_real.reap(NULL, c.pid, c.pidfd, &status), 0);
-	while (c.out_fd >= 0 && (k = read(c.out_fd, out + n, size - 1 - n)) > 0)
-		n += (size_t)k;
-	out[n] = '\0';
-	close(c.pidfd);
-	fd_close(c.out_fd);
-	return status;
-}
-
-static int run_child(const struct spawn *s, char *out, size_t size)
-{
-	return run_limited(s, NULL, out, size);
-}
-
-/* simd raises its own; a program that closes all descriptors up to the limit must not pay for that. */
-TEST(a_child_gets_the_limit_of_descriptors_that_simd_had)
-{
-	struct spawn s = { .argv = (const char *[]){ "sh", "-c", "ulimit -n", NULL } };
-	struct rlimit old;
-	char out[64], want[64];
-
-	assert_int_equal(fd_limit_raise(0, &old), 0);
-	snprintf(want, sizeof(want), "%llu\n", (unsigned long long)old.rlim_cur);
-	assert_int_equal(run_child(&s, out, sizeof(out)), 0);
-	assert_string_equal(out, want);
-	old.rlim_cur = 77;
-	assert_int_equal(run_limited(&s, &old, out, sizeof(out)), 0);
-	assert_string_equal(out, "77\n");
-}
-
-TEST(a_child_gets_its_environment_and_nothing_else)
-{
-	const char *argv[] = {
-		"sh", "-c", "echo $COLOUR-$GONE; pwd; ls /proc/self/fd | wc -l; ps -o sid= -p $$ | tr -d ' '; echo $$",
-		NULL
-	};
-	const char *env[] = { "COLOUR=blue", "GONE", NULL };
-	struct spawn s = { .argv = argv, .env = env, .dir = "/" };
-	char out[1024];
-	int sid, pid, fds;
-
-	setenv("GONE", "here", 1);
-	assert_int_equal(run_child(&s, out, sizeof(out)), 0);
-	assert_int_equal(strncmp(out, "blue-\n/\n", 8), 0);
-	assert_int_equal(sscanf(out + 8, "%d %d %d", &fds, &sid, &pid), 3);
-	assert_int_equal(fds, 4); /* 0, 1, 2 and the directory that ls reads */
-	assert_int_equal(sid, pid);
-}
-
-TEST(a_failed_start_says_so)
-{
-	const char *argv[] = { "no-such-program-anywhere", NULL }, *dir[] = { "/", NULL };
-	struct spawn s = { .argv = argv };
-	char out[16];
-
-	assert_int_equal(run_child(&s, out, sizeof(out)), -1);
-	assert_non_null(strstr(err_why(), "no-such-program-anywhere"));
-	s.argv = dir;
-	assert_int_equal(run_child(&s, out, sizeof(out)), -1);
-	argv[0] = "true";
-	s.argv = argv;
-	s.dir = "/no/such/dir";
-	assert_int_equal(run_child(&s, out, sizeof(out)), -1);
-}
-
-TEST(what_a_child_leaves_in_its_session_is_killed)
-{
-	const char *argv[] = { "sh", "-c", "sleep 1000 & echo $!", NULL };
-	struct spawn s = { .argv = argv };
-	char out[64];
-	pid_t left;
-
-	assert_int_equal(run_child(&s, out, sizeof(out)), 0);
-	left = (pid_t)atoi(out);
-	assert_true(left > 1);
-	AWAIT(kill(left, 0) < 0 || state_proc_start(left) < 0);
-}
-
-TEST(what_the_last_one_said_stays)
-{
-	const char *argv[] = { "sh", "-c", "echo \"$SAYS\"", NULL }, *env[] = { "SAYS=", NULL };
-	char path[TEST_PATH_MAX], before[TEST_PATH_MAX], says[3][16] = { "SAYS=one", "SAYS=two", "SAYS=three" },
-							 out[16], *text;
-	struct spawn s = { .argv = argv, .env = env, .output = test_path(path, "out.log") };
-
-	for (int i = 0; i < 3; i++) {
-		env[0] = says[i];
-		assert_int_equal(run_child(&s, out, sizeof(out)), 0);
-	}
-	assert_int_equal(fd_read_file(path, 64, &text, NULL), 0);
-	assert_string_equal(text, "three\n");
-	mem_free(text);
-	assert_int_equal(fd_read_file(test_path(before, "out.log.1"), 64, &text, NULL), 0);
-	assert_string_equal(text, "two\n");
-	mem_free(text);
-	unlink(path);
-	unlink(before);
+	make_runtime(&rt, "first");
+	assert_ok(runtime_lock(&rt, false));
+	rt.lock_fd = fd_close(rt.lock_fd);
+	assert_true(plane_file(rt.own, "simd.lock", lock, sizeof(lock)));
+	assert_int_equal(chown(lock, HER_UID, HER_UID), 0);
+	assert_ok(runtime_lock(&rt, false));
+	assert_int_equal(stat(lock, &st), 0);
+	assert_int_equal(st.st_uid, 0);
+	runtime_finish(&rt);
 }

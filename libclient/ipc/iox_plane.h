@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The data plane's names under the hooks; contract of the names in plane.h. */
+#ifndef IOX_PLANE_H
+#define IOX_PLANE_H
+
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/un.h>
+
+#include "plane.h"
+
+/* Of this process's attachment (the module), or of the environment (what is preloaded into RouDi). */
+const char *iox_plane(void);
+
+/* Where a file is that iceoryx has called path, below /tmp or not. Returns path, or buf of PLANE_PATH_MAX bytes. */
+const char *iox_plane_path(const char *path, char *buf);
+/* The same for an address. */
+const struct sockaddr *iox_plane_address(const struct sockaddr *at, socklen_t *len, struct sockaddr_un *buf);
+/* shm_open() of a segment by iceoryx's name. */
+int iox_plane_shm_open(const char *name, int flags, mode_t mode);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where a data plane has its files. iceoryx 2.0.3 has fixed names for them, with which a machine carries one RouDi; hooks in the
+ * module and in what simd preloads into RouDi (iox_plane.c) put them into a directory, which each simd has of its own:
+ *
+ *                    plain names               in directory DIR
+ *   segments         /dev/shm/iceoryx_mgmt     DIR/iceoryx_mgmt
+ *                    /dev/shm/<group>          DIR/payload
+ *   sockets, locks   /tmp/<name>               DIR/<name>
+ *
+ * A plane is that directory; "" means the plain names, of a RouDi that simd has not started.
+ *
+ * Thread: any; no state.
+ */
+#ifndef IPC_PLANE_H
+#define IPC_PLANE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PLANE_BASE "/dev/shm"
+/* A directory in the place of a plane's: the lock of the one simd that uses the RouDi of the plain names. */
+#define PLANE_EXTERNAL PLANE_BASE "/simd-external"
+#define PLANE_MGMT     "iceoryx_mgmt"
+#define PLANE_ROUDI    "roudi"
+#define PLANE_MAX \
+	24 /* of the directory, with its NUL: with the longest name of an application a socket's path holds it */
+#define PLANE_PATH_MAX 128 /* of a file in it, with its NUL */
+#define PLANE_VARIABLE "SIMD_DATA_PLANE"
+
+/* What iceoryx calls /tmp/<name>. False: it is too long for ret. */
+static inline bool plane_file(const char *plane, const char *name, char *ret, size_t n)
+{
+	return snprintf(ret, n, "%s/%s", *plane ? plane : "/tmp", name) < (int)n;
+}
+
+/* What it calls /dev/shm/<name>; name: the management segment, else the payload segment, which the plain names call after RouDi's group. */
+static inline bool plane_memory(const char *plane, const char *name, char *ret, size_t n)
+{
+	name += *name == '/';
+	if (!*plane)
+		return snprintf(ret, n, PLANE_BASE "/%s", name) < (int)n;
+	return snprintf(ret, n, "%s/%s", plane, strcmp(name, PLANE_MGMT) == 0 ? PLANE_MGMT : "payload") < (int)n;
+}
+
+#endif
