@@ -152,6 +152,7 @@ static const struct opt source_opts[] = {
 };
 
 static const struct opt bridges_opts[] = { FLAG("names", names, "names alone, a line each"), WATCH, { 0 } };
+static const struct opt ps_opts[] = { FLAG("names", names, "runtime directories alone, a line each"), WATCH, { 0 } };
 static const struct opt bridge_opts[] = { BRIDGE, { 0 } };
 
 static const struct opt bridge_connect_opts[] = {

@@ -107,6 +107,7 @@ enum need { ALONE, CONTROL, DATA }; /* what a command needs of simd */
 	X("dispatch", CONTROL, dispatch, watch_opts, "the dispatcher: queues, lanes, waits, outcomes") \
 	X("config", CONTROL, config, NULL, "simd's effective configuration and where each value came from") \
 	X("summary", CONTROL, summary, NULL, "totals since simd's start, per channel and bridge") \
+	X("ps", ALONE, ps, ps_opts, "the simd of this machine: rigs, user, pid, memory, whether each runs") \
 	X("doctor", ALONE, doctor, NULL, "check this machine; exit code 1 when something is broken") \
 	X("bag info", ALONE, bag_info, files_opts, "what is in a log: channels, times, how it was closed") \
 	X("bag doctor", ALONE, bag_doctor, file_opts, "check a log; exit code 1 when something is wrong") \

@@ -303,6 +303,7 @@ static void json_of_the_rest(void)
 		 "bytes delivered drops failed in_flight local messages name no_bridge type");
 	has_keys(stack_ctl("summary", "--json", NULL), "bridges/0", "dropped failed name sent");
 	has_keys(stack_ctl("config", "--json", NULL), "", "changed config origins");
+	has_keys(stack_ctl("ps", "--json", NULL), "simds/0", "memory pid plane rigs runtime status uptime_ms user");
 	has_keys(stack_ctl("doctor", "--json", NULL), "findings/0", "check result text");
 	has_keys(stack_ctl("version", "--json", NULL), "", "library simctl simd");
 }

@@ -366,7 +366,9 @@ TEST_WITH(what_an_outsider_is_told, NULL, stack_sweep)
 	simd = start();
 	says(ctl_as_bob("list"), 1, "adduser bob simt", true);
 	says(ctl_as_bob("doctor"), 1, "adduser bob simt", true);
-	says(ctl_as_bob("doctor"), 1, "left of an iox-roudi", false);
+	says(ctl_as_bob("doctor"), 1, "was left by", false);
+	says(ctl_as_bob("ps"), 0, "/run/simd", false); /* not his */
+	says(ctl_as(&(struct user){ BOB_UID, BOB_UID, SIMD_UID }, "ps", NULL), 0, "/run/simd", true);
 	kill(simd, SIGTERM);
 	assert_int_equal(stack_wait(simd), 0);
 	/* without one: "start it" */

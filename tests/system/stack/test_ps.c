@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `simctl ps`: the simd of a machine, one and two, that stand still, are killed; directories that are none of theirs. */
+#include "stack.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+
+#include "fd.h"
+#include "patient.h"
+
+#define CONF       STACK_POOLS ",\"rigs\":[{\"name\":\"car\",\"prefix\":\"/car\"},{\"name\":\"truck\",\"prefix\":\"/truck\"}]"
+#define OTHER_DIR  "/tmp/rt-other"
+#define OTHER_FILE "/tmp/out-other.json"
+#define OTHER_CONF "{" STACK_POOLS ",\"rigs\":[{\"name\":\"bus\"}]}"
+#define OTHER_USER 64002
+
+static json_t *seen; /* what it listed last */
+
+static size_t rows(void)
+{
+	return json_array_size(json_object_get(seen, "simds"));
+}
+
+static void look(void)
+{
+	json_decref(seen);
+	seen = json_loads(stack_ctl("ps", "--json", NULL)->out, 0, NULL);
+	assert_true(json_is_array(json_object_get(seen, "simds")));
+}
+
+static const json_t *member(const char *runtime, const char *key)
+{
+	const json_t *simd;
+	size_t i;
+
+	json_array_foreach(json_object_get(seen, "simds"), i, simd)
+		if (!strcmp(json_string_value(json_object_get(simd, "runtime")), runtime))
+			return json_object_get(simd, key);
+	return NULL;
+}
+
+static int64_t number(const char *runtime, const char *key)
+{
+	const json_t *v = member(runtime, key);
+
+	return json_is_integer(v) ? json_integer_value(v) : -1;
+}
+
+static bool has_rigs(const char *runtime, const char *json)
+{
+	json_t *want = json_loads(json, 0, NULL);
+	bool same = json_equal(member(runtime, "rigs"), want);
+
+	json_decref(want);
+	return same;
+}
+
+static bool is_listed(const char *runtime, const char *status)
+{
+	const json_t *v = member(runtime, "status");
+
+	return v && !strcmp(json_string_value(v), status);
+}
+
+static bool status_is(const char *runtime, const char *status)
+{
+	look();
+	return is_listed(runtime, status);
+}
+
+/* How many lines it prints. */
+static unsigned lines(const struct ctl_result *r)
+{
+	unsigned n = 0;
+
+	assert_int_equal(r->code, 0);
+	assert_string_equal(r->err, "");
+	for (const char *p = r->out; *p; p++)
+		n += *p == '\n';
+	return n;
+}
+
+TEST_WITH(without_any_the_table_is_empty, NULL, stack_sweep)
+{
+	const struct ctl_result *r = stack_ctl("ps", NULL);
+
+	assert_int_equal(lines(r), 1);
+	assert_memory_equal(r->out, "RUNTIME", 7);
+	assert_string_equal(stack_ctl("ps", "--json", NULL)->out, "{\"simds\":[]}\n");
+	assert_string_equal(stack_ctl("ps", "--names", NULL)->out, "");
+}
+
+TEST_WITH(one_that_runs_stands_still_and_is_killed, NULL, stack_sweep)
+{
+	pid_t simd = stack_start(CONF);
+
+	AWAIT(status_is(STACK_DIR, "running"));
+	assert_int_equal(number(STACK_DIR, "pid"), simd);
+	assert_true(has_rigs(STACK_DIR, "[\"car\",\"truck\"]"));
+	assert_true(number(STACK_DIR, "uptime_ms") >= 0 && number(STACK_DIR, "memory") > 0);
+	assert_int_equal(rows(), 1);
+	assert_string_equal(stack_ctl("ps", "--names", NULL)->out, STACK_DIR "\n");
+	assert_int_equal(lines(stack_ctl("ps", NULL)), 2);
+	AWAIT(strstr(stack_ctl("ps", NULL)->out, "car,truck"));
+
+	kill(simd, SIGSTOP);
+	AWAIT(test_stands(simd));
+	assert_true(status_is(STACK_DIR, "silent"));
+	assert_int_equal(number(STACK_DIR, "pid"), simd);
+	assert_true(has_rigs(STACK_DIR, "[]"));
+
+	stack_kill(simd);
+	assert_true(status_is(STACK_DIR, "dead"));
+	assert_int_equal(number(STACK_DIR, "pid"), -1);
+	assert_true(number(STACK_DIR, "memory") > 0);
+	assert_int_equal(lines(stack_ctl("ps", NULL)), 2);
+}
+
+static void run_other(const char *ready_fd)
+{
+	const char *b = getenv("B");
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/bin/simd", b ? b : "build");
+	execl(path, "simd", "--config", OTHER_FILE, "--runtime-dir", OTHER_DIR, "--ready-fd", ready_fd, (char *)NULL);
+}
+
+static pid_t start_other(void)
+{
+	char *conf = patient_conf(OTHER_CONF);
+	pid_t pid;
+	int fd;
+
+	assert_int_equal(fd_write_file(OTHER_FILE, conf, strlen(conf), 0644), 0);
+	free(conf);
+	pid = stack_fork(run_other, &fd);
+	stack_await_ready(fd);
+	return pid;
+}
+
+TEST_WITH(two_have_a_row_each, NULL, stack_sweep)
+{
+	pid_t simd = stack_start(CONF), other = start_other();
+
+	AWAIT(status_is(STACK_DIR, "running") && is_listed(OTHER_DIR, "running"));
+	assert_int_equal(rows(), 2);
+	assert_int_equal(number(STACK_DIR, "pid"), simd);
+	assert_int_equal(number(OTHER_DIR, "pid"), other);
+	assert_true(has_rigs(STACK_DIR, "[\"car\",\"truck\"]") && has_rigs(OTHER_DIR, "[\"bus\"]"));
+	assert_string_equal(stack_ctl("ps", "--names", NULL)->out, STACK_DIR "\n" OTHER_DIR "\n");
+
+	stack_kill(other);
+	AWAIT(status_is(STACK_DIR, "running"));
+	assert_true(is_listed(OTHER_DIR, "dead"));
+	assert_int_equal(rows(), 2);
+}
+
+/* ---- what others put there ---- */
+
+static void squat(const char *dir, const char *owner_file)
+{
+	char command[400];
+
+	snprintf(command, sizeof(command), "mkdir -m 755 /dev/shm/%s && cd /dev/shm/%s && %s", dir, dir, owner_file);
+	assert_int_equal(system(command), 0);
+}
+
+TEST_WITH(directories_of_no_simd_are_left_out, NULL, stack_sweep)
+{
+	(void)stack_start(CONF);
+	squat("simd-00000000", "mkfifo simd");
+	squat("simd-00000001", "echo " OTHER_DIR " >/tmp/out-owner && ln -s /tmp/out-owner simd");
+	squat("simd-00000002", "printf " OTHER_DIR " >simd"); /* as yet */
+	squat("simd-00000003", "mkdir simd");
+	squat("simd-00000004", "echo " STACK_DIR " >simd"); /* has another plane */
+	squat("simd-00000005", "head -c 100000 /dev/zero | tr '\\0' / >simd");
+	squat("simd-external", "echo " OTHER_DIR " >simd");
+	squat("simd-0000000g", "echo " OTHER_DIR " >simd");
+	assert_int_equal(system("ln -s simd-00000004 /dev/shm/simd-00000006"), 0);
+
+	AWAIT(status_is(STACK_DIR, "running"));
+	assert_int_equal(rows(), 1);
+	assert_int_equal(lines(stack_ctl("ps", NULL)), 2);
+}
+
+TEST_WITH(nobody_lists_a_simd_of_another_user, NULL, stack_sweep)
+{
+	squat("simd-00000000", "mkdir " OTHER_DIR " && echo " OTHER_DIR " >simd");
+	assert_true(status_is(OTHER_DIR, "dead"));
+	if (chown("/dev/shm/simd-00000000/simd", OTHER_USER, 0) < 0)
+		skip(); /* the root of a namespace that has no other user */
+	look();
+	assert_int_equal(rows(), 0); /* a file that another user has put there */
+	assert_int_equal(chown("/dev/shm/simd-00000000", OTHER_USER, 0), 0);
+	look();
+	assert_int_equal(rows(), 0); /* a runtime directory of another user */
+	assert_int_equal(chown(OTHER_DIR, OTHER_USER, 0), 0);
+	assert_true(status_is(OTHER_DIR, "dead"));
+}
+
+TEST_WITH(a_name_cannot_drive_the_terminal, NULL, stack_sweep)
+{
+	squat("simd-00000000", "printf '/tmp/out\\033[2J\\377\\n' >simd");
+	assert_non_null(strstr(stack_ctl("ps", NULL)->out, "/tmp/out\\x1b[2J\\xff"));
+	assert_non_null(strstr(stack_ctl("ps", "--names", NULL)->out, "/tmp/out\\x1b[2J\\xff\n"));
+	look();
+	assert_int_equal(rows(), 1);
+}
