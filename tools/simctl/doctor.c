@@ -20,12 +20,11 @@
 #include "err.h"
 #include "fd.h"
 #include "group.h"
+#include "planes.h"
 #include "printable.h"
 #include "simctl.h"
 
-#define ROUDI_SOCKET "/tmp/roudi"
-#define SHM_MGMT     "/dev/shm/iceoryx_mgmt"
-#define MIB          1048576.0
+#define MIB 1048576.0
 
 void doctor_find(struct doctor *d, const char *check, enum doctor_grade g, const char *fmt, ...)
 {
@@ -42,12 +41,26 @@ void doctor_find(struct doctor *d, const char *check, enum doctor_grade g, const
 			      json_pack("{s:s, s:s, s:s}", "check", check, "result", names[g], "text", fit));
 }
 
-/* RouDi answers on a datagram socket of a fixed name: connecting tells who is there. */
-static int roudi_state(void)
+/* The one of simd's data plane (GetInfo's plane); one that is somebody else's has iceoryx's own place. */
+static int roudi_address(const char *plane, struct sockaddr_un *ret)
 {
-	struct sockaddr_un a = { .sun_family = AF_UNIX, .sun_path = ROUDI_SOCKET };
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), r;
+	const char *dir = *plane ? plane : "/tmp";
 
+	ret->sun_family = AF_UNIX;
+	return snprintf(ret->sun_path, sizeof(ret->sun_path), "%s/roudi", dir) < (int)sizeof(ret->sun_path)
+		       ? 0
+		       : -ENAMETOOLONG;
+}
+
+/* RouDi has a datagram socket: connecting tells whether it is served. */
+static int roudi_state(const char *plane)
+{
+	struct sockaddr_un a;
+	int fd, r = roudi_address(plane, &a);
+
+	if (r < 0)
+		return r;
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
 	r = connect(fd, (struct sockaddr *)&a, sizeof(a)) < 0 ? -errno : 0;
@@ -55,20 +68,21 @@ static int roudi_state(void)
 	return r;
 }
 
-static void check_roudi(struct doctor *d, int state)
+static void check_roudi(struct doctor *d, const char *plane)
 {
-	if (!state)
-		doctor_find(d, "roudi", DOCTOR_FINE, "iox-roudi answers");
-	else if (state == -ENOENT)
-		doctor_find(d, "roudi", DOCTOR_FINE, "no iox-roudi runs; simd starts one");
-	else if (state == -ECONNREFUSED)
-		doctor_find(d, "roudi", DOCTOR_WARN,
-			    "%s was left by an iox-roudi that does not run any more; the next one replaces it",
-			    ROUDI_SOCKET);
-	else if (state == -EACCES)
+	int r = roudi_state(plane);
+
+	if (!r)
+		doctor_find(d, "roudi", DOCTOR_FINE, "iox-roudi answers, in %s", *plane ? plane : "/tmp");
+	else if (r == -EACCES)
 		doctor_find(d, "roudi", DOCTOR_FINE, "an iox-roudi runs; who may use it: see group");
+	else if ((r == -ENOENT || r == -ECONNREFUSED) && *plane)
+		doctor_find(d, "roudi", DOCTOR_WARN, "no iox-roudi runs in %s; simd starts one again", plane);
+	else if (r == -ENOENT || r == -ECONNREFUSED)
+		doctor_find(d, "roudi", DOCTOR_WARN,
+			    "no iox-roudi runs, and simd starts none (roudi.start is \"external\"): start it");
 	else
-		doctor_find(d, "roudi", DOCTOR_BAD, "iox-roudi cannot be reached: %s", err_text(state));
+		doctor_find(d, "roudi", DOCTOR_BAD, "iox-roudi cannot be reached: %s", err_text(r));
 }
 
 static const char *find_program(const char *name, char *buf, size_t size)
@@ -161,26 +175,39 @@ static void check_configuration(struct doctor *d)
 	doctor_find(d, "config", r || strstr(line, "would not start") ? DOCTOR_BAD : DOCTOR_FINE, "%s", line);
 }
 
-/* Only RouDi's socket tells whether one is there: what cannot be reached is not gone. */
-static void check_stale(struct doctor *d, int roudi)
+static void check_stale(struct doctor *d)
 {
-	if ((roudi == -ENOENT || roudi == -ECONNREFUSED) && access(SHM_MGMT, F_OK) == 0)
-		doctor_find(d, "stale", DOCTOR_WARN,
-			    "%s was left by an iox-roudi that does not run any more; simd removes it at its start",
-			    SHM_MGMT);
-	else
+	json_t *all = planes_find(), *p;
+	bool found = false;
+	size_t i;
+
+	json_array_foreach(json_object_get(all, "simds"), i, p) {
+		if (strcmp(json_text(p, "status"), "dead"))
+			continue;
+		found = true;
+		doctor_find(
+			d, "stale", DOCTOR_WARN,
+			"%s (%.0f MiB, user %s) was left by a simd that was killed: the next simd of runtime directory %s "
+			"takes it over, `simd --clean-up --runtime-dir %s` removes it",
+			json_text(p, "plane"), json_num(p, "memory") / MIB, json_text(p, "user"),
+			json_text(p, "runtime"), json_text(p, "runtime"));
+	}
+	if (!found)
 		doctor_find(d, "stale", DOCTOR_FINE, "no shared memory is left behind");
+	json_decref(all);
 }
 
-static void check_group(struct doctor *d, int roudi)
+/* A plane is open to its group and to root; iceoryx itself looks up its group by the user's name. */
+static void check_group(struct doctor *d, const char *plane)
 {
 	char group[GROUP_NAME_MAX];
+	struct sockaddr_un a;
 	struct stat st;
 
-	if ((roudi && roudi != -EACCES) || stat(ROUDI_SOCKET, &st) < 0)
+	if (roudi_address(plane, &a) < 0 || stat(*plane ? plane : a.sun_path, &st) < 0)
 		return;
 	group_name(st.st_gid, group);
-	if (st.st_uid == geteuid() || group_check(st.st_gid) == 0)
+	if (st.st_uid == geteuid() || (*plane ? group_check(st.st_gid) : group_check_listed(st.st_gid)) == 0)
 		doctor_find(d, "group", DOCTOR_FINE, "this user may use iox-roudi (group %s)", group);
 	else
 		doctor_find(d, "group", geteuid() == 0 ? DOCTOR_WARN : DOCTOR_BAD,
@@ -416,6 +443,8 @@ static void check_simd(struct doctor *d, struct ctl *c)
 		doctor_find(d, "simd", r == -ENOENT || r == -ECONNREFUSED ? DOCTOR_WARN : DOCTOR_BAD, "%s", sim_why());
 		check_configuration(d);
 		check_realtime(d, NULL);
+		if (r == -ENOENT || r == -ECONNREFUSED)
+			doctor_find(d, "roudi", DOCTOR_FINE, "no iox-roudi of that simd runs; simd starts one");
 		return;
 	}
 	info = ctl_call(c, "io.simd.Control.GetInfo", NULL);
@@ -428,6 +457,10 @@ static void check_simd(struct doctor *d, struct ctl *c)
 			    json_text(info, "version"), sim_version());
 	else
 		doctor_find(d, "versions", DOCTOR_FINE, "simd and library are %s", sim_version());
+	if (info) {
+		check_roudi(d, json_text(info, "plane"));
+		check_group(d, json_text(info, "plane"));
+	}
 	check_locks(d, info);
 	check_given_up(d, json_object_get(info, "given_up"));
 	check_need(d, info);
@@ -452,13 +485,10 @@ static void print_findings(const struct doctor *d)
 int cmd_doctor(struct ctl *c)
 {
 	struct doctor d = { .findings = json_array() };
-	int roudi = roudi_state();
 
 	check_programs(&d);
-	check_roudi(&d, roudi);
 	check_shm(&d);
-	check_stale(&d, roudi);
-	check_group(&d, roudi);
+	check_stale(&d);
 	check_limits(&d);
 	doctor_check_gpus(&d);
 	check_simd(&d, c);
