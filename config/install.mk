@@ -20,7 +20,6 @@ CONFDIR     = $(SYSCONFDIR)/simd
 # systemd looks into these below /usr and /usr/local
 UNITDIR    ?= $(if $(filter /usr,$(PREFIX)),/lib,$(PREFIX)/lib)/systemd/system
 SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
-TMPFILESDIR ?= $(PREFIX)/lib/tmpfiles.d
 
 INSTALL ?= install
 D := $(DESTDIR)
@@ -83,15 +82,18 @@ install: all
 	@for p in $(WITH_COMPLETION); do n=$${p##*/}; \
 		$$p --completion-bash >$(D)$(BASHDIR)/$$n && $$p --completion-zsh >$(D)$(ZSHDIR)/_$$n && \
 			$$p --completion-fish >$(D)$(FISHDIR)/$$n.fish || exit 1; done
-	$(INSTALL) -d $(D)$(CONFDIR)/simd.json.d $(D)$(UNITDIR) $(D)$(SYSUSERSDIR) $(D)$(TMPFILESDIR)
+	$(INSTALL) -d $(D)$(CONFDIR)/simd.json.d $(D)$(UNITDIR) $(D)$(SYSUSERSDIR)
 	@# an administrator's file is not overwritten: the new one is put beside it
 	@f=$(D)$(CONFDIR)/simd.json; \
 		if [ -f $$f ] && ! cmp -s config/simd.json $$f; then f=$$f.new; echo "kept your simd.json; the new one is $$f"; fi; \
 		$(INSTALL) -m 644 config/simd.json $$f
 	@for u in config/systemd/*.service; do \
 		$(subst_paths) $$u >$(D)$(UNITDIR)/$${u##*/} || exit 1; done
+	@# one of many: the same unit, with a configuration and directories of its own
+	@sed -e 's|@BINDIR@/simd|& --config $(CONFDIR)/%i.json --runtime-dir /run/simd-%i|' -e 's|^Description=.*|& (%i)|' \
+		-e 's,^\(Runtime\|Logs\|Working\)Directory=.*,&-%i,' config/systemd/simd.service | \
+		$(subst_paths) >$(D)$(UNITDIR)/simd@.service
 	$(INSTALL) -m 644 config/systemd/simd.sysusers $(D)$(SYSUSERSDIR)/simd.conf
-	$(INSTALL) -m 644 config/systemd/simd.tmpfiles $(D)$(TMPFILESDIR)/simd.conf
 	$(INSTALL) -m 644 config/ros2/cyclonedds.xml $(D)$(DATADIR)/simd
 	@[ ! -d config/rigs ] || { $(INSTALL) -d $(D)$(DATADIR)/simd && cp -r config/rigs $(D)$(DATADIR)/simd/; }
 	@# a rig is read from anywhere: what it names lies beside it, and its components with the plug-ins
