@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Many simd on one machine, each with a data plane of its own: they publish side by side, and what dies is cleared by its own alone. */
+#include "peer.h"
+#include "stack.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+
+#include <sim/msg/Ultrasonic.h>
+#include <sim/sim.h>
+
+#include "fd.h"
+#include "patient.h"
+#include "timeutil.h"
+
+#define MANY     50
+#define CHANNELS 3
+#define MESSAGES 10
+#define CONF     "{\"TimeSource\":\"system\"," STACK_POOLS ",\"rigs\":[{\"name\":\"car\"}]}"
+
+static struct one {
+	char dir[32], socket[48];
+	pid_t simd, client;
+	struct peer *p;
+	int64_t begin_mono_ns; /* of its start; took_dur_ns of the peer is when its first message came back */
+} all[MANY];
+
+static const struct one *starting;
+
+static void write_conf(void)
+{
+	char *conf = patient_conf(CONF);
+
+	assert_int_equal(fd_write_file("/tmp/out.json", conf, strlen(conf), 0644), 0);
+	free(conf);
+}
+
+static void run(const char *ready_fd)
+{
+	const char *b = getenv("B");
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/bin/simd", b ? b : "build");
+	execl(path, "simd", "--config", "/tmp/out.json", "--runtime-dir", starting->dir, "--ready-fd", ready_fd,
+	      (char *)NULL);
+}
+
+static int spawn(unsigned i)
+{
+	struct one *o = &all[i];
+	int fd;
+
+	snprintf(o->dir, sizeof(o->dir), "/tmp/rt-%u", i);
+	snprintf(o->socket, sizeof(o->socket), "/tmp/rt-%u/control", i);
+	o->begin_mono_ns = mono_now_ns();
+	starting = o;
+	o->simd = stack_fork(run, &fd);
+	return fd;
+}
+
+static void end(unsigned i)
+{
+	assert_int_equal(kill(all[i].simd, SIGTERM), 0);
+	assert_int_equal(stack_wait(all[i].simd), 0);
+}
+
+/* ---- a client of each ---- */
+
+struct channel {
+	struct sim_publisher *pub;
+	struct sim_subscriber *sub;
+};
+
+static void open_channel(struct peer *p, struct sim_client *c, struct channel *ch, int i)
+{
+	struct sim_subscriber_options so = { .size = sizeof(so), .depth = 8 };
+	char name[16];
+
+	snprintf(name, sizeof(name), "/c%d", i);
+	ch->pub = peer_advertise(p, c, name, 64, SIM_PUB_LOCAL);
+	PEER(p, sim_subscribe(c, name, &sim_Ultrasonic_type, &so, &ch->sub) == 0);
+}
+
+/* Whether one has come back. */
+static bool exchange(struct peer *p, const struct channel *ch)
+{
+	const struct sim_message *in;
+	struct sim_slot *out;
+
+	if (sim_loan(ch->pub, 64, &out) == 0)
+		PEER(p, sim_publish_local(ch->pub, out) == 0);
+	if (sim_wait(ch->sub, 2 * NS_PER_MS) != 1 || sim_take(ch->sub, &in) < 0)
+		return false;
+	atomic_store(&p->generation, in->header.iox_generation);
+	return sim_release(ch->sub, in) == 0;
+}
+
+/* Until it is told to end. */
+static int client(struct peer *p)
+{
+	struct channel ch[CHANNELS] = { 0 };
+	struct sim_client *c = peer_connect(p, "many");
+
+	for (int i = 0; i < CHANNELS; i++)
+		open_channel(p, c, &ch[i], i);
+	while (!atomic_load(&p->stop))
+		for (int i = 0; i < CHANNELS; i++)
+			if (exchange(p, &ch[i]) && atomic_fetch_add(&p->received, 1) == 0)
+				atomic_store(&p->took_dur_ns, mono_now_ns());
+	sim_disconnect(c);
+	return 0;
+}
+
+static void begin_client(struct one *o)
+{
+	setenv("SIMD_SOCKET", o->socket, 1);
+	o->p = peer_new();
+	o->client = peer_fork(o->p, client);
+}
+
+static void end_client(struct one *o)
+{
+	peer_join(o->p, o->client);
+	peer_free(o->p);
+}
+
+static void goes_on(const struct one *o)
+{
+	uint64_t had = o->p->received;
+
+	AWAIT(o->p->received > had + CHANNELS * MESSAGES || o->p->failed);
+	assert_int_equal(o->p->failed, 0);
+}
+
+/* ---- tests ---- */
+
+/* RouDi of each writes 66 MB at its start. */
+static unsigned how_many(void)
+{
+	if (!test_full())
+		return 3;
+	if (getpid() != 1 || mount("tmpfs", "/dev/shm", "tmpfs", MS_REMOUNT, "size=6g") < 0)
+		return 10;
+	return MANY;
+}
+
+TEST_WITH(they_publish_side_by_side, NULL, stack_sweep)
+{
+	unsigned n = how_many();
+	int fd[MANY];
+
+	write_conf();
+	for (unsigned i = 0; i < n; i++)
+		fd[i] = spawn(i);
+	for (unsigned i = 0; i < n; i++)
+		stack_await_ready(fd[i]);
+	for (unsigned i = 0; i < n; i++)
+		begin_client(&all[i]);
+	for (unsigned i = 0; i < n; i++)
+		goes_on(&all[i]);
+	print_message("%u simd: from the start of all to the first message %lld ms\n", n,
+		      (long long)((all[n - 1].p->took_dur_ns - all[n - 1].begin_mono_ns) / NS_PER_MS));
+	/* one more beside them */
+	end_client(&all[0]);
+	end(0);
+	stack_await_ready(spawn(0));
+	begin_client(&all[0]);
+	goes_on(&all[0]);
+	print_message("one more beside %u: %lld ms\n", n - 1,
+		      (long long)((all[0].p->took_dur_ns - all[0].begin_mono_ns) / NS_PER_MS));
+	for (unsigned i = 0; i < n; i++) {
+		end_client(&all[i]);
+		end(i);
+	}
+	assert_string_equal(stack_leftovers(), "");
+}
+
+static void clean_up(unsigned i)
+{
+	const char *const argv[] = { "simd", "--runtime-dir", all[i].dir, "--clean-up", NULL };
+
+	assert_int_equal(stack_run(argv)->code, 0);
+}
+
+/* One is killed at any moment of its start and run, and cleared away or taken over; the other does not notice. */
+TEST_WITH(the_death_of_one_is_not_noticed, NULL, stack_sweep)
+{
+	unsigned rounds = test_full() ? 100 : 5;
+	uint32_t life;
+
+	srand((unsigned)test_seed(11));
+	write_conf();
+	stack_await_ready(spawn(0));
+	begin_client(&all[0]);
+	goes_on(&all[0]);
+	life = all[0].p->generation;
+	for (unsigned i = 0; i < rounds; i++) {
+		close(spawn(1));
+		moment_us((unsigned)rand() % 300000);
+		kill(all[1].simd, SIGKILL);
+		(void)stack_wait(all[1].simd);
+		if (rand() % 2)
+			clean_up(1);
+		goes_on(&all[0]);
+	}
+	assert_int_equal(all[0].p->generation, life);
+	clean_up(1);
+	end_client(&all[0]);
+	end(0);
+	assert_string_equal(stack_leftovers(), "");
+}
