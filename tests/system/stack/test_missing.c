@@ -49,7 +49,7 @@ static int honest(struct peer *p)
 /* It uses iceoryx by itself, and knows nothing of credits. */
 static int foreign(struct peer *p)
 {
-	struct ipc_options o = { .app = "foreign", .max_loan = 1024 };
+	struct ipc_options o = { .app = "foreign", .plane = stack_plane(), .max_loan = 1024 };
 	struct ipc_pub *pub;
 	struct ipc *ipc;
 	void *slot;
