@@ -57,7 +57,7 @@ static const struct sim_message *next(void)
 	const struct sim_message *m;
 
 	while (sim_take(sub, &m) != 0)
-		assert_int_equal(sim_wait(sub, WAIT_NS), 1);
+		(void)!sim_wait(sub, WAIT_NS); /* the runner ends who waits in vain */
 	return m;
 }
 
