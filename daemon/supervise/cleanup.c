@@ -59,6 +59,15 @@ static int end_roudi(const struct runtime *rt, const struct state *left, const c
 	return end_process(&p, "iox-roudi", SIGKILL, 0);
 }
 
+/* Of a RouDi that somebody else runs: its ports are freed by the next simd. Ours go with the plane. */
+static void forget_apps(const struct state *left)
+{
+	roudi_forget_dead("");
+	for (unsigned i = 0; i < left->n_apps; i++)
+		if (!state_proc_alive(&left->apps[i].proc))
+			roudi_forget_app("", left->apps[i].app, true);
+}
+
 static void remove_file(const struct runtime *rt, const char *name)
 {
 	char path[4096];
@@ -67,7 +76,7 @@ static void remove_file(const struct runtime *rt, const char *name)
 		(void)unlink(path);
 }
 
-static int clean(const struct runtime *rt, const struct state *left, int64_t stop_dur_ns)
+static int clean(struct runtime *rt, const struct state *left, int64_t stop_dur_ns)
 {
 	char *config = mem_printf("%s/roudi.toml", rt->dir);
 	int r = config ? 0 : err_nomem();
@@ -79,6 +88,10 @@ static int clean(const struct runtime *rt, const struct state *left, int64_t sto
 	mem_free(config);
 	if (r < 0)
 		return r;
+	if (left && !left->roudi_owned) {
+		forget_apps(left);
+		runtime_clear_external(rt);
+	}
 	remove_file(rt, "roudi.toml");
 	remove_file(rt, "roudi.log");
 	remove_file(rt, "roudi.log.1");
@@ -87,7 +100,7 @@ static int clean(const struct runtime *rt, const struct state *left, int64_t sto
 	return 0;
 }
 
-int cleanup(const struct runtime *rt, int64_t stop_dur_ns)
+int cleanup(struct runtime *rt, int64_t stop_dur_ns)
 {
 	struct state *left = MEM_NEW(struct state);
 	int r;

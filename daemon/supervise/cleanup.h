@@ -16,6 +16,6 @@
  * rt: locked, so that no simd runs. stop_dur_ns: what a process gets between SIGTERM and SIGKILL. A RouDi that somebody
  * else started stays. Logs what it does. 0, or a negative errno with a sentence.
  */
-int cleanup(const struct runtime *rt, int64_t stop_dur_ns);
+int cleanup(struct runtime *rt, int64_t stop_dur_ns);
 
 #endif

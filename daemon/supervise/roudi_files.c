@@ -100,6 +100,8 @@ int64_t roudi_shm_room(const char *plane)
 		bytes += file_bytes(path);
 	if (bytes >= 0 && payload_path(plane, path, sizeof(path)))
 		bytes += file_bytes(path);
+	if (bytes >= 0 && *plane) /* simd's own: a page each, which the next one has as well */
+		bytes += 2 * 4096;
 	return bytes;
 }
 

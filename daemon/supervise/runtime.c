@@ -353,6 +353,11 @@ int runtime_lock(struct runtime *rt, bool external)
 	return r;
 }
 
+void runtime_clear_external(struct runtime *rt)
+{
+	(void)lock_plane(rt, PLANE_EXTERNAL, &rt->plain_fd);
+}
+
 /* Sockets and locks of clients too, of which none is of use without its RouDi. */
 static void remove_plane(const char *plane)
 {
@@ -360,7 +365,8 @@ static void remove_plane(const char *plane)
 	const struct dirent *e;
 
 	while (d && (e = readdir(d)))
-		(void)unlinkat(dirfd(d), e->d_name, 0);
+		if (unlinkat(dirfd(d), e->d_name, 0) < 0 && errno == EISDIR)
+			(void)unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR);
 	if (d)
 		closedir(d);
 	(void)rmdir(plane);

@@ -30,6 +30,8 @@ int runtime_init(struct runtime *rt, const char *dir);
  * users have put in its place is in the way of all but root.
  */
 int runtime_lock(struct runtime *rt, bool external);
+/* The lock for the external RouDi, where nobody has it, so that what a simd that was killed has left of it goes at the end. */
+void runtime_clear_external(struct runtime *rt);
 /* Removes the plane, unless its RouDi lives on, and the runtime directory when it is empty. */
 void runtime_finish(struct runtime *rt);
 
