@@ -46,10 +46,12 @@ static int honest(struct peer *p)
 	return peer_leave(p, c, pub);
 }
 
+static const char *plane; /* asked for while simd runs */
+
 /* It uses iceoryx by itself, and knows nothing of credits. */
 static int foreign(struct peer *p)
 {
-	struct ipc_options o = { .app = "foreign", .plane = stack_plane(), .max_loan = 1024 };
+	struct ipc_options o = { .app = "foreign", .plane = plane, .max_loan = 1024 };
 	struct ipc_pub *pub;
 	struct ipc *ipc;
 	void *slot;
@@ -76,6 +78,7 @@ TEST_WITH(a_foreign_publisher_costs_no_credit, NULL, stack_sweep)
 	start();
 	pp = peer_fork(p, honest);
 	AWAIT(p->ready);
+	plane = stack_plane();
 	kill(simd, SIGSTOP);
 	AWAIT(test_stands(simd));
 	peer_tell(p, 64);
