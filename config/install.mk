@@ -118,7 +118,7 @@ uninstall:
 	rm -f $(INSTALL_PROGRAMS:$(B)/bin/%=$(D)$(BINDIR)/%) $(addprefix $(D)$(LIBDIR)/,libsimclient.so libsimworld.so libsimreadback.so $(subst =, ,$(SO_NAMES)))
 	rm -rf $(D)$(LIBDIR)/cmake/simclient $(D)$(PLUGINDIR) $(D)$(INCLUDEDIR)/sim $(D)$(DATADIR)/simd $(D)$(DOCDIR)
 	rm -f $(addprefix $(D)$(LIBDIR)/pkgconfig/,simclient.pc simworld.pc simreadback.pc) $(patsubst config/systemd/%,$(D)$(UNITDIR)/%,$(wildcard config/systemd/*.service)) $(D)$(UNITDIR)/simd@.service \
-		$(D)$(SYSUSERSDIR)/simd.conf $(D)$(TMPFILESDIR)/simd.conf
+		$(D)$(SYSUSERSDIR)/simd.conf
 	rm -f $(foreach m,$(notdir $(MANUALS)),$(D)$(MANDIR)/man$(patsubst .%,%,$(suffix $(m)))/$(m))
 	rm -f $(WITH_COMPLETION:$(B)/bin/%=$(D)$(BASHDIR)/%) $(WITH_COMPLETION:$(B)/bin/%=$(D)$(ZSHDIR)/_%) \
 		$(WITH_COMPLETION:$(B)/bin/%=$(D)$(FISHDIR)/%.fish)
