@@ -15,7 +15,6 @@
 #include "ipc.h"
 #include "log.h"
 #include "mem.h"
-#include "plane.h"
 #include "proc_cpu.h"
 #include "segment_reclaim.h"
 #include "helper.h"
@@ -48,8 +47,8 @@ enum phase { ABSENT, STARTING, UP };
 /* Probe until it answers, then attach; or only probe. */
 struct job {
 	struct helper_job job;
-	struct roudi *r; /* NULL: no longer waited for */
-	char plane[PLANE_MAX];
+	struct roudi *r;             /* NULL: no longer waited for */
+	const char *plane;           /* of the runtime, which outlives it */
 	bool attach, foreign, fresh; /* fresh: just started by us */
 	bool starved;                /* it did not answer, but could not have either */
 	pid_t pid;
@@ -221,7 +220,7 @@ static int job_start(struct roudi *r, bool attach, uint32_t timeout_ms)
 	j->pid = r->proc.pid;
 	j->timeout_ms = timeout_ms;
 	snprintf(j->app, sizeof(j->app), "%s", r->app);
-	snprintf(j->plane, sizeof(j->plane), "%s", r->plane);
+	j->plane = r->plane;
 	r->job = j;
 	helper_post(r->helper, &j->job);
 	return 0;

@@ -26,8 +26,6 @@
 
 LOG_TOPIC("simd");
 
-#define LOCK_FILE         "simd.lock"
-#define OWNER_FILE        "simd" /* who has the plane, for people and simctl ps */
 #define LOCK_TRIES        100
 #define LOCK_PAUSE_DUR_NS (10 * NS_PER_MS)
 
@@ -103,7 +101,8 @@ static int name_plane(struct runtime *rt)
 
 	if (!realpath(rt->dir, real))
 		return err_sys(-errno, "runtime directory %s", rt->dir);
-	snprintf(rt->own, sizeof(rt->own), PLANE_BASE "/simd-%08x", (unsigned)hash64(HASH64_INIT, real, strlen(real)));
+	snprintf(rt->own, sizeof(rt->own), PLANE_BASE "/" PLANE_PREFIX "%0*x", PLANE_DIGITS,
+		 (unsigned)hash64(HASH64_INIT, real, strlen(real)));
 	rt->plane = rt->own;
 	return 0;
 }
@@ -188,7 +187,7 @@ static int make_plane(const char *dir, int *ret_fd)
 /* The runtime directory of the simd that has the plane, or had it; "": nobody's. */
 static const char *owner_of(int dir, char *buf, size_t size)
 {
-	int fd = openat(dir, OWNER_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	int fd = openat(dir, PLANE_OWNER, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	ssize_t n = fd < 0 ? 0 : pread(fd, buf, size - 1, 0);
 
 	fd_close(fd);
@@ -211,7 +210,7 @@ static int held(const struct runtime *rt, const char *plane, int dir)
 	uid_t uid = geteuid();
 	pid_t holder = 0;
 
-	(void)plane_file(plane, LOCK_FILE, lock, sizeof(lock));
+	(void)plane_file(plane, PLANE_LOCK, lock, sizeof(lock));
 	(void)fd_flock_held(lock, 0, &holder);
 	(void)state_proc_user(holder, &uid);
 	owner_of(dir, owner, sizeof(owner));
@@ -237,7 +236,7 @@ static int held(const struct runtime *rt, const char *plane, int dir)
 /* Ours alone to open, so that nobody else can lock it; 1: to be tried again. */
 static int open_lock(const char *plane, int dir, int *ret_fd)
 {
-	int fd = openat(dir, LOCK_FILE, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+	int fd = openat(dir, PLANE_LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 	char path[PLANE_PATH_MAX];
 	struct stat st;
 	int r;
@@ -248,7 +247,7 @@ static int open_lock(const char *plane, int dir, int *ret_fd)
 	}
 	fd_close(fd);
 	/* made by a member of our group, in a plane that was left */
-	(void)plane_file(plane, LOCK_FILE, path, sizeof(path));
+	(void)plane_file(plane, PLANE_LOCK, path, sizeof(path));
 	r = take_away(path);
 	return r < 0 ? r : 1;
 }
@@ -259,7 +258,7 @@ static bool still_there(const char *plane, int dir, int fd)
 	struct stat a, b;
 
 	return fstat(dir, &a) == 0 && stat(plane, &b) == 0 && a.st_ino == b.st_ino && a.st_dev == b.st_dev &&
-	       fstat(fd, &a) == 0 && fstatat(dir, LOCK_FILE, &b, AT_SYMLINK_NOFOLLOW) == 0 && a.st_ino == b.st_ino;
+	       fstat(fd, &a) == 0 && fstatat(dir, PLANE_LOCK, &b, AT_SYMLINK_NOFOLLOW) == 0 && a.st_ino == b.st_ino;
 }
 
 /*
@@ -275,7 +274,7 @@ static bool owner_ended(int fd)
 	return n > 0 && state_proc_ending((pid_t)atoi(text));
 }
 
-/* What a simd that was killed has left, with a RouDi perhaps, is for the next one of its own runtime directory. */
+/* The plane of a simd that was killed, with a RouDi perhaps, is for the next one of its own runtime directory. */
 static int check_owner(const struct runtime *rt, const char *plane, int dir)
 {
 	char owner[PATH_MAX], state[PATH_MAX + 16];
@@ -295,8 +294,8 @@ static int write_owner(const struct runtime *rt, int dir, int lock)
 {
 	int fd, r = -1;
 
-	(void)unlinkat(dir, OWNER_FILE, 0);
-	fd = openat(dir, OWNER_FILE, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	(void)unlinkat(dir, PLANE_OWNER, 0);
+	fd = openat(dir, PLANE_OWNER, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd >= 0 && fchmod(fd, 0644) == 0 && ftruncate(lock, 0) == 0 && dprintf(lock, "%d\n", (int)getpid()) > 0)
 		r = dprintf(fd, "%s\n", rt->dir);
 	fd_close(fd);

@@ -66,7 +66,7 @@ static int is_listed(gid_t gid)
 	return getgrouplist(p.pw_name, p.pw_gid, theirs, &n) < 0 || among(gid, theirs, n);
 }
 
-/* What the user can do about it. */
+/* Says how the user becomes a member. */
 static int no_member(gid_t gid)
 {
 	char user[GROUP_NAME_MAX], group[GROUP_NAME_MAX];

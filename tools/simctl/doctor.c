@@ -20,6 +20,7 @@
 #include "err.h"
 #include "fd.h"
 #include "group.h"
+#include "plane.h"
 #include "planes.h"
 #include "printable.h"
 #include "simctl.h"
@@ -44,12 +45,8 @@ void doctor_find(struct doctor *d, const char *check, enum doctor_grade g, const
 /* The one of simd's data plane (GetInfo's plane); one that is somebody else's has iceoryx's own place. */
 static int roudi_address(const char *plane, struct sockaddr_un *ret)
 {
-	const char *dir = *plane ? plane : "/tmp";
-
 	ret->sun_family = AF_UNIX;
-	return snprintf(ret->sun_path, sizeof(ret->sun_path), "%s/roudi", dir) < (int)sizeof(ret->sun_path)
-		       ? 0
-		       : -ENAMETOOLONG;
+	return plane_file(plane, PLANE_ROUDI, ret->sun_path, sizeof(ret->sun_path)) ? 0 : -ENAMETOOLONG;
 }
 
 /* RouDi has a datagram socket: connecting tells whether it is served. */

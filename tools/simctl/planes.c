@@ -12,20 +12,16 @@
 
 #include "fd.h"
 #include "group.h"
+#include "plane.h"
 #include "planes.h"
 #include "printable.h"
 #include "simctl.h"
 #include "timeutil.h"
 
-#define BASE       "/dev/shm"
-#define PREFIX     "simd-"
-#define DIGITS     8
-#define OWNER_FILE "simd"
-#define LOCK_FILE  "simd.lock"
-#define ANSWER_MS  3000
+#define ANSWER_MS 3000
 
 struct plane {
-	char dir[sizeof(BASE "/" PREFIX) + DIGITS];
+	char dir[PLANE_MAX];
 	char runtime[PATH_MAX];
 	uid_t uid;
 	int64_t bytes;
@@ -35,16 +31,16 @@ struct plane {
 
 static int is_plane(const struct dirent *e)
 {
-	const char *digits = e->d_name + strlen(PREFIX);
+	const char *digits = e->d_name + strlen(PLANE_PREFIX);
 
-	return !strncmp(e->d_name, PREFIX, strlen(PREFIX)) && strlen(digits) == DIGITS &&
-	       strspn(digits, "0123456789abcdef") == DIGITS;
+	return !strncmp(e->d_name, PLANE_PREFIX, strlen(PLANE_PREFIX)) && strlen(digits) == PLANE_DIGITS &&
+	       strspn(digits, "0123456789abcdef") == PLANE_DIGITS;
 }
 
 /* Its one line; false for anything else than a file that the directory's owner has written. */
 static bool read_owner(int dir, uid_t uid, char *ret, size_t size)
 {
-	int fd = openat(dir, OWNER_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	int fd = openat(dir, PLANE_OWNER, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
 	ssize_t n = 0;
 	char *end;
@@ -86,7 +82,7 @@ static bool plane_look(const char *name, struct plane *ret)
 	int fd;
 	DIR *d;
 
-	snprintf(ret->dir, sizeof(ret->dir), BASE "/%s", name);
+	snprintf(ret->dir, sizeof(ret->dir), PLANE_BASE "/%s", name);
 	fd = open(ret->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	d = fd < 0 ? NULL : fdopendir(fd);
 	if (!d) {
@@ -160,11 +156,11 @@ static json_t *silent_row(const struct plane *p, json_t *row)
 	pid_t pid = 0;
 	bool held;
 
-	snprintf(path, sizeof(path), "%s/" LOCK_FILE, p->dir);
+	snprintf(path, sizeof(path), "%s/" PLANE_LOCK, p->dir);
 	held = fd_flock_held(path, 0, &pid);
 	json_object_set_new(row, "status", json_string(held ? "silent" : "dead"));
 	set_pid(row, held ? pid : 0);
-	snprintf(path, sizeof(path), "%s/" OWNER_FILE, p->dir);
+	snprintf(path, sizeof(path), "%s/" PLANE_OWNER, p->dir);
 	if (held || access(path, F_OK) == 0)
 		return row;
 	json_decref(row);
@@ -221,7 +217,7 @@ json_t *planes_find(void)
 {
 	struct dirent **found = NULL;
 	json_t *list = json_array();
-	int n = scandir(BASE, &found, is_plane, alphasort);
+	int n = scandir(PLANE_BASE, &found, is_plane, alphasort);
 
 	for (int i = 0; i < n; i++) {
 		if (!simctl_stop)

@@ -344,7 +344,7 @@ TEST_WITH(what_it_needs, NULL, stack_sweep)
 	}
 }
 
-/* What a simd and a RouDi that were killed leave, with other things in its place: it is replaced, and gone in the end. */
+/* Files of a simd and a RouDi that were killed, with others in their places: they are replaced, and gone in the end. */
 TEST_WITH(stale_files_are_removed, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
@@ -357,6 +357,7 @@ TEST_WITH(stale_files_are_removed, NULL, stack_sweep)
 		 stack_plane());
 	stack_kill(simd);
 	assert_int_equal(kill(roudi, SIGKILL), 0);
+	AWAIT(!strstr(stack_leftovers(), "process")); /* of the bridges that it had, the next one does not know */
 	assert_int_equal(system(command), 0);
 	simd = stack_start(CONF);
 	AWAIT(!strcmp(stack_bridge_text("b", "status"), "connected"));

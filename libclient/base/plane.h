@@ -12,15 +12,19 @@
  *
  * Thread: any; no state.
  */
-#ifndef IPC_PLANE_H
-#define IPC_PLANE_H
+#ifndef BASE_PLANE_H
+#define BASE_PLANE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#define PLANE_BASE "/dev/shm"
+#define PLANE_BASE   "/dev/shm"
+#define PLANE_PREFIX "simd-" /* then PLANE_DIGITS hexadecimal digits */
+#define PLANE_DIGITS 8
+#define PLANE_OWNER  "simd"      /* a file in it: the runtime directory of its simd, in one line */
+#define PLANE_LOCK   "simd.lock" /* held by its simd, whose pid is in it */
 /* A directory in the place of a plane's: the lock of the one simd that uses the RouDi of the plain names. */
 #define PLANE_EXTERNAL PLANE_BASE "/simd-external"
 #define PLANE_MGMT     "iceoryx_mgmt"
@@ -30,13 +34,13 @@
 #define PLANE_PATH_MAX 128 /* of a file in it, with its NUL */
 #define PLANE_VARIABLE "SIMD_DATA_PLANE"
 
-/* What iceoryx calls /tmp/<name>. False: it is too long for ret. */
+/* The path of the file that iceoryx calls /tmp/<name>. False: it is too long for ret. */
 static inline bool plane_file(const char *plane, const char *name, char *ret, size_t n)
 {
 	return snprintf(ret, n, "%s/%s", *plane ? plane : "/tmp", name) < (int)n;
 }
 
-/* What it calls /dev/shm/<name>; name: the management segment, else the payload segment, which the plain names call after RouDi's group. */
+/* The path of a segment that iceoryx calls <name>: PLANE_MGMT, or, for the payload segment, the name of RouDi's group. */
 static inline bool plane_memory(const char *plane, const char *name, char *ret, size_t n)
 {
 	name += *name == '/';
