@@ -120,15 +120,31 @@ static void print_need(int64_t need, int64_t room)
 		printf(", but there is room for %lld MiB here: simd would not start\n", (long long)(room >> 20));
 }
 
+static const char *asked_runtime(const struct boot *b)
+{
+	return b->args.runtime_dir ? b->args.runtime_dir : conf_string(conf_root(b->conf), "runtime_dir");
+}
+
+/* A simd that starts here takes over, or takes away, what the one before has left. */
+static int64_t room_here(const struct boot *b)
+{
+	char plane[PLANE_MAX];
+
+	runtime_plane_of(asked_runtime(b), plane);
+	return *plane ? roudi_shm_room(plane) : roudi_shm_free();
+}
+
 int boot_show_config(struct boot *b)
 {
 	json_t *list, *item;
-	int64_t room = roudi_shm_free();
+	int64_t room = -1;
 	size_t i;
 	int r = boot_config(b);
 
-	if (r == 0)
+	if (r == 0) {
+		room = room_here(b);
 		r = check_backend(b->conf);
+	}
 	if (r == 0 && b->args.check)
 		r = with_plugin_dirs(b, check_all);
 	if (r == 0)
@@ -168,7 +184,7 @@ int boot_clean_up(struct boot *b)
 		r = log_setup("simd");
 	if (r == 0) {
 		root = conf_root(b->conf);
-		r = runtime_init(&b->rt, b->args.runtime_dir ? b->args.runtime_dir : conf_string(root, "runtime_dir"));
+		r = runtime_init(&b->rt, asked_runtime(b));
 	}
 	if (r == 0) {
 		r = runtime_lock(&b->rt, false);
@@ -340,7 +356,7 @@ int boot_runtime(struct boot *b)
 	if (r < 0)
 		return r;
 	b->id = rnd_entropy();
-	r = runtime_init(&b->rt, b->args.runtime_dir ? b->args.runtime_dir : conf_string(root, "runtime_dir"));
+	r = runtime_init(&b->rt, asked_runtime(b));
 	if (r == 0)
 		r = runtime_lock(&b->rt, conf_choice(conf_object(root, "roudi"), "start") == 1);
 	if (r == 0)

@@ -95,16 +95,25 @@ static char *runtime_path(const char *asked, bool *ret_private)
 }
 
 /* By whatever way the directory is reached. */
-static int name_plane(struct runtime *rt)
+static int name_plane(const char *dir, char ret[PLANE_MAX])
 {
 	char real[PATH_MAX];
 
-	if (!realpath(rt->dir, real))
-		return err_sys(-errno, "runtime directory %s", rt->dir);
-	snprintf(rt->own, sizeof(rt->own), PLANE_BASE "/" PLANE_PREFIX "%0*x", PLANE_DIGITS,
+	if (!realpath(dir, real))
+		return err_sys(-errno, "runtime directory %s", dir);
+	snprintf(ret, PLANE_MAX, PLANE_BASE "/" PLANE_PREFIX "%0*x", PLANE_DIGITS,
 		 (unsigned)hash64(HASH64_INIT, real, strlen(real)));
-	rt->plane = rt->own;
 	return 0;
+}
+
+void runtime_plane_of(const char *dir, char ret[PLANE_MAX])
+{
+	bool private;
+	char *path = runtime_path(dir, &private);
+
+	if (!path || name_plane(path, ret) < 0)
+		ret[0] = '\0';
+	mem_free(path);
 }
 
 int runtime_init(struct runtime *rt, const char *dir)
@@ -112,13 +121,13 @@ int runtime_init(struct runtime *rt, const char *dir)
 	bool private = false;
 	int r;
 
-	*rt = (struct runtime){ .lock_fd = -1, .plain_fd = -1, .plane = "" };
+	*rt = (struct runtime){ .lock_fd = -1, .plain_fd = -1, .plane = rt->own };
 	rt->dir = runtime_path(dir, &private);
 	rt->socket = rt->dir ? mem_printf("%s/control", rt->dir) : NULL;
 	rt->state = rt->dir ? mem_printf("%s/state.json", rt->dir) : NULL;
 	r = rt->socket && rt->state ? make_dir(rt->dir, private) : err_nomem();
 	if (r == 0)
-		r = name_plane(rt);
+		r = name_plane(rt->dir, rt->own);
 	if (r < 0) {
 		mem_free(rt->dir); /* not ours to remove */
 		rt->dir = NULL;

@@ -314,6 +314,8 @@ TEST_WITH(no_room_is_named, NULL, stack_sweep)
 TEST_WITH(what_it_needs, NULL, stack_sweep)
 {
 	static const char *const check[] = { "simd", "--config", "/tmp/simd.json", "--check-config", NULL };
+	static const char *const here[] = { "simd",    "--config", "/tmp/simd.json", "--check-config", "--runtime-dir",
+					    STACK_DIR, NULL };
 	char need[64];
 	int64_t bytes = 0, said;
 	struct statvfs v;
@@ -332,6 +334,7 @@ TEST_WITH(what_it_needs, NULL, stack_sweep)
 	stack_kill(simd);
 	snprintf(need, sizeof(need), "size=%lldm", (long long)said >> 20);
 	if (getpid() == 1 && mount("tmpfs", "/dev/shm", "tmpfs", MS_REMOUNT, need) == 0) {
+		assert_null(strstr(stack_run(here)->out, "would not start"));
 		simd = stack_start(CONF);
 		assert_int_equal(stack_roudi(), roudi);
 		stack_stop(simd);
