@@ -701,6 +701,7 @@ TEST(the_vehicle_on_board_outlives_sim_ss2)
 			order(2, 0.1);
 		if (frame == 10) {
 			pid = stack_int("GetClock", "clock/driver/pid");
+			AWAIT(!stack_threads((pid_t)pid, "", "RD")); /* it has written down that it has answered */
 			assert_int_equal(kill((pid_t)pid, SIGKILL), 0);
 			AWAIT(stack_int("GetClock", "clock/driver/pid") > 0 &&
 			      stack_int("GetClock", "clock/driver/pid") != pid);
