@@ -182,7 +182,7 @@ say_page()
 		say "and look at it in a browser, or with Foxglove (ws://${page#http://}):"
 		say "  $page?token=$(cat "$out/foxglove.token")"
 	else
-		say "its web page is not there: $(COLUMNS=1000 ctl bridge list | sed -n 's/^foxglove .*-disconnected  *[0-9 ]*//p')"
+		say "its web page is not there: $(COLUMNS=1000 ctl bridge list | sed -n 's/^foxglove .*-disconnected\( *[0-9][0-9]*\)\{7\} *//p')"
 	fi
 }
 say_page

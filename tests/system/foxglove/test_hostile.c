@@ -318,6 +318,9 @@ TEST(what_cannot_work_is_said)
 	line_refused("0.0.0.0:8765", "queue", "10", "elsewhere than on loopback it needs TLS");
 	line_refused("robot:8765", "queue", "10", "\"robot:8765\" is not an address to listen at");
 	line_refused("127.0.0.1:99999", "queue", "10", "is not an address to listen at");
+	line_refused("127.0.0.1:8765-8764", "queue", "10", "is not an address to listen at");
+	line_refused("127.0.0.1:0-10", "queue", "10", "is not an address to listen at");
+	line_refused("127.0.0.1:8765-", "queue", "10", "is not an address to listen at");
 	line_refused("", "queue", "0", "options.queue: ");
 	line_refused("", "control", "yes", "options.control: ");
 	line_refused("", "origins", "{}", "options.origins: not a list");
@@ -339,6 +342,22 @@ TEST(a_port_that_is_taken_is_named)
 	other.connection = where;
 	other.b = host_create(&other);
 	host_wait_log(&other, "something listens there already");
+	other.ops->disconnect(other.b);
+	other.ops->destroy(other.b);
+	line_down();
+}
+
+TEST(the_first_free_port_of_a_range_is_taken)
+{
+	struct host other;
+	char where[40];
+
+	line_up(plain);
+	snprintf(where, sizeof(where), "%u-65535", line_port);
+	host_init(&other, PLUGIN, plain);
+	other.connection = where;
+	other.b = host_create(&other);
+	host_wait_log(&other, "the web page is http://127.0.0.1:");
 	other.ops->disconnect(other.b);
 	other.ops->destroy(other.b);
 	line_down();

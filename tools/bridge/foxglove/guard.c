@@ -73,12 +73,26 @@ static bool split_port(char *host, unsigned *ret_port)
 	return true;
 }
 
+/* Cuts the end of a range of ports off; false: there is one, and it is none. */
+static bool split_last_port(char *host, unsigned *ret_last)
+{
+	char *dash = strrchr(host, '-');
+
+	if (!dash)
+		return true;
+	*dash = '\0';
+	return take_port(dash + 1, ret_last) && *ret_last > 0;
+}
+
 int guard_address_read(const char *text, struct guard_address *ret, char *why, size_t why_size)
 {
 	*ret = (struct guard_address){ .port = GUARD_PORT };
 	if (strlen(text) < sizeof(ret->host)) {
 		strcpy(ret->host, text);
-		if (split_port(ret->host, &ret->port)) {
+		if (split_last_port(ret->host, &ret->last_port) && split_port(ret->host, &ret->port) &&
+		    (!ret->last_port || (ret->port && ret->port <= ret->last_port))) {
+			if (!ret->last_port)
+				ret->last_port = ret->port;
 			if (!*ret->host || strcmp(ret->host, "localhost") == 0)
 				strcpy(ret->host, "127.0.0.1");
 			ret->loopback = is_loopback(ret->host);
@@ -87,8 +101,8 @@ int guard_address_read(const char *text, struct guard_address *ret, char *why, s
 		}
 	}
 	snprintf(why, why_size,
-		 "\"%.60s\" is not an address to listen at, such as \"127.0.0.1:8765\" (which is meant by \"\"), \"[::1]:8765\" or "
-		 "\"0.0.0.0:8765\"",
+		 "\"%.60s\" is not an address to listen at, such as \"127.0.0.1:8765\" (which is meant by \"\"), \"[::1]:8765\", "
+		 "\"0.0.0.0:8765\" or, for the first port that is free, \"127.0.0.1:8765-8799\"",
 		 text);
 	return -EINVAL;
 }

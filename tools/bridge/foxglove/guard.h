@@ -16,8 +16,9 @@
 #define GUARD_PORT      8765u
 
 struct guard_address {
-	char host[256]; /* an address */
-	unsigned port;  /* 0: any that is free */
+	char host[256];     /* an address */
+	unsigned port;      /* 0: any that is free */
+	unsigned last_port; /* the first free one from `port` to this one is taken */
 	bool loopback;
 };
 
@@ -26,7 +27,7 @@ struct guard {
 	char token[GUARD_TOKEN_MAX + 1];
 };
 
-/* "host:port", "[::1]:port", "port", "": 127.0.0.1:8765. 0, or -EINVAL and a sentence. */
+/* "host:port", "[::1]:port", "port", "": 127.0.0.1:8765; a port may be a range, "8765-8799". 0, or -EINVAL and a sentence. */
 int guard_address_read(const char *text, struct guard_address *ret, char *why, size_t why_size);
 
 /* Lists of texts, as JSON. 0, or -EINVAL and a sentence that begins with the option. */

@@ -491,14 +491,14 @@ static void set_context(struct sim_bridge *b, struct lws_context *c)
 }
 
 /* Why libwebsockets could not: it does not say. */
-static int try_to_bind(const struct guard_address *a)
+static int try_to_bind(const char *host, unsigned port)
 {
-	struct sockaddr_in6 six = { .sin6_family = AF_INET6, .sin6_port = htons((uint16_t)a->port) };
-	struct sockaddr_in four = { .sin_family = AF_INET, .sin_port = htons((uint16_t)a->port) };
-	bool is_four = inet_pton(AF_INET, a->host, &four.sin_addr) == 1;
+	struct sockaddr_in6 six = { .sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port) };
+	struct sockaddr_in four = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
+	bool is_four = inet_pton(AF_INET, host, &four.sin_addr) == 1;
 	int fd = socket(is_four ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0), r, one = 1;
 
-	(void)inet_pton(AF_INET6, a->host, &six.sin6_addr);
+	(void)inet_pton(AF_INET6, host, &six.sin6_addr);
 	if (fd < 0)
 		return -errno;
 	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
@@ -510,15 +510,32 @@ static int try_to_bind(const struct guard_address *a)
 	return r;
 }
 
-static int listen_there(struct sim_bridge *b, const struct lws_context_creation_info *info, char *why, size_t size)
+/* At the first free port of the address. NULL, and why the last one would not do: negative errno, or 0 where only libwebsockets knows. */
+static struct lws_vhost *take_port(struct sim_bridge *b, struct lws_context_creation_info *info, int *ret)
+{
+	struct lws_vhost *v = NULL;
+
+	for (unsigned port = b->address.port; port <= b->address.last_port && !v; port++) {
+		info->port = (int)port;
+		*ret = try_to_bind(b->address.host, port);
+		if (*ret == 0)
+			v = lws_create_vhost(b->context, info);
+		if (*ret != -EADDRINUSE)
+			break;
+	}
+	return v;
+}
+
+static int listen_there(struct sim_bridge *b, struct lws_context_creation_info *info, char *why, size_t size)
 {
 	bool six = strchr(b->address.host, ':') != NULL;
 	struct lws_vhost *v;
-	int r = try_to_bind(&b->address);
+	int r = -EINVAL;
 
-	v = r == 0 ? lws_create_vhost(b->context, info) : NULL;
+	v = take_port(b, info, &r);
 	if (!v) {
-		snprintf(why, size, "%s%s%s:%u: %s", six ? "[" : "", b->address.host, six ? "]" : "", b->address.port,
+		snprintf(why, size, "%s%s%s:%u: %s", six ? "[" : "", b->address.host, six ? "]" : "",
+			 b->address.last_port,
 			 r == -EADDRINUSE ? "something listens there already"
 			 : r < 0          ? strerror(-r)
 			 : *b->cert ? "cannot listen there: are options.cert and options.key a certificate and its key?"
