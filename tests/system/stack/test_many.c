@@ -185,7 +185,7 @@ static void clean_up(unsigned i)
 	assert_int_equal(stack_run(argv)->code, 0);
 }
 
-/* One is killed at any moment of its start and run, and cleared away or taken over; the other does not notice. */
+/* One is killed at any moment of its start, run and end, and cleared away or taken over; the other does not notice. */
 TEST_WITH(the_death_of_one_is_not_noticed, NULL, stack_sweep)
 {
 	unsigned rounds = test_full() ? 100 : 5;
@@ -200,6 +200,10 @@ TEST_WITH(the_death_of_one_is_not_noticed, NULL, stack_sweep)
 	for (unsigned i = 0; i < rounds; i++) {
 		close(spawn(1));
 		moment_us((unsigned)rand() % 300000);
+		if (rand() % 2) { /* in the middle of its end */
+			kill(all[1].simd, SIGTERM);
+			moment_us((unsigned)rand() % 100000);
+		}
 		kill(all[1].simd, SIGKILL);
 		(void)stack_wait(all[1].simd);
 		if (rand() % 2)
@@ -211,4 +215,44 @@ TEST_WITH(the_death_of_one_is_not_noticed, NULL, stack_sweep)
 	end_client(&all[0]);
 	end(0);
 	assert_string_equal(stack_leftovers(), "");
+}
+
+static bool plane_is_there(void)
+{
+	return system("ls -d /dev/shm/simd-* >/dev/null 2>&1") == 0;
+}
+
+/* The runtime directory is moved, or removed with all that is in it, while simd runs. */
+static void loses_its_directory(const char *command)
+{
+	const char *const other[] = { "simd", "--config", "/tmp/out.json", "--runtime-dir", "/tmp/rt-0", NULL };
+	const struct ctl_result *said;
+
+	write_conf();
+	stack_await_ready(spawn(0));
+	begin_client(&all[0]);
+	goes_on(&all[0]);
+	assert_int_equal(system(command), 0);
+	goes_on(&all[0]);
+	said = stack_run(other); /* one of the same name would take its data plane away */
+	assert_int_equal(said->code, 1);
+	assert_non_null(strstr(said->err, "another simd runs in /tmp/rt-0"));
+	goes_on(&all[0]);
+	end_client(&all[0]);
+	end(0);
+	assert_false(plane_is_there());
+	stack_await_ready(spawn(0));
+	end(0);
+	assert_int_equal(system("rm -rf /tmp/moved"), 0);
+	assert_string_equal(stack_leftovers(), "");
+}
+
+TEST_WITH(its_directory_is_moved_while_it_runs, NULL, stack_sweep)
+{
+	loses_its_directory("mv /tmp/rt-0 /tmp/moved");
+}
+
+TEST_WITH(its_directory_vanishes_while_it_runs, NULL, stack_sweep)
+{
+	loses_its_directory("rm -r /tmp/rt-0");
 }
