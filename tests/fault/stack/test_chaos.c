@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Everything that can die does, in a random order, under running clients: simd, RouDi, bridges, sensors, several at
- * once. After each death the witnesses go on, and in the end each message had exactly one outcome.
+ * once. After each death the witnesses go on, and in the end each message had exactly one outcome. A second simd beside it, with a data
+ * plane of its own, notices nothing.
  * FAULT_KILLS=n: a twentieth of it deaths (50); SEED=n.
  */
 #include "peer.h"
 #include "stack.h"
+
+#include <signal.h>
+
+#include "fd.h"
+#include "patient.h"
 
 #define CONF \
 	"\"TimeSource\":\"system\"," STACK_POOLS ",\"process\":{\"restart_ms\":5,\"restart_max_ms\":50}," \
@@ -81,6 +87,61 @@ static void kill_one(int kind)
 	}
 }
 
+/* ---- the other simd ---- */
+
+#define OTHER_DIR "/tmp/rt-other"
+
+static struct {
+	struct peer *p;
+	pid_t simd, client;
+	uint32_t life;
+} other;
+
+static void run_other(const char *ready_fd)
+{
+	const char *b = getenv("B");
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/bin/simd", b ? b : "build");
+	execl(path, "simd", "--config", "/tmp/out.json", "--runtime-dir", OTHER_DIR, "--ready-fd", ready_fd,
+	      (char *)NULL);
+}
+
+static void other_goes_on(void)
+{
+	uint64_t had = other.p->received;
+
+	AWAIT(other.p->received > had + 2 || other.p->failed);
+	assert_int_equal(other.p->failed, 0);
+}
+
+static void other_begin(void)
+{
+	char *conf = patient_conf("{\"TimeSource\":\"system\"," STACK_POOLS ",\"rigs\":[{\"name\":\"other\"}]}");
+	int fd;
+
+	assert_int_equal(fd_write_file("/tmp/out.json", conf, strlen(conf), 0644), 0);
+	free(conf);
+	other.simd = stack_fork(run_other, &fd);
+	stack_await_ready(fd);
+	setenv("SIMD_SOCKET", OTHER_DIR "/control", 1);
+	other.p = peer_new();
+	other.client = peer_fork(other.p, peer_exchange);
+	other_goes_on();
+	other.life = other.p->generation;
+}
+
+static void other_end(void)
+{
+	assert_int_equal(other.p->generation, other.life);
+	peer_join(other.p, other.client);
+	peer_free(other.p);
+	assert_int_equal(kill(other.simd, SIGTERM), 0);
+	assert_int_equal(stack_wait(other.simd), 0);
+}
+
+/* ---- rounds ---- */
+
 struct round {
 	uint64_t ok[WITNESSES], told[WITNESSES][SIM_REASON_COUNT], received;
 };
@@ -135,6 +196,7 @@ TEST_WITH(everything_is_killed_and_comes_back, NULL, stack_sweep)
 
 	print_message("SEED=%llu\n", (unsigned long long)seed);
 	srand((unsigned)seed);
+	other_begin();
 	simd = stack_start(CONF);
 	AWAIT(stack_bridge("b1", "pid") > 1 && stack_bridge("b2", "pid") > 1);
 	AWAIT(!strcmp(stack_bridge_text("b2", "status"), "connected"));
@@ -161,7 +223,9 @@ TEST_WITH(everything_is_killed_and_comes_back, NULL, stack_sweep)
 		for (int k = 0; k < WITNESSES; k++)
 			goes_on(w[k], was.ok[k], was.told[k]);
 		AWAIT(ex->received > was.received + 2 || ex->failed);
+		other_goes_on();
 	}
+	other_end();
 	if (prey) {
 		kill(victim, SIGKILL);
 		stack_wait(victim);
