@@ -2,7 +2,7 @@
 # One non-recursive build. Each folder's module.mk says what it makes and what it may include.
 #
 #   make            build everything into $(B)
-#   make demo       install what is missing, build, run the whole line on SUMO for DEMO_SECONDS
+#   make demo       install what is missing, build, run the whole line on SUMO for DEMO_SECONDS of simulated time
 #   make check      install what is missing, build, test; FULL=1: also the long tests, sanitizers, a bare Debian
 #   make soak       the demo with every bridge for SOAK_SECONDS (1800): nothing grows; FULL=1: all long runs, for hours
 #   make bench      measure (BENCH=name,... for a part) into $(B)/bench.json

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# make demo: simd, SUMO as the engine, sensors and bridges for DEMO_SECONDS, a live table meanwhile, then
-# what flowed, and what to look at next. Everything it starts ends with it, on Ctrl-C too; all it writes lies in DEMO_DIR
+# make demo: simd, SUMO as the engine, sensors and bridges for DEMO_SECONDS of simulated time (on a slow machine ten times as long, at
+# most), a live table meanwhile, then what flowed, and what to look at next. Everything it starts ends with it, on Ctrl-C too; all it writes lies in DEMO_DIR
 # ($B/demo). What the runs before have written stays beside it, three of them: $B/demo.1 is the last one.
 # RIG: a name, of config/rigs/NAME.json, or a path.
 set -u
@@ -187,15 +187,23 @@ say_page()
 }
 say_page
 [ -z "$world" ] || world_begin
+simulated_s() { ctl clock status | awk '/^time:/ { printf "%d", $2 }'; }
+began=$(simulated_s)
 n=0
-while [ $n -lt "$seconds" ]; do
+looks=0
+said=0
+while [ $n -lt "$seconds" ] && [ $looks -lt $((10 * seconds)) ]; do
 	sleep 1
-	n=$((n + 1))
+	looks=$((looks + 1))
 	kill -0 "$simd" 2>/dev/null || failed "simd ended early"
+	now=$(simulated_s)
+	n=$((${now:-$began} - ${began:-0}))
+	[ $n -le "$seconds" ] || n=$seconds
 	[ -z "$world" ] || world_second $n
 	if [ -t 1 ]; then
 		draw $n
-	elif [ $((n % 5)) -eq 0 ] || [ $n -eq "$seconds" ]; then
+	elif [ $n -ge $((said + 5)) ] || [ $n -eq "$seconds" ]; then
+		said=$n
 		say "demo: $n of $seconds s, $(ctl summary | awk '/messages/ { c++; m += $3 } END { printf "%d messages on %d channels", m, c }')"
 		[ -z "$world" ] || world_top
 	fi
