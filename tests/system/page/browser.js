@@ -11,7 +11,7 @@
 //   await page.screenshot("page.png"); (await page.pixels("canvas")).at(10, 10);    // [r, g, b, a] of what is seen
 //   page.errors, page.console, page.requests, page.foreign()    // what went wrong, was said, was asked for; of other hosts
 //   await page.until(() => page.errors.length);       // until that holds
-//   await browser.close();
+//   await page.close(); await browser.close();
 "use strict";
 const fs = require("fs");
 const { DevTools } = require("./devtools.js");
@@ -202,6 +202,11 @@ class Page {
     return Buffer.from(r.data, "base64");
   }
 
+  // It, and all of its own.
+  async close() {
+    await this.devtools.send("Target.disposeBrowserContext", { browserContextId: this.context }, undefined, "a page's end");
+  }
+
   async screenshot(file) {
     fs.writeFileSync(file, await this.#picture());
   }
@@ -231,6 +236,7 @@ class Browser {
     const { targetId } = await this.devtools.send("Target.createTarget", { url: "about:blank", browserContextId });
     const { sessionId } = await this.devtools.send("Target.attachToTarget", { targetId, flatten: true });
     const page = new Page(this.devtools, sessionId, "about:blank");
+    page.context = browserContextId;
     await page.attach(sessionId);
     await this.devtools.send("Page.enable", {}, sessionId);
     await page.view(view);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// node page.js CASE URL TOKEN: one case of the page in a browser, beside a whole stack that ../stack/test_page.c has started. A case asks
-// it in lines, "ask {...}", each answered by one line of JSON. What it has seen last is build/page/*.png.
+// node page.js CASE,... URL TOKEN: cases of the page in one browser, whose start takes longer than a case, beside a whole stack that
+// ../stack/test_page.c has started, and starts anew for the next case. A case asks it in lines, "ask {...}", each answered by one line of
+// JSON. What it has seen last is build/page/*.png.
 "use strict";
 const assert = require("assert");
 const fs = require("fs");
@@ -8,7 +9,7 @@ const path = require("path");
 const readline = require("readline");
 const { start } = require("./browser.js");
 
-const [name, url, token] = process.argv.slice(2);
+const [names, url, token] = process.argv.slice(2);
 const pictures = path.join(process.env.B || "build", "page");
 
 const answers = readline.createInterface({ input: process.stdin })[Symbol.asyncIterator]();
@@ -75,16 +76,26 @@ const is = (selector, what) => `document.querySelector(${json(selector)})?.${wha
 const tools = { assert, json, text, number, is, pictures };
 const cases = Object.assign({}, ...["seen", "led", "kept"].map((file) => require(`./page_${file}.js`)(tools)));
 
-(async () => {
-  assert(cases[name], `there is no case ${name}`);
-  const browser = await start(), stack = new Stack(browser);
+async function run(browser, name) {
+  const stack = new Stack(browser);
   try {
     await cases[name](stack);
+    console.log(`${name}: ok`);
   } catch (e) {
     console.log(`${name}: ${e.stack}`);
     for (const page of stack.pages) console.log(`${page.url}: ${json({ errors: page.errors, console: page.console })}`);
     if (stack.pages.length) await stack.picture(stack.pages.at(-1), `failed-${name}`).catch(() => {});
     process.exitCode = 1;
+  }
+  for (const page of stack.pages) await page.close();
+}
+
+(async () => {
+  const browser = await start(), list = names.split(",");
+  for (const name of list) {
+    assert(cases[name], `there is no case ${name}`);
+    if (name !== list[0]) await ask({ do: "start anew" });
+    await run(browser, name);
   }
   await browser.close();
   process.stdin.destroy();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The foxglove bridge's web page in a browser, beside the whole stack: a client publishes what is known, and a case of ../page/page.js
- * looks at what of it is seen. A case asks in lines what simd says, or what is to happen to it.
+ * The foxglove bridge's web page in a browser, beside the whole stack: a client publishes what is known, and the cases of ../page/page.js
+ * look at what of it is seen. They ask in lines what simd says, or what is to happen to it.
  */
 #include "peer.h"
 #include "stack.h"
@@ -216,14 +216,19 @@ static unsigned free_port(void)
 	return ntohs(a.sin_port);
 }
 
+static void end_sensors(void)
+{
+	if (!sensing)
+		return;
+	kill(sensors, SIGKILL);
+	stack_wait(sensors);
+	peer_free(sensing);
+	sensing = NULL;
+}
+
 static int teardown(void **state)
 {
-	if (sensing) {
-		kill(sensors, SIGKILL);
-		stack_wait(sensors);
-		peer_free(sensing);
-		sensing = NULL;
-	}
+	end_sensors();
 	return stack_sweep(state);
 }
 
@@ -257,7 +262,10 @@ static json_t *answer(json_t *ask)
 		return call(ask);
 	if (!strcmp(what, "restart the bridge"))
 		return json_integer(stack_ctl("bridge", "restart", "web", NULL)->code);
-	assert_string_equal(what, "restart simd");
+	if (!strcmp(what, "start anew"))
+		end_sensors();
+	else
+		assert_string_equal(what, "restart simd");
 	assert_int_equal(sscanf(stack_bridge_text("web", "connection"), "127.0.0.1:%u", &port), 1);
 	assert_int_equal(kill(simd, SIGTERM), 0);
 	assert_int_equal(stack_wait(simd), 0);
@@ -279,7 +287,7 @@ static void take_line(char *line, int to)
 	json_decref(ask);
 }
 
-/* Until the case ends. */
+/* Until the cases end. */
 static void serve(int from, int to)
 {
 	char text_[65536];
@@ -333,15 +341,14 @@ static void need_browser(void)
 	skip();
 }
 
-/* port 0: any */
-static void see(const char *name, unsigned port)
+static void see(const char *names)
 {
 	char url[200], token[100];
 	int in[2], out[2], status;
 	pid_t pid;
 
 	need_browser();
-	start(port);
+	start(free_port());
 	page_url(url);
 	page_token(token);
 	assert_int_equal(pipe2(in, O_CLOEXEC) | pipe2(out, O_CLOEXEC), 0);
@@ -353,7 +360,7 @@ static void see(const char *name, unsigned port)
 		dup2(in[0], 0);
 		dup2(out[1], 1);
 		dup2(out[1], 2);
-		execlp("node", "node", "tests/system/page/page.js", name, url, token, (char *)NULL);
+		execlp("node", "node", "tests/system/page/page.js", names, url, token, (char *)NULL);
 		_exit(127);
 	}
 	close(in[0]);
@@ -363,27 +370,21 @@ static void see(const char *name, unsigned port)
 	close(out[0]);
 	status = stack_wait(pid);
 	if (status != 0)
-		fail_msg("the case has failed: what it said is above");
+		fail_msg("a case has failed: what it said is above");
 }
 
-#define SEEN(name, port) \
-	TEST_FULL_WITH(name, NULL, teardown) \
-	{ \
-		see(#name, port); \
-	}
-
-/* Each is the case of that name in ../page. A browser that draws costs 20 s of CPU. */
 TEST_WITH(the_overview_lists_what_flows, NULL, teardown)
 {
-	see("the_overview_lists_what_flows", 0);
+	see("the_overview_lists_what_flows");
 }
 
-SEEN(clouds_and_objects_are_where_they_are, 0)
-SEEN(an_image_has_its_colours, 0)
-SEEN(a_plot_draws_what_comes, 0)
-SEEN(the_clock_is_led_with_the_token, 0)
-SEEN(without_the_token_one_may_only_look, 0)
-SEEN(a_bridge_is_sent_elsewhere, 0)
-SEEN(names_with_markup_stay_text, 0)
-SEEN(the_page_comes_back, free_port())
-SEEN(a_narrow_window_holds_every_view, 0)
+TEST_FULL_WITH(what_else_a_page_shows, NULL, teardown)
+{
+	see("clouds_and_objects_are_where_they_are,an_image_has_its_colours,a_plot_draws_what_comes,a_narrow_window_holds_every_view");
+}
+
+TEST_FULL_WITH(what_one_may_do_there, NULL, teardown)
+{
+	see("the_clock_is_led_with_the_token,without_the_token_one_may_only_look,a_bridge_is_sent_elsewhere,"
+	    "names_with_markup_stay_text,the_page_comes_back");
+}
