@@ -15,7 +15,7 @@ const WebSocket = require("ws");
 const ws = new WebSocket(url, [protocol]);
 const client = new FoxgloveClient({ ws });
 const channels = new Map(), watched = new Map(), services = new Map(), out = new Map();
-let wanted = new Set(), calls = 0, times = 0;
+let wanted = new Set(), calls = 0;
 
 const say = (...words) => console.log(words.join(" "));
 const plain = (k, v) => typeof v === "bigint" ? Number(v) :
@@ -31,7 +31,7 @@ client.on("error", (e) => say("error", e.message));
 client.on("close", (e) => { say("closed", e.code ?? ""); process.exit(0); });
 client.on("serverInfo", (i) => say("info", JSON.stringify(i)));
 client.on("status", (s) => say("status", s.level, s.message));
-client.on("time", (t) => { if (times++ === 0) say("time", t.timestamp); });
+client.on("time", (t) => say("time", t.timestamp));
 client.on("parameterValues", (p) => say("parameters", p.id ?? "-", JSON.stringify(p.parameters)));
 client.on("connectionGraphUpdate", (g) => say("graph", JSON.stringify(g)));
 client.on("advertise", (list) => {
