@@ -123,7 +123,8 @@ static int wait_tick(struct sim_world *w, int64_t timeout_dur_ns, struct sim_wor
 							      (long long)(timeout_dur_ns / NS_PER_MS),
 							      *w->info.why ? ": " : "", w->info.why);
 	w->news_tick = false;
-	w->at_tick = side_tick(w->side)->tick;
+	w->at_tick = w->waited_tick = side_tick(w->side)->tick;
+	w->waited = true;
 	host_tick(side_tick(w->side), ret);
 	return 0;
 }

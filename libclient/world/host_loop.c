@@ -280,6 +280,7 @@ static void on_welcome(struct sim_world *w, const struct side_event *e)
 	w->info.reconnects += w->info.connection != 0;
 	w->info.connection = side_connection(w->side);
 	w->at_tick = e->tick.tick;
+	w->waited = false;
 	if (e->udp_port)
 		host_udp_open(w, e->udp_port);
 	w->news_tick = !said || side_done(w->side, e->tick.tick, mono_now_ns()) < 0;
@@ -303,6 +304,8 @@ static int on_event(struct sim_world *w, const struct side_event *e)
 	if (e->kind != SIDE_TICK)
 		return 0;
 	w->info.ticks++;
+	if (w->waited && w->waited_tick == e->tick.tick) /* taken during the call, or said once more */
+		return 0;
 	w->news_tick = true;
 	pthread_cond_broadcast(&w->news);
 	return 1;

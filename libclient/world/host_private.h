@@ -32,10 +32,12 @@ struct sim_world {
 	int64_t backoff_dur_ns, udp_mono_ns; /* udp: when the timer wakes it for datagrams */
 	pthread_t thread, caller;            /* caller: in a callback, while calling */
 	bool has_thread, stop, calling;
-	bool inside;                    /* somebody takes a turn */
-	bool waits;                     /* the program does */
-	uint64_t at_tick;               /* the one that it knows of: which a wait has returned, or a callback told */
-	bool news_tick;                 /* a tick that no wait has returned */
+	bool inside;      /* somebody takes a turn */
+	bool waits;       /* the program does */
+	uint64_t at_tick; /* the one that it knows of: which a wait has returned, or a callback told */
+	bool news_tick;   /* a tick that no wait has returned */
+	bool waited;      /* a wait has returned waited_tick of this connection */
+	uint64_t waited_tick;
 	uint64_t done_world, done_tick; /* the last Done */
 	enum sim_world_state state;
 	int error;                  /* why it is not connected */

@@ -192,6 +192,39 @@ struct watcher {
 	struct sim_world *w;
 };
 
+struct gate {
+	_Atomic bool there, open;
+};
+
+static void hold_up(void *user, const struct sim_world_tick *t)
+{
+	struct gate *g = user;
+
+	(void)t;
+	g->there = true;
+	AWAIT(g->open);
+}
+
+/* The wait takes it, while its callback runs; when that has ended it is no news any more. */
+TEST(a_tick_is_waited_for_once)
+{
+	static const struct sim_world_events events = { .tick = hold_up };
+	struct sim_world_tick t;
+	struct gate g = { false, false };
+	struct sim_world *w;
+
+	server_start(&server, 0, as_fast_as_it_goes);
+	w = come("a", SIM_WORLD_REGULATING, 0, &events, &g);
+	AWAIT(g.there);
+	assert_int_equal(sim_world_wait(w, 0, &t), 0);
+	assert_int_equal(t.tick, 1);
+	g.open = true;
+	AWAIT(info(w).ticks == 1);
+	assert_int_equal(sim_world_wait(w, 0, &t), -ETIMEDOUT);
+	sim_world_disconnect(w);
+	assert_int_equal(server_stop(&server), 0);
+}
+
 static void tell(struct watcher *h, unsigned *what)
 {
 	pthread_mutex_lock(&h->lock);
