@@ -54,7 +54,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	(void)guard_host_ok(&g, line[0]);
 	if (guard_token_ok(&g, line[2]) != (strcmp(line[2], "0123456789abcdef") == 0))
 		abort();
-	if (guard_address_read(line[3], &a, why, sizeof(why)) == 0 && (a.last_port > 65535 || a.last_port < a.port || !*a.host))
+	if (guard_address_read(line[3], &a, why, sizeof(why)) == 0 &&
+	    (a.last_port > 65535 || a.last_port < a.port || !*a.host))
 		abort();
 	return 0;
 }

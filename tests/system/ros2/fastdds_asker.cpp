@@ -234,10 +234,9 @@ static bool open(Node &n, const std::string &service, bool serves)
 	w.publish_mode().kind = option("async", 0) ? ASYNCHRONOUS_PUBLISH_MODE : SYNCHRONOUS_PUBLISH_MODE;
 	if (option("loss", 0) || option("early", 0)) /* three seconds, else, for each request that is lost */
 		w.reliable_writer_qos().times.heartbeatPeriod = eprosima::fastrtps::Duration_t(0, 10000000);
-	n.reader =
-		n.participant->create_subscriber(SUBSCRIBER_QOS_DEFAULT)
-			->create_datareader(serves ? request : reply, r, &n.read,
-					    StatusMask::subscription_matched() << StatusMask::data_available());
+	n.reader = n.participant->create_subscriber(SUBSCRIBER_QOS_DEFAULT)
+			   ->create_datareader(serves ? request : reply, r, &n.read,
+					       StatusMask::subscription_matched() << StatusMask::data_available());
 	n.writer =
 		n.participant->create_publisher(PUBLISHER_QOS_DEFAULT)
 			->create_datawriter(serves ? reply : request, w, &n.written, StatusMask::publication_matched());
@@ -299,7 +298,8 @@ static bool take(Node &n, Open &open)
 		const rtps::SampleIdentity &to = r.info.related_sample_identity;
 		int64_t number = number_of(to.sequence_number());
 
-		if (!r.info.valid_data || (to.writer_guid() != n.reader->guid() && to.writer_guid() != n.writer->guid()))
+		if (!r.info.valid_data ||
+		    (to.writer_guid() != n.reader->guid() && to.writer_guid() != n.writer->guid()))
 			continue;
 		if (answered.count(number)) /* once more */
 			continue;
