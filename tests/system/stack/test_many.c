@@ -147,12 +147,24 @@ static unsigned how_many(void)
 	return MANY;
 }
 
+static void tell_took(const char *which, unsigned i)
+{
+	print_message("%s: from its start to its first message %lld ms\n", which,
+		      (long long)((all[i].p->took_dur_ns - all[i].begin_mono_ns) / NS_PER_MS));
+}
+
 TEST_WITH(they_publish_side_by_side, NULL, stack_sweep)
 {
 	unsigned n = how_many();
 	int fd[MANY];
 
 	write_conf();
+	stack_await_ready(spawn(0));
+	begin_client(&all[0]);
+	goes_on(&all[0]);
+	tell_took("the first, alone", 0);
+	end_client(&all[0]);
+	end(0);
 	for (unsigned i = 0; i < n; i++)
 		fd[i] = spawn(i);
 	for (unsigned i = 0; i < n; i++)
@@ -161,16 +173,14 @@ TEST_WITH(they_publish_side_by_side, NULL, stack_sweep)
 		begin_client(&all[i]);
 	for (unsigned i = 0; i < n; i++)
 		goes_on(&all[i]);
-	print_message("%u simd: from the start of all to the first message %lld ms\n", n,
-		      (long long)((all[n - 1].p->took_dur_ns - all[n - 1].begin_mono_ns) / NS_PER_MS));
+	tell_took("the last of all that started at once", n - 1);
 	/* one more beside them */
 	end_client(&all[0]);
 	end(0);
 	stack_await_ready(spawn(0));
 	begin_client(&all[0]);
 	goes_on(&all[0]);
-	print_message("one more beside %u: %lld ms\n", n - 1,
-		      (long long)((all[0].p->took_dur_ns - all[0].begin_mono_ns) / NS_PER_MS));
+	tell_took("one more beside the others", 0);
 	for (unsigned i = 0; i < n; i++) {
 		end_client(&all[i]);
 		end(i);

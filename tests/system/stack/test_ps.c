@@ -2,6 +2,7 @@
 /* `simctl ps`: the simd of a machine, one and two, that stand still, are killed; directories that are none of theirs. */
 #include "stack.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 
@@ -205,4 +206,64 @@ TEST_WITH(a_name_cannot_drive_the_terminal, NULL, stack_sweep)
 	assert_non_null(strstr(stack_ctl("ps", "--names", NULL)->out, "/tmp/out\\x1b[2J\\xff\n"));
 	look();
 	assert_int_equal(rows(), 1);
+}
+
+/* ---- iceoryx's own program ---- */
+
+static void run_introspection(const char *plane, int out)
+{
+	const char *b = getenv("B");
+	char preload[512];
+
+	snprintf(preload, sizeof(preload), "%s/lib/simd/roudi_robust.so", b ? b : "build");
+	setenv("LD_PRELOAD", preload, 1);
+	setenv("SIMD_DATA_PLANE", plane, 1);
+	setenv("TERM", "xterm", 1);
+	dup2(out, 1);
+	execlp("script", "script", "-qc", "iox-introspection-client --process", "/dev/null", (char *)NULL);
+	_exit(127);
+}
+
+/* Until it has shown this: it draws its screen again and again. */
+static void shows(int fd, const char *what)
+{
+	char text[4096];
+	size_t n = 0;
+
+	for (;;) {
+		ssize_t got = read(fd, text + n, sizeof(text) - 1 - n);
+
+		assert_true(got > 0);
+		n += (size_t)got;
+		text[n] = '\0';
+		if (strstr(text, what))
+			return;
+		if (n > sizeof(text) / 2) { /* keeps what may be the beginning of it */
+			memmove(text, text + n - 100, 100);
+			n = 100;
+		}
+	}
+}
+
+TEST_WITH(iceoryx_looks_at_the_plane_that_it_is_told, NULL, stack_sweep)
+{
+	pid_t simd = stack_start(CONF), pid;
+	char plane[64];
+	int fd[2];
+
+	look();
+	snprintf(plane, sizeof(plane), "%s", json_string_value(member(STACK_DIR, "plane")));
+	assert_int_equal(pipe2(fd, O_CLOEXEC), 0);
+	fflush(NULL);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		run_introspection(plane, fd[1]);
+	close(fd[1]);
+	shows(fd[0], "Process: roudi");
+	kill(pid, SIGKILL);
+	close(fd[0]);
+	(void)stack_wait(pid);
+	AWAIT(system("pgrep -x -r D,R,S iox-introspecti >/dev/null") != 0); /* its terminal has gone */
+	stack_stop(simd);
 }
