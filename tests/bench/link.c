@@ -2,6 +2,8 @@
 /* The pair of link.h. Threads: one per process. */
 #include "link.h"
 
+#include <jansson.h>
+
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
@@ -59,6 +61,20 @@ static int64_t faults(void)
 	return u.ru_minflt + u.ru_majflt;
 }
 
+/* The binding has no simd that tells it where the data plane is. */
+static void attach_raw(struct side *s)
+{
+	char name[64], *reply = NULL;
+	json_t *info;
+
+	if (sim_call(s->client, "GetInfo", "{}", &reply) < 0 || !(info = json_loads(reply, 0, NULL)))
+		abort();
+	snprintf(name, sizeof(name), "link-%d", (int)getpid());
+	raw_attach(name, json_string_value(json_object_get(info, "plane")));
+	json_decref(info);
+	free(reply);
+}
+
 /* ---- sender ---- */
 
 static int make_publishers(struct side *s)
@@ -77,8 +93,7 @@ static int make_publishers(struct side *s)
 			sched_yield();
 	}
 	if (s->p->raw) {
-		snprintf(name, sizeof(name), "link-%d", (int)getpid());
-		raw_attach(name);
+		attach_raw(s);
 		s->raw_pub = raw_sender_create(s->p->tag);
 		while (!raw_sender_connected(s->raw_pub))
 			sched_yield();
@@ -173,8 +188,7 @@ static int make_subscribers(struct side *s)
 			return fail(s, "subscribe");
 	}
 	if (s->p->raw) {
-		snprintf(name, sizeof(name), "link-%d", (int)getpid());
-		raw_attach(name);
+		attach_raw(s);
 		s->raw_sub = raw_receiver_create(s->p->tag);
 	}
 	return 0;

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "iceoryx_binding_c/api.h"
+#include "plane.h"
 
 #define DEPTH 64
 
@@ -23,8 +24,9 @@ struct raw_receiver {
 	iox_ws_t ws;
 };
 
-void raw_attach(const char *app)
+void raw_attach(const char *app, const char *plane)
 {
+	setenv(PLANE_VARIABLE, plane, 1); /* for the hooks of iox_roudi.c, which are linked in */
 	iox_set_loglevel(Iceoryx_LogLevel_Off);
 	iox_runtime_init(app);
 }

@@ -8,7 +8,7 @@
 struct raw_sender;
 struct raw_receiver;
 
-void raw_attach(const char *app);
+void raw_attach(const char *app, const char *plane); /* plane: simd's data plane */
 struct raw_sender *raw_sender_create(const char *channel);
 /* Loan, write 16 bytes, publish. 0 or -1. */
 int raw_send(struct raw_sender *s, size_t size);
