@@ -36,8 +36,8 @@ static int write_config(const struct ipc_mem_pool *pools, size_t n)
 static pid_t spawn(void)
 {
 	pid_t parent = getpid(), pid = fork();
-	char preload[4096];
-	const char *output = getenv("ROUDI_OUTPUT");
+	char preload[4096], both[8192];
+	const char *output = getenv("ROUDI_OUTPUT"), *also = getenv("ROUDI_ALSO");
 	int null;
 
 	if (pid)
@@ -51,8 +51,10 @@ static pid_t spawn(void)
 		dup2(null, 1);
 		dup2(null, 2);
 	}
-	if (!getenv("ROUDI_PLAIN") && ipc_roudi_preload(preload, sizeof(preload)) == 0)
-		setenv("LD_PRELOAD", preload, 1);
+	if (!getenv("ROUDI_PLAIN") && ipc_roudi_preload(preload, sizeof(preload)) == 0) {
+		snprintf(both, sizeof(both), "%s%s%s", preload, also ? ":" : "", also ? also : "");
+		setenv("LD_PRELOAD", both, 1);
+	}
 	execlp("iox-roudi", "iox-roudi", "-c", CONFIG, "-m", "off", "-l", "warning", (char *)NULL);
 	_exit(127);
 }

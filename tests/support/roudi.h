@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A RouDi for tests, started as simd starts it (with ROUDI_PLAIN in the environment: as it comes); ROUDI_OUTPUT names a file for what it prints. Only under tests/support/ns.sh: its names are fixed. */
+/*
+ * A RouDi for tests, started as simd starts it (with ROUDI_PLAIN in the environment: as it comes); ROUDI_OUTPUT names a file for what it
+ * prints, ROUDI_ALSO an object that is preloaded too. Only under tests/support/ns.sh: its names are fixed.
+ */
 #ifndef TEST_ROUDI_H
 #define TEST_ROUDI_H
 

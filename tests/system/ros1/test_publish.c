@@ -339,6 +339,14 @@ static void expect_image(int fd, uint32_t number)
 	free(m);
 }
 
+/* It is somebody else's now. */
+static void goes_back(struct sim_slot **s)
+{
+	memset(sim_slot_body_mut(*s), 0, (*s)->body_size);
+	free(*s);
+	*s = NULL;
+}
+
 /* One reads each image, one none: the first misses nothing, every slot is answered for, and then the other has what is newest. */
 TEST_WITH(who_is_slow_delays_nobody, setup, teardown)
 {
@@ -362,17 +370,17 @@ TEST_WITH(who_is_slow_delays_nobody, setup, teardown)
 		assert_true(r == 0 || r == 1);
 		pending += r == 1;
 		expect_image(fast, i);
+		if (r ==
+		    0) /* what the slow one has not been sent for a moment is copied, here before the call had returned */
+			goes_back(&s[i]);
 	}
-	assert_int_equal(pending, IMAGES); /* the slow one has begun with the first, or waits for it */
 	for (; pending; pending--) {
 		struct host_done d = host_next_done(&h);
 		ptrdiff_t i = (char *)d.task - task;
 
 		assert_int_equal(d.result, 0);
 		assert_true(i >= 1 && i <= (ptrdiff_t)IMAGES && s[i]);
-		memset(sim_slot_body_mut(s[i]), 0, s[i]->body_size); /* it is somebody else's now */
-		free(s[i]);
-		s[i] = NULL;
+		goes_back(&s[i]);
 	}
 	host_wait_log(&h, "; dropped, as they are slow: /listener on /camera 5");
 	expect_image(slow, 1);
