@@ -113,6 +113,7 @@ class DevTools extends EventEmitter {
   #take(m) {
     if (m.id === undefined) return this.emit(m.method, m.params, m.sessionId), this.emit("any");
     const w = this.waiting.get(m.id);
+    if (!w) return; // it came after the end
     this.waiting.delete(m.id);
     if (m.error) w.reject(new Error(`${w.what}: ${m.error.message}`));
     else w.resolve(m.result);
