@@ -330,11 +330,23 @@ bool steps_same_log(const struct machine *a, const char *name_a, const struct ma
 	return same;
 }
 
+/* For who looks for the fault: another run may not show it again. */
+static void show_difference(const struct machine *a, const struct machine *b, const char *name)
+{
+	char line[400];
+
+	snprintf(line, sizeof(line), "zdiff /proc/%d/root/tmp/%s.txt.gz /proc/%d/root/tmp/%s.txt.gz | head -n 30 >&2",
+		 (int)a->holder, name, (int)b->holder, name);
+	(void)!system(line);
+}
+
 void steps_log_is_that_of_one(const char *name)
 {
 	for (unsigned i = 0; i < HOSTS; i++)
-		if (!steps_same_log(&host[i], name, &host[ONE], name))
+		if (!steps_same_log(&host[i], name, &host[ONE], name)) {
+			show_difference(&host[i], &host[ONE], name);
 			fail_msg("%s of machine %c is another one", name, (char)('a' + i));
+		}
 }
 
 /* How often it has said so. */
