@@ -131,12 +131,10 @@ full()
 	script_stage "simd.service, booted" env ROOT="$bare_root" tools/dev/check-boot
 	rm -rf --one-file-system "$bare_root"
 	stage "all tests" WERROR=1 LEVEL=all run-tests
-	# clang's warnings come with the sanitizers, but for what these leave out; -g1 has the lines that their reports name, and builds faster,
-	# and lld links in two thirds of the time
+	# clang's warnings come with the sanitizers, but for what these leave out; -g1 has the lines that their reports name, and builds faster
 	stage "clang's warnings" WERROR=1 CC=clang SAN=undefined OPT='-O1 -g1' syntax
-	stage "address and undefined-behaviour sanitizers" WERROR=1 CC=clang SAN=address,undefined OPT='-O1 -g1' LDFLAGS='-fuse-ld=lld -Wl,--threads=1' LEVEL=unit run-tests
-	stage "thread sanitizer, without assertions" WERROR=1 CC=clang SAN=thread OPT='-O1 -g1 -DNDEBUG' LDFLAGS='-fuse-ld=lld -Wl,--threads=1' LEVEL=unit \
-		run-tests
+	stage "address and undefined-behaviour sanitizers" WERROR=1 CC=clang SAN=address,undefined OPT='-O1 -g1' LEVEL=unit run-tests
+	stage "thread sanitizer, without assertions" WERROR=1 CC=clang SAN=thread OPT='-O1 -g1 -DNDEBUG' LEVEL=unit run-tests
 	stage "bench smoke run" WERROR=1 bench-smoke
 }
 
