@@ -2,8 +2,6 @@
 /* The pair of link.h. Threads: one per process. */
 #include "link.h"
 
-#include <jansson.h>
-
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
@@ -11,6 +9,8 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#include <jansson.h>
 
 #include <sim/sim.h>
 #include <sim/msg/Ultrasonic.h>

@@ -18,7 +18,6 @@
 #include "mem.h"
 #include "patient.h"
 
-#define CONF     "/tmp/simd.json"
 #define ARGS_MAX 16
 
 static pid_t newest; /* simd that was started */
@@ -34,13 +33,16 @@ static const char *program(const char *name)
 
 /* ---- simd ---- */
 
+static const char *run_dir; /* of the simd that is started, and its configuration */
+static char run_conf[64];
+
 static void write_conf(const char *conf)
 {
 	char *own = NULL, *text;
 
 	assert_true(asprintf(&own, "{%s}\n", conf) > 0);
 	text = patient_conf(own);
-	assert_int_equal(fd_write_file(CONF, text, strlen(text), 0644), 0);
+	assert_int_equal(fd_write_file(run_conf, text, strlen(text), 0644), 0);
 	free(text);
 	free(own);
 }
@@ -88,15 +90,22 @@ void stack_await_ready(int ready_fd)
 
 static void run_simd(const char *ready_fd)
 {
-	execl(program("simd"), "simd", "--config", CONF, "--runtime-dir", STACK_DIR, "--ready-fd", ready_fd,
+	execl(program("simd"), "simd", "--config", run_conf, "--runtime-dir", run_dir, "--ready-fd", ready_fd,
 	      (char *)NULL);
+}
+
+pid_t stack_spawn_in(const char *dir, const char *conf, int *ret_ready_fd)
+{
+	run_dir = dir;
+	snprintf(run_conf, sizeof(run_conf), "/tmp/out-%s.json", strrchr(dir, '/') + 1);
+	write_conf(conf);
+	return stack_fork(run_simd, ret_ready_fd);
 }
 
 pid_t stack_spawn(const char *conf, int *ret_ready_fd)
 {
 	setenv("SIMD_SOCKET", STACK_SOCKET, 1);
-	write_conf(conf);
-	return stack_fork(run_simd, ret_ready_fd);
+	return stack_spawn_in(STACK_DIR, conf, ret_ready_fd);
 }
 
 pid_t stack_start(const char *conf)
@@ -195,7 +204,7 @@ static bool is_foreign(const char *dir, const char *name)
 
 static bool leftover_file(const char *dir, char *ret, size_t size)
 {
-	static const char *const ours[] = { "simd.json", "simd.log", "peer.log" };
+	static const char *const ours[] = { "simd.log", "peer.log" };
 	DIR *d = opendir(dir);
 	const struct dirent *e;
 	bool found = false;

@@ -18,6 +18,7 @@
 
 #define STACK_DIR    "/tmp/rt"
 #define STACK_SOCKET STACK_DIR "/control"
+#define STACK_CONF   "/tmp/out-rt.json" /* of the simd in STACK_DIR */
 #define STACK_LOG    "/tmp/simd.log"
 
 /* Small pools, so that a start takes no time. */
@@ -29,6 +30,8 @@
 pid_t stack_start(const char *conf);
 /* The same without waiting; ready_fd becomes readable when simd is ready, hangs up when it ends. */
 pid_t stack_spawn(const char *conf, int *ret_ready_fd);
+/* One beside it, in a runtime directory below /tmp; who talks to that one names its socket. */
+pid_t stack_spawn_in(const char *dir, const char *conf, int *ret_ready_fd);
 /* SIGTERM; the exit code; nothing may be left of it: no process, socket, lock or shared memory. */
 void stack_stop(pid_t simd);
 /*

@@ -10,7 +10,6 @@
 
 #include <signal.h>
 
-#include "fd.h"
 #include "patient.h"
 
 #define CONF \
@@ -97,16 +96,6 @@ static struct {
 	uint32_t life;
 } other;
 
-static void run_other(const char *ready_fd)
-{
-	const char *b = getenv("B");
-	char path[512];
-
-	snprintf(path, sizeof(path), "%s/bin/simd", b ? b : "build");
-	execl(path, "simd", "--config", "/tmp/out.json", "--runtime-dir", OTHER_DIR, "--ready-fd", ready_fd,
-	      (char *)NULL);
-}
-
 static void other_goes_on(void)
 {
 	uint64_t had = other.p->received;
@@ -117,12 +106,9 @@ static void other_goes_on(void)
 
 static void other_begin(void)
 {
-	char *conf = patient_conf("{\"TimeSource\":\"system\"," STACK_POOLS ",\"rigs\":[{\"name\":\"other\"}]}");
 	int fd;
 
-	assert_int_equal(fd_write_file("/tmp/out.json", conf, strlen(conf), 0644), 0);
-	free(conf);
-	other.simd = stack_fork(run_other, &fd);
+	other.simd = stack_spawn_in(OTHER_DIR, "\"TimeSource\":\"system\"," STACK_POOLS, &fd);
 	stack_await_ready(fd);
 	setenv("SIMD_SOCKET", OTHER_DIR "/control", 1);
 	other.p = peer_new();

@@ -331,34 +331,29 @@ TEST(what_cannot_work_is_said)
 	line_refused("", "subscribe", "{\"/a\":{}}", "options.subscribe[\"/a\"]");
 }
 
-TEST(a_port_that_is_taken_is_named)
+/* where: a format for the port that the line has. */
+static void another_says(const char *where, const char *text)
 {
 	struct host other;
-	char where[40];
+	char at[40];
 
 	line_up(plain);
-	snprintf(where, sizeof(where), "127.0.0.1:%u", line_port);
+	snprintf(at, sizeof(at), where, line_port);
 	host_init(&other, PLUGIN, plain);
-	other.connection = where;
+	other.connection = at;
 	other.b = host_create(&other);
-	host_wait_log(&other, "something listens there already");
+	host_wait_log(&other, text);
 	other.ops->disconnect(other.b);
 	other.ops->destroy(other.b);
 	line_down();
 }
 
+TEST(a_port_that_is_taken_is_named)
+{
+	another_says("127.0.0.1:%u", "something listens there already");
+}
+
 TEST(the_first_free_port_of_a_range_is_taken)
 {
-	struct host other;
-	char where[40];
-
-	line_up(plain);
-	snprintf(where, sizeof(where), "%u-65535", line_port);
-	host_init(&other, PLUGIN, plain);
-	other.connection = where;
-	other.b = host_create(&other);
-	host_wait_log(&other, "the web page is http://127.0.0.1:");
-	other.ops->disconnect(other.b);
-	other.ops->destroy(other.b);
-	line_down();
+	another_says("%u-65535", "the web page is http://127.0.0.1:");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which slots iceoryx hands out of a pool: never one beyond as many as are out at once, the lowest first. Memory that is committed slot by
+ * iceoryx hands out the lowest slots of a pool first, and never one beyond as many as are out at once. Memory that is committed slot by
  * slot rests on it. A model follows every reference, through operations at random, and looks where each slot lies that a loan returns;
  * where RouDi has not written over its pools first (sparse.c), the file has no page behind the last of them, whoever has been killed.
  */
@@ -202,6 +202,7 @@ static void open_ports(void)
 {
 	const struct ipc_sub_options o = { .depth = DEPTH };
 	char name[16];
+	void *first;
 
 	for (unsigned c = 0; c < CHANNELS; c++)
 		for (unsigned i = 0; i < READERS; i++) {
@@ -216,6 +217,9 @@ static void open_ports(void)
 	for (unsigned c = 0; c < CHANNELS; c++)
 		for (unsigned i = 0; i < READERS; i++)
 			AWAIT(ipc_sub_connected(readers[c][i].sub));
+	assert_int_equal(ipc_loan(pubs[0].pub, 1, &first), 0);
+	base = first;
+	assert_int_equal(ipc_unloan(pubs[0].pub, first), 0);
 }
 
 /* ---- the file ---- */
@@ -243,13 +247,6 @@ TEST(no_slot_lies_beyond_as_many_as_are_out)
 {
 	unsigned n = test_full() ? 10000000 : 100000;
 
-	void *first;
-
-	rnd_seed(&rnd, test_seed(38));
-	open_ports();
-	assert_int_equal(ipc_loan(pubs[0].pub, 1, &first), 0);
-	base = first;
-	assert_int_equal(ipc_unloan(pubs[0].pub, first), 0);
 	for (unsigned i = 0; i < n; i++)
 		operate();
 	for (unsigned c = 0; c < CLASSES; c++)
@@ -264,7 +261,11 @@ TEST(no_slot_lies_beyond_as_many_as_are_out)
 #define VICTIM_MAX (2 * 2 + 2 * (DEPTH + HELD_MAX)) /* slots that one refers to */
 #define IN_HAND    8                                /* and has in hand */
 
-static uint64_t *origin; /* of the victim's two publishers; shared with it */
+/* With the victim. */
+static struct {
+	uint64_t origin[2]; /* of its publishers */
+	_Atomic unsigned loans;
+} * shared;
 
 static void victim(void)
 {
@@ -281,14 +282,14 @@ static void victim(void)
 	for (int i = 0; i < 2; i++) {
 		CHECK_IS(ipc_pub_create(ipc, "victims", NULL, &pub[i]), 0);
 		CHECK_IS(ipc_sub_create(ipc, "victims", &o, &sub[i]), 0);
-		origin[i] = ipc_pub_origin(pub[i]);
+		shared->origin[i] = ipc_pub_origin(pub[i]);
 	}
 	for (;;) {
 		unsigned i = rnd_below(&rnd, 2);
 
 		CHECK_IS(ipc_loan(pub[i], 5000, &at), 0);
 		CHECK_IS(rnd_below(&rnd, 4) ? ipc_publish(pub[i], at) : ipc_unloan(pub[i], at), 0);
-		origin[2]++;
+		shared->loans++;
 		if (n[i] < HELD_MAX && ipc_take(sub[i], &held[i][n[i]], &size) == 0)
 			n[i]++;
 		if (n[i] && rnd_below(&rnd, 2))
@@ -299,7 +300,7 @@ static void victim(void)
 /* As simd does after a death; nobody else has anything in hand now. */
 static void reclaim(void)
 {
-	struct ipc_scan_request o = { .dead = origin, .n_dead = 2, .marks = true };
+	struct ipc_scan_request o = { .dead = shared->origin, .n_dead = 2, .marks = true };
 	struct ipc_scan s;
 
 	assert_int_equal(ipc_free_app(NULL, "victim"), 0);
@@ -311,15 +312,15 @@ static void reclaim(void)
 
 TEST(nor_beyond_those_of_whoever_was_killed)
 {
-	origin = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	assert_true(origin != MAP_FAILED);
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(shared != MAP_FAILED);
 	assert_int_equal(ipc_beacon_create(ipc), 0);
 	others = VICTIM_MAX + IN_HAND;
 	for (int i = 0; i < KILLS; i++) {
-		uint64_t before = origin[2];
+		unsigned before = shared->loans;
 		pid_t pid = child_start(victim);
 
-		AWAIT(__atomic_load_n(&origin[2], __ATOMIC_RELAXED) > before + 100);
+		AWAIT(shared->loans - before > 100);
 		moment_us(rnd_below(&rnd, 2000));
 		assert_int_equal(kill(pid, SIGKILL), 0);
 		assert_int_equal(child_status(pid), SIGKILL);
@@ -341,6 +342,8 @@ static int begin(void **state)
 	setenv("ROUDI_ALSO", SPARSE, 1);
 	assert_int_equal(roudi_start(&roudi, pools, CLASSES), 0);
 	ipc = attach_as("test");
+	rnd_seed(&rnd, test_seed(38));
+	open_ports();
 	return 0;
 }
 

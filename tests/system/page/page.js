@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // node page.js CASE,... URL TOKEN: cases of the page in one browser, whose start takes longer than a case, beside a whole stack that
-// ../stack/test_page.c has started, and starts anew for the next case. A case asks it in lines, "ask {...}", each answered by one line of
+// ../stack/test_page.c has started, and starts again for the next case. A case asks it in lines, "ask {...}", each answered by one line of
 // JSON. What it has seen last is build/page/*.png.
 "use strict";
 const assert = require("assert");
@@ -94,7 +94,7 @@ async function run(browser, name) {
   const browser = await start(), list = names.split(",");
   for (const name of list) {
     assert(cases[name], `there is no case ${name}`);
-    if (name !== list[0]) await ask({ do: "start anew" });
+    if (name !== list[0]) await ask({ do: "begin again" });
     await run(browser, name);
   }
   await browser.close();

@@ -19,7 +19,7 @@
 #define MANY     50
 #define CHANNELS 3
 #define MESSAGES 10
-#define CONF     "{\"TimeSource\":\"system\"," STACK_POOLS ",\"rigs\":[{\"name\":\"car\"}]}"
+#define CONF     "\"TimeSource\":\"system\"," STACK_POOLS ",\"rigs\":[{\"name\":\"car\"}]"
 
 static struct one {
 	char dir[32], socket[48];
@@ -27,26 +27,6 @@ static struct one {
 	struct peer *p;
 	int64_t begin_mono_ns; /* of its start; took_dur_ns of the peer is when its first message came back */
 } all[MANY];
-
-static const struct one *starting;
-
-static void write_conf(void)
-{
-	char *conf = patient_conf(CONF);
-
-	assert_int_equal(fd_write_file("/tmp/out.json", conf, strlen(conf), 0644), 0);
-	free(conf);
-}
-
-static void run(const char *ready_fd)
-{
-	const char *b = getenv("B");
-	char path[512];
-
-	snprintf(path, sizeof(path), "%s/bin/simd", b ? b : "build");
-	execl(path, "simd", "--config", "/tmp/out.json", "--runtime-dir", starting->dir, "--ready-fd", ready_fd,
-	      (char *)NULL);
-}
 
 static int spawn(unsigned i)
 {
@@ -56,8 +36,7 @@ static int spawn(unsigned i)
 	snprintf(o->dir, sizeof(o->dir), "/tmp/rt-%u", i);
 	snprintf(o->socket, sizeof(o->socket), "/tmp/rt-%u/control", i);
 	o->begin_mono_ns = mono_now_ns();
-	starting = o;
-	o->simd = stack_fork(run, &fd);
+	o->simd = stack_spawn_in(o->dir, CONF, &fd);
 	return fd;
 }
 
@@ -158,7 +137,6 @@ TEST_WITH(they_publish_side_by_side, NULL, stack_sweep)
 	unsigned n = how_many();
 	int fd[MANY];
 
-	write_conf();
 	stack_await_ready(spawn(0));
 	begin_client(&all[0]);
 	goes_on(&all[0]);
@@ -202,7 +180,6 @@ TEST_WITH(the_death_of_one_is_not_noticed, NULL, stack_sweep)
 	uint32_t life;
 
 	srand((unsigned)test_seed(11));
-	write_conf();
 	stack_await_ready(spawn(0));
 	begin_client(&all[0]);
 	goes_on(&all[0]);
@@ -235,10 +212,9 @@ static bool plane_is_there(void)
 /* The runtime directory is moved, or removed with all that is in it, while simd runs. */
 static void loses_its_directory(const char *command)
 {
-	const char *const other[] = { "simd", "--config", "/tmp/out.json", "--runtime-dir", "/tmp/rt-0", NULL };
+	const char *const other[] = { "simd", "--config", "/tmp/out-rt-0.json", "--runtime-dir", "/tmp/rt-0", NULL };
 	const struct ctl_result *said;
 
-	write_conf();
 	stack_await_ready(spawn(0));
 	begin_client(&all[0]);
 	goes_on(&all[0]);

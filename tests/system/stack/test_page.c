@@ -262,7 +262,7 @@ static json_t *answer(json_t *ask)
 		return call(ask);
 	if (!strcmp(what, "restart the bridge"))
 		return json_integer(stack_ctl("bridge", "restart", "web", NULL)->code);
-	if (!strcmp(what, "start anew"))
+	if (!strcmp(what, "begin again"))
 		end_sensors();
 	else
 		assert_string_equal(what, "restart simd");

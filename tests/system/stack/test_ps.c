@@ -11,8 +11,7 @@
 
 #define CONF       STACK_POOLS ",\"rigs\":[{\"name\":\"car\",\"prefix\":\"/car\"},{\"name\":\"truck\",\"prefix\":\"/truck\"}]"
 #define OTHER_DIR  "/tmp/rt-other"
-#define OTHER_FILE "/tmp/out-other.json"
-#define OTHER_CONF "{" STACK_POOLS ",\"rigs\":[{\"name\":\"bus\"}]}"
+#define OTHER_CONF STACK_POOLS ",\"rigs\":[{\"name\":\"bus\"}]"
 #define OTHER_USER 64002
 
 static json_t *seen; /* what it listed last */
@@ -117,24 +116,11 @@ TEST_WITH(one_that_runs_stands_still_and_is_killed, NULL, stack_sweep)
 	assert_int_equal(lines(stack_ctl("ps", NULL)), 2);
 }
 
-static void run_other(const char *ready_fd)
-{
-	const char *b = getenv("B");
-	char path[512];
-
-	snprintf(path, sizeof(path), "%s/bin/simd", b ? b : "build");
-	execl(path, "simd", "--config", OTHER_FILE, "--runtime-dir", OTHER_DIR, "--ready-fd", ready_fd, (char *)NULL);
-}
-
 static pid_t start_other(void)
 {
-	char *conf = patient_conf(OTHER_CONF);
-	pid_t pid;
 	int fd;
+	pid_t pid = stack_spawn_in(OTHER_DIR, OTHER_CONF, &fd);
 
-	assert_int_equal(fd_write_file(OTHER_FILE, conf, strlen(conf), 0644), 0);
-	free(conf);
-	pid = stack_fork(run_other, &fd);
 	stack_await_ready(fd);
 	return pid;
 }

@@ -313,9 +313,9 @@ TEST_WITH(no_room_is_named, NULL, stack_sweep)
 /* What start, --check-config and doctor say it takes is what it takes; and there is no need of a third place for a restart. */
 TEST_WITH(what_it_needs, NULL, stack_sweep)
 {
-	static const char *const check[] = { "simd", "--config", "/tmp/simd.json", "--check-config", NULL };
-	static const char *const here[] = { "simd",    "--config", "/tmp/simd.json", "--check-config", "--runtime-dir",
-					    STACK_DIR, NULL };
+	static const char *const check[] = { "simd", "--config", STACK_CONF, "--check-config", NULL };
+	static const char *const here[] = { "simd",          "--config", STACK_CONF, "--check-config",
+					    "--runtime-dir", STACK_DIR,  NULL };
 	char need[64];
 	int64_t bytes = 0, said;
 	struct statvfs v;
