@@ -112,12 +112,19 @@ static int with_plugin_dirs(struct boot *b, int (*fn)(struct boot *b, const char
 	return r;
 }
 
-static void print_need(int64_t need, int64_t room)
+static int print_need(const struct pools *p, int64_t room)
 {
-	printf("configuration is fine; the data plane needs %lld MiB of /dev/shm (2 x %lld MiB)%s",
-	       (long long)(need >> 20), (long long)(need >> 21), room >= 0 && need > room ? "" : "\n");
-	if (room >= 0 && need > room)
-		printf(", but there is room for %lld MiB here: simd would not start\n", (long long)(room >> 20));
+	int64_t need = pools_need(p), listed = p->fixed ? 0 : pools_listed_bytes(p);
+
+	printf("configuration is fine; the data plane starts with %lld MiB of /dev/shm", (long long)(need >> 20));
+	if (listed)
+		printf(", and what the rigs' channels list needs about %lld MiB more", (long long)(listed >> 20) + 1);
+	if (room < 0 || need <= room) {
+		printf("\n");
+		return 0;
+	}
+	printf("; there is room for %lld MiB here: simd would not start\n", (long long)(room >> 20));
+	return -ENOSPC;
 }
 
 static const char *asked_runtime(const struct boot *b)
@@ -167,7 +174,7 @@ int boot_show_config(struct boot *b)
 	}
 	json_decref(list);
 	if (!b->args.print)
-		print_need(pools_need(&b->pools), room);
+		r = print_need(&b->pools, room);
 out:
 	boot_config_end(b);
 	mem_free(b->exe);

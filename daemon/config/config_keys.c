@@ -77,7 +77,8 @@ static const struct conf_key limit_keys[] = {
 	INT("per_client", 512, 1, 512, "Publishers of one client; also its subscribers, its tokens and its services."),
 	INT("per_user_percent", 80, 1, 100,
 	    "How much of each of limits.publishers, subscribers, channels, tokens and services the clients of one user may have, "
-	    "and of the slots of each pool; of these never less than what the channels need that the rigs list with max_body. "
+	    "and of the memory for slots (with pools: of the slots of each); of this never less than what the channels need that the rigs "
+	    "list with max_body. "
 	    "Root and simd's own user have no such bound."),
 	INT("message_kib", 256, 16, 16384, "Size of one control call."),
 	INT("output_kib", 2048, 64, 65536,
@@ -177,9 +178,11 @@ static const struct conf_key channel_keys[] = {
 	    "Each bridge gets the messages in their order, by one of its lanes at a time; false: several lanes convert them side by side, "
 	    "and one may overtake another.",
 	    .def = "true"),
-	KEY("max_body", SIZE, "Bytes of its largest message: the pools are sized for it.", .def = "0", .min = 0,
-	    .max = 1LL << 31),
-	INT("publishers", 1, 1, 64, "How many publishers the pools are sized for."),
+	KEY("max_body", SIZE,
+	    "Bytes of its largest message, where subscribers are to have slots before a publisher has said so; 0: as publishers say.",
+	    .def = "0", .min = 0, .max = 1LL << 31),
+	INT("publishers", 1, 1, 64,
+	    "How many publishers of such messages each user may have, whatever limits.per_user_percent says."),
 	KEY("options", ANY, "Object handed to the bridges with the channel.", .def = "{}"),
 	{ 0 }
 };
@@ -270,11 +273,10 @@ const struct conf_key config_keys[] = {
 	    .sub = access_keys),
 	KEY("roudi", OBJECT, "iceoryx's daemon.", .sub = roudi_keys),
 	KEY("pools", LIST,
-	    "Size classes of the shared memory, ascending; empty: a ladder from 256 B to 8 MiB, grown to what the "
-	    "rigs' channels say.",
+	    "Size classes of the shared memory, ascending, with memory for all their slots from the start; empty: classes from "
+	    "256 B to 256 MiB, with memory for what is admitted.",
 	    .def = "[]", .max = 32, .sub = pool_keys),
-	KEY("pools_max", SIZE, "Most payload memory of one generation of the data plane.", .def = "\"4GiB\"",
-	    .min = 1 << 20, .max = 1LL << 40),
+	KEY("pools_max", SIZE, "Most memory for slots; 0: what there is.", .def = "0", .min = 0, .max = 1LL << 40),
 	KEY("limits", OBJECT, "Bounds on what clients can make simd keep.", .sub = limit_keys),
 	KEY("dispatch", OBJECT, "From publishers to bridges.", .sub = dispatch_keys),
 	KEY("clock", OBJECT, "The clock thread.", .sub = clock_keys),

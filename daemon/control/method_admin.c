@@ -25,17 +25,22 @@ static json_t *rigs_json(const struct simd *s)
 	return a;
 }
 
+/* Those that have memory. */
 static json_t *pools_json(const struct simd *s)
 {
 	uint32_t used[POOLS_MAX];
 	json_t *a = json_array();
 
 	dataplane_used(s, used);
-	for (unsigned i = 0; i < s->pools.n; i++)
-		json_array_append_new(a,
-				      JSONX_MAKE(JX_INT("size", s->pools.c[i].size),
-						 JX_INT("count", s->pools.c[i].count),
-						 JX_INT("reserved", s->pools.c[i].reserved), JX_INT("used", used[i])));
+	for (unsigned i = 0; i < s->pools.n; i++) {
+		const struct pool_class *c = &s->pools.c[i];
+		uint32_t count = s->pools.memory ? c->committed : c->count;
+
+		if (count)
+			json_array_append_new(a, JSONX_MAKE(JX_INT("size", c->size), JX_INT("count", count),
+							    JX_INT("most", c->count), JX_INT("reserved", c->reserved),
+							    JX_INT("used", used[i])));
+	}
 	return a;
 }
 

@@ -94,6 +94,21 @@ static int method_goodbye(struct call *call)
 
 /* ---- publishers, subscribers, tokens ---- */
 
+/* Of slots that a client populates before it uses them; small ones cost it nothing. */
+static int64_t memory_bytes(const struct simd *s, int cls)
+{
+	const struct pools *p = &s->pools;
+
+	return cls >= 0 && p->memory && p->c[cls].size >= 64 * 1024
+		       ? (int64_t)p->c[cls].committed * (int64_t)(p->c[cls].size + POOL_CHUNK_HEADER)
+		       : 0;
+}
+
+static int64_t memory_at(const struct simd *s, int cls)
+{
+	return cls >= 0 ? pools_at(&s->pools, cls) : 0;
+}
+
 static int method_advertise(struct call *call)
 {
 	const struct advertise a = { call->a.channel, call->a.definition, call->a.max_body, call->a.flags,
@@ -108,6 +123,8 @@ static int method_advertise(struct call *call)
 				     JX_INT("publisher_id", p->id), JX_INT("row", p->row),
 				     JX_INT("window", p->ch->window), JX_INT("slot_size", p->ch->slot_size),
 				     JX_INT("shard", p->ch->shard), JX_BOOL("local", p->flags & ADVERTISE_LOCAL),
+				     JX_INT("memory_at", memory_at(call->s, p->pool)),
+				     JX_INT("memory_bytes", memory_bytes(call->s, p->pool)),
 				     JX_NEW("fds", bell < 0 ? json_array() : call_give_fd(call, bell, "doorbell"))));
 }
 
@@ -125,7 +142,9 @@ static int method_subscribe(struct call *call)
 	if (r < 0)
 		return r;
 	return call_reply(call, JSONX_MAKE(JX_STR("channel", sub->ch->name), JX_INT("channel_id", sub->ch->id),
-					   JX_INT("subscriber_id", sub->id), JX_INT("depth", sub->depth)));
+					   JX_INT("subscriber_id", sub->id), JX_INT("depth", sub->depth),
+					   JX_INT("memory_at", memory_at(call->s, sub->pool)),
+					   JX_INT("memory_bytes", memory_bytes(call->s, sub->pool))));
 }
 
 static int method_unsubscribe(struct call *call)

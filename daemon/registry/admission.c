@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <sim/slot.h>
 #include <stdbool.h>
-#include <stdlib.h>
+#include <string.h>
 
 #define KIB 1024ull
 #define MIB (1024ull * KIB)
@@ -17,13 +17,23 @@
 /* Room for the slot header and iceoryx's alignment beside a body of round size. */
 #define BODY(n) ((n) + sizeof(struct sim_slot) + POOL_SLOT_ALIGN)
 
+/*
+ * As many as there can be: of the small ones for all the publishers and subscribers of iceoryx, of the large ones what it manages of one
+ * size. A large message has a class that is at most half as large again.
+ */
 static const struct pool_class ladder[] = {
-	{ .size = 256, .count = 8192 },           { .size = 1 * KIB, .count = 4096 },
-	{ .size = 4 * KIB, .count = 1024 },       { .size = 16 * KIB, .count = 512 },
-	{ .size = BODY(64 * KIB), .count = 256 }, { .size = BODY(256 * KIB), .count = 96 },
-	{ .size = BODY(1 * MIB), .count = 48 },   { .size = BODY(4 * MIB), .count = 40 },
-	{ .size = BODY(8 * MIB), .count = 16 },
+	{ .size = 256, .count = 65536 },
+	{ .size = 1 * KIB, .count = 65536 },
+	{ .size = 4 * KIB, .count = 65536 },
+	{ .size = 16 * KIB, .count = 32768 },
+	{ .size = BODY(64 * KIB), .count = 16384 },
+	{ .size = BODY(256 * KIB), .count = 8192 },
+	{ .size = BODY(1 * MIB), .count = 4000 },
 };
+
+/* Half MiB. */
+static const uint64_t large[] = { 3,  4,  5,  6,  8,   10,  12,  16,  20,  24,  32, 40,
+				  48, 64, 80, 96, 128, 160, 192, 256, 320, 384, 512 };
 
 static uint64_t round_up(uint64_t n)
 {
@@ -44,18 +54,74 @@ static int64_t payload_bytes(const struct pools *p)
 	return n;
 }
 
-int64_t pools_bytes(const struct pools *p)
+int64_t pools_at(const struct pools *p, int cls)
 {
-	int64_t n = POOL_MGMT_BYTES + payload_bytes(p);
+	int64_t n = 0;
+
+	for (int i = 0; i < cls; i++)
+		n += class_bytes(&p->c[i]);
+	return n;
+}
+
+int64_t pools_slot_bytes(const struct pools *p, int cls)
+{
+	return (int64_t)(p->c[cls].size + POOL_CHUNK_HEADER + POOL_CHUNK_ENTRY);
+}
+
+/* What must have memory for so many to be reserved. */
+static uint32_t demand(const struct pools *p, unsigned i, uint64_t reserved)
+{
+	const struct pool_class *c = &p->c[i];
+	uint64_t n = reserved + c->leaving + (i == 0 ? POOL_OWN : 0);
+
+	return n < c->count ? (uint32_t)n : c->count;
+}
+
+int64_t pools_committed_bytes(const struct pools *p)
+{
+	int64_t n = 0;
 
 	for (unsigned i = 0; i < p->n; i++)
-		n += (int64_t)p->c[i].count * POOL_CHUNK_MGMT;
+		n += (p->fixed ? p->c[i].count : p->c[i].committed) * pools_slot_bytes(p, (int)i);
+	return n;
+}
+
+int64_t pools_bytes(const struct pools *p)
+{
+	int64_t n = POOL_MGMT_BYTES + pools_committed_bytes(p);
+
+	for (unsigned i = 0; i < p->n; i++) {
+		uint32_t due = demand(p, i, p->c[i].reserved);
+
+		n += (int64_t)p->c[i].count * POOL_CHUNK_LISTED;
+		if (!p->fixed && due > p->c[i].committed)
+			n += (due - p->c[i].committed) * pools_slot_bytes(p, (int)i);
+	}
 	return n;
 }
 
 int64_t pools_need(const struct pools *p)
 {
-	return (2 * pools_bytes(p) + (int64_t)MIB - 1) / (int64_t)MIB * (int64_t)MIB;
+	return (pools_bytes(p) + (int64_t)MIB - 1) / (int64_t)MIB * (int64_t)MIB;
+}
+
+int64_t pools_listed_bytes(const struct pools *p)
+{
+	int64_t n = 0;
+
+	for (unsigned i = 0; i < p->n; i++)
+		n += p->c[i].listed * pools_slot_bytes(p, (int)i);
+	return n;
+}
+
+int64_t pools_room(const struct pools *p)
+{
+	int64_t allowed = p->max - pools_committed_bytes(p);
+	const char *whose;
+	int64_t room = p->memory ? p->memory->room(p->memory_arg, &whose) : allowed;
+
+	room = room < allowed ? room : allowed;
+	return room > 0 ? room : 0;
 }
 
 uint64_t pools_max_slot(const struct pools *p)
@@ -91,13 +157,6 @@ static struct pool_class *find(struct pools *p, uint64_t size)
 	return NULL;
 }
 
-static int compare(const void *a, const void *b)
-{
-	const struct pool_class *x = (const struct pool_class *)a, *y = (const struct pool_class *)b;
-
-	return (x->size > y->size) - (x->size < y->size);
-}
-
 /* The window of a channel of the rig, its publishers, and two subscribers that hold as many. c: its class, NULL: none yet. */
 static uint32_t need_of(struct conf_view ch, uint64_t size, const struct pool_class *c)
 {
@@ -108,61 +167,40 @@ static uint32_t need_of(struct conf_view ch, uint64_t size, const struct pool_cl
 	return 3 * window + (uint32_t)conf_int(ch, "publishers") * POOL_PER_PUBLISHER + 8;
 }
 
-/* What the rig configures for one channel: its class must exist and hold it on top of what the ladder has. */
-static int grow(struct pools *p, struct conf_view ch)
-{
-	uint64_t body = (uint64_t)conf_int(ch, "max_body");
-	uint64_t size = round_up(BODY(body));
-	struct pool_class *c = find(p, size);
-	uint32_t n;
-
-	if (!body)
-		return 0;
-	n = need_of(ch, size, c);
-	if (c && (c->size <= 2 * size || size <= 64 * KIB)) {
-		c->count += n;
-		return 0;
-	}
-	if (p->n == POOLS_MAX)
-		return err_set(-EINVAL, "the rigs' channels need more than %d size classes; set \"pools\" by hand",
-			       POOLS_MAX);
-	p->c[p->n++] = (struct pool_class){ .size = size, .count = n };
-	qsort(p->c, p->n, sizeof(*p->c), compare);
-	return 0;
-}
-
-/* fn for each channel that a rig lists. */
-static int each_channel(struct conf_view root, struct pools *p, int (*fn)(struct pools *p, struct conf_view ch))
-{
-	for (size_t i = 0; i < conf_count(root, "rigs"); i++) {
-		struct conf_view rig = conf_item(root, "rigs", i);
-
-		for (size_t k = 0; k < conf_count(rig, "channels"); k++) {
-			int r = fn(p, conf_item(rig, "channels", k));
-
-			if (r < 0)
-				return r;
-		}
-	}
-	return 0;
-}
-
-static int from_ladder(struct conf_view root, struct pools *p)
-{
-	p->n = sizeof(ladder) / sizeof(*ladder);
-	for (unsigned i = 0; i < p->n; i++)
-		p->c[i] = (struct pool_class){ .size = round_up(ladder[i].size), .count = ladder[i].count };
-	return each_channel(root, p, grow);
-}
-
-static int count_listed(struct pools *p, struct conf_view ch)
+static void count_listed(struct pools *p, struct conf_view ch)
 {
 	uint64_t body = (uint64_t)conf_int(ch, "max_body"), size = round_up(BODY(body));
 	struct pool_class *c = body ? find(p, size) : NULL;
 
 	if (c)
 		c->listed += need_of(ch, size, c);
-	return 0;
+}
+
+static void count_rigs(struct conf_view root, struct pools *p)
+{
+	for (size_t i = 0; i < conf_count(root, "rigs"); i++) {
+		struct conf_view rig = conf_item(root, "rigs", i);
+
+		for (size_t k = 0; k < conf_count(rig, "channels"); k++)
+			count_listed(p, conf_item(rig, "channels", k));
+	}
+}
+
+static void add_class(struct pools *p, uint64_t size, uint64_t count)
+{
+	uint64_t most = (uint64_t)POOL_BYTES_MAX / (round_up(size) + POOL_CHUNK_HEADER);
+
+	p->c[p->n++] = (struct pool_class){ .size = round_up(size), .count = (uint32_t)(count < most ? count : most) };
+}
+
+static void from_ladder(struct pools *p)
+{
+	_Static_assert(sizeof(ladder) / sizeof(*ladder) + sizeof(large) / sizeof(*large) <= POOLS_MAX,
+		       "iceoryx has no more");
+	for (unsigned i = 0; i < sizeof(ladder) / sizeof(*ladder); i++)
+		add_class(p, ladder[i].size, ladder[i].count);
+	for (unsigned i = 0; i < sizeof(large) / sizeof(*large); i++)
+		add_class(p, BODY(large[i] * MIB / 2), UINT32_MAX);
 }
 
 static int from_list(struct conf_view root, struct pools *p)
@@ -184,9 +222,9 @@ static int from_list(struct conf_view root, struct pools *p)
 	return 0;
 }
 
-static int check(const struct pools *p, struct conf_view root, int64_t shm_free)
+static int check_list(const struct pools *p)
 {
-	int64_t payload = payload_bytes(p), need = pools_need(p);
+	int64_t payload = payload_bytes(p);
 
 	for (unsigned i = 0; i < p->n; i++) {
 		if (class_bytes(&p->c[i]) > POOL_BYTES_MAX)
@@ -197,54 +235,42 @@ static int check(const struct pools *p, struct conf_view root, int64_t shm_free)
 				(unsigned long long)p->c[i].size, p->c[i].count,
 				(long long)(class_bytes(&p->c[i]) >> 20));
 	}
-	if (payload > conf_int(root, "pools_max"))
+	if (payload > p->max)
 		return err_set(-EFBIG,
 			       "the pools need %lld MiB, pools_max allows %lld MiB; lower the counts or raise it",
-			       (long long)(payload >> 20), (long long)(conf_int(root, "pools_max") >> 20));
-	if (shm_free >= 0 && need > shm_free)
-		return err_set(
-			-ENOSPC,
-			"the data plane needs %lld MiB of /dev/shm (2 x %lld MiB: a restarted iox-roudi stands beside the one "
-			"before), %lld MiB are free; lower \"pools\" or enlarge it (mount -o remount,size=... /dev/shm)",
-			(long long)(need >> 20), (long long)(need >> 21), (long long)(shm_free >> 20));
+			       (long long)(payload >> 20), (long long)(p->max >> 20));
 	return 0;
 }
 
-/* The built-in ladder gives way on small machines, largest class first; what a rig or "pools" asks for does not. */
-static void shrink(struct pools *p, int64_t shm_free)
+static int check_room(const struct pools *p, int64_t shm_free)
 {
-	while (p->n > 5 && shm_free >= 0 && pools_need(p) > shm_free)
-		p->n--;
-}
+	int64_t need = pools_need(p);
 
-static bool rigs_size_pools(struct conf_view root)
-{
-	for (size_t i = 0; i < conf_count(root, "rigs"); i++) {
-		struct conf_view rig = conf_item(root, "rigs", i);
-
-		for (size_t k = 0; k < conf_count(rig, "channels"); k++) {
-			if (conf_int(conf_item(rig, "channels", k), "max_body") > 0)
-				return true;
-		}
-	}
-	return false;
+	if (shm_free < 0 || need <= shm_free)
+		return 0;
+	return err_set(-ENOSPC,
+		       "the data plane starts with %lld MiB of /dev/shm, %lld MiB are free; %senlarge it (mount -o "
+		       "remount,size=... /dev/shm; docker run --shm-size=...)",
+		       (long long)(need >> 20), (long long)(shm_free >> 20), p->fixed ? "lower \"pools\" or " : "");
 }
 
 int pools_compute(const struct conf *c, int64_t shm_free, struct pools *ret)
 {
 	struct conf_view root = conf_root(c);
-	struct pools p = { 0 };
-	bool list = conf_count(root, "pools") > 0;
-	int r = list ? from_list(root, &p) : from_ladder(root, &p);
+	struct pools p = { .fixed = conf_count(root, "pools") > 0, .max = conf_int(root, "pools_max") };
+	int r = 0;
 
+	if (p.max == 0)
+		p.max = INT64_MAX;
+	if (!p.fixed)
+		from_ladder(&p);
+	else if ((r = from_list(root, &p)) == 0)
+		r = check_list(&p);
+	if (r == 0)
+		r = check_room(&p, shm_free);
 	if (r < 0)
 		return r;
-	if (!list && !rigs_size_pools(root))
-		shrink(&p, shm_free);
-	r = check(&p, root, shm_free);
-	if (r < 0)
-		return r;
-	(void)each_channel(root, &p, count_listed);
+	count_rigs(root, &p);
 	*ret = p;
 	return 0;
 }
@@ -255,46 +281,137 @@ int pools_class(const struct pools *p, uint64_t slot_size)
 		if (slot_size <= p->c[i].size - POOL_SLOT_ALIGN)
 			return (int)i;
 	}
-	return err_set(
-		-EMSGSIZE,
-		"a message of %llu bytes is larger than the largest slot, %llu bytes; give the channel's max_body "
-		"in the rig, or add a pool",
-		(unsigned long long)(slot_size - sizeof(struct sim_slot)),
-		(unsigned long long)(pools_max_slot(p) > sizeof(struct sim_slot)
-					     ? pools_max_slot(p) - sizeof(struct sim_slot)
-					     : 0));
+	return err_set(-EMSGSIZE, "a message of %llu bytes is larger than the largest slot, %llu bytes%s",
+		       (unsigned long long)(slot_size - sizeof(struct sim_slot)),
+		       (unsigned long long)(pools_max_slot(p) > sizeof(struct sim_slot)
+						    ? pools_max_slot(p) - sizeof(struct sim_slot)
+						    : 0),
+		       p->fixed ? "; add a pool, or leave out \"pools\"" : "");
 }
+
+/* ---- admission ---- */
 
 uint32_t pools_left(const struct pools *p, int cls)
 {
 	const struct pool_class *c = &p->c[cls];
+	uint32_t left = c->reserved < c->count ? c->count - c->reserved : 0;
+	int64_t had, more;
 
-	return c->reserved < c->count ? c->count - c->reserved : 0;
+	if (!p->memory || !left)
+		return left;
+	had = (int64_t)c->committed - demand(p, (unsigned)cls, c->reserved);
+	more = pools_room(p) / pools_slot_bytes(p, cls) + (had > 0 ? had : 0);
+	return more < left ? (uint32_t)more : left;
 }
 
-uint32_t pools_part(const struct pools *p, int cls, uint32_t percent)
+uint32_t pools_part_left(const struct pools *p, int cls, uint32_t percent, uint32_t has, int64_t has_bytes)
 {
 	const struct pool_class *c = &p->c[cls];
-	uint32_t part = (uint32_t)((uint64_t)c->count * percent / 100);
+	int64_t part, listed;
 
-	return part > c->listed ? part : c->listed;
+	if (!p->memory) {
+		part = (int64_t)c->count * percent / 100;
+		part = part > c->listed ? part : c->listed;
+		return has < part ? (uint32_t)(part - has) : 0;
+	}
+	part = (pools_committed_bytes(p) + pools_room(p)) / 100 * percent;
+	listed = pools_listed_bytes(p);
+	part = ((part > listed ? part : listed) - has_bytes) / pools_slot_bytes(p, cls);
+	return part > 0 ? (uint32_t)(part < UINT32_MAX ? part : UINT32_MAX) : 0;
+}
+
+static int refuse_slots(const struct pools *p, int cls, uint32_t slots, const char *what)
+{
+	return err_set(-ENOSPC,
+		       "%s needs %u slots of up to %llu bytes, that pool has %u left of %u; lower the channel's "
+		       "\"window\"%s",
+		       what, slots, (unsigned long long)p->c[cls].size, pools_left(p, cls), p->c[cls].count,
+		       p->fixed ? ", raise the pool's count in \"pools\", or leave out \"pools\"" : "");
+}
+
+static int refuse_bytes(const struct pools *p, int cls, uint32_t slots, int64_t bytes, const char *what)
+{
+	const char *whose;
+	int64_t taken = pools_committed_bytes(p) >> 20, room = p->memory->room(p->memory_arg, &whose);
+	unsigned long long size = (unsigned long long)p->c[cls].size, mib = (unsigned long long)(bytes >> 20) + 1;
+
+	if (room < bytes)
+		return err_set(
+			-ENOSPC,
+			"%s needs %u slots of up to %llu bytes, and %llu MiB for them, beside the %lld MiB that are "
+			"taken: %s has %lld MiB left%s; make room, or lower the channel's \"window\"",
+			what, slots, size, mib, (long long)taken, whose, (long long)(room >> 20),
+			strcmp(whose, "/dev/shm") == 0
+				? " (mount -o remount,size=... /dev/shm; docker run --shm-size=...)"
+				: "");
+	return err_set(
+		-ENOSPC,
+		"%s needs %u slots of up to %llu bytes, and %llu MiB for them, beside the %lld MiB that are taken: "
+		"pools_max allows %lld MiB; raise it, or lower the channel's \"window\"",
+		what, slots, size, mib, (long long)taken, (long long)(p->max >> 20));
+}
+
+static int commit(struct pools *p, int cls, uint32_t slots, uint32_t asked, const char *what)
+{
+	struct pool_class *c = &p->c[cls];
+	int64_t bytes;
+	int r;
+
+	if (!p->memory || slots <= c->committed)
+		return 0;
+	bytes = (int64_t)(slots - c->committed) * pools_slot_bytes(p, cls);
+	if (bytes > pools_room(p))
+		return refuse_bytes(p, cls, asked, bytes, what);
+	r = p->memory->commit(p->memory_arg, (unsigned)cls, slots);
+	if (r == -ENOSPC) /* somebody else was faster */
+		return refuse_bytes(p, cls, asked, bytes, what);
+	if (r == 0)
+		c->committed = slots;
+	return r;
 }
 
 int pools_reserve(struct pools *p, int cls, uint32_t slots, const char *what)
 {
+	struct pool_class *c;
+	int r;
+
 	assert(cls >= 0 && (unsigned)cls < p->n);
-	if (slots > pools_left(p, cls))
-		return err_set(-ENOSPC,
-			       "%s needs %u slots of up to %llu bytes, that pool has %u left of %u; lower the channel's "
-			       "\"window\", raise the pool's count in \"pools\", or name the channel's max_body and "
-			       "publishers in the rig",
-			       what, slots, (unsigned long long)p->c[cls].size, pools_left(p, cls), p->c[cls].count);
-	p->c[cls].reserved += slots;
-	return 0;
+	c = &p->c[cls];
+	if (slots > c->count - c->reserved)
+		return refuse_slots(p, cls, slots, what);
+	r = commit(p, cls, demand(p, (unsigned)cls, (uint64_t)c->reserved + slots), slots, what);
+	if (r == 0)
+		c->reserved += slots;
+	return r;
 }
 
 void pools_release(struct pools *p, int cls, uint32_t slots)
 {
 	assert(cls >= 0 && (unsigned)cls < p->n && p->c[cls].reserved >= slots);
 	p->c[cls].reserved -= slots;
+	if (p->memory)
+		p->c[cls].leaving += slots;
+}
+
+void pools_settle(struct pools *p, int cls, uint32_t used)
+{
+	if (p->c[cls].leaving > used)
+		p->c[cls].leaving = used;
+}
+
+void pools_end(struct pools *p)
+{
+	for (unsigned i = 0; i < p->n; i++)
+		p->c[i].leaving = p->c[i].committed = 0;
+}
+
+int pools_begin(struct pools *p)
+{
+	for (unsigned i = 0; i < p->n; i++) {
+		int r = commit(p, (int)i, demand(p, i, p->c[i].reserved), p->c[i].reserved, "what was admitted");
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
 }

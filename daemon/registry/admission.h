@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Size classes of the data plane's memory: which RouDi makes, which class and window a channel
- * gets, and the account that admits a publisher or a subscriber only while queues, messages in flight and 9
- * slots per publisher fit its class. So a well-behaved client never meets an empty pool.
+ * Size classes of the data plane's memory: which RouDi makes, which class and window a channel gets, and the account that admits a
+ * publisher or a subscriber only while queues, messages in flight and 9 slots per publisher have memory. So a well-behaved client never
+ * meets an empty pool, nor a page that there is no memory for.
+ *
+ * A class of the built-in ladder has far more slots than anybody needs, and none has memory (is committed) before an admission needs it.
+ * RouDi hands out a class's free slots last in, first out, beginning with the lowest (tests/system/ipc/test_sparse.c): while no more are
+ * out than are committed, all that are out are committed. So what is committed counts those that are reserved and those that were
+ * reserved until just now and may be in somebody's hand still (leaving). The slots of "pools", and those of somebody else's RouDi, all
+ * have memory from the start.
  *
  * Thread: simd-main. All numbers here are ours; nothing is read from shared memory.
  */
@@ -11,40 +17,63 @@
 
 #include "conf.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define POOLS_MAX          32
 #define POOL_PER_PUBLISHER 9 /* iceoryx: 8 loans and the last one sent */
 #define POOL_SLOT_ALIGN    64
-#define POOL_WINDOW_SMALL  64                /* a channel of small slots has at least this window */
-#define POOL_CHUNK_HEADER  40                /* iceoryx's own, beside each slot */
-#define POOL_CHUNK_MGMT    64                /* of each slot, in the management segment */
-#define POOL_MGMT_BYTES    (63LL << 20)      /* the management segment without slots, rounded up: measured */
-#define POOL_BYTES_MAX     ((1LL << 32) - 1) /* above 4 GiB iceoryx 2.0.3 hands out overlapping chunks */
+#define POOL_WINDOW_SMALL  64  /* a channel of small slots has at least this window */
+#define POOL_OWN           200 /* of the smallest class, for simd itself, and for who attaches */
+#define POOL_CHUNK_HEADER  40  /* iceoryx's own, beside each slot */
+#define POOL_CHUNK_ENTRY   56  /* of each slot with memory, in the management segment */
+#define POOL_CHUNK_LISTED  8   /* of each slot, there too */
+#define POOL_MGMT_BYTES \
+	(33LL << 20) /* the management segment without slots, rounded up: measured; and SEGMENT_BALLAST */
+#define POOL_BYTES_MAX ((1LL << 32) - 1) /* above 4 GiB iceoryx 2.0.3 hands out overlapping chunks */
 
 struct pool_class {
 	uint64_t size; /* usable bytes of a slot: multiple of 64, ascending */
 	uint32_t count;
 	uint32_t reserved; /* by channels, publishers and subscribers */
+	uint32_t leaving;
+	uint32_t committed; /* the first so many have memory */
 	uint32_t listed; /* what the channels that the rigs list are to need of it, with their publishers and two subscribers each */
+};
+
+/* Who gives slots their memory. */
+struct pool_memory {
+	/* To the first so many of a class. Negative: to none. */
+	int (*commit)(void *arg, unsigned cls, uint32_t slots);
+	/* How many bytes there are, and what has no more; static. */
+	int64_t (*room)(void *arg, const char **ret_whose);
 };
 
 struct pools {
 	unsigned n;
 	struct pool_class c[POOLS_MAX];
+	bool fixed;                       /* from "pools" */
+	int64_t max;                      /* pools_max: bytes of slots; INT64_MAX: there is no such bound */
+	const struct pool_memory *memory; /* NULL: all have it */
+	void *memory_arg;
 };
 
 /*
- * From "pools", or the built-in ladder grown to the rigs' channels. shm_free: bytes that /dev/shm has
- * room for, counting what an own earlier generation will free; < 0: not checked (mem). Two generations must fit,
- * because during a restart the old one is still held. -ENOSPC, -EINVAL, -EFBIG with the numbers.
+ * From "pools", or the built-in ladder. shm_free: bytes that /dev/shm has room for, counting what an own earlier generation will free;
+ * < 0: not checked (mem). -ENOSPC, -EINVAL, -EFBIG with the numbers.
  */
 int pools_compute(const struct conf *c, int64_t shm_free, struct pools *ret);
 
-/* What one RouDi takes in /dev/shm, management included; at most 1 MiB more than it does. */
+/* What RouDi takes in /dev/shm with what is admitted, management included. */
 int64_t pools_bytes(const struct pools *p);
-/* What /dev/shm must have room for, two of them, in whole MiB: what a start demands and everybody reports. */
+/* The same in whole MiB: what a start demands and everybody reports. */
 int64_t pools_need(const struct pools *p);
+/* What the channels that the rigs list are to take. */
+int64_t pools_listed_bytes(const struct pools *p);
+/* What has memory: slots alone. */
+int64_t pools_committed_bytes(const struct pools *p);
+/* How much more there can be: 0 or more. */
+int64_t pools_room(const struct pools *p);
 /* Largest slot that can be loaned: header and body. */
 uint64_t pools_max_slot(const struct pools *p);
 
@@ -56,9 +85,18 @@ uint32_t pools_window(uint64_t slot_size, uint32_t count);
 /* Admission. -ENOSPC with a sentence (what: "channel /x"). */
 int pools_reserve(struct pools *p, int cls, uint32_t slots, const char *what);
 void pools_release(struct pools *p, int cls, uint32_t slots);
+/* So many are out of a class: more cannot be leaving. */
+void pools_settle(struct pools *p, int cls, uint32_t used);
+/* A generation begins, and what is reserved gets memory; it ends, and has none. -ENOSPC with a sentence. */
+int pools_begin(struct pools *p);
+void pools_end(struct pools *p);
 /* How many slots a class has left. */
 uint32_t pools_left(const struct pools *p, int cls);
-/* How many of a class one user may have: so much of it, but never less than what the rigs list. */
-uint32_t pools_part(const struct pools *p, int cls, uint32_t percent);
+/* How many of a class one user may have who has so many of it and so many bytes in all: so much of what there is, but never less than what the rigs list. */
+uint32_t pools_part_left(const struct pools *p, int cls, uint32_t percent, uint32_t has, int64_t has_bytes);
+/* Where the slots of a class begin in the payload segment. */
+int64_t pools_at(const struct pools *p, int cls);
+/* What a slot of the class takes. */
+int64_t pools_slot_bytes(const struct pools *p, int cls);
 
 #endif

@@ -457,10 +457,22 @@ unsigned channel_reclaim(struct simd *s, const struct channel *keep)
 	return n;
 }
 
+void channel_settle(struct simd *s, int cls)
+{
+	struct ipc_pool v[POOLS_MAX] = { 0 };
+
+	if (!s->pools.c[cls].leaving)
+		return;
+	if (s->dataplane.ready)
+		(void)ipc_pools(s->dataplane.ipc, v, POOLS_MAX);
+	pools_settle(&s->pools, cls, v[cls].used);
+}
+
 int channel_reserve(struct channel *ch, int cls, uint32_t slots)
 {
 	struct pools *p = &ch->s->pools;
 
+	channel_settle(ch->s, cls);
 	if (slots > pools_left(p, cls))
 		(void)channel_reclaim(ch->s, ch);
 	return pools_reserve(p, cls, slots, ch->name);

@@ -77,22 +77,41 @@ void dataplane_lost(struct simd *s, const char *why)
 	journal_dataplane_lost(s);
 	(void)shards_restart_begin(s);
 	slot_reclaim_restart(s);
+	pools_end(&s->pools);
 	retire(s);
 	event_dataplane(s);
 }
 
+/* An earlier simd has admitted who has them; each may be admitted once more while it has what it had. */
+static void note_found(struct simd *s)
+{
+	uint32_t used[POOLS_MAX];
+
+	if (!s->pools.memory)
+		return;
+	dataplane_used(s, used);
+	for (unsigned i = 0; i < s->pools.n; i++)
+		s->pools.c[i].leaving = used[i];
+}
+
 int dataplane_up(struct simd *s, struct ipc *ipc, uint32_t generation)
 {
-	int r = ipc_beacon_create(ipc);
+	int r = pools_begin(&s->pools);
 
+	if (r == 0) {
+		r = ipc_beacon_create(ipc);
+		if (r < 0)
+			err_set(r, "the reference slot of the data plane cannot be made: %s", ipc_why());
+	}
 	if (r < 0) {
-		r = err_set(r, "the reference slot of the data plane cannot be made: %s", ipc_why());
+		pools_end(&s->pools);
 		ipc_detach(ipc);
 		return r;
 	}
 	s->dataplane.ipc = ipc;
 	s->dataplane.generation = generation;
 	s->dataplane.ready = true;
+	note_found(s);
 	r = shards_set_ipc(s, ipc, generation);
 	if (r == 0)
 		r = channel_resubscribe_all(s);

@@ -96,32 +96,49 @@ static uint32_t slots_of_user(const struct simd *s, uid_t uid, int cls)
 	return n;
 }
 
+static int64_t bytes_of_user(const struct simd *s, uid_t uid)
+{
+	int64_t n = 0;
+
+	for (unsigned i = 0; i < s->pools.n; i++)
+		n += slots_of_user(s, uid, (int)i) * pools_slot_bytes(&s->pools, (int)i);
+	return n;
+}
+
 uint32_t parts_slots_left(const struct client *cl, int cls)
 {
 	const struct simd *s = cl->s;
-	uint32_t part, has;
 
 	if (client_is_unbounded(cl))
 		return UINT32_MAX;
-	part = pools_part(&s->pools, cls, s->limits.per_user_percent);
-	has = slots_of_user(s, cl->uid, cls);
-	return has < part ? part - has : 0;
+	return pools_part_left(&s->pools, cls, s->limits.per_user_percent, slots_of_user(s, cl->uid, cls),
+			       bytes_of_user(s, cl->uid));
 }
 
 int parts_slots_ok(const struct client *cl, const struct channel *ch, int cls, uint32_t more)
 {
-	const struct pool_class *c = &cl->s->pools.c[cls];
+	const struct pools *p = &cl->s->pools;
 	uint32_t left = parts_slots_left(cl, cls);
 
 	if (more <= left)
 		return 0;
+	if (p->memory)
+		return err_set(
+			-ENOSPC,
+			"channel %s needs %u slots of up to %llu bytes, %lld MiB; user %u has %lld MiB of the data "
+			"plane, and limits.per_user_percent (%u %%) allows it %lld MiB more: end publishers or "
+			"subscribers, or raise it",
+			ch->name, more, (unsigned long long)p->c[cls].size,
+			(long long)(more * pools_slot_bytes(p, cls) >> 20), cl->uid,
+			(long long)(bytes_of_user(cl->s, cl->uid) >> 20), cl->s->limits.per_user_percent,
+			(long long)(left * pools_slot_bytes(p, cls) >> 20));
 	return err_set(
 		-ENOSPC,
 		"channel %s needs %u slots of up to %llu bytes; of the %u there are, user %u has %u, and "
 		"limits.per_user_percent (%u %%) allows it %u more: end publishers or subscribers, raise the pool's "
-		"count in \"pools\", or list the channel with max_body and publishers in the rig",
-		ch->name, more, (unsigned long long)c->size, c->count, cl->uid, slots_of_user(cl->s, cl->uid, cls),
-		cl->s->limits.per_user_percent, left);
+		"count in \"pools\", or leave out \"pools\"",
+		ch->name, more, (unsigned long long)p->c[cls].size, p->c[cls].count, cl->uid,
+		slots_of_user(cl->s, cl->uid, cls), cl->s->limits.per_user_percent, left);
 }
 
 static int class_of(const struct client *cl, uint64_t max_body)

@@ -321,6 +321,7 @@ static int reserve_depth(struct subscriber *sub, uint32_t wanted)
 		return 0;
 	if (ch->window < POOL_WINDOW_SMALL && sub->depth > ch->window)
 		sub->depth = ch->window;
+	channel_settle(ch->s, ch->pool);
 	left = pools_left(p, ch->pool);
 	if (left < sub->depth + HELD_BY_SUBSCRIBER && channel_reclaim(ch->s, ch) > 0)
 		left = pools_left(p, ch->pool);

@@ -16,8 +16,10 @@
 #include "log.h"
 #include "mem.h"
 #include "proc_cpu.h"
+#include "segment_commit.h"
 #include "segment_reclaim.h"
 #include "helper.h"
+#include "memory_room.h"
 #include "roudi_files.h"
 #include "timeutil.h"
 
@@ -93,11 +95,46 @@ struct roudi {
 		uint64_t hash;
 	} left; /* by an earlier simd */
 	int64_t started_mono_ns;
-	int segment_fd;
-	struct segment_reclaim reclaim; /* memory of earlier generations */
+	struct segment_commit commit;   /* memory of the present generation */
+	struct segment_reclaim reclaim; /* memory of earlier ones */
 };
 
-/* ---- memory of earlier generations ---- */
+/* ---- memory ---- */
+
+static int commit(void *arg, unsigned cls, uint32_t slots)
+{
+	return segment_commit_slots(&((struct roudi *)arg)->commit, cls, slots);
+}
+
+static int64_t room(void *arg, const char **ret_whose)
+{
+	(void)arg;
+	return memory_room("", ret_whose);
+}
+
+static const struct pool_memory memory = { .commit = commit, .room = room };
+
+/* Of somebody else's RouDi all has pages already. */
+static int begin_memory(struct roudi *r, struct pools *p)
+{
+	int rc;
+
+	if (!r->owned) {
+		r->commit.payload_fd = roudi_open_segment(r->plane);
+		if (r->commit.payload_fd < 0)
+			log_warn("%s: its memory cannot be freed after a restart", err_why());
+		return 0;
+	}
+	rc = segment_commit_begin(&r->commit, r->plane, p);
+	if (rc < 0 || !p->fixed) {
+		p->memory = &memory;
+		p->memory_arg = r;
+		return rc;
+	}
+	for (unsigned i = 0; i < p->n && rc == 0; i++)
+		rc = segment_commit_slots(&r->commit, i, p->c[i].count);
+	return rc < 0 ? err_sys(rc, "\"pools\" need %lld MiB of /dev/shm", (long long)(pools_need(p) >> 20)) : 0;
+}
 
 void roudi_all_moved(struct roudi *r)
 {
@@ -150,7 +187,7 @@ static void attach(struct job *j)
 {
 	int64_t until = mono_now_ns() + j->timeout_ms * NS_PER_MS;
 	struct ipc_options o = {
-		.backend = "iox", .app = j->app, .plane = j->plane, .app_by_simd = true, .prefault = true, .prompt = true
+		.backend = "iox", .app = j->app, .plane = j->plane, .app_by_simd = true, .prompt = true
 	};
 	struct ipc_pool have[POOLS_MAX];
 
@@ -257,6 +294,7 @@ static void give_up(struct roudi *r, int err)
 static void end_generation(struct roudi *r, const char *why)
 {
 	bool was_up = r->phase == UP;
+	int payload_fd, mgmt_fd;
 
 	exec_timer_cancel(&r->timer);
 	job_forget(r);
@@ -265,8 +303,11 @@ static void end_generation(struct roudi *r, const char *why)
 		r->ev.lost(r->arg, why);
 	kill_process(r);
 	forget_process(r);
-	if (r->segment_fd >= 0)
-		segment_reclaim_add(&r->reclaim, fd_steal(&r->segment_fd), r->generation);
+	segment_commit_end(&r->commit, &payload_fd, &mgmt_fd);
+	if (payload_fd >= 0)
+		segment_reclaim_add(&r->reclaim, payload_fd, mgmt_fd, r->generation);
+	else
+		fd_close(mgmt_fd);
 	if (r->owned)
 		roudi_clean(r->plane);
 	r->adopted = false;
@@ -361,7 +402,13 @@ static int foreign_pools(struct ipc *ipc, const struct pools *wanted, struct poo
 	ret->n = (unsigned)n;
 	for (int i = 0; i < n; i++)
 		ret->c[i] = (struct pool_class){ .size = have[i].size, .count = have[i].total };
-	for (unsigned i = 0; i < wanted->n; i++) {
+	for (unsigned i = 0; i < wanted->n && !wanted->fixed; i++) {
+		int cls = pools_class(ret, wanted->c[i].size - POOL_SLOT_ALIGN);
+
+		if (cls >= 0)
+			ret->c[cls].listed += wanted->c[i].listed;
+	}
+	for (unsigned i = 0; i < wanted->n && wanted->fixed; i++) {
 		const struct pool_class *w = &wanted->c[i];
 		uint64_t fit = 0;
 		unsigned at = 0;
@@ -378,6 +425,7 @@ static int foreign_pools(struct ipc *ipc, const struct pools *wanted, struct poo
 				(unsigned long long)fit, (unsigned long long)w->size, w->count);
 		ret->c[at].listed += w->listed;
 	}
+	ret->fixed = true;
 	return 0;
 }
 
@@ -400,10 +448,12 @@ static void on_attached(struct roudi *r, struct job *j)
 			ipc_detach(j->ipc);
 	}
 	if (rc == 0) {
+		rc = begin_memory(r, &pools);
+		if (rc < 0)
+			ipc_detach(j->ipc);
+	}
+	if (rc == 0) {
 		r->phase = UP;
-		r->segment_fd = roudi_open_segment(r->plane);
-		if (r->segment_fd < 0)
-			log_warn("%s: its memory cannot be freed after a restart", err_why());
 		r->robust = roudi_is_robust(r->proc.pid);
 		if (r->first && !r->robust)
 			log_warn("the locks of iox-roudi (pid %d) are not robust: a program that is killed while it publishes can "
@@ -425,6 +475,8 @@ static void on_attached(struct roudi *r, struct job *j)
 		restart(r, "it could not be used");
 		return;
 	}
+	if (r->owned)
+		segment_commit_ballast(&r->commit, r->plane);
 	r->first = false;
 	r->failures = 0;
 	r->ev.changed(r->arg);
@@ -473,14 +525,16 @@ static int begin(struct roudi *r)
  */
 static bool has_room(struct roudi *r)
 {
-	int64_t need = pools_bytes(&r->pools), have = roudi_shm_free();
+	int64_t need = r->ev.need(r->arg) - SEGMENT_BALLAST, have = roudi_shm_free();
 	bool yes = r->first || have < 0 || have >= need;
 
 	if (!yes && !r->waits_for_room)
 		log_error(
-			"no new generation of the data plane yet: it needs %lld MiB of /dev/shm, %lld MiB are free; make room "
-			"there",
+			"no new generation of the data plane yet: it needs %lld MiB of /dev/shm, %lld MiB are free; the memory "
+			"of the last one goes back first, and if that is not enough, make room there",
 			(long long)(need >> 20), (long long)(have >> 20));
+	if (!yes && r->waits_for_room) /* clients have heard of its end by now */
+		segment_reclaim_unwritten(&r->reclaim);
 	r->waits_for_room = !yes;
 	return yes;
 }
@@ -650,7 +704,8 @@ int roudi_create(const struct roudi_options *o, struct roudi **ret)
 	r->ev = o->events;
 	r->arg = o->arg;
 	r->pools = *o->pools;
-	r->pidfd = r->segment_fd = -1;
+	r->pidfd = -1;
+	segment_commit_init(&r->commit);
 	r->first = true;
 	segment_reclaim_init(&r->reclaim, r->x);
 	exec_timer_init(&r->timer, r->x, on_timer, r);

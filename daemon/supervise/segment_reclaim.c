@@ -10,6 +10,10 @@
 #include "roudi_files.h"
 #include "timeutil.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 LOG_TOPIC("roudi");
 
 #define WAIT_DUR_NS (10 * NS_PER_S) /* clients that have not moved by then read zeros */
@@ -18,20 +22,38 @@ struct dead_segment {
 	struct list link; /* segment_reclaim::segments */
 	struct exec_timer timer;
 	uint32_t generation;
-	int fd; /* payload segment */
+	int payload_fd, mgmt_fd;
 };
 
 static void dead_segment_free(struct dead_segment *v)
 {
 	exec_timer_cancel(&v->timer);
 	list_remove(&v->link);
-	fd_close(v->fd);
+	fd_close(v->payload_fd);
+	fd_close(v->mgmt_fd);
 	mem_free(v);
+}
+
+/* What a file has pages for that nobody has ever written to is a hole to SEEK_DATA. */
+static void punch_unwritten(int fd)
+{
+	off_t at = 0, data;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return;
+	while (at < st.st_size && (at = lseek(fd, at, SEEK_HOLE)) >= 0 && at < st.st_size) {
+		data = lseek(fd, at, SEEK_DATA);
+		if (data < 0)
+			data = st.st_size;
+		(void)fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, data - at);
+		at = data;
+	}
 }
 
 static void punch(struct dead_segment *v)
 {
-	int64_t n = roudi_punch(v->fd);
+	int64_t n = roudi_punch(v->payload_fd);
 
 	if (n < 0)
 		log_warn("memory of generation %u cannot be freed: %s", v->generation, err_text((int)n));
@@ -59,15 +81,27 @@ void segment_reclaim_finish(struct segment_reclaim *g)
 		dead_segment_free(v);
 }
 
-void segment_reclaim_add(struct segment_reclaim *g, int segment_fd, uint32_t generation)
+void segment_reclaim_unwritten(struct segment_reclaim *g)
+{
+	const struct dead_segment *v;
+
+	list_for_each(v, &g->segments, link) {
+		punch_unwritten(v->payload_fd);
+		punch_unwritten(v->mgmt_fd);
+	}
+}
+
+void segment_reclaim_add(struct segment_reclaim *g, int payload_fd, int mgmt_fd, uint32_t generation)
 {
 	struct dead_segment *v = MEM_NEW(struct dead_segment);
 
 	if (!v) {
-		fd_close(segment_fd);
+		fd_close(payload_fd);
+		fd_close(mgmt_fd);
 		return;
 	}
-	v->fd = segment_fd;
+	v->payload_fd = payload_fd;
+	v->mgmt_fd = mgmt_fd;
 	v->generation = generation;
 	list_append(&g->segments, &v->link);
 	exec_timer_init(&v->timer, g->x, on_timer, v);

@@ -258,6 +258,11 @@ void supervisor_maybe_ready(struct supervisor *k)
 	k->o.ready(k->o.arg, 0);
 }
 
+static int64_t on_need(void *arg)
+{
+	return pools_bytes(&((struct supervisor *)arg)->s->pools);
+}
+
 static void on_lost(void *arg, const char *why)
 {
 	dataplane_lost(((struct supervisor *)arg)->s, why);
@@ -346,7 +351,7 @@ static int make_parts(struct supervisor *k)
 		.ops = k->o.ops,
 		.user = k->o.ops_user,
 		.arg = k,
-		.events = { .up = on_up, .lost = on_lost, .failed = on_failed, .changed = on_changed },
+		.events = { .up = on_up, .need = on_need, .lost = on_lost, .failed = on_failed, .changed = on_changed },
 	};
 	int r = helper_create(k->x, &k->helper);
 

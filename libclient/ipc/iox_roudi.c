@@ -8,12 +8,17 @@
  *            stopped, and nobody else could attach or create anything until that process was gone. With this it does without: who asks
  *            reads, or has ten unread answers already. iceoryx logs which client it was.
  *   names    The files that it makes lie in the plane's directory (iox_plane.c).
+ *   zeros    It does not write zeros to the memory that it has just made, which is zero: so a page costs nothing before it is used, and
+ *            simd backs what can be used with pages (segment_commit.h).
  *
  * The module has its own (ipc_iox_hooks.c). Thread: RouDi's.
  */
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 
 #include "iox_hook.h"
@@ -55,4 +60,56 @@ int roudi_open(const char *path, int flags, mode_t mode)
 int roudi_shm_open(const char *name, int flags, mode_t mode)
 {
 	return iox_plane_shm_open(name, flags, mode);
+}
+
+/* ---- zeros ---- */
+
+/* The segment that was mapped last, if it has no page yet: its length, or 0. One thread makes RouDi's segments. */
+static const void *fresh_at;
+static size_t fresh_len;
+
+typedef void *mmap_fn(void *at, size_t n, int prot, int flags, int fd, off_t offset);
+typedef void *memset_fn(void *to, int byte, size_t n);
+
+HOOK void *roudi_mmap(void *at, size_t n, int prot, int flags, int fd, off_t offset) __asm__("mmap");
+HOOK void *roudi_memset(void *to, int byte, size_t n) __asm__("memset");
+
+void *roudi_mmap(void *at, size_t n, int prot, int flags, int fd, off_t offset)
+{
+	static _Atomic(void *) next;
+	void *got = ((mmap_fn *)iox_next(&next, "mmap"))(at, n, prot, flags, fd, offset);
+	struct stat st;
+
+	if (fd >= 0 && flags & MAP_SHARED && prot & PROT_WRITE && got != MAP_FAILED && fstat(fd, &st) == 0) {
+		fresh_at = got;
+		fresh_len = st.st_blocks == 0 ? n : 0;
+	}
+	return got;
+}
+
+/* Without a call: what finds the next one may come here itself. */
+static void fill(volatile unsigned char *to, unsigned char byte, size_t n)
+{
+	while (n--)
+		*to++ = byte;
+}
+
+void *roudi_memset(void *to, int byte, size_t n)
+{
+	static _Atomic(void *) next;
+	static _Thread_local bool finding __attribute__((tls_model("initial-exec")));
+	memset_fn *fn;
+
+	if (to == fresh_at && fresh_len && byte == 0 && n <= fresh_len) {
+		fresh_len = 0;
+		return to;
+	}
+	if (finding) {
+		fill(to, (unsigned char)byte, n);
+		return to;
+	}
+	finding = true;
+	fn = (memset_fn *)iox_next(&next, "memset");
+	finding = false;
+	return fn(to, byte, n);
 }

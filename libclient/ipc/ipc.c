@@ -21,6 +21,8 @@
 #include "sim/slot.h"
 #include "timeutil.h"
 
+#define WARM_BYTES (48u << 10) /* at the start of the payload */
+
 static _Thread_local struct ipc_text tls_why;
 
 const char *ipc_why(void)
@@ -171,13 +173,16 @@ static int warm_up(struct ipc *ipc)
 	return r == -EMFILE ? 0 : r; /* no port to spare: no harm */
 }
 
+/* simd has given the first slots memory (POOL_OWN), and what warm_up() loans is one of them. */
 static int prefault(struct ipc *ipc, int64_t until_mono_ns)
 {
 	int r;
 
-	r = ipc->ops->prefault(ipc->back, until_mono_ns);
+	r = ipc->ops->prefault(ipc->back, 0, 0, until_mono_ns);
+	if (r == 0)
+		r = ipc->ops->prefault(ipc->back, 0, WARM_BYTES, until_mono_ns);
 	if (r < 0)
-		return ipc_fail(r, "the payload segment could not be populated: %s", strerror(-r));
+		return ipc_fail(r, "the first pages could not be populated: %s", strerror(-r));
 	return ipc->ops->blocking ? warm_up(ipc) : 0;
 }
 
@@ -544,13 +549,18 @@ void ipc_waiter_destroy(struct ipc_waiter *w)
 
 /* ---- the rest of the attachment ---- */
 
-int ipc_prefault(struct ipc *ipc)
+int ipc_prefault(struct ipc *ipc, uint64_t at, uint64_t bytes)
 {
+	int r;
+
 	if (!ipc)
 		return ipc_fail(-EINVAL, "no data plane to prefault");
 	if (!ipc_alive(ipc))
 		return ipc_fail_state(ipc->state);
-	return prefault(ipc, 0);
+	if (bytes == 0)
+		return prefault(ipc, 0);
+	r = ipc->ops->prefault(ipc->back, at, bytes < IPC_PREFAULT_MAX ? bytes : IPC_PREFAULT_MAX, 0);
+	return r < 0 ? ipc_fail(r, "the slots could not be populated: %s", strerror(-r)) : 0;
 }
 
 int ipc_pools(struct ipc *ipc, struct ipc_pool *ret, unsigned int max)

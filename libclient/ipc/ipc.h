@@ -40,9 +40,10 @@ struct ipc_pub;
 struct ipc_sub;
 struct ipc_waiter;
 
-#define IPC_LOANS_MAX 8   /* loans one publisher may hold; the ninth gets -ENOBUFS */
-#define IPC_DEPTH_MAX 256 /* queue capacity of a subscriber, and slots it may hold */
-#define IPC_ALIGN     64  /* alignment of every slot */
+#define IPC_LOANS_MAX    8   /* loans one publisher may hold; the ninth gets -ENOBUFS */
+#define IPC_DEPTH_MAX    256 /* queue capacity of a subscriber, and slots it may hold */
+#define IPC_ALIGN        64  /* alignment of every slot */
+#define IPC_PREFAULT_MAX (32u << 20)
 
 struct ipc_options {
 	const char *backend; /* "iox" or "mem"; NULL: "iox" */
@@ -52,7 +53,7 @@ struct ipc_options {
 	bool app_by_simd;    /* iox: it ends with a tag of simd's, see ipc_runtime_name() */
 	uint32_t timeout_ms; /* bound on the whole attach; 0: 2000 */
 	uint64_t max_loan;   /* iox: bytes of the largest pool, 0 unknown: only simd's client knows (Hello) */
-	bool prefault; /* populate the payload segment now (MADV_POPULATE_*), so the first message is not 10x slower */
+	bool prefault;       /* ipc_prefault() without a range, now */
 	/* Once attached, create has 1 s whatever happens, and may answer -EAGAIN (Time): its caller is an event loop that others wait for. */
 	bool prompt;
 	struct ipc_mem_bus *bus; /* mem: the bus to join (ipc_mem.h); NULL: the process-wide default one */
@@ -96,8 +97,11 @@ const char *ipc_runtime_name(const struct ipc *ipc);
 /* RouDi, as it was when this was attached; 0: not seen from here, or there is none. */
 pid_t ipc_roudi_pid(const struct ipc *ipc);
 
-/* Populate the payload segment now, if attach did not (re-attach does it in the background). Any thread. */
-int ipc_prefault(struct ipc *ipc);
+/*
+ * Map pages now (MADV_POPULATE_*), so that the first messages are not 10 times slower: of a range of the payload segment, whose slots have
+ * memory, at most IPC_PREFAULT_MAX of it, as the first ones are used first; 0 bytes: of queues and lists. Any thread.
+ */
+int ipc_prefault(struct ipc *ipc, uint64_t at, uint64_t bytes);
 
 /*
  * Gauges of the pools of the payload segment, smallest first. Returns how many, -EAGAIN: none known yet. used: slots that are not

@@ -564,6 +564,7 @@ static int scan_open(void *back, void *pub, const void *slot, struct ipc_text *w
 		return -EACCES;
 	}
 	w.mgmt = (struct ipc_segment){ .base = mgmt.base, .size = mgmt.size };
+	w.mgmt_fd = mgmt.fd;
 	w.payload = (struct ipc_segment){ .base = payload.base, .size = payload.size };
 	iox_pools_close(own.scan);
 	own.scan = NULL;

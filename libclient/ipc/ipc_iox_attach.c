@@ -546,10 +546,10 @@ bool iox_stray(void *back)
 	return yes;
 }
 
-int iox_prefault(void *back, int64_t until_mono_ns)
+int iox_prefault(void *back, uint64_t at, uint64_t bytes, int64_t until_mono_ns)
 {
 	(void)back;
-	return iox_seg_prefault(until_mono_ns);
+	return iox_seg_prefault(at, bytes, until_mono_ns);
 }
 
 bool iox_attachment_started(void)

@@ -124,7 +124,7 @@ void iox_detach(void *back, bool dead);
 int iox_segment(void *back, struct ipc_segment *ret);
 bool iox_stray(void *back);
 const char *iox_end_error(void *back);
-int iox_prefault(void *back, int64_t until_mono_ns);
+int iox_prefault(void *back, uint64_t at, uint64_t bytes, int64_t until_mono_ns);
 
 /* ---- shared-memory segments of this attachment, from the hooks on shm_open and mmap ---- */
 
@@ -149,7 +149,7 @@ bool iox_seg_has(const void *p);
 bool iox_seg_current(void);
 /* Unmap and close all: for an attachment that is over, when nobody looks at it any more. */
 void iox_seg_drop(void);
-/* Populates until the deadline of CLOCK_MONOTONIC, 0 none. */
-int iox_seg_prefault(int64_t until_mono_ns);
+/* Populates a range of the payload, or what has been written of the management segment (0 bytes), until the deadline of CLOCK_MONOTONIC, 0 none. */
+int iox_seg_prefault(uint64_t at, uint64_t bytes, int64_t until_mono_ns);
 
 #endif

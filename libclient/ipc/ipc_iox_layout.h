@@ -47,4 +47,22 @@
 #define IOX_PACKED_SIZE  8  /* packed pointer: u64, the segment in the low 16 bits */
 #define IOX_POOLS_MAX    32
 
+/*
+ * The management segment: what RouDi's introspection has; for each pool the list of its free chunks, u32[count + 1]; the entries of all
+ * chunks; the list of the free ones among these; the ports and all else. Lists and entries begin at multiples of 8.
+ */
+#define IOX_MGMT_LISTS   27723888u /* where the lists begin */
+#define IOX_MGMT_TAIL    37995208u /* what follows the last list */
+#define IOX_MGMT_SPARE   64u       /*   or so much more */
+#define IOX_MGMT_SERVERS 21150000u /* before the end: ports of clients and servers, from here */
+#define IOX_MGMT_LAST    1790000u  /*   to here */
+/* Of introspection, what it writes: it keeps the last one or two messages of a kind in hand, of the lowest chunks of four pools. */
+#define IOX_MGMT_HEAD \
+	{ \
+		{ 0, 1400 << 12 }, { 2416 << 12, 2480 << 12 }, { 2836 << 12, 2900 << 12 }, { 3255 << 12, 3320 << 12 }, \
+		{ \
+			6600 << 12, IOX_MGMT_LISTS \
+		} \
+	}
+
 #endif

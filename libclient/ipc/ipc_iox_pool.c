@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "iox_queue.h"
 #include "ipc_iox_layout.h"
@@ -34,6 +35,7 @@ struct pool {
 	char *memory;
 	uint32_t chunk, count;
 	uint32_t first;         /* of its chunks, in the arrays of struct iox_pools */
+	uint32_t high;          /* none behind it has been out: they go out in order */
 	_Atomic uint32_t *next; /* of each index, in the free list; `invalid`: it is out */
 	_Atomic uint64_t *head;
 	_Atomic uint32_t *used, *min_free; /* iceoryx's gauges, which drift with each death */
@@ -48,6 +50,7 @@ struct suspect {
 
 struct iox_pools {
 	struct ipc_segment mgmt, payload;
+	int mgmt_fd;
 	uint64_t mgmt_id, payload_id; /* of relative pointers */
 	struct pool entries, pool[IOX_POOLS_MAX];
 	uint32_t n_pools, n_chunks, scans;
@@ -226,6 +229,7 @@ int iox_pools_open(const struct iox_pools_where *w, struct ipc_text *why, struct
 	if (!p)
 		return -ENOMEM;
 	p->mgmt = w->mgmt;
+	p->mgmt_fd = w->mgmt_fd;
 	p->payload = w->payload;
 	r = open_all(p, w, why);
 	if (r == 0) { /* calloc: memory that is only compared with zero costs none */
@@ -347,13 +351,23 @@ static uint64_t mark_of(const char *header, uint64_t count)
 	return (m * 0x9e3779b97f4a7c15u ^ (uint64_t)(uintptr_t)header) + count;
 }
 
+static void find_high(struct pool *q)
+{
+	uint32_t i = q->count;
+
+	while (i > q->high && !is_out(q, i - 1))
+		i--;
+	q->high = i;
+}
+
 static void note_out(struct iox_pools *p, struct ipc_scan *ret)
 {
-	memset(p->owned, 0, p->n_chunks);
 	for (uint32_t k = 0; k < p->n_pools; k++) {
-		const struct pool *q = &p->pool[k];
+		struct pool *q = &p->pool[k];
 
-		for (uint32_t i = 0; i < q->count; i++)
+		find_high(q);
+		memset(p->owned + q->first, 0, q->high);
+		for (uint32_t i = 0; i < q->high; i++)
 			ret->used += p->out[q->first + i] = is_out(q, i);
 	}
 }
@@ -440,12 +454,30 @@ static void mark_from(struct iox_pools *p, const char *from, const char *end)
 	}
 }
 
+/* A page that was never written is not made by reading it. */
+static void mark_written(struct iox_pools *p, const char *from, const char *end)
+{
+	off_t at = from - p->mgmt.base, stop = end - p->mgmt.base, hole = stop;
+
+	if (p->mgmt_fd < 0) {
+		mark_from(p, from, end);
+		return;
+	}
+	while (at < stop && (at = lseek(p->mgmt_fd, at, SEEK_DATA)) >= 0 && at < stop) {
+		hole = lseek(p->mgmt_fd, at, SEEK_HOLE);
+		if (hole < 0 || hole > stop)
+			hole = stop;
+		mark_from(p, p->mgmt.base + at, p->mgmt.base + hole);
+		at = hole;
+	}
+}
+
 /* All words but the entries themselves. */
 static void mark(struct iox_pools *p)
 {
-	memset(p->marked, 0, p->entries.count);
-	mark_from(p, p->mgmt.base, p->entries.memory);
-	mark_from(p, p->entries.memory + (uint64_t)p->entries.chunk * p->entries.count, p->mgmt.base + p->mgmt.size);
+	memset(p->marked, 0, p->entries.high);
+	mark_written(p, p->mgmt.base, p->entries.memory);
+	mark_written(p, p->entries.memory + (uint64_t)p->entries.chunk * p->entries.count, p->mgmt.base + p->mgmt.size);
 }
 
 /* An entry with references to a chunk. */
@@ -504,13 +536,14 @@ void iox_pools_scan(struct iox_pools *p, const struct ipc_scan_order *o, struct 
 {
 	p->scans++;
 	*ret = (struct ipc_scan){ .number = p->scans };
+	find_high(&p->entries);
 	if (o->marks)
 		mark(p);
 	note_out(p, ret);
-	for (uint32_t i = 0; i < p->entries.count; i++)
+	for (uint32_t i = 0; i < p->entries.high; i++)
 		scan_entry(p, i, o, ret);
 	for (uint32_t k = 0; k < p->n_pools; k++)
-		for (uint32_t i = 0; i < p->pool[k].count; i++)
+		for (uint32_t i = 0; i < p->pool[k].high; i++)
 			scan_chunk(p, &p->pool[k], i, o, ret);
 	ret->used -= ret->freed < ret->used ? ret->freed : ret->used;
 }

@@ -19,6 +19,7 @@ struct iox_pools;
 
 struct iox_pools_where {
 	struct ipc_segment mgmt, payload;
+	int mgmt_fd; /* of the first, borrowed: only what has been written is looked at, the rest may have no memory; -1: all of it */
 	const void *port;   /* PublisherPortData of this process */
 	const void *header; /* ChunkHeader of the slot that it sent last */
 };

@@ -17,6 +17,7 @@
 
 #define SEGS_MAX 8
 #define STEP     ((size_t)16 << 20) /* populated between two looks at the clock */
+#define PAGE     4096u
 
 static pthread_mutex_t segs_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct iox_seg segs[SEGS_MAX];
@@ -134,7 +135,7 @@ bool iox_seg_current(void)
 
 static void touch(const char *base, size_t n, bool writable)
 {
-	for (size_t at = 0; at < n; at += 4096) {
+	for (size_t at = 0; at < n; at += PAGE) {
 		const char *p = base + at;
 
 		if (writable)
@@ -145,10 +146,10 @@ static void touch(const char *base, size_t n, bool writable)
 }
 
 /* -ENOMEM: there is none for pages that were freed, and who touches those gets SIGBUS. */
-static int populate(const struct iox_seg *s, int64_t until_mono_ns)
+static int populate(const struct iox_seg *s, size_t from, size_t end, int64_t until_mono_ns)
 {
-	for (size_t at = 0; at < s->size; at += STEP) {
-		size_t n = s->size - at < STEP ? s->size - at : STEP;
+	for (size_t at = from; at < end; at += STEP) {
+		size_t n = end - at < STEP ? end - at : STEP;
 
 		if (until_mono_ns && iox_mono_now_ns() >= until_mono_ns)
 			return 0; /* the rest faults in when used */
@@ -164,19 +165,31 @@ static int populate(const struct iox_seg *s, int64_t until_mono_ns)
 	return 0;
 }
 
-/* Management too: queues and lists of chunks lie there, and every message touches them. */
-int iox_seg_prefault(int64_t until_mono_ns)
+/* What has been written of it: queues and lists of chunks, which every message touches. */
+static int populate_written(const struct iox_seg *s, int64_t until_mono_ns)
 {
-	struct iox_seg copy[SEGS_MAX];
-	unsigned int n;
+	off_t at = 0, hole;
 	int r = 0;
 
-	pthread_mutex_lock(&segs_lock);
-	n = n_segs;
-	memcpy(copy, segs, sizeof(copy));
-	pthread_mutex_unlock(&segs_lock);
-	for (unsigned int i = 0; i < n && r == 0; i++)
-		if (copy[i].base)
-			r = populate(&copy[i], until_mono_ns);
-	return n ? r : -ENOENT;
+	while (r == 0 && (at = lseek(s->fd, at, SEEK_DATA)) >= 0) {
+		hole = lseek(s->fd, at, SEEK_HOLE);
+		if (hole < 0)
+			break;
+		r = populate(s, (size_t)at, (size_t)hole < s->size ? (size_t)hole : s->size, until_mono_ns);
+		at = hole;
+	}
+	return r;
+}
+
+int iox_seg_prefault(uint64_t at, uint64_t bytes, int64_t until_mono_ns)
+{
+	struct iox_seg s;
+	int r = bytes ? iox_seg_payload(&s) : iox_seg_mgmt(&s);
+
+	if (r < 0 || bytes == 0)
+		return r < 0 ? r : populate_written(&s, until_mono_ns);
+	if (at >= s.size)
+		return -EINVAL;
+	bytes = bytes < s.size - at ? bytes : s.size - at;
+	return populate(&s, at / PAGE * PAGE, at + bytes, until_mono_ns);
 }

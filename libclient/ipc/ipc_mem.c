@@ -309,8 +309,10 @@ static int segment(void *back, struct ipc_segment *ret)
 	return 0;
 }
 
-static int prefault(void *back, int64_t until_mono_ns)
+static int prefault(void *back, uint64_t at, uint64_t bytes, int64_t until_mono_ns)
 {
+	(void)at;
+	(void)bytes;
 	(void)back;
 	(void)until_mono_ns;
 	return 0; /* private memory of this process: nothing that would pay */

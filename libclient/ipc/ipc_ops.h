@@ -18,7 +18,7 @@
 
 #include "ipc.h"
 
-#define IPC_OPS_ABI    1u
+#define IPC_OPS_ABI    2u
 #define IPC_OPS_SYMBOL "ipc_iox_ops"
 
 /* State of an attachment. 0 must mean "forked": the word lives on a page that fork wipes. */
@@ -80,7 +80,8 @@ struct ipc_ops {
 	const char *(*end_error)(void *att);
 	/* An answer lies there that nobody has asked for. NULL: there are none. */
 	bool (*stray)(void *att);
-	int (*prefault)(void *att, int64_t until_mono_ns); /* stops then, 0 never */
+	/* A range of the payload; 0 bytes: what every message touches besides. Stops then, 0 never. */
+	int (*prefault)(void *att, uint64_t at, uint64_t bytes, int64_t until_mono_ns);
 	int (*pools)(void *att, struct ipc_pool *ret, unsigned int max);
 	/*
 	 * Lost slots, see ipc_scan(). pub has just sent slot: by that the backend knows its way about the pools, or not: -EPROTO.

@@ -29,6 +29,13 @@ struct attachment;
 struct record;
 struct attach_job;
 struct warm_job;
+
+#define SLOT_RANGES_MAX 8
+
+/* Bytes of the payload segment. */
+struct slot_range {
+	uint64_t at, bytes;
+};
 struct varlink_msg;
 
 /*
@@ -144,6 +151,8 @@ struct sim_client {
 	int64_t connect_until_mono_ns; /* the time that sim_connect() was given */
 	int64_t doubt_mono_ns; /* since when the attachment is over and simd has not reported it; 0: it is not */
 	struct attach_job *job;
+	struct slot_range slots[SLOT_RANGES_MAX]; /* that its channels use, to be populated: the large ones */
+	unsigned n_slots;
 	struct warm_job *warm;    /* populates a generation that was attached to again; recover.c */
 	bool warm_due;            /* that is to be started */
 	bool unsettled;           /* something was posted for a handle, which its thread has perhaps not adopted yet */
@@ -207,6 +216,8 @@ int client_session(struct sim_client *c, struct session **ret);
 int client_call(struct sim_client *c, const char *method, json_t *params, struct varlink_msg *ret, json_t **ret_params);
 /* Present attachment for a new port, referenced; -ESTALE, or -EOPNOTSUPP for a client without data plane. */
 int client_attachment(struct sim_client *c, struct attachment **ret);
+/* The slots that simd's answer names are mapped now, and again in the next generation. */
+void client_populate(struct sim_client *c, struct attachment *l, const json_t *reply);
 
 /* ---- handles ---- */
 

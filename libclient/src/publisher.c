@@ -123,7 +123,7 @@ static int advertise_reply(struct pub_reg *reg, const json_t *o, struct varlink_
 	return session_bell(reg->pub->c, s, (uint32_t)shard, m, &reg->bell);
 }
 
-static int reg_advertise(struct pub_reg *reg)
+static int reg_advertise(struct pub_reg *reg, struct attachment *l)
 {
 	struct sim_publisher *p = reg->pub;
 	struct varlink_msg m;
@@ -136,6 +136,8 @@ static int reg_advertise(struct pub_reg *reg)
 	if (r < 0)
 		return r;
 	r = advertise_reply(reg, reply, &m);
+	if (r == 0)
+		client_populate(p->c, l, reply);
 	varlink_msg_finish(&m);
 	return r;
 }
@@ -169,7 +171,7 @@ int pub_reg_create(struct sim_publisher *p, struct session *s, struct attachment
 	if (prior && prior->session == s && prior->publisher_id)
 		reg_copy(reg, prior);
 	else
-		r = reg_advertise(reg);
+		r = reg_advertise(reg, l);
 	if (r < 0)
 		goto err;
 	if (prior && prior->session != s)

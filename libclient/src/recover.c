@@ -17,6 +17,7 @@
 #include "clockmap.h"
 #include "driver.h"
 #include "err.h"
+#include "jsonx.h"
 #include "jump.h"
 #include "mem.h"
 #include "publisher.h"
@@ -106,6 +107,8 @@ static void job_finish(struct sim_client *c)
 
 struct warm_job {
 	struct attachment *att; /* referenced */
+	struct slot_range slots[SLOT_RANGES_MAX];
+	unsigned n_slots;
 	pthread_t thread;
 	_Atomic bool done;
 };
@@ -114,9 +117,34 @@ static void *warm_main(void *arg)
 {
 	struct warm_job *w = arg;
 
-	(void)ipc_prefault(w->att->ipc); /* without it the first messages are slow, no more */
+	(void)ipc_prefault(w->att->ipc, 0, 0); /* without it the first messages are slow, no more */
+	for (unsigned i = 0; i < w->n_slots; i++)
+		(void)ipc_prefault(w->att->ipc, w->slots[i].at, w->slots[i].bytes);
 	atomic_store(&w->done, true);
 	return NULL;
+}
+
+static void keep_range(struct sim_client *c, struct slot_range v)
+{
+	unsigned i = 0;
+
+	while (i < c->n_slots && c->slots[i].at != v.at)
+		i++;
+	if (i == SLOT_RANGES_MAX)
+		return;
+	c->slots[i] = v;
+	c->n_slots += i == c->n_slots;
+}
+
+void client_populate(struct sim_client *c, struct attachment *l, const json_t *reply)
+{
+	int64_t at = 0, bytes = 0;
+
+	if (c->flags & SIM_CLIENT_NO_PREFAULT || jsonx_opt_int(reply, "memory_at", 0, INT64_MAX, 0, &at) < 0 ||
+	    jsonx_opt_int(reply, "memory_bytes", 0, INT64_MAX, 0, &bytes) < 0 || bytes == 0)
+		return;
+	keep_range(c, (struct slot_range){ (uint64_t)at, (uint64_t)bytes });
+	(void)ipc_prefault(l->ipc, (uint64_t)at, (uint64_t)bytes); /* as above */
 }
 
 static void warm_finish(struct sim_client *c)
@@ -137,6 +165,8 @@ static int warm_start(struct sim_client *c)
 	if (!w)
 		return -ENOMEM;
 	w->att = attachment_ref(c->att);
+	memcpy(w->slots, c->slots, sizeof(w->slots));
+	w->n_slots = c->n_slots;
 	r = thread_start(&w->thread, "sim-warm", warm_main, w);
 	if (r < 0) {
 		attachment_unref(w->att);

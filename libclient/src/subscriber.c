@@ -93,7 +93,7 @@ static int subscribe_reply(struct sim_subscriber *s, const json_t *o, char *ret_
 }
 
 /* Announce it to simd; *ret_name is the channel's full name. */
-static int announce(struct sim_subscriber *s, struct session *ses, char *ret_name, size_t size)
+static int announce(struct sim_subscriber *s, struct session *ses, struct attachment *l, char *ret_name, size_t size)
 {
 	struct varlink_msg m;
 	json_t *reply;
@@ -107,6 +107,8 @@ static int announce(struct sim_subscriber *s, struct session *ses, char *ret_nam
 	if (r < 0)
 		return r;
 	r = subscribe_reply(s, reply, ret_name, size);
+	if (r == 0)
+		client_populate(s->c, l, reply);
 	varlink_msg_finish(&m);
 	if (r == 0)
 		s->session_serial = ses->serial;
@@ -135,7 +137,7 @@ static int try_register(struct sim_subscriber *s, struct session *ses, struct at
 	bool known = s->session_serial == ses->serial;
 	char name[SIM_CHANNEL_MAX + 1];
 	struct sub_port *port;
-	int r = announce(s, ses, name, sizeof(name));
+	int r = announce(s, ses, l, name, sizeof(name));
 
 	if (r < 0)
 		return r;

@@ -23,10 +23,8 @@ shift 2
 keep=
 case $here in /tmp|/tmp/*|/dev/shm/*) keep=1; exec 9<"$here";; esac
 mount -t proc proc /proc &&
-mount -t tmpfs -o mode=1777 tmpfs /tmp || exit 125
-# RouDi writes all its memory at each start, and each process maps it: with large pages that is a seventh of the work
-mount -t tmpfs -o mode=1777,size=$size,huge=within_size tmpfs /dev/shm 2>/dev/null ||
-	mount -t tmpfs -o mode=1777,size=$size tmpfs /dev/shm || exit 125
+mount -t tmpfs -o mode=1777 tmpfs /tmp &&
+mount -t tmpfs -o mode=1777,size=$size tmpfs /dev/shm || exit 125
 if [ $keep ]; then
 	mkdir -p "$here" && mount -c --bind /proc/self/fd/9 "$here" || exit 125
 	exec 9<&-

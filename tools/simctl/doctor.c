@@ -137,19 +137,13 @@ static void check_shm(struct doctor *d)
 			    (double)v.f_blocks * (double)v.f_frsize / MIB);
 }
 
-/* simd runs, so half of what it needs is taken; the other half is for the day when iox-roudi is replaced. */
 static void check_need(struct doctor *d, const json_t *info)
 {
 	double need = json_num(info, "shm_need"), room = json_num(info, "shm_free");
 
-	if (room < need / 2)
-		doctor_find(
-			d, "memory", DOCTOR_WARN,
-			"the data plane needs %.0f MiB of /dev/shm, %.0f of them for a restart of iox-roudi, but %.0f MiB are "
-			"free: mount -o remount,size=... /dev/shm",
-			need / MIB, need / 2 / MIB, room / MIB);
-	else
-		doctor_find(d, "memory", DOCTOR_FINE, "the data plane needs %.0f MiB of /dev/shm", need / MIB);
+	doctor_find(d, "memory", DOCTOR_FINE, "the data plane takes %.0f MiB of /dev/shm, %.0f MiB are free%s",
+		    need / MIB, room / MIB,
+		    room < need ? "; a restart of iox-roudi frees its memory first, which takes up to 10 s" : "");
 }
 
 /* Without a simd to ask: what a start would say, which is in simd's own words. */
@@ -380,7 +374,7 @@ static void check_pools(struct doctor *d, const json_t *info)
 		doctor_find(d, "pools", DOCTOR_WARN,
 			    "%s: slots that a killed process has in hand stay lost until iox-roudi is replaced", why);
 	else
-		doctor_find(d, "pools", DOCTOR_FINE, "%.0f of %.0f slots are in use", used, count);
+		doctor_find(d, "pools", DOCTOR_FINE, "%.0f of the %.0f slots that have memory are in use", used, count);
 }
 
 /* Of simd's clock thread; where there is no simd, of one that this user would start. */

@@ -32,7 +32,7 @@ struct sim_client;
 enum sim_client_flag {
 	SIM_CLIENT_NO_THREAD = 1u << 0,   /* no sim-io thread: the program calls sim_process() */
 	SIM_CLIENT_NO_DATA = 1u << 1,     /* control only (no data plane is attached): for tools */
-	SIM_CLIENT_NO_PREFAULT = 1u << 2, /* do not populate the shared memory at attach */
+	SIM_CLIENT_NO_PREFAULT = 1u << 2, /* do not map slots before they are used: the first messages are slower */
 	SIM_CLIENT_BRIDGE = 1u << 3,      /* simbridge: `name` is the bridge's name in the rig; see sim/lane.h */
 	SIM_CLIENT_SOURCE = 1u << 4,      /* shown as a source: a process that drives or feeds simd */
 };

@@ -560,7 +560,7 @@ TEST(pools_are_gauged)
 	assert_true(n >= 1);
 	assert_int_equal(pool[0].total, suite.small_pool_slots);
 	assert_true(suite.too_large > pool[n - 1].size - 64);
-	assert_int_equal(ipc_prefault(fx.a), 0);
+	assert_int_equal(ipc_prefault(fx.a, 0, 0), 0);
 }
 
 TEST(it_attaches_again)

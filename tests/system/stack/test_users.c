@@ -374,7 +374,7 @@ TEST_WITH(what_an_outsider_is_told, NULL, stack_sweep)
 	/* without one: "start it" */
 	rmdir("/run/simd");
 	says(ctl_as_bob("list"), 1, "start it", true);
-	says(ctl_as_bob("doctor"), 0, "the data plane needs", true); /* simd, started for that, says so */
+	says(ctl_as_bob("doctor"), 0, "the data plane starts with", true); /* simd, started for that, says so */
 }
 
 static int alice_may_not_publish(struct peer *p)

@@ -130,6 +130,7 @@ static int open_it(void)
 {
 	struct iox_pools_where w = { .mgmt = { f.mgmt, MGMT_SIZE },
 				     .payload = { f.payload, PAYLOAD_SIZE },
+				     .mgmt_fd = -1,
 				     .port = f.mgmt + PORT,
 				     .header = f.payload };
 
@@ -473,6 +474,7 @@ TEST(a_segment_too_short_is_refused)
 	make();
 	w = (struct iox_pools_where){ .mgmt = { f.mgmt, MGMT_SIZE },
 				      .payload = { f.payload, PAYLOAD_SIZE - 8 },
+				      .mgmt_fd = -1,
 				      .port = f.mgmt,
 				      .header = f.payload };
 	assert_int_equal(iox_pools_open(&w, &f.why, &f.p), -EPROTO);

@@ -21,49 +21,47 @@ static int compute(const char *text, int64_t shm_free, struct pools *p)
 	return r;
 }
 
-TEST(the_ladder_ascends_and_fits)
+TEST(the_ladder_ascends_to_what_iceoryx_manages)
 {
 	struct pools p;
 
-	assert_int_equal(compute("{}", 4LL << 30, &p), 0);
+	assert_int_equal(compute("{}", 64 << 20, &p), 0); /* docker's default: nothing has memory yet */
 	for (unsigned i = 0; i < p.n; i++) {
 		assert_int_equal(p.c[i].size % 64, 0);
 		assert_true(i == 0 || p.c[i].size > p.c[i - 1].size);
+		assert_true((p.c[i].size + POOL_CHUNK_HEADER) * p.c[i].count <= (uint64_t)POOL_BYTES_MAX);
+		/* one channel of each size: its window, a publisher, a subscriber */
+		assert_true(p.c[i].count >= 2 + POOL_PER_PUBLISHER + 2);
+		/* no large message has a class more than half as large again */
+		assert_true(i == 0 || p.c[i - 1].size < (1 << 20) || 2 * p.c[i].size <= 3 * p.c[i - 1].size);
 	}
-	assert_true(2 * pools_bytes(&p) < 2LL << 30);
-	/* an 8 MiB message fits the built-in ladder */
-	assert_true(pools_class(&p, (8u << 20) + 128) >= 0);
-}
-
-TEST(a_small_machine_gets_a_shorter_ladder)
-{
-	struct pools full, little;
-
-	assert_int_equal(compute("{}", 4LL << 30, &full), 0);
-	assert_int_equal(compute("{}", 256LL << 20, &little), 0);
-	assert_true(little.n < full.n && little.n >= 5);
-	assert_true(2 * pools_bytes(&little) <= 256LL << 20);
-	/* 64 MB, as in a plain container: not even the management of one life */
-	assert_int_equal(compute("{}", 64 << 20, &little), -ENOSPC);
-	assert_non_null(strstr(err_why(), "64 MiB"));
+	assert_true(pools_class(&p, (256u << 20) + 128) >= 0);
+	assert_true(pools_bytes(&p) < 40 << 20);
+	assert_int_equal(pools_need(&p) % (1 << 20), 0);
+	assert_int_equal(compute("{}", 16 << 20, &p), -ENOSPC);
+	assert_non_null(strstr(err_why(), "of /dev/shm, 16 MiB are free; enlarge it"));
 }
 
 /* The formula of simd.json(5); that it is what a RouDi takes is for tests/system/stack. */
 TEST(bytes_are_slots_and_management)
 {
-	struct pools p = { .n = 2, .c = { { .size = 1024, .count = 4000 }, { .size = 8 << 20, .count = 40 } } };
+	struct pools p = { .n = 2,
+			   .c = { { .size = 1024, .count = 4000 }, { .size = 8 << 20, .count = 40 } },
+			   .fixed = true };
 
-	assert_int_equal(pools_bytes(&p), (63 << 20) + 4000 * (1024 + 104) + 40 * ((8 << 20) + 104));
-	p = (struct pools){ .n = 1, .c = { { .size = 2u << 30, .count = 1000000 } } };
+	assert_int_equal(pools_bytes(&p), (33 << 20) + 4000 * (1024 + 40 + 56 + 8) + 40 * ((8 << 20) + 40 + 56 + 8));
+	p.c[1] = (struct pool_class){ .size = 2u << 30, .count = 1000000 };
 	assert_true(pools_bytes(&p) > 1LL << 50);
-	assert_int_equal(pools_bytes(&(struct pools){ 0 }), 63 << 20);
+	p = (struct pools){ .n = 1, .c = { { .size = 1024, .count = 4000, .reserved = 100, .committed = 50 } } };
+	assert_int_equal(pools_bytes(&p), (33 << 20) + 4000 * 8 + (100 + POOL_OWN) * (1024 + 40 + 56));
+	assert_int_equal(pools_committed_bytes(&p), 50 * (1024 + 40 + 56));
 }
 
-TEST(what_is_asked_for_is_not_shrunk)
+TEST(a_list_is_taken_as_it_is)
 {
 	struct pools p;
 
-	assert_int_equal(compute("{\"pools\": [{\"size\": \"8MiB\", \"count\": 100}]}", 1LL << 30, &p), -ENOSPC);
+	assert_int_equal(compute("{\"pools\": [{\"size\": \"8MiB\", \"count\": 100}]}", 512 << 20, &p), -ENOSPC);
 	assert_int_equal(compute("{\"pools\": [{\"size\": \"6MiB\", \"count\": 800}]}", -1, &p),
 			 -EFBIG); /* above 4 GiB */
 	assert_non_null(strstr(err_why(), "pool of 6291456-byte slots: 800 of them are 4800 MiB"));
@@ -75,22 +73,6 @@ TEST(what_is_asked_for_is_not_shrunk)
 	assert_int_equal(compute("{\"pools\": [{\"size\": \"1MiB\", \"count\": 2000}], \"pools_max\": \"1GiB\"}", -1,
 				 &p),
 			 -EFBIG);
-}
-
-TEST(rigs_grow_the_ladder)
-{
-	struct pools base, p;
-	int cls;
-
-	assert_int_equal(compute("{}", -1, &base), 0);
-	assert_int_equal(
-		compute("{\"rigs\": [{\"name\": \"r\", \"channels\": [{\"name\": \"raw\", \"max_body\": \"24MiB\"}]}]}",
-			-1, &p),
-		0);
-	assert_int_equal(p.n, base.n + 1);
-	cls = pools_class(&p, (24u << 20) + 128);
-	assert_true(cls >= 0);
-	assert_true(p.c[cls].count >= 2 + POOL_PER_PUBLISHER);
 }
 
 TEST(classes_and_windows)
@@ -135,7 +117,137 @@ TEST(a_user_has_its_part_of_a_pool)
 		0);
 	assert_int_equal(p.c[0].listed, 3 * 10 + 9 + 8);
 	assert_int_equal(p.c[1].listed, 3 * 4 + 2 * 9 + 8 + 3 * 2 + 9 + 8);
-	assert_int_equal(pools_part(&p, 0, 80), 800);
-	assert_int_equal(pools_part(&p, 1, 80), p.c[1].listed);
-	assert_int_equal(pools_part(&p, 1, 100), p.c[1].listed > 60 ? p.c[1].listed : 60);
+	assert_int_equal(pools_part_left(&p, 0, 80, 0, 0), 800);
+	assert_int_equal(pools_part_left(&p, 0, 80, 790, 0), 10);
+	assert_int_equal(pools_part_left(&p, 0, 80, 801, 0), 0);
+	assert_int_equal(pools_part_left(&p, 1, 80, 0, 0), p.c[1].listed);
+}
+
+/* ---- memory by need ---- */
+
+/* A /dev/shm of so much, which others fill. */
+struct shm {
+	int64_t free;
+	struct pools *p;
+	uint32_t has[POOLS_MAX];
+	unsigned commits;
+};
+
+static int commit(void *arg, unsigned cls, uint32_t slots)
+{
+	struct shm *shm = arg;
+	int64_t bytes = (slots - shm->has[cls]) * pools_slot_bytes(shm->p, (int)cls);
+
+	if (bytes > shm->free)
+		return -ENOSPC;
+	shm->free -= bytes;
+	shm->has[cls] = slots;
+	shm->commits++;
+	return 0;
+}
+
+static int64_t room(void *arg, const char **ret_whose)
+{
+	*ret_whose = "/dev/shm";
+	return ((struct shm *)arg)->free;
+}
+
+static const struct pool_memory memory = { commit, room };
+
+static void begin(struct pools *p, struct shm *shm, const char *text, int64_t bytes)
+{
+	assert_int_equal(compute(text, -1, p), 0);
+	*shm = (struct shm){ .free = bytes, .p = p };
+	p->memory = &memory;
+	p->memory_arg = shm;
+	assert_int_equal(pools_begin(p), 0);
+}
+
+TEST(what_is_admitted_has_memory)
+{
+	struct pools p;
+	struct shm shm;
+	int cls;
+
+	begin(&p, &shm, "{}", 200 << 20);
+	assert_int_equal(shm.has[0], POOL_OWN);
+	cls = pools_class(&p, 6220928);
+	assert_int_equal(pools_left(&p, cls), shm.free / pools_slot_bytes(&p, cls));
+	assert_int_equal(pools_reserve(&p, cls, 17, "/camera"), 0);
+	assert_int_equal(shm.has[cls], 17);
+	assert_int_equal(p.c[cls].committed, 17);
+	assert_int_equal(pools_reserve(&p, cls, 17, "/other"), -ENOSPC);
+	assert_non_null(strstr(err_why(), "/other needs 17 slots of up to"));
+	assert_non_null(strstr(err_why(), "/dev/shm has "));
+	assert_non_null(strstr(err_why(), " MiB left (mount -o remount,size=... /dev/shm;"));
+	assert_int_equal(shm.has[cls], 17);
+	assert_int_equal(pools_left(&p, cls), shm.free / pools_slot_bytes(&p, cls));
+	assert_int_equal(pools_reserve(&p, cls, pools_left(&p, cls), "/less"), 0);
+}
+
+/* What was given back may be in somebody's hand still, and who comes gets others. */
+TEST(what_is_leaving_counts_until_it_is_not_out_any_more)
+{
+	struct pools p;
+	struct shm shm;
+
+	begin(&p, &shm, "{}", 200 << 20);
+	assert_int_equal(pools_reserve(&p, 5, 20, "/x"), 0);
+	pools_release(&p, 5, 20);
+	assert_int_equal(p.c[5].leaving, 20);
+	assert_int_equal(pools_reserve(&p, 5, 20, "/x"), 0);
+	assert_int_equal(shm.has[5], 40);
+	pools_settle(&p, 5, 3);
+	pools_release(&p, 5, 20);
+	pools_settle(&p, 5, 0);
+	assert_int_equal(p.c[5].leaving, 0);
+	assert_int_equal(pools_left(&p, 5), 40 + shm.free / pools_slot_bytes(&p, 5));
+	assert_int_equal(pools_reserve(&p, 5, 40, "/y"), 0);
+	assert_int_equal(shm.has[5], 40);
+}
+
+TEST(a_new_generation_has_memory_for_what_is_admitted)
+{
+	struct pools p;
+	struct shm shm;
+
+	begin(&p, &shm, "{}", 100 << 20);
+	assert_int_equal(pools_reserve(&p, 6, 40, "/x"), 0);
+	pools_release(&p, 6, 10);
+	pools_end(&p);
+	assert_int_equal(pools_committed_bytes(&p), 0);
+	shm = (struct shm){ .free = 40 << 20, .p = &p };
+	assert_int_equal(pools_begin(&p), 0);
+	assert_int_equal(shm.has[6], 30);
+	pools_end(&p);
+	shm = (struct shm){ .free = 20 << 20, .p = &p };
+	assert_int_equal(pools_begin(&p), -ENOSPC);
+}
+
+TEST(pools_max_bounds_what_is_committed)
+{
+	struct pools p;
+	struct shm shm;
+
+	begin(&p, &shm, "{\"pools_max\": \"64MiB\"}", 4LL << 30);
+	assert_int_equal(pools_reserve(&p, 6, 50, "/x"), 0);
+	assert_int_equal(pools_reserve(&p, 6, 50, "/y"), -ENOSPC);
+	assert_non_null(strstr(err_why(), "pools_max allows 64 MiB; raise it"));
+}
+
+/* In bytes over all classes, as that is what there is. */
+TEST(a_user_has_its_part_of_the_memory)
+{
+	struct pools p;
+	struct shm shm;
+	int64_t slot;
+
+	begin(&p, &shm, "{}", 1000 << 20);
+	slot = pools_slot_bytes(&p, 6);
+	assert_in_range(pools_part_left(&p, 6, 50, 0, 0) * slot, (499 << 20) - slot, 500 << 20);
+	assert_in_range(pools_part_left(&p, 6, 50, 0, 400 << 20) * slot, (99 << 20) - slot, 100 << 20);
+	assert_int_equal(pools_part_left(&p, 6, 50, 0, 600 << 20), 0);
+	begin(&p, &shm, "{\"rigs\": [{\"name\": \"r\", \"channels\": [{\"name\": \"a\", \"max_body\": \"8MiB\"}]}]}",
+	      100 << 20);
+	assert_in_range(pools_part_left(&p, 6, 1, 0, 0) * slot, pools_listed_bytes(&p) - slot, pools_listed_bytes(&p));
 }

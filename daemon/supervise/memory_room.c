@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory for slots; contract in memory_room.h. Thread: any. */
+#include "memory_room.h"
+
+#include "fd.h"
+#include "mem.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+#define FILE_MAX  ((size_t)64 << 10)
+#define DEPTH_MAX 32          /* control groups, one in the other */
+#define SPARE     (2LL << 20) /* left to others */
+
+/* The number behind a word in a file, or its first if there is no word; -1: there is none. */
+static int64_t number_in(const char *path, const char *word)
+{
+	int64_t n = -1;
+	char *text, *at;
+	size_t len;
+
+	if (fd_read_file(path, FILE_MAX, &text, &len) < 0)
+		return -1;
+	at = word ? strstr(text, word) : text;
+	if (at && (!word || at == text || at[-1] == '\n')) {
+		char *end;
+
+		at += word ? strlen(word) : 0;
+		n = strtoll(at, &end, 10);
+		n = end == at ? -1 : n;
+	}
+	mem_free(text);
+	return n;
+}
+
+static int64_t shm_has(const char *root)
+{
+	char path[PATH_MAX];
+	struct statvfs v;
+
+	snprintf(path, sizeof(path), "%s/dev/shm", root);
+	return statvfs(path, &v) < 0 ? INT64_MAX : (int64_t)(v.f_bavail * v.f_frsize);
+}
+
+static int64_t machine_has(const char *root)
+{
+	char path[PATH_MAX];
+	int64_t kib;
+
+	snprintf(path, sizeof(path), "%s/proc/meminfo", root);
+	kib = number_in(path, "MemAvailable:");
+	return kib < 0 ? INT64_MAX : kib * 1024;
+}
+
+/* What it keeps of files is given up when memory is short. */
+static int64_t group_has(const char *root, const char *group)
+{
+	char path[PATH_MAX];
+	int64_t max, current, files;
+	int n = snprintf(path, sizeof(path), "%s/sys/fs/cgroup%s/memory.", root, group);
+
+	if (n < 0 || n > PATH_MAX - 16)
+		return INT64_MAX;
+	strcpy(path + n, "max");
+	max = number_in(path, NULL);
+	strcpy(path + n, "current");
+	current = number_in(path, NULL);
+	if (max < 0 || current < 0)
+		return INT64_MAX;
+	strcpy(path + n, "stat");
+	files = number_in(path, "inactive_file ");
+	return max - current + (files > 0 ? files : 0);
+}
+
+static int64_t groups_have(const char *root)
+{
+	char path[PATH_MAX], *text, *group, *cut;
+	int64_t least = INT64_MAX;
+	size_t len;
+
+	snprintf(path, sizeof(path), "%s/proc/self/cgroup", root);
+	if (fd_read_file(path, FILE_MAX, &text, &len) < 0)
+		return INT64_MAX;
+	group = strncmp(text, "0::/", 4) == 0 ? text : strstr(text, "\n0::/");
+	if (group) {
+		group = strchr(group, '/');
+		group[strcspn(group, "\n")] = '\0';
+		for (int i = 0; i < DEPTH_MAX; i++) {
+			int64_t has = group_has(root, strcmp(group, "/") == 0 ? "" : group);
+
+			least = has < least ? has : least;
+			cut = strrchr(group, '/');
+			if (!cut || !group[1])
+				break;
+			cut[cut == group] = '\0'; /* "/a" is in "/" */
+		}
+	}
+	mem_free(text);
+	return least;
+}
+
+int64_t memory_room(const char *root, const char **ret_whose)
+{
+	int64_t least = shm_has(root), machine = machine_has(root), groups = groups_have(root);
+
+	*ret_whose = "/dev/shm";
+	if (machine < least) {
+		least = machine;
+		*ret_whose = "this machine";
+	}
+	if (groups < least) {
+		least = groups;
+		*ret_whose = "this container or service";
+	}
+	if (least == INT64_MAX)
+		return least;
+	return least > SPARE ? least - SPARE : 0;
+}

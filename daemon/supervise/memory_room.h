@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How much memory there is for slots: the least of what /dev/shm has room for, what the machine has available, and what the control
+ * group of this process, and each above it, may still have (cgroup v2). Who took more would be refused in the first case, and in the others
+ * something would be killed for it.
+ *
+ * Thread: any.
+ */
+#ifndef SUPERVISE_MEMORY_ROOM_H
+#define SUPERVISE_MEMORY_ROOM_H
+
+#include <stdint.h>
+
+/* root: before /proc, /sys and /dev; "". In bytes; what is unknown bounds nothing. ret_whose: what has so little; static. */
+int64_t memory_room(const char *root, const char **ret_whose);
+
+#endif

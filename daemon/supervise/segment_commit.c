@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pages behind the data plane; contract in segment_commit.h. Thread: simd-main. */
+#include "segment_commit.h"
+
+#include "err.h"
+#include "fd.h"
+#include "ipc_iox_layout.h"
+#include "plane.h"
+#include "roudi_files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+static uint64_t align8(uint64_t n)
+{
+	return (n + 7) / 8 * 8;
+}
+
+static int back(int fd, uint64_t at, uint64_t n)
+{
+	int r;
+
+	if (n == 0)
+		return 0;
+	do
+		r = fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)at, (off_t)n) < 0 ? -errno : 0;
+	while (r == -EINTR);
+	return r;
+}
+
+void segment_commit_init(struct segment_commit *c)
+{
+	*c = (struct segment_commit){ .payload_fd = -1, .mgmt_fd = -1, .ballast_fd = -1 };
+}
+
+void segment_commit_end(struct segment_commit *c, int *ret_payload_fd, int *ret_mgmt_fd)
+{
+	*ret_payload_fd = c->payload_fd;
+	*ret_mgmt_fd = c->mgmt_fd;
+	fd_close(c->ballast_fd);
+	segment_commit_init(c);
+}
+
+static int open_mgmt(struct segment_commit *c, const char *plane)
+{
+	char path[300];
+	struct stat st;
+
+	if (!plane_memory(plane, PLANE_MGMT, path, sizeof(path)))
+		return err_set(-ENAMETOOLONG, "the management segment of %s has too long a name", plane);
+	c->mgmt_fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (c->mgmt_fd < 0 || fstat(c->mgmt_fd, &st) < 0)
+		return err_sys(-errno, "management segment %s", path);
+	c->mgmt_size = (uint64_t)st.st_size;
+	return 0;
+}
+
+/* The lists of free slots, the entries, and their list; false: it is not made so. */
+static bool lay_out(struct segment_commit *c, const struct pools *p, uint64_t *ret_end)
+{
+	uint64_t at = IOX_MGMT_LISTS, slots = 0;
+
+	for (unsigned i = 0; i < p->n; i++) {
+		at += align8(4 * ((uint64_t)p->c[i].count + 1));
+		slots += p->c[i].count;
+	}
+	c->entries_at = at;
+	at += IOX_ENTRY_SIZE * slots + align8(4 * (slots + 1));
+	*ret_end = at;
+	return c->mgmt_size >= at + IOX_MGMT_TAIL && c->mgmt_size - at - IOX_MGMT_TAIL <= IOX_MGMT_SPARE;
+}
+
+/* All but slots' entries, what introspection does not come to, and the ports of clients and servers, which we have none of. */
+static int back_mgmt(struct segment_commit *c, const struct pools *p)
+{
+	static const struct {
+		uint64_t at, end;
+	} head[] = IOX_MGMT_HEAD;
+	uint64_t end, size = c->mgmt_size;
+	int r = 0;
+
+	c->whole = !lay_out(c, p, &end);
+	if (c->whole)
+		return back(c->mgmt_fd, 0, size);
+	for (unsigned i = 0; i < sizeof(head) / sizeof(*head) && r == 0; i++)
+		r = back(c->mgmt_fd, head[i].at, head[i].end - head[i].at);
+	if (r == 0)
+		r = back(c->mgmt_fd, IOX_MGMT_LISTS, c->entries_at - IOX_MGMT_LISTS);
+	if (r == 0)
+		r = back(c->mgmt_fd, end, size - IOX_MGMT_SERVERS - end);
+	return r == 0 ? back(c->mgmt_fd, size - IOX_MGMT_LAST, IOX_MGMT_LAST) : r;
+}
+
+int segment_commit_begin(struct segment_commit *c, const char *plane, const struct pools *p)
+{
+	uint64_t at = 0;
+	int r = open_mgmt(c, plane);
+
+	if (r < 0)
+		return r;
+	c->payload_fd = roudi_open_segment(plane);
+	if (c->payload_fd < 0)
+		return c->payload_fd;
+	c->n = p->n;
+	for (unsigned i = 0; i < p->n; i++) {
+		c->at[i] = at;
+		c->chunk[i] = p->c[i].size + POOL_CHUNK_HEADER;
+		at += c->chunk[i] * p->c[i].count;
+	}
+	r = back_mgmt(c, p);
+	return r < 0 ? err_sys(r, "the data plane's management needs %lld MiB of /dev/shm",
+			       (long long)(POOL_MGMT_BYTES >> 20))
+		     : 0;
+}
+
+static uint64_t slots_with_pages(const struct segment_commit *c)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < c->n; i++)
+		n += c->slots[i];
+	return n;
+}
+
+int segment_commit_slots(struct segment_commit *c, unsigned cls, uint32_t slots)
+{
+	uint64_t before = slots_with_pages(c), more = slots - c->slots[cls];
+	int r = 0;
+
+	if (!c->whole)
+		r = back(c->mgmt_fd, c->entries_at + IOX_ENTRY_SIZE * before, IOX_ENTRY_SIZE * more);
+	if (r == 0)
+		r = back(c->payload_fd, c->at[cls] + c->chunk[cls] * c->slots[cls], c->chunk[cls] * more);
+	if (r == 0)
+		c->slots[cls] = slots;
+	return r;
+}
+
+void segment_commit_ballast(struct segment_commit *c, const char *plane)
+{
+	c->ballast_fd = open(plane, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (c->ballast_fd < 0 || back(c->ballast_fd, 0, SEGMENT_BALLAST) < 0)
+		c->ballast_fd = fd_close(c->ballast_fd);
+}

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory by need: what the data plane takes of /dev/shm is what was admitted; nobody writes a pool; and when others fill /dev/shm to the
+ * last page nobody is killed by it, before, while or after RouDi dies.
+ */
+#include "peer.h"
+#include "stack.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#define CONF \
+	"\"TimeSource\":\"system\",\"rigs\":[{\"name\":\"car\",\"bridges\":[" \
+	"{\"name\":\"b1\",\"plugin\":\"null\",\"channels\":[\"/**\"]}]}]"
+#define MIB       (1 << 20)
+#define FULL_HD   (1920 * 1080 * 3 + 64)
+#define FILL      "/dev/shm/of-others"
+#define RECORDING "/tmp/need.mcap"
+
+/* ---- /dev/shm ---- */
+
+/* The private one of this test. */
+static void shm_of(const char *size)
+{
+	char option[32];
+
+	if (getpid() != 1)
+		skip();
+	snprintf(option, sizeof(option), "size=%s", size);
+	assert_int_equal(mount("tmpfs", "/dev/shm", "tmpfs", MS_REMOUNT, option), 0);
+}
+
+static int again(void **state)
+{
+	(void)unlink(FILL);
+	(void)unlink(RECORDING);
+	(void)mount("tmpfs", "/dev/shm", "tmpfs", MS_REMOUNT, "size=2g");
+	return stack_sweep(state);
+}
+
+static int64_t shm_used(void)
+{
+	struct statvfs v;
+
+	assert_int_equal(statvfs("/dev/shm", &v), 0);
+	return (int64_t)((v.f_blocks - v.f_bfree) * v.f_frsize);
+}
+
+/* Others take all that there is. */
+static void fill(void)
+{
+	static char page[4096];
+	int fd = open(FILL, O_RDWR | O_CREAT | O_CLOEXEC | O_APPEND, 0600);
+
+	assert_true(fd >= 0);
+	while (write(fd, page, sizeof(page)) == (ssize_t)sizeof(page))
+		continue;
+	close(fd);
+}
+
+/* What it says it takes. */
+static void agrees(void)
+{
+	int64_t used = shm_used();
+
+	assert_in_range(stack_int("GetInfo", "shm_need"), used - MIB, used + 2 * MIB);
+}
+
+static pid_t start(void)
+{
+	pid_t simd = stack_start(CONF);
+
+	AWAIT(!strcmp(stack_bridge_text("b1", "status"), "connected"));
+	return simd;
+}
+
+/* ---- who publishes ---- */
+
+/* One message of full size, every byte of it written. */
+static void send_full(struct peer *p, struct sim_publisher *pub, size_t body)
+{
+	struct sim_slot *slot;
+
+	while (sim_loan(pub, body, &slot) < 0) /* a new generation is on its way */
+		pace_us(1000);
+	memset(sim_slot_body_mut(slot), 0x5a, body);
+	sim_unloan(pub, slot);
+	while (peer_queue(p, pub, body, NULL) < 0)
+		pace_us(1000);
+}
+
+/* `number` small channels, and a camera if its size is not 0; sends whenever it is told a further number. */
+static size_t camera_body;
+
+static int publisher(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "engine");
+	struct sim_publisher *pub[128], *camera = NULL;
+	int told = 0;
+
+	for (uint64_t i = 0; i < p->number; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "/t/%d", (int)i);
+		pub[i] = peer_advertise(p, c, name, 64, 0);
+	}
+	if (camera_body)
+		camera = peer_advertise(p, c, "/camera", camera_body, 0);
+	atomic_store(&p->ready, 1);
+	while (!atomic_load(&p->stop)) {
+		PEER_AWAIT(p, atomic_load(&p->stop) || atomic_load(&p->command) > told);
+		if (atomic_load(&p->stop))
+			break;
+		for (uint64_t i = 0; i < p->number; i++)
+			send_full(p, pub[i], 64);
+		for (int i = 0; camera && i < 20; i++)
+			send_full(p, camera, camera_body);
+		peer_settle(p);
+		atomic_store(&p->result, ++told);
+	}
+	peer_settle(p);
+	sim_disconnect(c);
+	return 0;
+}
+
+static struct peer *begin(uint64_t channels, size_t body, pid_t *ret_pid)
+{
+	struct peer *p = peer_new();
+
+	p->number = channels;
+	camera_body = body;
+	*ret_pid = peer_fork(p, publisher);
+	AWAIT(p->ready);
+	return p;
+}
+
+static void round_of(struct peer *p, int n)
+{
+	peer_tell(p, n);
+	AWAIT(p->result == n);
+}
+
+/* One that is refused; why is in its words. */
+static int refused(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "one-more");
+	struct sim_publisher_options o = { .size = sizeof(o), .max_body = FULL_HD };
+	struct sim_publisher *pub;
+	int r = sim_advertise(c, "/more", &sim_Ultrasonic_type, &o, &pub);
+
+	snprintf(p->why, sizeof(p->why), "%s", sim_why());
+	sim_disconnect(c);
+	return r == -ENOSPC ? 0 : 1;
+}
+
+static void refuses_one_more(const char *text)
+{
+	struct peer *p = peer_new();
+
+	assert_int_equal(stack_wait(peer_fork(p, refused)), 0);
+	if (!strstr(p->why, text))
+		fail_msg("it says: %s", p->why);
+	peer_free(p);
+}
+
+/* ---- simctl record ---- */
+
+static unsigned listened_to(void)
+{
+	json_t *reply = stack_call("ListChannels", NULL);
+	unsigned n = 0;
+	json_t *ch;
+	size_t i;
+
+	json_array_foreach(json_object_get(reply, "channels"), i, ch)
+		n += json_array_size(json_object_get(ch, "subscribers")) > 0;
+	json_decref(reply);
+	return n;
+}
+
+static pid_t record(void)
+{
+	pid_t pid = fork();
+	char path[4200];
+	ssize_t n;
+
+	assert_true(pid >= 0);
+	if (pid > 0) {
+		AWAIT(listened_to() >= 61);
+		return pid;
+	}
+	n = readlink("/proc/self/exe", path, 4000);
+	path[n > 0 ? n : 0] = '\0';
+	strcpy(strrchr(path, '/'), "/../bin/simctl");
+	execl(path, "simctl", "--socket", STACK_SOCKET, "record", "-o", RECORDING, NULL);
+	_exit(127);
+}
+
+static void recorded(int i)
+{
+	const struct ctl_result *info = stack_ctl("bag", "info", RECORDING, NULL);
+	char name[32];
+
+	snprintf(name, sizeof(name), "/t/%d ", i);
+	if (!strstr(info->out, name) || !strstr(info->out, "/camera"))
+		fail_msg("it has no %s: %s", name, info->out);
+}
+
+/* ---- the tests ---- */
+
+TEST_WITH(alone_it_takes_little, NULL, again)
+{
+	pid_t simd = stack_start(CONF);
+
+	assert_true(shm_used() <= 40 * MIB);
+	agrees();
+	stack_stop(simd);
+}
+
+TEST_WITH(a_rig_of_small_channels_runs_in_what_docker_gives, NULL, again)
+{
+	struct peer *p;
+	pid_t simd, pid;
+
+	shm_of("64m");
+	simd = start();
+	p = begin(60, 0, &pid);
+	round_of(p, 1);
+	agrees();
+	peer_join(p, pid);
+	peer_free(p);
+	stack_stop(simd);
+}
+
+TEST_WITH(a_camera_and_sixty_channels_and_a_recorder_run_in_300_mb, NULL, again)
+{
+	struct peer *p;
+	pid_t simd, pid, recorder;
+
+	shm_of("300m");
+	simd = start();
+	p = begin(60, FULL_HD, &pid);
+	recorder = record();
+	for (int i = 1; i <= 3; i++)
+		round_of(p, i);
+	agrees();
+	assert_int_equal(stack_bridge("b1", "dropped"), 0);
+	kill(recorder, SIGINT);
+	assert_int_equal(stack_wait(recorder), 0);
+	for (int i = 0; i < 60; i++)
+		recorded(i);
+	peer_join(p, pid);
+	assert_int_equal(unlink(RECORDING), 0);
+	peer_check(p, false);
+	peer_free(p);
+	stack_stop(simd);
+}
+
+TEST_WITH(a_full_shm_kills_nobody, NULL, again)
+{
+	uint32_t life;
+	struct peer *p;
+	pid_t simd, pid;
+
+	shm_of("300m");
+	simd = start();
+	p = begin(30, FULL_HD, &pid);
+	round_of(p, 1);
+	fill();
+	/* what was admitted goes on, in all its slots */
+	for (int i = 2; i <= 6; i++)
+		round_of(p, i);
+	refuses_one_more("/dev/shm has ");
+	/* a new generation waits for the room that there is when the old one's memory has gone back */
+	life = stack_life();
+	assert_int_equal(kill(stack_roudi(), SIGKILL), 0);
+	AWAIT(stack_life() != life && stack_life() != 0);
+	for (int i = 7; i <= 9; i++)
+		round_of(p, i);
+	assert_int_equal(unlink(FILL), 0);
+	peer_join(p, pid);
+	peer_free(p);
+	stack_stop(simd);
+}
+
+#define PORTS 100 /* publishers of a process; and twice as many subscribers */
+
+/* All its ports are made when nobody has a page to spare. */
+static int ports(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "ports");
+	struct sim_subscriber_options o = { .size = sizeof(o), .depth = 1 };
+
+	atomic_store(&p->ready, 1);
+	PEER_AWAIT(p, atomic_load(&p->command) == 1);
+	for (int i = 0; i < PORTS; i++) {
+		struct sim_subscriber *sub;
+		struct sim_slot *slot;
+		struct sim_publisher *pub;
+		char name[32];
+
+		snprintf(name, sizeof(name), "/p/%llu/%d", (unsigned long long)p->number, i);
+		for (int k = 0; k < 2; k++)
+			PEER(p, sim_subscribe(c, name, &sim_Ultrasonic_type, &o, &sub) == 0);
+		pub = peer_advertise(p, c, name, 64, SIM_PUB_LOCAL);
+		PEER(p, sim_loan(pub, 64, &slot) == 0);
+		PEER(p, sim_publish_local(pub, slot) == 0);
+	}
+	sim_disconnect(c);
+	return 0;
+}
+
+TEST_WITH(ports_find_pages_in_a_full_shm, NULL, again)
+{
+	struct peer *p[4];
+	pid_t simd, pid[4];
+
+	shm_of("100m");
+	simd = stack_start("\"TimeSource\":\"system\","
+			   "\"pools\":[{\"size\":\"1KiB\",\"count\":8000}]");
+	for (int i = 0; i < 4; i++) {
+		p[i] = peer_new();
+		p[i]->number = (uint64_t)i;
+		pid[i] = peer_fork(p[i], ports);
+		AWAIT(p[i]->ready);
+	}
+	fill();
+	for (int i = 0; i < 4; i++)
+		peer_tell(p[i], 1);
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(stack_wait(pid[i]), 0);
+		peer_free(p[i]);
+	}
+	assert_int_equal(unlink(FILL), 0);
+	stack_stop(simd);
+}
