@@ -102,15 +102,34 @@ static int step_zstd(ZSTD_DStream *d, struct inflate *f)
 	return !r ? 0 : n || in.pos ? 1 : f->left ? -EOVERFLOW : -ENODATA;
 }
 
-static int run(int compression, struct inflate *f)
+/* From one chunk to the next they are kept: to make one takes longer than a small chunk. */
+static int make_ready(struct mcap_inflaters *d, bool lz4)
 {
-	LZ4F_dctx *lz4 = NULL;
-	ZSTD_DStream *zstd = NULL;
-	int r = 1;
-
-	if (compression == LOG_COMPRESSION_LZ4 ? LZ4F_isError(LZ4F_createDecompressionContext(&lz4, LZ4F_VERSION))
-					       : !(zstd = ZSTD_createDStream()))
+	if (lz4 && d->lz4)
+		LZ4F_resetDecompressionContext(d->lz4);
+	else if (lz4 && LZ4F_isError(LZ4F_createDecompressionContext(&d->lz4, LZ4F_VERSION)))
 		return -ENOMEM;
+	if (!lz4 && d->zstd)
+		(void)ZSTD_DCtx_reset(d->zstd, ZSTD_reset_session_only);
+	else if (!lz4 && !(d->zstd = ZSTD_createDStream()))
+		return -ENOMEM;
+	return 0;
+}
+
+void mcap_inflaters_finish(struct mcap_inflaters *d)
+{
+	LZ4F_freeDecompressionContext(d->lz4);
+	ZSTD_freeDStream(d->zstd);
+	*d = (struct mcap_inflaters){ 0 };
+}
+
+static int run(struct mcap_inflaters *d, bool lz4, struct inflate *f)
+{
+	int r = make_ready(d, lz4);
+
+	if (r < 0)
+		return r;
+	r = 1;
 	while (f->left || r == 1) {
 		if (f->n == f->cap) {
 			int room = more_room(f);
@@ -121,14 +140,12 @@ static int run(int compression, struct inflate *f)
 				break;
 			}
 		}
-		r = lz4 ? step_lz4(lz4, f) : step_zstd(zstd, f);
+		r = lz4 ? step_lz4(d->lz4, f) : step_zstd(d->zstd, f);
 		if (r < 0)
 			break;
 		if (!r && !f->left)
 			break;
 	}
-	LZ4F_freeDecompressionContext(lz4);
-	ZSTD_freeDStream(zstd);
 	return r < 0 ? r : 0;
 }
 
@@ -154,8 +171,8 @@ static int inflate_why(int r, const struct mcap_chunk_head *h, const struct infl
 	}
 }
 
-int mcap_inflate(const struct mcap_chunk_head *h, const uint8_t *records, size_t n, uint8_t **ret, size_t *ret_n,
-		 char *why, size_t why_size)
+int mcap_inflate(struct mcap_inflaters *d, const struct mcap_chunk_head *h, const uint8_t *records, size_t n,
+		 uint8_t **ret, size_t *ret_n, char *why, size_t why_size)
 {
 	struct inflate f = { .src = records, .left = n, .max = h->uncompressed };
 	int r = 0;
@@ -164,7 +181,7 @@ int mcap_inflate(const struct mcap_chunk_head *h, const uint8_t *records, size_t
 	*ret_n = 0;
 	if (!n && !h->uncompressed)
 		return 0;
-	r = run(h->compression, &f);
+	r = run(d, h->compression == LOG_COMPRESSION_LZ4, &f);
 	*ret = f.out;
 	*ret_n = f.n;
 	return inflate_why(r, h, &f, why, why_size);

@@ -358,8 +358,8 @@ static int unpack(struct mcap_reader *r, const struct mcap_entry *e, uint8_t *p,
 		l->size = (size_t)h.records;
 		p = NULL;
 	} else {
-		err = mcap_inflate(&h, p + MCAP_HEAD + h.size, (size_t)h.records, &l->data, &l->size, sentence,
-				   sizeof(sentence));
+		err = mcap_inflate(&r->inflaters, &h, p + MCAP_HEAD + h.size, (size_t)h.records, &l->data, &l->size,
+				   sentence, sizeof(sentence));
 		if (err < 0)
 			log_fail(l->why, LOG_WHY_MAX, err, "offset %llu: a chunk is damaged: %s", OFFSET(e->at),
 				 sentence);

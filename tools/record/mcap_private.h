@@ -104,12 +104,19 @@ struct mcap_chunk_head {
 bool mcap_chunk_head(const uint8_t *content, size_t have, uint64_t length, struct mcap_chunk_head *ret);
 const char *mcap_compression_name(int compression);
 
+/* What decompresses one chunk after the other; zero: nothing is there yet. */
+struct mcap_inflaters {
+	struct LZ4F_dctx_s *lz4;
+	struct ZSTD_DCtx_s *zstd;
+};
+void mcap_inflaters_finish(struct mcap_inflaters *d);
+
 /*
  * The records of a chunk as they were before compression: at most h->uncompressed bytes, whatever the stream holds. 0, or a
  * negative errno with a sentence; *ret_n is what came out until then, *ret is the caller's in every case (mem_free, may be NULL).
  */
-int mcap_inflate(const struct mcap_chunk_head *h, const uint8_t *records, size_t n, uint8_t **ret, size_t *ret_n,
-		 char *why, size_t why_size);
+int mcap_inflate(struct mcap_inflaters *d, const struct mcap_chunk_head *h, const uint8_t *records, size_t n,
+		 uint8_t **ret, size_t *ret_n, char *why, size_t why_size);
 
 /* A stream of records that is compressed as it comes. */
 struct mcap_deflate;

@@ -315,6 +315,7 @@ static void close_reader(struct log_reader *base)
 	mem_free(r->summary);
 	mem_free(r->there);
 	mem_free(r->want);
+	mcap_inflaters_finish(&r->inflaters);
 	mem_free(r);
 }
 

@@ -98,6 +98,8 @@ struct mcap_reader {
 	uint64_t window_at;
 	size_t window_n;
 
+	struct mcap_inflaters inflaters;
+
 	/* entries by start, or in file order */
 	struct mcap_entry *entries;
 	uint32_t n_entries, cap_entries, next_entry;

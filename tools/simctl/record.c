@@ -32,10 +32,10 @@
 
 struct recorder {
 	struct ctl *c;
-	struct session *session;
+	struct recording *recording;
 	struct record_channels *channels;
 	struct record_services *services; /* NULL: another recorder has them */
-	char stem[SESSION_STEM_MAX + 1];
+	char stem[RECORDING_STEM_MAX + 1];
 	bool screen, line, gone, directory;
 	bool dumping, asked; /* what the ring has is being written; a service waits for it */
 	uint64_t dumped_from;
@@ -72,7 +72,7 @@ static void catch_more_signals(void)
 static void say(void *arg, const char *text)
 {
 	struct recorder *rec = arg;
-	char fit[SESSION_PATH_SIZE + 1000];
+	char fit[RECORDING_PATH_SIZE + 1000];
 
 	printable(fit, sizeof(fit), text, strlen(text));
 	if (rec->line)
@@ -82,7 +82,7 @@ static void say(void *arg, const char *text)
 	fprintf(stderr, "simctl: %s\n", fit);
 }
 
-static void session_says(void *arg, int level, const char *sentence)
+static void recording_says(void *arg, int level, const char *sentence)
 {
 	(void)level;
 	say(arg, sentence);
@@ -104,7 +104,7 @@ static int default_name(char *ret, size_t size)
 	return localtime_r(&now, &tm) && strftime(ret, size, "simd-%Y%m%d-%H%M%S", &tm) ? 0 : -EINVAL;
 }
 
-static int read_name(struct recorder *rec, struct session_options *o)
+static int read_name(struct recorder *rec, struct recording_options *o)
 {
 	const char *out = rec->c->a.out;
 	bool dir = rosbag2_dir_named(out);
@@ -112,7 +112,7 @@ static int read_name(struct recorder *rec, struct session_options *o)
 
 	if (format < 0)
 		return fail(rec, "--out: the name must end in .mcap, .bag or .record, or in a slash");
-	if (n > SESSION_STEM_MAX)
+	if (n > RECORDING_STEM_MAX)
 		return fail(rec, "--out: the name is too long");
 	if (dir) /* its file is named when it is made */
 		snprintf(rec->stem, sizeof(rec->stem), "%s", out);
@@ -125,7 +125,7 @@ static int read_name(struct recorder *rec, struct session_options *o)
 	return 0;
 }
 
-static int read_encoding(struct recorder *rec, struct session_options *o)
+static int read_encoding(struct recorder *rec, struct recording_options *o)
 {
 	static const char *const compressions[] = { "none", "lz4", "zstd", "bz2" };
 	const struct args *a = &rec->c->a;
@@ -154,7 +154,7 @@ static int read_encoding(struct recorder *rec, struct session_options *o)
 	return 0;
 }
 
-static int read_bounds(struct recorder *rec, struct session_options *o)
+static int read_bounds(struct recorder *rec, struct recording_options *o)
 {
 	const struct args *a = &rec->c->a;
 	int64_t split = 0, memory = 0;
@@ -189,7 +189,7 @@ static int connect_simd(struct recorder *rec)
 /* rosbag2's directory, where one is named; its first file gives the stem. */
 static int make_directory(struct recorder *rec)
 {
-	char file[SESSION_PATH_SIZE], why[1000] = "";
+	char file[RECORDING_PATH_SIZE], why[1000] = "";
 
 	if (!rosbag2_dir_named(rec->c->a.out))
 		return 0;
@@ -200,7 +200,7 @@ static int make_directory(struct recorder *rec)
 	return 0;
 }
 
-static int make_session(struct recorder *rec, struct session_options *o)
+static int make_recording(struct recorder *rec, struct recording_options *o)
 {
 	json_t *info = ctl_call(rec->c, "io.simd.Control.GetInfo", NULL);
 	json_t *clock = info ? ctl_call(rec->c, "io.simd.Control.GetClock", NULL) : NULL;
@@ -217,14 +217,14 @@ static int make_session(struct recorder *rec, struct session_options *o)
 	o->about = about;
 	o->n_about = sizeof(about) / sizeof(about[0]);
 	o->flush_dur_ns = FLUSH_DUR_NS;
-	o->say = session_says;
+	o->say = recording_says;
 	o->arg = rec;
-	r = clock && make_directory(rec) == 0 ? session_create(o, &rec->session, why, sizeof(why)) : -EIO;
+	r = clock && make_directory(rec) == 0 ? recording_create(o, &rec->recording, why, sizeof(why)) : -EIO;
 	json_decref(info);
 	json_decref(clock);
 	if (r < 0)
 		return *why ? fail(rec, why) : 1;
-	session_pause(rec->session, rec->c->a.start_paused);
+	recording_pause(rec->recording, rec->c->a.start_paused);
 	return 0;
 }
 
@@ -233,7 +233,7 @@ static int make_channels(struct recorder *rec)
 	const struct args *a = &rec->c->a;
 	struct record_channels_options o = {
 		.client = rec->c->client,
-		.session = rec->session,
+		.recording = rec->recording,
 		.match = { .include = a->patterns.v,
 			   .n_include = a->patterns.n,
 			   .exclude = a->exclude.v,
@@ -263,12 +263,12 @@ static int make_channels(struct recorder *rec)
 /* " lost 12 (/a 10, /b 2)"; "" if nothing is. */
 static void losses_text(const struct recorder *rec, char *ret, size_t size)
 {
-	struct session_channel_stats st;
+	struct recording_channel_stats st;
 	unsigned shown = 0;
 	size_t n = 0;
 
 	*ret = '\0';
-	for (unsigned i = 0; session_channel_stats(rec->session, i, &st); i++) {
+	for (unsigned i = 0; recording_channel_stats(rec->recording, i, &st); i++) {
 		if (!st.lost || n >= size)
 			continue;
 		if (shown++ == SHOWN_MAX)
@@ -278,12 +278,12 @@ static void losses_text(const struct recorder *rec, char *ret, size_t size)
 	}
 }
 
-static const char *state_of(const struct session_stats *st)
+static const char *state_of(const struct recording_stats *st)
 {
 	return st->failed ? "FAILED" : st->paused ? "PAUSED" : st->ring_only ? "WAITING" : "RECORDING";
 }
 
-static void print_progress(struct recorder *rec, const struct session_stats *st, double per_s, double bytes_per_s)
+static void print_progress(struct recorder *rec, const struct recording_stats *st, double per_s, double bytes_per_s)
 {
 	char losses[500], kept[100] = "";
 	const char *file = strrchr(st->path, '/') ? strrchr(st->path, '/') + 1 : st->path;
@@ -304,12 +304,12 @@ static void print_progress(struct recorder *rec, const struct session_stats *st,
 static void show(struct recorder *rec, bool now)
 {
 	int64_t mono_ns = mono_now_ns(), dur_ns = mono_ns - rec->shown_mono_ns;
-	struct session_stats st;
+	struct recording_stats st;
 
 	if (rec->c->a.json || dur_ns <= 0 ||
 	    (!(now && rec->screen) && dur_ns < (rec->screen ? SCREEN_DUR_NS : LINE_DUR_NS)))
 		return;
-	session_stats(rec->session, &st);
+	recording_stats(rec->recording, &st);
 	print_progress(rec, &st, (double)(st.messages - rec->shown_messages) * 1e9 / (double)dur_ns,
 		       (double)(st.bytes - rec->shown_bytes) * 1e9 / (double)dur_ns);
 	rec->shown_messages = st.messages;
@@ -319,19 +319,19 @@ static void show(struct recorder *rec, bool now)
 
 static void print_losses(const struct recorder *rec)
 {
-	struct session_channel_stats st;
+	struct recording_channel_stats st;
 
-	for (unsigned i = 0; session_channel_stats(rec->session, i, &st); i++)
+	for (unsigned i = 0; recording_channel_stats(rec->recording, i, &st); i++)
 		if (st.lost)
 			printf("  %s: %" PRIu64 " of %" PRIu64 " lost\n", st.name, st.lost, st.accepted);
 }
 
 static json_t *channels_json(const struct recorder *rec)
 {
-	struct session_channel_stats st;
+	struct recording_channel_stats st;
 	json_t *all = json_array();
 
-	for (unsigned i = 0; session_channel_stats(rec->session, i, &st); i++)
+	for (unsigned i = 0; recording_channel_stats(rec->recording, i, &st); i++)
 		json_array_append_new(all, json_pack("{s:s, s:I, s:I, s:I}", "name", st.name, "accepted",
 						     (json_int_t)st.accepted, "recorded", (json_int_t)st.recorded,
 						     "lost", (json_int_t)st.lost));
@@ -340,9 +340,9 @@ static json_t *channels_json(const struct recorder *rec)
 
 static void summarize(struct recorder *rec)
 {
-	struct session_stats st;
+	struct recording_stats st;
 
-	session_stats(rec->session, &st);
+	recording_stats(rec->recording, &st);
 	if (rec->line)
 		fputs("\r\033[K", stdout);
 	rec->line = false;
@@ -382,34 +382,34 @@ static void end_dump(struct recorder *rec, int r, const char *text)
 /* What the ring has goes into a file, between messages that come. asked: by a service, which waits. */
 static void begin_dump(struct recorder *rec, bool asked)
 {
-	struct session_stats st;
+	struct recording_stats st;
 
 	rec->asked |= asked;
 	if (rec->dumping)
 		return;
 	catch_up(rec);
-	session_stats(rec->session, &st);
+	recording_stats(rec->recording, &st);
 	if (!st.ring_only) {
 		end_dump(rec, -EALREADY, "nothing is kept back, all is recorded already");
 		return;
 	}
 	rec->dumping = true;
 	rec->dumped_from = st.messages;
-	session_dump_begin(rec->session, !rec->c->a.trigger);
+	recording_dump_begin(rec->recording, !rec->c->a.trigger);
 }
 
 static void go_on_dumping(struct recorder *rec)
 {
 	char text[RECORD_TEXT];
-	struct session_stats st;
+	struct recording_stats st;
 	int r;
 
 	if (!rec->dumping)
 		return;
-	r = session_dump_some(rec->session, DUMP_BYTES, text, sizeof(text));
+	r = recording_dump_some(rec->recording, DUMP_BYTES, text, sizeof(text));
 	if (r > 0)
 		return;
-	session_stats(rec->session, &st);
+	recording_stats(rec->recording, &st);
 	if (r == 0)
 		snprintf(text, sizeof(text), "%" PRIu64 " messages into %s%s", st.messages - rec->dumped_from,
 			 *st.path ? st.path : "no file", rec->c->a.trigger ? "" : ", recording goes on");
@@ -418,16 +418,16 @@ static void go_on_dumping(struct recorder *rec)
 
 static int execute(struct recorder *rec, enum record_order order, char *text, size_t size)
 {
-	struct session_stats st;
+	struct recording_stats st;
 	int r = 0;
 
 	catch_up(rec);
-	session_stats(rec->session, &st);
+	recording_stats(rec->recording, &st);
 	*text = '\0';
 	if (order == RECORD_SPLIT)
-		r = session_close_file(rec->session, text, size);
+		r = recording_close_file(rec->recording, text, size);
 	else
-		session_pause(rec->session, order == RECORD_PAUSE || (order == RECORD_TOGGLE && !st.paused));
+		recording_pause(rec->recording, order == RECORD_PAUSE || (order == RECORD_TOGGLE && !st.paused));
 	if (order == RECORD_TOGGLE)
 		snprintf(text, size, "%s", st.paused ? "recording" : "paused");
 	show(rec, true);
@@ -519,16 +519,16 @@ static int attend(struct recorder *rec)
 
 static int finish(struct recorder *rec)
 {
-	char why[SESSION_PATH_SIZE + 1000] = "";
-	struct session_stats st;
-	int r = session_close_file(rec->session, why, sizeof(why));
+	char why[RECORDING_PATH_SIZE + 1000] = "";
+	struct recording_stats st;
+	int r = recording_close_file(rec->recording, why, sizeof(why));
 
 	if (r >= 0 && rec->directory)
 		r = rosbag2_dir_finish(rec->c->a.out, why, sizeof(why));
 	rec->directory = false;
 	if (r < 0)
 		say(rec, why);
-	session_stats(rec->session, &st);
+	recording_stats(rec->recording, &st);
 	summarize(rec);
 	return r < 0 || st.failed;
 }
@@ -555,7 +555,7 @@ static int ask_for_dump(struct ctl *c)
 int cmd_record(struct ctl *c)
 {
 	struct recorder rec = { .c = c, .screen = isatty(STDOUT_FILENO) && !c->a.json };
-	struct session_options o = { 0 };
+	struct recording_options o = { 0 };
 	int r;
 
 	c->a.name = c->a.name ? c->a.name : "record";
@@ -565,7 +565,7 @@ int cmd_record(struct ctl *c)
 	rec.shown_mono_ns = rec.looked_mono_ns = mono_now_ns();
 	r = read_name(&rec, &o) || read_encoding(&rec, &o) || read_bounds(&rec, &o) ? 2 : 0;
 	if (r == 0)
-		r = connect_simd(&rec) || make_session(&rec, &o) || make_channels(&rec);
+		r = connect_simd(&rec) || make_recording(&rec, &o) || make_channels(&rec);
 	if (r == 0) {
 		r = attend(&rec);
 		record_services_destroy(rec.services);
@@ -574,8 +574,8 @@ int cmd_record(struct ctl *c)
 	}
 	record_services_destroy(rec.services);
 	record_channels_destroy(rec.channels);
-	if (rec.session)
-		(void)!session_destroy(rec.session, NULL, 0);
+	if (rec.recording)
+		(void)!recording_destroy(rec.recording, NULL, 0);
 	if (rec.directory) /* nothing was recorded */
 		(void)!rosbag2_dir_finish(c->a.out, NULL, 0);
 	return r;

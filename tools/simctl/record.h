@@ -3,7 +3,7 @@
 #ifndef SIMCTL_RECORD_H
 #define SIMCTL_RECORD_H
 
-#include "record/session.h"
+#include "record/recording.h"
 #include "record_match.h"
 #include "simctl.h"
 
@@ -12,8 +12,8 @@
 struct record_channels;
 
 struct record_channels_options {
-	struct sim_client *client; /* keeps */
-	struct session *session;   /* keeps */
+	struct sim_client *client;   /* keeps */
+	struct recording *recording; /* keeps */
 	struct record_match match;
 	void (*say)(void *arg, const char *sentence);
 	void *arg;
@@ -30,7 +30,7 @@ unsigned record_channels_count(const struct record_channels *all); /* subscribed
 /* ---- record_services.c ---- */
 
 #define RECORD_SERVICES 5
-#define RECORD_TEXT     (SESSION_PATH_SIZE + 1000)
+#define RECORD_TEXT     (RECORDING_PATH_SIZE + 1000)
 
 enum record_order { RECORD_NONE, RECORD_PAUSE, RECORD_RESUME, RECORD_TOGGLE, RECORD_DUMP, RECORD_SPLIT };
 

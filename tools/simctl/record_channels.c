@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The channels of a recording: found, subscribed to, given to the session. See record.h. Thread: main. */
+/* The channels of a recording: found, subscribed to, given to the recording. See record.h. Thread: main. */
 #include "record.h"
 
 #include "list.h"
@@ -28,9 +28,9 @@ struct taken {
 	char name[SIM_CHANNEL_MAX + 1];
 	struct sim_subscriber *sub;  /* NULL: it could not be had, or not be written */
 	const struct sim_type *type; /* NULL: no message yet */
-	unsigned id;                 /* in the session, with a type */
+	unsigned id;                 /* in the recording, with a type */
 	bool refused;                /* for good */
-	uint64_t lost;               /* given to the session */
+	uint64_t lost;               /* given to the recording */
 	uint64_t untyped;            /* the same, without a type to give them to */
 };
 
@@ -140,7 +140,7 @@ static bool find_type(struct record_channels *all, struct taken *t, const struct
 		sim_type_unref(type);
 		return false;
 	}
-	r = session_add_channel(all->o.session, t->name, type, &t->id, why, sizeof(why));
+	r = recording_add_channel(all->o.recording, t->name, type, &t->id, why, sizeof(why));
 	sim_type_unref(t->type);
 	t->type = type;
 	if (r == 0)
@@ -160,7 +160,7 @@ static void count_lost(struct record_channels *all, struct taken *t)
 	sim_subscriber_stats(t->sub, &st);
 	lost = st.lost + t->untyped;
 	if (lost > t->lost)
-		session_lost(all->o.session, t->id, lost - t->lost);
+		recording_lost(all->o.recording, t->id, lost - t->lost);
 	t->lost = lost;
 }
 
@@ -171,7 +171,7 @@ static unsigned drain(struct record_channels *all, struct taken *t)
 
 	for (n = 0; n < AT_A_TIME && sim_take(t->sub, &m) == 0; n++) {
 		if (find_type(all, t, m))
-			(void)!session_put(all->o.session, t->id, m, sim_now(all->o.client));
+			(void)!recording_put(all->o.recording, t->id, m, sim_now(all->o.client));
 		else
 			t->untyped++;
 		sim_release(t->sub, m);

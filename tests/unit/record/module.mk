@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 RECORD_TESTS := $(patsubst tests/unit/record/test_%.c,%,$(sort $(wildcard tests/unit/record/test_*.c)))
 INC_tests/unit/record := -I. -Itests -Itests/unit/record -Itools -Itools/record -Itools/bridge -Itools/bridge/convert -Ischemas -Ilibclient/include -Ilibclient/base -I$(B)/gen
-TESTS += $(patsubst %,$(B)/test/record-%,$(filter-out full session,$(RECORD_TESTS)))
-TESTS_NS += $(B)/test/record-full $(B)/test/record-session # they mount
+TESTS += $(patsubst %,$(B)/test/record-%,$(filter-out full recording,$(RECORD_TESTS)))
+TESTS_NS += $(B)/test/record-full $(B)/test/record-recording # they mount
 $(RECORD_TESTS:%=$(B)/test/record-%): $(B)/test/record-%: $(B)/obj/tests/unit/record/test_%.o $(RECORD_LIBS)
 $(foreach t,$(RECORD_TESTS),$(eval LINK_record-$(t) = $(LINK_RECORD)))
 $(patsubst %,$(B)/test/record-%,$(filter mcap_%,$(RECORD_TESTS))): $(B)/obj/tests/unit/record/mcap_sample.o

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bridge_mcap: everything it is given, in MCAP files of one stem (record/session.h): out/run.mcap, then out/run.2.mcap and so on.
+ * bridge_mcap: everything it is given, in MCAP files of one stem (record/recording.h): out/run.mcap, then out/run.2.mcap and so on.
  * Connected exactly while a file can be written. What is in a file depends on the messages and on simulated time alone, so that in
  * lock-step each run writes the same bytes: no host, no wall time, no number of a process.
- * Threads: conversion threads encode side by side; the session has one lock, under which they write.
+ * Threads: conversion threads encode side by side; the recording has one lock, under which they write.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -15,7 +15,7 @@
 #include <sim/bridge.h>
 
 #include "record/recode.h"
-#include "record/session.h"
+#include "record/recording.h"
 
 #define WHY_MAX   512
 #define NS_OF_S   1000000000.0
@@ -26,9 +26,10 @@
 
 struct sim_bridge {
 	const struct sim_bridge_host *host;
-	struct session_options options;
-	pthread_mutex_t lock; /* connecting, one at a time; guards session and stem, which stay while there are topics */
-	struct session *session;
+	struct recording_options options;
+	pthread_mutex_t
+		lock; /* connecting, one at a time; guards recording and stem, which stay while there are topics */
+	struct recording *recording;
 	char *stem;
 	_Atomic int status;         /* enum sim_bridge_status */
 	pthread_mutex_t write_lock; /* one message after the other, with its log time */
@@ -146,11 +147,11 @@ static int read_duration(const struct sim_bridge_host *host, int64_t *ret)
 	return 0;
 }
 
-static int read_options(const struct sim_bridge_host *host, struct session_options *o)
+static int read_options(const struct sim_bridge_host *host, struct recording_options *o)
 {
 	int r;
 
-	*o = (struct session_options){ .format = LOG_MCAP };
+	*o = (struct recording_options){ .format = LOG_MCAP };
 	r = read_kind(host, &o->kind);
 	if (r == 0)
 		r = read_compression(host, &o->compression);
@@ -172,7 +173,7 @@ static void on_say(void *arg, int level, const char *sentence)
 
 static int mcap_create(const struct sim_bridge_host *host, struct sim_bridge **ret)
 {
-	struct session_options o;
+	struct recording_options o;
 	struct sim_bridge *b;
 	int r = read_options(host, &o);
 
@@ -199,28 +200,28 @@ static void report(struct sim_bridge *b, enum sim_bridge_status status, const ch
 
 static int check_stem(const struct sim_bridge_host *host, const char *connection)
 {
-	if (*connection && strlen(connection) <= SESSION_STEM_MAX)
+	if (*connection && strlen(connection) <= RECORDING_STEM_MAX)
 		return 0;
-	host->log(host->ctx, 0, "connection: must be the stem of a file, 1 .. %d characters", SESSION_STEM_MAX);
+	host->log(host->ctx, 0, "connection: must be the stem of a file, 1 .. %d characters", RECORDING_STEM_MAX);
 	return -EINVAL;
 }
 
 static int mcap_check(const struct sim_bridge_host *host, const char *connection)
 {
-	struct session_options o;
+	struct recording_options o;
 	int r = read_options(host, &o), e = check_stem(host, connection);
 
 	return r < 0 ? r : e;
 }
 
 /* One for the life of the bridge: topics refer to its channels. */
-static int make_session(struct sim_bridge *b, const char *stem, char *why)
+static int make_recording(struct sim_bridge *b, const char *stem, char *why)
 {
 	int r;
 
-	if (b->session && strcmp(b->stem, stem) == 0)
+	if (b->recording && strcmp(b->stem, stem) == 0)
 		return 0;
-	if (b->session) {
+	if (b->recording) {
 		snprintf(why, WHY_MAX, "this bridge writes %s; another stem wants another bridge", b->stem);
 		return -EBUSY;
 	}
@@ -228,7 +229,7 @@ static int make_session(struct sim_bridge *b, const char *stem, char *why)
 	if (!b->stem)
 		return -ENOMEM;
 	b->options.stem = b->stem;
-	r = session_create(&b->options, &b->session, why, WHY_MAX);
+	r = recording_create(&b->options, &b->recording, why, WHY_MAX);
 	if (r < 0) {
 		free(b->stem);
 		b->stem = NULL;
@@ -238,18 +239,18 @@ static int make_session(struct sim_bridge *b, const char *stem, char *why)
 
 static int mcap_connect(struct sim_bridge *b, const char *connection)
 {
-	struct session_stats st = { 0 };
+	struct recording_stats st = { 0 };
 	char why[WHY_MAX] = "";
 	int r = check_stem(b->host, connection);
 
 	if (r < 0)
 		return r;
 	pthread_mutex_lock(&b->lock);
-	r = make_session(b, connection, why);
+	r = make_recording(b, connection, why);
 	if (r == 0)
-		r = session_open_file(b->session, why, sizeof(why));
+		r = recording_open_file(b->recording, why, sizeof(why));
 	if (r == 0)
-		session_stats(b->session, &st);
+		recording_stats(b->recording, &st);
 	/* what is in the way now (no such folder, no room) may go: it is tried again */
 	if (r < 0)
 		report(b, SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED, *why ? why : strerror(-r));
@@ -265,7 +266,7 @@ static void mcap_disconnect(struct sim_bridge *b)
 	int r;
 
 	pthread_mutex_lock(&b->lock);
-	r = b->session ? session_close_file(b->session, why, sizeof(why)) : 0;
+	r = b->recording ? recording_close_file(b->recording, why, sizeof(why)) : 0;
 	if (r < 0)
 		b->host->log(b->host->ctx, 0, "%s", why);
 	report(b, SIM_BRIDGE_DISCONNECTED, r < 0 ? why : "closed");
@@ -281,7 +282,7 @@ static void mcap_destroy(struct sim_bridge *b)
 {
 	char why[WHY_MAX] = "";
 
-	if (session_destroy(b->session, why, sizeof(why)) < 0)
+	if (recording_destroy(b->recording, why, sizeof(why)) < 0)
 		b->host->log(b->host->ctx, 0, "%s", why);
 	free(b->stem);
 	pthread_mutex_destroy(&b->write_lock);
@@ -297,12 +298,12 @@ static int mcap_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, 
 	char why[WHY_MAX] = "";
 	int r;
 
-	if (!b->session)
+	if (!b->recording)
 		return -ENOTCONN;
 	t = calloc(1, sizeof(*t));
 	if (!t)
 		return -ENOMEM;
-	r = session_add_channel(b->session, ch->name, ch->type, &t->id, why, sizeof(why));
+	r = recording_add_channel(b->recording, ch->name, ch->type, &t->id, why, sizeof(why));
 	if (r < 0) {
 		b->host->log(b->host->ctx, 1, "%s: %s", ch->name, why);
 		free(t);
@@ -321,11 +322,11 @@ static void mcap_close(struct sim_bridge *b, struct sim_bridge_topic *t)
 /* After a failure to write: the host connects again, which begins another file. */
 static int look(struct sim_bridge *b, int r)
 {
-	struct session_stats st;
+	struct recording_stats st;
 
 	if (r >= 0)
 		return r;
-	session_stats(b->session, &st);
+	recording_stats(b->recording, &st);
 	if (st.failed && mcap_status(b) == SIM_BRIDGE_CONNECTED)
 		report(b, SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED,
 		       "the file cannot be written (disk full?); it is closed and whole");
@@ -348,12 +349,12 @@ static int64_t log_time(struct sim_bridge *b, int64_t stamp_sim_ns)
 	return t;
 }
 
-static int write_one(struct sim_bridge *b, struct session_message *e, int64_t stamp_sim_ns)
+static int write_one(struct sim_bridge *b, struct recording_message *e, int64_t stamp_sim_ns)
 {
 	int r;
 
 	pthread_mutex_lock(&b->write_lock);
-	r = session_write(b->session, e, log_time(b, stamp_sim_ns));
+	r = recording_write(b->recording, e, log_time(b, stamp_sim_ns));
 	pthread_mutex_unlock(&b->write_lock);
 	return r;
 }
@@ -361,8 +362,8 @@ static int write_one(struct sim_bridge *b, struct session_message *e, int64_t st
 static int mcap_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m,
 			struct sim_task *task)
 {
-	struct session_message *e = NULL;
-	int r = mcap_status(b) == SIM_BRIDGE_CONNECTED ? session_encode(b->session, t->id, m, &e) : -ENOTCONN;
+	struct recording_message *e = NULL;
+	int r = mcap_status(b) == SIM_BRIDGE_CONNECTED ? recording_encode(b->recording, t->id, m, &e) : -ENOTCONN;
 
 	if (SIM_BRIDGE_HOST_HAS(b->host, in_order))
 		b->host->in_order(b->host->ctx, task);
@@ -373,7 +374,7 @@ static int mcap_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const 
 
 static int mcap_flush(struct sim_bridge *b)
 {
-	return b->session ? look(b, session_flush(b->session)) : 0;
+	return b->recording ? look(b, recording_flush(b->recording)) : 0;
 }
 
 SIM_API const struct sim_bridge_ops *sim_bridge_plugin(void);

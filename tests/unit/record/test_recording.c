@@ -10,7 +10,7 @@
 #include <sys/mount.h>
 #include <sys/wait.h>
 
-#include "record/session.h"
+#include "record/recording.h"
 #include "sim/msg/CompressedImage.h"
 #include "sim/msg/Imu.h"
 
@@ -29,7 +29,7 @@ static void on_say(void *arg, int level, const char *sentence)
 	snprintf(said + n, sizeof(said) - n, "%s\n", sentence);
 }
 
-static struct session_options plain(void)
+static struct recording_options plain(void)
 {
 	static char stem[TEST_PATH_MAX + 8];
 	char dir[TEST_PATH_MAX];
@@ -38,30 +38,30 @@ static struct session_options plain(void)
 	assert_non_null(mkdtemp(dir));
 	snprintf(stem, sizeof(stem), "%s/run", dir);
 	said[0] = '\0';
-	return (struct session_options){ .stem = stem, .say = on_say };
+	return (struct recording_options){ .stem = stem, .say = on_say };
 }
 
-static struct session *begin(const struct session_options *o)
+static struct recording *begin(const struct recording_options *o)
 {
-	struct session *s = NULL;
+	struct recording *s = NULL;
 
-	if (session_create(o, &s, sample_why, sizeof(sample_why)) < 0)
+	if (recording_create(o, &s, sample_why, sizeof(sample_why)) < 0)
 		fail_msg("%s", sample_why);
 	return s;
 }
 
-static unsigned channel(struct session *s, const char *name, const struct sim_type *t)
+static unsigned channel(struct recording *s, const char *name, const struct sim_type *t)
 {
 	unsigned id = 99;
 
-	if (session_add_channel(s, name, t, &id, sample_why, sizeof(sample_why)) < 0)
+	if (recording_add_channel(s, name, t, &id, sample_why, sizeof(sample_why)) < 0)
 		fail_msg("%s", sample_why);
 	return id;
 }
 
-static void end(struct session *s)
+static void end(struct recording *s)
 {
-	if (session_destroy(s, sample_why, sizeof(sample_why)) < 0)
+	if (recording_destroy(s, sample_why, sizeof(sample_why)) < 0)
 		fail_msg("%s", sample_why);
 }
 
@@ -84,14 +84,14 @@ static struct sim_message image(uint64_t seq, unsigned bytes)
 	return m;
 }
 
-static int put(struct session *s, unsigned id, uint64_t seq, unsigned bytes, int64_t ns)
+static int put(struct recording *s, unsigned id, uint64_t seq, unsigned bytes, int64_t ns)
 {
 	struct sim_message m = image(seq, bytes);
 
-	return session_put(s, id, &m, ns);
+	return recording_put(s, id, &m, ns);
 }
 
-static const char *path_of(const struct session_options *o, unsigned number)
+static const char *path_of(const struct recording_options *o, unsigned number)
 {
 	static char path[TEST_PATH_MAX + 64];
 
@@ -103,7 +103,7 @@ static const char *path_of(const struct session_options *o, unsigned number)
 }
 
 /* "first..last " of the sequence numbers of a file whose numbers follow one another and whose times rise; "none" there is no such file. */
-static const char *holds(const struct session_options *o, unsigned number)
+static const char *holds(const struct recording_options *o, unsigned number)
 {
 	static char text[64];
 	struct log_reader *r = NULL;
@@ -129,7 +129,7 @@ static const char *holds(const struct session_options *o, unsigned number)
 }
 
 /* The value of a pair of the file's metadata. */
-static const char *about(const struct session_options *o, unsigned number, const char *name, const char *key)
+static const char *about(const struct recording_options *o, unsigned number, const char *name, const char *key)
 {
 	static char text[256];
 	struct log_reader *r = sample_open(path_of(o, number), NULL);
@@ -144,19 +144,19 @@ static const char *about(const struct session_options *o, unsigned number, const
 	return text;
 }
 
-static struct session_stats stats(struct session *s)
+static struct recording_stats stats(struct recording *s)
 {
-	struct session_stats t;
+	struct recording_stats t;
 
-	session_stats(s, &t);
+	recording_stats(s, &t);
 	return t;
 }
 
 TEST(what_goes_in_comes_out)
 {
 	const struct log_pair who[] = { { "host", "car" } };
-	struct session_options o = plain();
-	struct session *s;
+	struct recording_options o = plain();
+	struct recording *s;
 	unsigned id;
 
 	o.about = who;
@@ -167,7 +167,7 @@ TEST(what_goes_in_comes_out)
 	assert_int_not_equal(channel(s, "/imu", &sim_Imu_type), id);
 	for (unsigned i = 1; i <= 100; i++)
 		assert_int_equal(put(s, id, i, 3000, i * MS), 0);
-	session_lost(s, id, 3);
+	recording_lost(s, id, 3);
 	assert_int_equal(stats(s).copied, 0); /* written from where it lies */
 	assert_int_equal(stats(s).messages, 100);
 	assert_int_equal(stats(s).lost, 3);
@@ -182,8 +182,8 @@ TEST(what_goes_in_comes_out)
 
 TEST(files_end_at_their_size)
 {
-	struct session_options o = plain();
-	struct session *s;
+	struct recording_options o = plain();
+	struct recording *s;
 	struct stat st;
 	unsigned id, n;
 	uint32_t next = 1;
@@ -212,8 +212,8 @@ TEST(files_end_at_their_size)
 
 TEST(files_end_at_their_duration_and_where_time_goes_back)
 {
-	struct session_options o = plain();
-	struct session *s;
+	struct recording_options o = plain();
+	struct recording *s;
 	unsigned id;
 
 	o.split_dur_ns = S;
@@ -234,8 +234,8 @@ TEST(files_end_at_their_duration_and_where_time_goes_back)
 
 TEST(what_is_there_stays)
 {
-	struct session_options o = plain();
-	struct session *a, *b;
+	struct recording_options o = plain();
+	struct recording *a, *b;
 	FILE *f = fopen(path_of(&o, 7), "w");
 
 	assert_true(f && fputs("mine", f) >= 0 && fclose(f) == 0);
@@ -248,25 +248,25 @@ TEST(what_is_there_stays)
 	assert_string_equal(holds(&o, 8), "1..1");
 	assert_string_equal(holds(&o, 9), "2..2");
 	a = begin(&o); /* and one without a message leaves none */
-	assert_int_equal(session_open_file(a, sample_why, sizeof(sample_why)), 0);
+	assert_int_equal(recording_open_file(a, sample_why, sizeof(sample_why)), 0);
 	end(a);
 	assert_string_equal(holds(&o, 10), "none");
 }
 
-static int dump(struct session *s, bool go_on)
+static int dump(struct recording *s, bool go_on)
 {
 	int r;
 
-	session_dump_begin(s, go_on);
-	while ((r = session_dump_some(s, SIZE_MAX, sample_why, sizeof(sample_why))) > 0)
+	recording_dump_begin(s, go_on);
+	while ((r = recording_dump_some(s, SIZE_MAX, sample_why, sizeof(sample_why))) > 0)
 		;
 	return r;
 }
 
 TEST(the_ring_keeps_the_last_seconds)
 {
-	struct session_options o = plain();
-	struct session *s;
+	struct recording_options o = plain();
+	struct recording *s;
 	unsigned id;
 
 	o.ring_only = true;
@@ -289,8 +289,8 @@ TEST(the_ring_keeps_the_last_seconds)
 
 TEST(messages_come_while_the_ring_is_dumped)
 {
-	struct session_options o = plain();
-	struct session *s;
+	struct recording_options o = plain();
+	struct recording *s;
 	unsigned id;
 
 	o.ring_only = true;
@@ -300,16 +300,16 @@ TEST(messages_come_while_the_ring_is_dumped)
 	id = channel(s, "/cam", &sim_CompressedImage_type);
 	for (unsigned i = 1; i <= 5; i++)
 		assert_int_equal(put(s, id, i, 9000, i * MS), 0);
-	session_dump_begin(s, false);
-	assert_int_equal(session_dump_some(s, 1, sample_why, sizeof(sample_why)), 1);
+	recording_dump_begin(s, false);
+	assert_int_equal(recording_dump_some(s, 1, sample_why, sizeof(sample_why)), 1);
 	for (unsigned i = 6; i <= 8; i++) /* what is old stays, what finds no room is made some */
 		assert_int_equal(put(s, id, i, 9000, 5 * S + i * MS), 0);
-	while (session_dump_some(s, 1, sample_why, sizeof(sample_why)) > 0)
+	while (recording_dump_some(s, 1, sample_why, sizeof(sample_why)) > 0)
 		;
 	assert_string_equal(holds(&o, 1), "1..5");
-	session_dump_begin(s, true);
+	recording_dump_begin(s, true);
 	assert_int_equal(put(s, id, 9, 9000, 6 * S), 0);
-	assert_int_equal(session_dump_some(s, SIZE_MAX, sample_why, sizeof(sample_why)), 0);
+	assert_int_equal(recording_dump_some(s, SIZE_MAX, sample_why, sizeof(sample_why)), 0);
 	put(s, id, 10, 9000, 7 * S);
 	assert_int_equal(stats(s).lost, 0);
 	end(s);
@@ -318,8 +318,8 @@ TEST(messages_come_while_the_ring_is_dumped)
 
 TEST(the_ring_has_a_bound)
 {
-	struct session_options o = plain();
-	struct session *s;
+	struct recording_options o = plain();
+	struct recording *s;
 	unsigned id;
 
 	o.ring_only = true;
@@ -345,14 +345,14 @@ TEST(the_ring_has_a_bound)
 
 TEST(a_pause_takes_nothing)
 {
-	struct session_options o = plain();
-	struct session *s = begin(&o);
+	struct recording_options o = plain();
+	struct recording *s = begin(&o);
 	unsigned id = channel(s, "/cam", &sim_CompressedImage_type);
 
 	put(s, id, 1, 10, S);
-	session_pause(s, true);
+	recording_pause(s, true);
 	put(s, id, 77, 10, 2 * S);
-	session_pause(s, false);
+	recording_pause(s, false);
 	put(s, id, 2, 10, 3 * S);
 	end(s);
 	assert_string_equal(holds(&o, 1), "1..2");
@@ -363,7 +363,7 @@ TEST(a_pause_takes_nothing)
 
 TEST(a_kill_takes_a_second_at_most)
 {
-	struct session_options o = plain();
+	struct recording_options o = plain();
 	unsigned first, last;
 	pid_t pid;
 	int st;
@@ -373,7 +373,7 @@ TEST(a_kill_takes_a_second_at_most)
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0) {
-		struct session *s = begin(&o);
+		struct recording *s = begin(&o);
 		unsigned id = channel(s, "/cam", &sim_CompressedImage_type);
 
 		for (unsigned i = 1; i <= 350; i++)
@@ -391,10 +391,10 @@ TEST(a_kill_takes_a_second_at_most)
 
 TEST(a_full_disk_is_counted_and_left)
 {
-	struct session_options o = plain();
+	struct recording_options o = plain();
 	char dir[TEST_PATH_MAX + 8], filler[TEST_PATH_MAX + 32];
 	unsigned first, last, id, i = 1;
-	struct session *s;
+	struct recording *s;
 	int fd, r;
 
 	if (!getenv("SIMD_TESTS_NS"))
@@ -416,7 +416,7 @@ TEST(a_full_disk_is_counted_and_left)
 	assert_int_equal(sscanf(holds(&o, 1), "%u..%u", &first, &last), 2); /* whole */
 	assert_true(first == 1 && last == i - 1);
 	assert_int_equal(unlink(filler) | close(fd), 0);
-	assert_int_equal(session_open_file(s, sample_why, sizeof(sample_why)), 0);
+	assert_int_equal(recording_open_file(s, sample_why, sizeof(sample_why)), 0);
 	assert_int_equal(put(s, id, i + 2, 4000, (i + 2) * MS), 0);
 	assert_false(stats(s).failed);
 	assert_int_equal(stats(s).messages, i);
@@ -429,19 +429,19 @@ TEST(a_full_disk_is_counted_and_left)
 
 TEST(what_cannot_be_is_said)
 {
-	struct session_options o = plain();
-	struct session *s;
+	struct recording_options o = plain();
+	struct recording *s;
 	unsigned id;
 
 	o.format = LOG_BAG;
-	assert_int_equal(session_create(&o, &s, sample_why, sizeof(sample_why)), -ENOTSUP);
+	assert_int_equal(recording_create(&o, &s, sample_why, sizeof(sample_why)), -ENOTSUP);
 	assert_non_null(strstr(sample_why, "ros1"));
 	o.format = LOG_MCAP;
 	o.stem = "";
-	assert_int_equal(session_create(&o, &s, sample_why, sizeof(sample_why)), -EINVAL);
+	assert_int_equal(recording_create(&o, &s, sample_why, sizeof(sample_why)), -EINVAL);
 	o.stem = "/nowhere/at/all";
 	s = begin(&o);
-	assert_int_equal(session_open_file(s, sample_why, sizeof(sample_why)), -ENOENT);
+	assert_int_equal(recording_open_file(s, sample_why, sizeof(sample_why)), -ENOENT);
 	id = channel(s, "/cam", &sim_CompressedImage_type);
 	assert_int_equal(put(s, id, 1, 10, S), -ENOENT);
 	assert_int_equal(stats(s).lost, 1);
@@ -462,7 +462,7 @@ TEST(what_cannot_be_is_said)
 #define EACH    500
 
 struct lane {
-	struct session *s;
+	struct recording *s;
 	unsigned id;
 	pthread_t thread;
 };
@@ -476,7 +476,7 @@ static void *run(void *arg)
 		struct sim_message m = { .body = &imu, .body_size = sizeof(imu) };
 
 		m.header.sequence = i;
-		if (session_put(l->s, l->id, &m, i * MS) < 0)
+		if (recording_put(l->s, l->id, &m, i * MS) < 0)
 			break;
 	}
 	return NULL;
@@ -484,10 +484,10 @@ static void *run(void *arg)
 
 TEST(lanes_write_side_by_side)
 {
-	struct session_options o = plain();
-	struct session *s = begin(&o);
+	struct recording_options o = plain();
+	struct recording *s = begin(&o);
 	struct lane lanes[THREADS];
-	struct session_channel_stats c;
+	struct recording_channel_stats c;
 
 	for (unsigned i = 0; i < THREADS; i++) {
 		lanes[i] = (struct lane){ .s = s, .id = channel(s, i % 2 ? "/a" : "/b", &sim_Imu_type) };
@@ -495,10 +495,10 @@ TEST(lanes_write_side_by_side)
 	}
 	for (unsigned i = 0; i < THREADS; i++)
 		pthread_join(lanes[i].thread, NULL);
-	assert_true(session_channel_stats(s, 1, &c));
+	assert_true(recording_channel_stats(s, 1, &c));
 	assert_int_equal(c.accepted, 2 * EACH);
 	assert_int_equal(c.recorded, 2 * EACH);
 	assert_int_equal(stats(s).messages, THREADS * EACH);
-	assert_false(session_channel_stats(s, 2, &c));
+	assert_false(recording_channel_stats(s, 2, &c));
 	end(s);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See session.h: channels, encoding, counting. Files are session_file.c's, the ring is session_ring.c's. */
+/* See recording.h: channels, encoding, counting. Files are recording_file.c's, the ring is recording_ring.c's. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,15 +9,15 @@
 
 #include "log_private.h"
 #include "mem.h"
-#include "session_private.h"
+#include "recording_private.h"
 
 #define CHUNK_LEAST  ((size_t)4 << 10)
 #define CHUNK_MOST   ((size_t)4 << 20)
 #define CHANNELS_MAX 65535u
 
-void session_say(struct session *s, int level, const char *fmt, ...)
+void recording_say(struct recording *s, int level, const char *fmt, ...)
 {
-	char text[LOG_WHY_MAX + SESSION_PATH_SIZE];
+	char text[LOG_WHY_MAX + RECORDING_PATH_SIZE];
 	va_list ap;
 
 	if (!s->o.say)
@@ -30,11 +30,11 @@ void session_say(struct session *s, int level, const char *fmt, ...)
 
 /* ---- begin and end ---- */
 
-static int check(const struct session_options *o, char *why, size_t why_size)
+static int check(const struct recording_options *o, char *why, size_t why_size)
 {
-	if (!o->stem || !*o->stem || strlen(o->stem) > SESSION_STEM_MAX)
+	if (!o->stem || !*o->stem || strlen(o->stem) > RECORDING_STEM_MAX)
 		return log_fail(why, why_size, -EINVAL, "the stem of the files has 1 to %d characters",
-				SESSION_STEM_MAX);
+				RECORDING_STEM_MAX);
 	if (o->format != LOG_MCAP && o->format != LOG_BAG && o->format != LOG_RECORD)
 		return log_fail(why, why_size, -ENOTSUP,
 				"files of that format are not written; MCAP, .bag and .record are");
@@ -53,7 +53,7 @@ static int check(const struct session_options *o, char *why, size_t why_size)
 	return 0;
 }
 
-static int copy_about(struct session *s, const struct session_options *o)
+static int copy_about(struct recording *s, const struct recording_options *o)
 {
 	s->about = mem_calloc(o->n_about + 1, sizeof(*s->about));
 	for (size_t i = 0; s->about && i < o->n_about; i++) {
@@ -65,9 +65,9 @@ static int copy_about(struct session *s, const struct session_options *o)
 	return s->about ? 0 : -ENOMEM;
 }
 
-static void set_write_options(struct session *s)
+static void set_write_options(struct recording *s)
 {
-	const struct session_options *o = &s->o;
+	const struct recording_options *o = &s->o;
 	size_t quarter = (size_t)(o->split_bytes / 4);
 
 	s->write = (struct log_write_options){
@@ -80,16 +80,16 @@ static void set_write_options(struct session *s)
 		s->write.chunk_bytes = quarter > CHUNK_LEAST ? quarter : CHUNK_LEAST;
 }
 
-static void free_message(struct session_message *e)
+static void free_message(struct recording_message *e)
 {
 	codec_out_destroy(e->codec);
 	iov_buf_finish(&e->out);
 	mem_free(e);
 }
 
-static void free_channel(struct session_channel *c)
+static void free_channel(struct recording_channel *c)
 {
-	struct session_message *e;
+	struct recording_message *e;
 
 	while ((e = c->spare)) {
 		c->spare = e->next;
@@ -100,9 +100,9 @@ static void free_channel(struct session_channel *c)
 	mem_free(c);
 }
 
-static void free_session(struct session *s)
+static void free_recording(struct recording *s)
 {
-	session_ring_clear(s);
+	recording_ring_clear(s);
 	for (unsigned i = 0; i < s->n_channels; i++)
 		free_channel(s->channels[i]);
 	for (size_t i = 0; s->about && i < s->o.n_about; i++) {
@@ -116,25 +116,25 @@ static void free_session(struct session *s)
 	mem_free(s);
 }
 
-int session_create(const struct session_options *o, struct session **ret, char *why, size_t why_size)
+int recording_create(const struct recording_options *o, struct recording **ret, char *why, size_t why_size)
 {
-	struct session *s;
+	struct recording *s;
 	int r = check(o, why, why_size);
 
 	if (r < 0)
 		return r;
-	s = MEM_NEW(struct session);
+	s = MEM_NEW(struct recording);
 	if (!s)
 		return log_fail(why, why_size, -ENOMEM, "no memory");
 	pthread_mutex_init(&s->lock, NULL);
 	s->o = *o;
 	s->ring_only = o->ring_only;
 	if (!s->o.ring_bytes)
-		s->o.ring_bytes = SESSION_RING_BYTES;
+		s->o.ring_bytes = RECORDING_RING_BYTES;
 	s->stem = mem_strdup(o->stem);
 	r = s->stem ? copy_about(s, o) : -ENOMEM;
 	if (r < 0) {
-		free_session(s);
+		free_recording(s);
 		return log_fail(why, why_size, r, "no memory");
 	}
 	set_write_options(s);
@@ -142,40 +142,40 @@ int session_create(const struct session_options *o, struct session **ret, char *
 	return 0;
 }
 
-int session_destroy(struct session *s, char *why, size_t why_size)
+int recording_destroy(struct recording *s, char *why, size_t why_size)
 {
 	int r;
 
 	if (!s)
 		return 0;
-	r = session_close_file(s, why, why_size);
-	free_session(s);
+	r = recording_close_file(s, why, why_size);
+	free_recording(s);
 	return r;
 }
 
-int session_open_file(struct session *s, char *why, size_t why_size)
+int recording_open_file(struct recording *s, char *why, size_t why_size)
 {
 	int r;
 
 	pthread_mutex_lock(&s->lock);
-	r = session_file_open(s, why, why_size);
+	r = recording_file_open(s, why, why_size);
 	pthread_mutex_unlock(&s->lock);
 	return r;
 }
 
-int session_close_file(struct session *s, char *why, size_t why_size)
+int recording_close_file(struct recording *s, char *why, size_t why_size)
 {
 	int r;
 
 	pthread_mutex_lock(&s->lock);
-	r = session_file_close(s, why, why_size);
+	r = recording_file_close(s, why, why_size);
 	pthread_mutex_unlock(&s->lock);
 	return r;
 }
 
 /* ---- channels ---- */
 
-static int find(const struct session *s, const char *name, const struct sim_type *type)
+static int find(const struct recording *s, const char *name, const struct sim_type *type)
 {
 	for (unsigned i = 0; i < s->n_channels; i++)
 		if (s->channels[i]->type->hash == type->hash && !strcmp(s->channels[i]->name, name) &&
@@ -184,9 +184,9 @@ static int find(const struct session *s, const char *name, const struct sim_type
 	return -ENOENT;
 }
 
-static int add(struct session *s, const char *name, const struct sim_type *type, char *why, size_t why_size)
+static int add(struct recording *s, const char *name, const struct sim_type *type, char *why, size_t why_size)
 {
-	struct session_channel **list, *c;
+	struct recording_channel **list, *c;
 	int r;
 
 	if (s->n_channels == CHANNELS_MAX)
@@ -194,7 +194,7 @@ static int add(struct session *s, const char *name, const struct sim_type *type,
 	list = mem_realloc(s->channels, (s->n_channels + 1) * sizeof(*list));
 	if (list)
 		s->channels = list;
-	c = list ? MEM_NEW(struct session_channel) : NULL;
+	c = list ? MEM_NEW(struct recording_channel) : NULL;
 	if (!c)
 		return log_fail(why, why_size, -ENOMEM, "no memory");
 	r = codec_out_create(s->o.kind, name, type, &c->codec, why, why_size);
@@ -208,8 +208,8 @@ static int add(struct session *s, const char *name, const struct sim_type *type,
 	return (int)s->n_channels++;
 }
 
-int session_add_channel(struct session *s, const char *name, const struct sim_type *type, unsigned *ret_id, char *why,
-			size_t why_size)
+int recording_add_channel(struct recording *s, const char *name, const struct sim_type *type, unsigned *ret_id,
+			  char *why, size_t why_size)
 {
 	int r;
 
@@ -227,7 +227,7 @@ int session_add_channel(struct session *s, const char *name, const struct sim_ty
 /* ---- messages ---- */
 
 /* Under the lock. */
-void session_count_lost(struct session *s, unsigned id, uint64_t n)
+void recording_count_lost(struct recording *s, unsigned id, uint64_t n)
 {
 	s->lost += n;
 	s->channels[id]->all.lost += n;
@@ -235,9 +235,9 @@ void session_count_lost(struct session *s, unsigned id, uint64_t n)
 }
 
 /* Under the lock. */
-static void give_back(struct session *s, struct session_message *e)
+static void give_back(struct recording *s, struct recording_message *e)
 {
-	struct session_channel *c = s->channels[e->id];
+	struct recording_channel *c = s->channels[e->id];
 
 	s->copied += e->out.copied - e->copied;
 	e->copied = e->out.copied;
@@ -245,10 +245,10 @@ static void give_back(struct session *s, struct session_message *e)
 	c->spare = e;
 }
 
-static struct session_message *new_message(struct session *s, const struct session_channel *c, unsigned id, char *why,
-					   size_t why_size)
+static struct recording_message *new_message(struct recording *s, const struct recording_channel *c, unsigned id,
+					     char *why, size_t why_size)
 {
-	struct session_message *e = MEM_NEW(struct session_message);
+	struct recording_message *e = MEM_NEW(struct recording_message);
 
 	if (!e)
 		return NULL;
@@ -261,26 +261,26 @@ static struct session_message *new_message(struct session *s, const struct sessi
 	return e;
 }
 
-static int not_encoded(struct session *s, unsigned id, struct session_message *e, int r, const char *why)
+static int not_encoded(struct recording *s, unsigned id, struct recording_message *e, int r, const char *why)
 {
-	struct session_channel *c;
+	struct recording_channel *c;
 
 	pthread_mutex_lock(&s->lock);
 	c = s->channels[id];
 	if (!c->said)
-		session_say(s, 1, "%s: not recorded: %s", c->name, *why ? why : strerror(-r));
+		recording_say(s, 1, "%s: not recorded: %s", c->name, *why ? why : strerror(-r));
 	c->said = true;
-	session_count_lost(s, id, 1);
+	recording_count_lost(s, id, 1);
 	if (e)
 		give_back(s, e);
 	pthread_mutex_unlock(&s->lock);
 	return r;
 }
 
-int session_encode(struct session *s, unsigned id, const struct sim_message *m, struct session_message **ret)
+int recording_encode(struct recording *s, unsigned id, const struct sim_message *m, struct recording_message **ret)
 {
-	struct session_message *e;
-	struct session_channel *c;
+	struct recording_message *e;
+	struct recording_channel *c;
 	char why[LOG_WHY_MAX] = "";
 	bool paused;
 	int r;
@@ -311,22 +311,22 @@ int session_encode(struct session *s, unsigned id, const struct sim_message *m, 
 }
 
 /* Under the lock. */
-static int ring_put(struct session *s, const struct ring_entry *head, const struct iovec *pieces, int n)
+static int ring_put(struct recording *s, const struct ring_entry *head, const struct iovec *pieces, int n)
 {
-	struct session_channel *c = s->channels[head->id];
-	int r = session_ring_put(s, head, pieces, n);
+	struct recording_channel *c = s->channels[head->id];
+	int r = recording_ring_put(s, head, pieces, n);
 
 	if (r >= 0)
 		return 0;
 	if (!c->said)
-		session_say(s, 1, "%s: a message is not in the ring: %s", c->name,
-			    r == -EMSGSIZE ? "it is larger than that" : strerror(-r));
+		recording_say(s, 1, "%s: a message is not in the ring: %s", c->name,
+			      r == -EMSGSIZE ? "it is larger than that" : strerror(-r));
 	c->said = true;
-	session_count_lost(s, head->id, 1);
+	recording_count_lost(s, head->id, 1);
 	return r;
 }
 
-int session_write(struct session *s, struct session_message *e, int64_t log_time_ns)
+int recording_write(struct recording *s, struct recording_message *e, int64_t log_time_ns)
 {
 	struct iovec iov[IOV_BUF_PIECES];
 	struct ring_entry head;
@@ -339,31 +339,31 @@ int session_write(struct session *s, struct session_message *e, int64_t log_time
 	};
 	n = (int)iov_buf_iov(&e->out, iov);
 	pthread_mutex_lock(&s->lock);
-	r = s->ring_only ? ring_put(s, &head, iov, n) : session_file_put(s, &head, iov, n);
+	r = s->ring_only ? ring_put(s, &head, iov, n) : recording_file_put(s, &head, iov, n);
 	give_back(s, e);
 	pthread_mutex_unlock(&s->lock);
 	return r;
 }
 
-int session_put(struct session *s, unsigned id, const struct sim_message *m, int64_t log_time_ns)
+int recording_put(struct recording *s, unsigned id, const struct sim_message *m, int64_t log_time_ns)
 {
-	struct session_message *e;
-	int r = session_encode(s, id, m, &e);
+	struct recording_message *e;
+	int r = recording_encode(s, id, m, &e);
 
-	return r < 0 ? r : session_write(s, e, log_time_ns);
+	return r < 0 ? r : recording_write(s, e, log_time_ns);
 }
 
-void session_lost(struct session *s, unsigned id, uint64_t n)
+void recording_lost(struct recording *s, unsigned id, uint64_t n)
 {
 	pthread_mutex_lock(&s->lock);
 	s->channels[id]->accepted += n;
-	session_count_lost(s, id, n);
+	recording_count_lost(s, id, n);
 	pthread_mutex_unlock(&s->lock);
 }
 
 /* ---- control ---- */
 
-void session_pause(struct session *s, bool paused)
+void recording_pause(struct recording *s, bool paused)
 {
 	pthread_mutex_lock(&s->lock);
 	s->paused = paused;
@@ -371,7 +371,7 @@ void session_pause(struct session *s, bool paused)
 }
 
 /* Under the lock: all that was to be written has been. */
-static int end_dump(struct session *s, char *why, size_t why_size)
+static int end_dump(struct recording *s, char *why, size_t why_size)
 {
 	int r = s->dump_error, e;
 
@@ -381,11 +381,11 @@ static int end_dump(struct session *s, char *why, size_t why_size)
 	s->ring_only = s->ring_only && !s->dump_goes_on;
 	if (!s->ring_only)
 		return r;
-	e = session_file_close(s, r < 0 ? NULL : why, why_size);
+	e = recording_file_close(s, r < 0 ? NULL : why, why_size);
 	return r < 0 ? r : e;
 }
 
-void session_dump_begin(struct session *s, bool go_on)
+void recording_dump_begin(struct recording *s, bool go_on)
 {
 	pthread_mutex_lock(&s->lock);
 	s->dumping = true;
@@ -395,35 +395,35 @@ void session_dump_begin(struct session *s, bool go_on)
 	pthread_mutex_unlock(&s->lock);
 }
 
-int session_dump_some(struct session *s, size_t bytes, char *why, size_t why_size)
+int recording_dump_some(struct recording *s, size_t bytes, char *why, size_t why_size)
 {
 	int r = 0;
 
 	log_fail(why, why_size, 0, "%s", "");
 	pthread_mutex_lock(&s->lock);
-	session_ring_write(s, bytes);
+	recording_ring_write(s, bytes);
 	if (s->dumping)
 		r = s->dump_left || (s->dump_goes_on && s->n_ring) ? 1 : end_dump(s, why, why_size);
 	pthread_mutex_unlock(&s->lock);
 	return r;
 }
 
-int session_flush(struct session *s)
+int recording_flush(struct recording *s)
 {
 	int r;
 
 	pthread_mutex_lock(&s->lock);
-	r = session_file_flush(s);
+	r = recording_file_flush(s);
 	pthread_mutex_unlock(&s->lock);
 	return r;
 }
 
 /* ---- statistics ---- */
 
-void session_stats(struct session *s, struct session_stats *ret)
+void recording_stats(struct recording *s, struct recording_stats *ret)
 {
 	pthread_mutex_lock(&s->lock);
-	*ret = (struct session_stats){
+	*ret = (struct recording_stats){
 		.messages = s->messages,
 		.lost = s->lost,
 		.bytes = s->closed_bytes + (s->w ? log_writer_bytes(s->w) : 0),
@@ -440,14 +440,14 @@ void session_stats(struct session *s, struct session_stats *ret)
 	pthread_mutex_unlock(&s->lock);
 }
 
-bool session_channel_stats(struct session *s, unsigned id, struct session_channel_stats *ret)
+bool recording_channel_stats(struct recording *s, unsigned id, struct recording_channel_stats *ret)
 {
-	const struct session_channel *c;
+	const struct recording_channel *c;
 
 	pthread_mutex_lock(&s->lock);
 	c = id < s->n_channels ? s->channels[id] : NULL;
 	if (c)
-		*ret = (struct session_channel_stats){ c->name, c->accepted, c->all.recorded, c->all.lost, c->bytes };
+		*ret = (struct recording_channel_stats){ c->name, c->accepted, c->all.recorded, c->all.lost, c->bytes };
 	pthread_mutex_unlock(&s->lock);
 	return c;
 }

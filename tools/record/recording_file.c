@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of a recording: their names, their beginning and end, a full disk. Under the session's lock. */
+/* The files of a recording: their names, their beginning and end, a full disk. Under the recording's lock. */
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #include "log_private.h"
 #include "mem.h"
 #include "recode.h"
-#include "session_private.h"
+#include "recording_private.h"
 #include "timeutil.h"
 
 #define NUMBER_MAX 999999999u
@@ -25,7 +25,7 @@ static const char *suffix_of(enum log_format f)
 	return f == LOG_BAG ? ".bag" : f == LOG_RECORD ? ".record" : ".mcap";
 }
 
-static void name_file(struct session *s, unsigned number)
+static void name_file(struct recording *s, unsigned number)
 {
 	s->number = number;
 	if (number > 1)
@@ -49,12 +49,12 @@ static unsigned number_of(const char *rest, const char *suffix)
 	return n > 1 && n < NUMBER_MAX && strcmp(p, suffix) == 0 ? (unsigned)n : 0;
 }
 
-static int highest(const struct session *s, unsigned *ret)
+static int highest(const struct recording *s, unsigned *ret)
 {
 	const char *slash = strrchr(s->stem, '/'), *base = slash ? slash + 1 : s->stem;
 	const char *suffix = suffix_of(s->o.format);
 	size_t len = strlen(base);
-	char dir[SESSION_STEM_MAX + 2];
+	char dir[RECORDING_STEM_MAX + 2];
 	const struct dirent *e;
 	DIR *d;
 
@@ -75,7 +75,7 @@ static int highest(const struct session *s, unsigned *ret)
 
 /* ---- begin ---- */
 
-static int write_about(struct session *s)
+static int write_about(struct recording *s)
 {
 	struct log_pair *pairs = mem_calloc(s->o.n_about + 2, sizeof(*pairs));
 	int r;
@@ -92,21 +92,21 @@ static int write_about(struct session *s)
 }
 
 /* Nothing is lost with it: it has no message. */
-static void discard(struct session *s)
+static void discard(struct recording *s)
 {
 	log_writer_abandon(s->w);
 	s->w = NULL;
 	unlink(s->path);
 }
 
-static int failed(struct session *s, int r)
+static int failed(struct recording *s, int r)
 {
 	s->error = r;
 	s->try_mono_ns = mono_now_ns() + TRY_DUR_NS;
 	return r;
 }
 
-static int create(struct session *s, char *why, size_t why_size)
+static int create(struct recording *s, char *why, size_t why_size)
 {
 	struct log_write_options w = s->write;
 	unsigned n;
@@ -126,7 +126,7 @@ static int create(struct session *s, char *why, size_t why_size)
 	return r;
 }
 
-int session_file_open(struct session *s, char *why, size_t why_size)
+int recording_file_open(struct recording *s, char *why, size_t why_size)
 {
 	int r;
 
@@ -161,12 +161,12 @@ static int by_name(const void *a, const void *b)
 }
 
 /* What is due of each name, sorted: the order in which channels were added is nobody's. Returns how many names. */
-static size_t add_up(const struct session *s, struct account *list)
+static size_t add_up(const struct recording *s, struct account *list)
 {
 	size_t n = 0, k = 0;
 
 	for (unsigned i = 0; i < s->n_channels; i++) {
-		const struct session_channel *c = s->channels[i];
+		const struct recording_channel *c = s->channels[i];
 
 		if (c->due.recorded || c->due.lost)
 			list[n++] =
@@ -185,7 +185,7 @@ static size_t add_up(const struct session *s, struct account *list)
 	return n ? k + 1 : 0;
 }
 
-static int put_accounts(struct session *s, struct account *list, struct log_pair *pairs)
+static int put_accounts(struct recording *s, struct account *list, struct log_pair *pairs)
 {
 	size_t n = add_up(s, list);
 	int r = 0;
@@ -204,19 +204,19 @@ static int put_accounts(struct session *s, struct account *list, struct log_pair
 }
 
 /* What finds no room stands in the next file. */
-static void write_losses(struct session *s)
+static void write_losses(struct recording *s)
 {
 	struct log_pair *pairs = mem_calloc(s->n_channels + 1, sizeof(*pairs));
 	struct account *list = mem_calloc(s->n_channels + 1, sizeof(*list));
 	int r = pairs && list ? put_accounts(s, list, pairs) : -ENOMEM;
 
 	for (unsigned i = 0; i < s->n_channels && r >= 0; i++)
-		s->channels[i]->due = (struct session_count){ 0 };
+		s->channels[i]->due = (struct recording_count){ 0 };
 	mem_free(list);
 	mem_free(pairs);
 }
 
-int session_file_close(struct session *s, char *why, size_t why_size)
+int recording_file_close(struct recording *s, char *why, size_t why_size)
 {
 	int r;
 
@@ -236,22 +236,22 @@ int session_file_close(struct session *s, char *why, size_t why_size)
 }
 
 /* It cannot be written: what it has is kept. */
-static int give_up(struct session *s, int r)
+static int give_up(struct recording *s, int r)
 {
 	char why[LOG_WHY_MAX];
 	int e;
 
 	if (!s->error)
-		session_say(s, 0,
-			    "%s: %s; what is in it is kept, recording goes on in another file when that is possible",
-			    s->path, strerror(-r));
-	e = session_file_close(s, why, sizeof(why));
+		recording_say(s, 0,
+			      "%s: %s; what is in it is kept, recording goes on in another file when that is possible",
+			      s->path, strerror(-r));
+	e = recording_file_close(s, why, sizeof(why));
 	if (e < 0)
-		session_say(s, 0, "%s", why);
+		recording_say(s, 0, "%s", why);
 	return failed(s, r);
 }
 
-int session_file_flush(struct session *s)
+int recording_file_flush(struct recording *s)
 {
 	int r = s->w ? log_writer_flush(s->w) : 0;
 
@@ -261,12 +261,12 @@ int session_file_flush(struct session *s)
 /* ---- messages ---- */
 
 /* Whether the file ends before a message of that time; one of a thread that was overtaken is written as the last one. */
-static bool file_ends(const struct session *s, int64_t *log_time_ns)
+static bool file_ends(const struct recording *s, int64_t *log_time_ns)
 {
 	if (!s->w || !s->file_messages)
 		return false;
 	if (*log_time_ns < s->last_ns) {
-		if (s->last_ns - *log_time_ns >= SESSION_BACK_DUR_NS)
+		if (s->last_ns - *log_time_ns >= RECORDING_BACK_DUR_NS)
 			return true;
 		*log_time_ns = s->last_ns;
 	}
@@ -276,28 +276,28 @@ static bool file_ends(const struct session *s, int64_t *log_time_ns)
 }
 
 /* The file in which a message of that time goes. */
-static int right_file(struct session *s, int64_t *log_time_ns)
+static int right_file(struct recording *s, int64_t *log_time_ns)
 {
 	char why[LOG_WHY_MAX];
 	bool first = !s->error;
 	int r = 0;
 
 	if (file_ends(s, log_time_ns)) {
-		r = session_file_close(s, why, sizeof(why));
+		r = recording_file_close(s, why, sizeof(why));
 		if (r < 0)
-			session_say(s, 0, "%s", why);
+			recording_say(s, 0, "%s", why);
 	}
 	if (s->w)
 		return 0;
 	if (s->error && mono_now_ns() < s->try_mono_ns)
 		return s->error;
-	r = session_file_open(s, why, sizeof(why));
+	r = recording_file_open(s, why, sizeof(why));
 	if (r < 0 && first)
-		session_say(s, 0, "%s; messages are lost until a file can be written", why);
+		recording_say(s, 0, "%s; messages are lost until a file can be written", why);
 	return r;
 }
 
-static int know_channel(struct session *s, struct session_channel *c)
+static int know_channel(struct recording *s, struct recording_channel *c)
 {
 	int r;
 
@@ -314,7 +314,7 @@ static bool of_message(int r)
 	return r == -EINVAL || r == -EMSGSIZE || r == -ERANGE || r == -ENOTSUP;
 }
 
-static int write_one(struct session *s, struct session_channel *c, const struct ring_entry *h, int64_t log_time_ns,
+static int write_one(struct recording *s, struct recording_channel *c, const struct ring_entry *h, int64_t log_time_ns,
 		     const struct iovec *pieces, int n)
 {
 	struct log_message m = { .sequence = h->sequence, .log_time_ns = log_time_ns, .publish_time_ns = h->stamp_ns };
@@ -328,7 +328,7 @@ static int write_one(struct session *s, struct session_channel *c, const struct 
 	if (r < 0)
 		return of_message(r) ? r : give_up(s, r);
 	if (s->error)
-		session_say(s, 1, "recording goes on in %s", s->path);
+		recording_say(s, 1, "recording goes on in %s", s->path);
 	s->error = 0;
 	if (!s->file_messages++)
 		s->first_ns = s->flushed_ns = log_time_ns;
@@ -337,17 +337,17 @@ static int write_one(struct session *s, struct session_channel *c, const struct 
 }
 
 /* What is older than flush_dur_ns is made to survive a kill, before a message of that time. */
-static int flush_when_due(struct session *s, int64_t log_time_ns)
+static int flush_when_due(struct recording *s, int64_t log_time_ns)
 {
 	if (!s->o.flush_dur_ns || !s->file_messages || log_time_ns - s->flushed_ns < s->o.flush_dur_ns)
 		return 0;
 	s->flushed_ns = log_time_ns;
-	return session_file_flush(s);
+	return recording_file_flush(s);
 }
 
-int session_file_put(struct session *s, const struct ring_entry *h, const struct iovec *pieces, int n)
+int recording_file_put(struct recording *s, const struct ring_entry *h, const struct iovec *pieces, int n)
 {
-	struct session_channel *c = s->channels[h->id];
+	struct recording_channel *c = s->channels[h->id];
 	int64_t log_time_ns = h->log_time_ns;
 	int r = log_time_ns < 0 ? -EINVAL : right_file(s, &log_time_ns);
 
@@ -357,10 +357,10 @@ int session_file_put(struct session *s, const struct ring_entry *h, const struct
 		r = write_one(s, c, h, log_time_ns, pieces, n);
 	if (r < 0) {
 		if (of_message(r) && !c->said)
-			session_say(s, 1, "%s at %" PRId64 " ns: not recorded: %s", c->name, h->log_time_ns,
-				    strerror(-r));
+			recording_say(s, 1, "%s at %" PRId64 " ns: not recorded: %s", c->name, h->log_time_ns,
+				      strerror(-r));
 		c->said |= of_message(r);
-		session_count_lost(s, h->id, 1);
+		recording_count_lost(s, h->id, 1);
 		return r;
 	}
 	s->messages++;

@@ -5,39 +5,39 @@
  * so that a second writer of the stem, or one that was started again, goes on in a file of its own.
  *
  * A new file begins when the last one has its size or its duration, when time goes back, when it was closed because the disk
- * was full, and after session_close_file(). In each file log times only rise: one that is earlier than the last one by less than
- * SESSION_BACK_DUR_NS (two threads that overtook one another) is written with the last one's time, an earlier one is a jump, for
+ * was full, and after recording_close_file(). In each file log times only rise: one that is earlier than the last one by less than
+ * RECORDING_BACK_DUR_NS (two threads that overtook one another) is written with the last one's time, an earlier one is a jump, for
  * which a new file begins. A file holds messages: one that would have none is removed again.
  *
- * In each file: metadata "simd" (version, encoding, what session_options.about says), and at its end "simd_losses": of each channel
+ * In each file: metadata "simd" (version, encoding, what recording_options.about says), and at its end "simd_losses": of each channel
  * "accepted=N recorded=N lost=N" since the last file that has it, where the format has metadata. No wall time, no number of
  * a process: the same messages with the same log times, flushed and split alike, make the same bytes.
  *
  * A full disk: the file is closed and whole, the message is lost and counted, and a sentence goes to say(). Once a second at most, and in
- * session_open_file(), a new file is tried; what comes until then is lost, and counted.
+ * recording_open_file(), a new file is tried; what comes until then is lost, and counted.
  *
  * Memory: what the ring may have, the open chunk of a compressed file, and of each message that is on its way its small fields
  * (packed: all of it). Without compression, native and ros2 payload goes from the slot into the file.
  *
  * Thread: any, several at once, but for create and destroy; messages are encoded side by side and written one after the other. say()
- * is called with the session's lock held: it must not call back.
+ * is called with the recording's lock held: it must not call back.
  */
-#ifndef RECORD_SESSION_H
-#define RECORD_SESSION_H
+#ifndef RECORD_RECORDING_H
+#define RECORD_RECORDING_H
 
 #include <sim/slot.h>
 
 #include "codec_out.h"
 #include "log.h"
 
-#define SESSION_STEM_MAX    3800 /* characters of a stem */
-#define SESSION_PATH_SIZE   (SESSION_STEM_MAX + 32)
-#define SESSION_BACK_DUR_NS INT64_C(100000000)
+#define RECORDING_STEM_MAX    3800 /* characters of a stem */
+#define RECORDING_PATH_SIZE   (RECORDING_STEM_MAX + 32)
+#define RECORDING_BACK_DUR_NS INT64_C(100000000)
 
-struct session;
-struct session_message; /* encoded, on its way into the file */
+struct recording;
+struct recording_message; /* encoded, on its way into the file */
 
-struct session_options {
+struct recording_options {
 	const char *stem; /* "out/run", without a suffix; copied */
 	enum log_format format;
 	enum codec_kind kind; /* .bag: CODEC_ROS1, .record: CODEC_APOLLO */
@@ -46,10 +46,10 @@ struct session_options {
 	size_t chunk_bytes;           /* 0: the format's default, or less where files are small */
 	uint64_t split_bytes;         /* a new file at that size, exceeded by a chunk or a message at most; 0: never */
 	int64_t split_dur_ns;         /* and when a message is so much later than the first one of its file; 0: never */
-	int64_t flush_dur_ns;         /* of log time: what is older survives a kill; 0: only session_flush() */
-	bool ring_only;               /* begin with the ring: nothing is written until session_dump_begin() */
+	int64_t flush_dur_ns;         /* of log time: what is older survives a kill; 0: only recording_flush() */
+	bool ring_only;               /* begin with the ring: nothing is written until recording_dump_begin() */
 	int64_t ring_dur_ns;          /* what the ring keeps, of log time */
-	size_t ring_bytes;            /* and of memory at most; 0: SESSION_RING_BYTES */
+	size_t ring_bytes;            /* and of memory at most; 0: RECORDING_RING_BYTES */
 	const struct log_pair *about; /* for metadata "simd"; copied */
 	size_t n_about;
 	/* level: 0 error, 1 warning, 2 info. NULL: nobody listens. */
@@ -57,73 +57,73 @@ struct session_options {
 	void *arg;
 };
 
-#define SESSION_RING_BYTES ((size_t)256 << 20)
+#define RECORDING_RING_BYTES ((size_t)256 << 20)
 
 /* Writes nothing yet. Errors, with a sentence: -EINVAL the options contradict one another, -ENOTSUP the format does not take that encoding or compression, -ENOMEM. */
-int session_create(const struct session_options *o, struct session **ret, char *why, size_t why_size);
-/* Closes the file; what is in the ring is gone. Errors as session_close_file(), with a sentence. NULL is fine. */
-int session_destroy(struct session *s, char *why, size_t why_size);
+int recording_create(const struct recording_options *o, struct recording **ret, char *why, size_t why_size);
+/* Closes the file; what is in the ring is gone. Errors as recording_close_file(), with a sentence. NULL is fine. */
+int recording_destroy(struct recording *s, char *why, size_t why_size);
 
 /* Begin a file now, not with the next message; 0 where one is open. Errors of open(2), with a sentence. */
-int session_open_file(struct session *s, char *why, size_t why_size);
+int recording_open_file(struct recording *s, char *why, size_t why_size);
 /* Summary, losses, fdatasync; the next message begins a new file. 0 where none is open. Errors of write(2), with a sentence. */
-int session_close_file(struct session *s, char *why, size_t why_size);
+int recording_close_file(struct recording *s, char *why, size_t why_size);
 
 /*
  * A channel, by which its messages are given: its number, from 0, is the same for the same name and type. The type is kept
  * (sim_type_ref()). Errors, with a sentence: -ENOTSUP it has no form in the encoding, -ENOSPC too many, -ENOMEM.
  */
-int session_add_channel(struct session *s, const char *name, const struct sim_type *type, unsigned *ret_id, char *why,
-			size_t why_size);
+int recording_add_channel(struct recording *s, const char *name, const struct sim_type *type, unsigned *ret_id,
+			  char *why, size_t why_size);
 
 /*
- * One message: encoded, with references into its body, which must stay until session_write() has returned.
+ * One message: encoded, with references into its body, which must stay until recording_write() has returned.
  * Counts it as accepted. *ret is NULL while paused. Errors: those of codec_out_encode(), said to say() the first time for a
  * channel, and counted as lost.
  */
-int session_encode(struct session *s, unsigned id, const struct sim_message *m, struct session_message **ret);
+int recording_encode(struct recording *s, unsigned id, const struct sim_message *m, struct recording_message **ret);
 /*
  * Into the file or the ring; frees e, NULL is fine. Log time: simulated, when it was received. Errors, said and counted as lost: -ENOSPC
  * and others of write(2), the file is closed then; -EMSGSIZE, -EINVAL a time before 0, which close nothing.
  */
-int session_write(struct session *s, struct session_message *e, int64_t log_time_ns);
+int recording_write(struct recording *s, struct recording_message *e, int64_t log_time_ns);
 /* Both. */
-int session_put(struct session *s, unsigned id, const struct sim_message *m, int64_t log_time_ns);
+int recording_put(struct recording *s, unsigned id, const struct sim_message *m, int64_t log_time_ns);
 /* n messages of the channel did not arrive: accepted and lost. */
-void session_lost(struct session *s, unsigned id, uint64_t n);
+void recording_lost(struct recording *s, unsigned id, uint64_t n);
 
 /* While paused nothing is accepted, nothing counted; the file stays open. */
-void session_pause(struct session *s, bool paused);
+void recording_pause(struct recording *s, bool paused);
 /*
  * What the ring has goes into a file, in order, and the ring is empty. go_on: recording continues behind it, the ring is not filled any more;
  * else the file is closed, and the ring goes on. Of time that jumps back, what was before it is not kept in the ring.
  * In pieces, for who receives messages meanwhile: they come behind those that were in the ring, of which none goes for being old; where there is
- * no room, some is made by writing. session_dump_some(): about so many bytes; 1: there is more, 0: done. Errors of session_write(), with a
+ * no room, some is made by writing. recording_dump_some(): about so many bytes; 1: there is more, 0: done. Errors of recording_write(), with a
  * sentence, when it is done; what was not written is lost and counted. One dump at a time.
  */
-void session_dump_begin(struct session *s, bool go_on);
-int session_dump_some(struct session *s, size_t bytes, char *why, size_t why_size);
+void recording_dump_begin(struct recording *s, bool go_on);
+int recording_dump_some(struct recording *s, size_t bytes, char *why, size_t why_size);
 
 /* What was written so far survives a kill of this process. Errors of write(2), said; the file is closed then. */
-int session_flush(struct session *s);
+int recording_flush(struct recording *s);
 
-struct session_stats {
+struct recording_stats {
 	uint64_t messages, lost, bytes; /* written in all files; lost ones of all channels; of all files so far */
 	uint64_t copied;                /* bytes of payload that were copied or compressed on the way */
 	unsigned files;
 	bool paused, ring_only;
 	bool failed; /* the last file could not be written; none is open */
 	uint64_t ring_messages, ring_bytes;
-	int64_t ring_dur_ns;          /* from its first message to its last */
-	char path[SESSION_PATH_SIZE]; /* of the file that is open, or was last; "": none yet */
+	int64_t ring_dur_ns;            /* from its first message to its last */
+	char path[RECORDING_PATH_SIZE]; /* of the file that is open, or was last; "": none yet */
 };
-void session_stats(struct session *s, struct session_stats *ret);
+void recording_stats(struct recording *s, struct recording_stats *ret);
 
-struct session_channel_stats {
-	const char *name;                         /* until session_destroy() */
+struct recording_channel_stats {
+	const char *name;                         /* until recording_destroy() */
 	uint64_t accepted, recorded, lost, bytes; /* since create; bytes: encoded, before compression */
 };
 /* false: there is no channel of that number. */
-bool session_channel_stats(struct session *s, unsigned id, struct session_channel_stats *ret);
+bool recording_channel_stats(struct recording *s, unsigned id, struct recording_channel_stats *ret);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The last seconds of a recording that is not written yet, bounded in time and in bytes. Under the session's lock. */
+/* The last seconds of a recording that is not written yet, bounded in time and in bytes. Under the recording's lock. */
 #include <errno.h>
 #include <string.h>
 
 #include "mem.h"
-#include "session_private.h"
+#include "recording_private.h"
 
-struct ring_entry *session_ring_take(struct session *s)
+struct ring_entry *recording_ring_take(struct recording *s)
 {
 	struct ring_entry *e = s->oldest;
 
@@ -20,22 +20,22 @@ struct ring_entry *session_ring_take(struct session *s)
 	return e;
 }
 
-void session_ring_clear(struct session *s)
+void recording_ring_clear(struct recording *s)
 {
 	struct ring_entry *e;
 
-	while ((e = session_ring_take(s)))
+	while ((e = recording_ring_take(s)))
 		mem_free(e);
 }
 
 /* While it is dumped; with messages behind those too where it is to be empty. */
-void session_ring_write(struct session *s, uint64_t bytes)
+void recording_ring_write(struct recording *s, uint64_t bytes)
 {
 	uint64_t done = 0;
 
 	while (done < bytes && s->dumping && (s->dump_left || (s->dump_goes_on && s->n_ring))) {
-		struct ring_entry *e = session_ring_take(s);
-		int r = session_file_put(s, e, &(struct iovec){ .iov_base = e->data, .iov_len = e->size }, 1);
+		struct ring_entry *e = recording_ring_take(s);
+		int r = recording_file_put(s, e, &(struct iovec){ .iov_base = e->data, .iov_len = e->size }, 1);
 
 		if (r < 0 && s->dump_error == 0)
 			s->dump_error = r;
@@ -46,17 +46,17 @@ void session_ring_write(struct session *s, uint64_t bytes)
 }
 
 /* What is too old, or from before a jump back, and as much as makes room for `bytes`. */
-static void evict(struct session *s, int64_t now_ns, size_t bytes)
+static void evict(struct recording *s, int64_t now_ns, size_t bytes)
 {
 	if (s->dumping && s->ring_bytes + bytes > s->o.ring_bytes)
-		session_ring_write(s, s->ring_bytes + bytes - s->o.ring_bytes);
+		recording_ring_write(s, s->ring_bytes + bytes - s->o.ring_bytes);
 	while (s->oldest && (s->ring_bytes + bytes > s->o.ring_bytes ||
 			     (!s->dumping && (s->oldest->log_time_ns < now_ns - s->o.ring_dur_ns ||
-					      s->oldest->log_time_ns - now_ns >= SESSION_BACK_DUR_NS))))
-		mem_free(session_ring_take(s));
+					      s->oldest->log_time_ns - now_ns >= RECORDING_BACK_DUR_NS))))
+		mem_free(recording_ring_take(s));
 }
 
-int session_ring_put(struct session *s, const struct ring_entry *head, const struct iovec *pieces, int n)
+int recording_ring_put(struct recording *s, const struct ring_entry *head, const struct iovec *pieces, int n)
 {
 	size_t size = 0, at = 0;
 	struct ring_entry *e;

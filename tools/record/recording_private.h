@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state of a recording: channels and encoding in recording.c, files in recording_file.c, the ring in recording_ring.c. */
+#ifndef RECORDING_PRIVATE_H
+#define RECORDING_PRIVATE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "recording.h"
+
+struct recording_message { /* one encoder; of its channel, used again */
+	struct recording_message *next;
+	struct codec_out *codec;
+	struct iov_buf out;
+	unsigned id;
+	uint32_t sequence;
+	int64_t stamp_ns;
+	uint64_t copied; /* of out, as far as it is counted */
+};
+
+struct recording_count {
+	uint64_t recorded, lost;
+};
+
+struct recording_channel {
+	char name[SIM_CHANNEL_MAX + 1];
+	const struct sim_type *type;
+	struct codec_out *codec;         /* says what the channel is in a file; encodes nothing */
+	struct recording_message *spare; /* encoders that are not in use */
+	struct recording_count all, due; /* since create; since the last metadata that has them */
+	uint64_t accepted, bytes;
+	bool said;       /* why one of its messages was lost */
+	unsigned number; /* of the file that has it as log_id; 0: none */
+	uint32_t log_id;
+};
+
+struct ring_entry {
+	struct ring_entry *next;
+	unsigned id;
+	uint32_t sequence;
+	int64_t log_time_ns, stamp_ns;
+	size_t size;
+	uint8_t data[];
+};
+
+struct recording {
+	struct recording_options o;
+	struct log_pair *about; /* o's, copied */
+	char *stem;
+	struct log_write_options write;
+	pthread_mutex_t lock; /* guards all below; not the encoder that a thread has */
+	struct recording_channel **channels;
+	unsigned n_channels;
+
+	struct log_writer *w; /* NULL: no file is open */
+	unsigned number;      /* of the last file; 0: there has been none */
+	unsigned serial;      /* of files that were begun */
+	char path[RECORDING_PATH_SIZE];
+	uint64_t file_messages;
+	int64_t first_ns, last_ns, flushed_ns; /* log times of the file */
+	int64_t try_mono_ns;                   /* after a failure: not before */
+	int error;                             /* negative errno: why no file is open */
+	bool paused, ring_only;
+
+	struct ring_entry *oldest, *newest;
+	uint64_t n_ring, ring_bytes;
+	uint64_t dump_left; /* messages of the ring that are to be written, while dumping */
+	int dump_error;     /* the first one */
+	bool dumping, dump_goes_on;
+
+	uint64_t messages, lost, closed_bytes, copied;
+	unsigned files;
+};
+
+void recording_say(struct recording *s, int level, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* All under the lock. */
+int recording_file_open(struct recording *s, char *why, size_t why_size);
+int recording_file_close(struct recording *s, char *why, size_t why_size);
+int recording_file_flush(struct recording *s);
+int recording_file_put(struct recording *s, const struct ring_entry *head, const struct iovec *pieces, int n);
+void recording_count_lost(struct recording *s, unsigned id, uint64_t n); /* not accepted: only lost */
+int recording_ring_put(struct recording *s, const struct ring_entry *head, const struct iovec *pieces, int n);
+void recording_ring_clear(struct recording *s);
+struct ring_entry *recording_ring_take(struct recording *s); /* the oldest, to be freed; NULL: it is empty */
+void recording_ring_write(struct recording *s,
+			  uint64_t bytes); /* while dumping: the oldest, about so many bytes of them */
+
+#endif
