@@ -99,9 +99,9 @@ static int64_t memory_bytes(const struct simd *s, int cls)
 {
 	const struct pools *p = &s->pools;
 
-	return cls >= 0 && p->memory && p->c[cls].size >= 64 * 1024
-		       ? (int64_t)p->c[cls].committed * (int64_t)(p->c[cls].size + POOL_CHUNK_HEADER)
-		       : 0;
+	return cls >= 0 && p->c[cls].size >= 64 * 1024 ? (p->memory ? p->c[cls].committed : p->c[cls].count) *
+								 (int64_t)(p->c[cls].size + POOL_CHUNK_HEADER)
+						       : 0;
 }
 
 static int64_t memory_at(const struct simd *s, int cls)

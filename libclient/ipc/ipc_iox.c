@@ -241,6 +241,11 @@ static int create_port(struct iox_job *j, struct ipc_text *why, const char *what
 	if (r < 0)
 		return r;
 	iox_guard_add(&p->guard);
+	/* RouDi has written it: here it is not mapped yet */
+	if (j->kind == JOB_PUB)
+		iox_seg_map(*(const void *const *)p->pub, IOX_PORT_SIZE);
+	else
+		iox_seg_map(*(const void *const *)p->sub, IOX_SUB_SIZE);
 	*ret = p;
 	return 0;
 }

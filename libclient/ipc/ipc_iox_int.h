@@ -149,6 +149,8 @@ bool iox_seg_has(const void *p);
 bool iox_seg_current(void);
 /* Unmap and close all: for an attachment that is over, when nobody looks at it any more. */
 void iox_seg_drop(void);
+/* Maps what lies there in the management segment, if that can be: a port before its first message. */
+void iox_seg_map(const void *p, size_t n);
 /* Populates a range of the payload, or what has been written of the management segment (0 bytes), until the deadline of CLOCK_MONOTONIC, 0 none. */
 int iox_seg_prefault(uint64_t at, uint64_t bytes, int64_t until_mono_ns);
 

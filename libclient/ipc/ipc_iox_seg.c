@@ -181,6 +181,17 @@ static int populate_written(const struct iox_seg *s, int64_t until_mono_ns)
 	return r;
 }
 
+void iox_seg_map(const void *p, size_t n)
+{
+	struct iox_seg s;
+	uint64_t at;
+
+	if (iox_seg_mgmt(&s) < 0 || (const char *)p < s.base || (const char *)p + n > s.base + s.size)
+		return;
+	at = (uint64_t)((const char *)p - s.base);
+	(void)populate(&s, at / PAGE * PAGE, at + n, 0);
+}
+
 int iox_seg_prefault(uint64_t at, uint64_t bytes, int64_t until_mono_ns)
 {
 	struct iox_seg s;

@@ -157,6 +157,15 @@ static void reg_copy(struct pub_reg *reg, const struct pub_reg *prior)
 	snprintf(reg->name, sizeof(reg->name), "%s", prior->name);
 }
 
+/* The slot that its first message is going to have, with all that a loan touches, is mapped now. */
+static void warm_up(struct pub_reg *reg)
+{
+	void *slot;
+
+	if (ipc_loan(reg->port->pub, sizeof(struct sim_slot) + reg->pub->max_body, &slot) == 0)
+		(void)ipc_unloan(reg->port->pub, slot);
+}
+
 int pub_reg_create(struct sim_publisher *p, struct session *s, struct attachment *l, struct pub_reg *prior,
 		   struct pub_reg **ret)
 {
@@ -188,6 +197,8 @@ int pub_reg_create(struct sim_publisher *p, struct session *s, struct attachment
 		goto err;
 	/* before its first loan: what is lost with us is found by that */
 	atomic_store_explicit(&reg->counters->origin, ipc_pub_origin(reg->port->pub), memory_order_relaxed);
+	if (!prior && !(p->c->flags & SIM_CLIENT_NO_PREFAULT))
+		warm_up(reg);
 	pthread_mutex_lock(&p->c->lock);
 	list_prepend(bucket(p->c, reg->publisher_id), &reg->hash);
 	pthread_mutex_unlock(&p->c->lock);
