@@ -96,7 +96,7 @@ static int prepare(struct bench *b, const struct args *a)
 
 static int run_case(struct bench *b, const struct bench_case *c)
 {
-	int r = b->usual ? 0 : bench_simd(b, NULL, NULL);
+	int r = b->usual ? 0 : bench_simd(b, NULL);
 
 	if (r == 0)
 		r = c->run(b);

@@ -35,7 +35,7 @@ struct bench {
 	char ros2_plugin[2 * BENCH_PATH];
 	struct stamp_page *stamp; /* where bridge_stamp of the first rig below writes */
 	pid_t simd_pid;
-	bool usual;              /* it has the usual pools and rig */
+	bool usual;              /* it has the usual rig */
 	const char *ss2_vehicle; /* of the next simd that is started: the ego on board of sim-ss2; NULL: none */
 	unsigned lanes;          /* dispatch.lanes of the next simd that is started; 0: as many as there are CPUs */
 	bool smoke;              /* as short as it can be: does it run at all? */
@@ -73,7 +73,7 @@ struct bench_case {
 /* In the order in which they run. */
 /* clang-format off */
 #define BENCH_CASES(X) \
-	X(time) X(handover) X(overhead) X(first) X(cpu) X(dispatch) X(rate) X(channels) X(isolation) X(shards) X(reattach) \
+	X(time) X(handover) X(overhead) X(first) X(growth) X(cpu) X(dispatch) X(rate) X(channels) X(isolation) X(shards) X(reattach) \
 	X(clock) X(step) X(lockstep) X(ss2) X(ros2) X(link) X(link_64B) X(link_idle) X(link_step) X(link_step_8) X(link_clock) X(link_64B_plugins) X(convert) X(json) X(apollo) X(apollo_messages) X(rig) X(peer) X(beside) X(ros1) X(cyber) X(record) X(play) \
 	X(component_fusion) X(component_idle) X(component_wake) X(component_inproc) X(component_timers) X(scheduler) X(top) X(foxglove) X(watch) X(page) X(world) X(rows) X(readback) X(camera)
 /* clang-format on */
@@ -89,13 +89,11 @@ int bench_write_json(const struct bench *b, const char *path);
 /* Where sim-ss2 listens when a case selects its source. */
 #define BENCH_SS2_PORT 45556
 
-/* 256 MiB of small slots, as elements of "pools". */
-#define BENCH_SMALL_POOLS "{\"size\":256,\"count\":16384},{\"size\":65536,\"count\":4032}"
 /*
- * Start simd again for the rest of this case, with those elements of "pools" and "rigs". NULL: the usual ones, which each
- * case finds: slots of up to 24 MiB, and a rig with the bridges "null" for /busy/ and "stamp" for /stamp/.
+ * Start simd again for the rest of this case, with those elements of "rigs". NULL: the usual one, which each
+ * case finds, with the bridges "null" for /busy/ and "stamp" for /stamp/.
  */
-int bench_simd(struct bench *b, const char *pools, const char *rigs);
+int bench_simd(struct bench *b, const char *rigs);
 void bench_stop_simd(struct bench *b);
 /*
  * One more bridge_stamp for "bridges" of a rig: its configuration, in ret (of `size` bytes), and the page that it writes. It sleeps so

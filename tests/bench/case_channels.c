@@ -17,7 +17,6 @@
 #define EACH     (CHANNELS / CLIENTS)
 /* So many messages are on their way in a channel, and each publisher has 8 loans: all of that is reserved. */
 #define WINDOW   128
-#define POOLS    "{\"size\":512,\"count\":65536}"
 #define RIGS     "{\"name\":\"bench\",\"bridges\":[{\"name\":\"null\",\"plugin\":\"null\",\"channels\":[\"/busy/*\"]}]}"
 #define SLICE    400
 #define SLICES   20u
@@ -145,7 +144,7 @@ static int run_channels(struct bench *b)
 
 	a->b = b;
 	for (unsigned i = 0; i < n && r == 0; i++) {
-		r = bench_simd(b, POOLS, RIGS);
+		r = bench_simd(b, RIGS);
 		bench_pin_process(b->simd_pid, 0);
 		if (r == 0)
 			r = bench_wait(bench_fork(producer_main, a)) ? -1 : 0;

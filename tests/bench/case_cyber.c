@@ -197,7 +197,6 @@ static int pin_ours(struct cyber_link *l)
 
 static int start(struct bench *b, struct cyber_link *l)
 {
-	static const char pools[] = "{\"size\":256,\"count\":1024},{\"size\":6815744,\"count\":48}";
 	char rigs[512];
 	int r;
 
@@ -212,7 +211,7 @@ static int start(struct bench *b, struct cyber_link *l)
 		 "{\"name\":\"bench\",\"bridges\":[{\"name\":\"cyber\",\"plugin\":\"cyber\",\"channels\":[\"" CHANNEL
 		 "\"],\"connection\":\"127.0.0.1:%u\",\"options\":{\"probe\":\"false\"}}]}",
 		 l->arena->raw_port);
-	r = bench_simd(b, pools, rigs);
+	r = bench_simd(b, rigs);
 	if (r < 0)
 		return r;
 	l->writer[0] = bench_fork(ours_main, l);

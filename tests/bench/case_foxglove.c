@@ -191,13 +191,12 @@ static int floor_main(void *arg)
 
 static int start(struct bench *b, struct link6 *l)
 {
-	static const char pools[] = "{\"size\":256,\"count\":1024},{\"size\":6815744,\"count\":48}",
-			  rigs[] = "{\"name\":\"bench\",\"bridges\":[" WATCH_BRIDGE(CHANNEL) "]}";
+	static const char rigs[] = "{\"name\":\"bench\",\"bridges\":[" WATCH_BRIDGE(CHANNEL) "]}";
 	pid_t bridge;
 	int r;
 
 	*l = (struct link6){ .b = b, .arena = bench_arena(sizeof(*l->arena)) };
-	r = bench_simd(b, pools, rigs);
+	r = bench_simd(b, rigs);
 	if (r == 0)
 		r = watch_bridge(b, &bridge, &l->port);
 	if (r < 0)

@@ -176,7 +176,7 @@ static int start(struct isolation *a)
 		rigs, sizeof(rigs),
 		"{\"name\":\"a\",\"prefix\":\"/a\",\"bridges\":[%s]},{\"name\":\"b\",\"prefix\":\"/b\",\"bridges\":[%s]}",
 		bridge[0], bridge[1]);
-	return a->page[0] && a->page[1] ? bench_simd(a->b, BENCH_SMALL_POOLS, rigs) : -1;
+	return a->page[0] && a->page[1] ? bench_simd(a->b, rigs) : -1;
 }
 
 static void report(const struct isolation *a, const char *name, enum with with, double bar)

@@ -92,7 +92,7 @@ static int measure(struct lockstep *a, unsigned lanes, double *ret_rate)
 		 "{\"name\":\"l\",\"bridges\":[{\"name\":\"work\",\"plugin\":\"%s/../test/plugins/bridge_faulty.so\","
 		 "\"options\":{\"mode\":\"work\",\"delay_us\":%d}}]}",
 		 a->b->bin, WORK_US);
-	r = bench_simd(a->b, BENCH_SMALL_POOLS, rig);
+	r = bench_simd(a->b, rig);
 	if (r < 0)
 		return r;
 	atomic_store(&a->joined, 0);

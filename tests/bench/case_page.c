@@ -15,7 +15,6 @@
 
 #define POINTS    100000u
 #define PERIOD_NS (100 * NS_PER_MS)
-#define POOLS     "{\"size\":256,\"count\":1024},{\"size\":65536,\"count\":64},{\"size\":6815744,\"count\":24}"
 
 struct page {
 	struct bench *b;
@@ -113,7 +112,7 @@ static int run_page(struct bench *b)
 	if (!possible())
 		return 0;
 	x->b = b;
-	r = bench_simd(b, POOLS, "{\"name\":\"bench\",\"bridges\":[" WATCH_BRIDGE("/watch/*") "]}");
+	r = bench_simd(b, "{\"name\":\"bench\",\"bridges\":[" WATCH_BRIDGE("/watch/*") "]}");
 	if (r == 0)
 		r = watch_bridge(b, &bridge, &port);
 	if (r < 0)

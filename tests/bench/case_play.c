@@ -26,7 +26,6 @@
 #define STEPS     200
 #define TOP       115200 /* points */
 #define FRONT     14400
-#define POOLS     "{\"size\":1024,\"count\":4000},{\"size\":524288,\"count\":40},{\"size\":4194304,\"count\":24}"
 #define RIG \
 	"{\"name\":\"play\",\"channels\":[{\"name\":\"top\",\"window\":4},{\"name\":\"front\",\"window\":4}]," \
 	"\"bridges\":[{\"name\":\"null\",\"plugin\":\"null\",\"channels\":[\"*\"]}]}"
@@ -292,7 +291,7 @@ static int run(struct bench *b)
 	bench = b;
 	arena = bench_arena(sizeof(*arena));
 	snprintf(path, sizeof(path), "%s/play.mcap", b->dir);
-	r = arena ? bench_simd(b, POOLS, RIG) : -ENOMEM;
+	r = arena ? bench_simd(b, RIG) : -ENOMEM;
 	if (r == 0)
 		r = bench_call(b, "io.simd.Control.SetSource", "{\"source\":\"play\"}", NULL);
 	if (r == 0)

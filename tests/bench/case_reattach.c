@@ -127,7 +127,7 @@ static int run_reattach(struct bench *b)
 	struct bench_pair pairs[BENCH_PAIRS_MAX];
 	unsigned n = bench_runs(b, 5);
 	pid_t pid[PEERS];
-	int r = bench_simd(b, BENCH_SMALL_POOLS, NULL);
+	int r = bench_simd(b, NULL);
 
 	a->b = b;
 	for (int i = 0; i < PEERS; i++)

@@ -87,7 +87,7 @@ static int measure(struct shards *s, unsigned rigs, double *ret_us)
 			"%s{\"name\":\"r%u\",\"prefix\":\"/r%u\",\"bridges\":[{\"name\":\"null%u\",\"plugin\":\"null\"}]}",
 			i ? "," : "", i, i, i);
 	s->rigs = rigs;
-	if (bench_simd(s->b, BENCH_SMALL_POOLS, text) < 0 || bench_wait(bench_fork(producer_main, s)))
+	if (bench_simd(s->b, text) < 0 || bench_wait(bench_fork(producer_main, s)))
 		return -1;
 	*ret_us = s->cpu_ns / 1e3;
 	return 0;

@@ -146,8 +146,7 @@ static int start_simd(struct bench *b, bool apart)
 		"{\"name\":\"ss2\",\"processes\":[{\"name\":\"car\",\"command\":[\"%s/sim-vehicle\",\"--params\",\"%s\"]}]}",
 		b->bin, params);
 	b->ss2_vehicle = apart ? NULL : params;
-	if (bench_simd(b, "{\"size\":1280,\"count\":4096},{\"size\":66048,\"count\":512}",
-		       apart ? rig : "{\"name\":\"ss2\"}") < 0 ||
+	if (bench_simd(b, apart ? rig : "{\"name\":\"ss2\"}") < 0 ||
 	    bench_call(b, "io.simd.Control.SetSource", "{\"source\":\"ss2\"}", NULL) < 0)
 		return -1;
 	b->ss2_vehicle = NULL;

@@ -131,7 +131,7 @@ static int run_top(struct bench *b)
 		printf("top_cost is not measured: " TERMINAL_NONE "\n");
 		return 0;
 	}
-	r = bench_simd(b, BENCH_SMALL_POOLS, RIGS);
+	r = bench_simd(b, RIGS);
 	if (r < 0)
 		return r;
 	f->b = b;

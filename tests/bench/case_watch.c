@@ -99,7 +99,7 @@ static int run_cost(struct bench *b, struct watch_load *l, struct crowd *x, unsi
 {
 	struct bench_pair pair[BENCH_PAIRS_MAX] = { { 0, 0 } };
 	pid_t bridge;
-	int r = bench_simd(b, WATCH_POOLS, RIG(WATCH_BRIDGE("/watch/*")));
+	int r = bench_simd(b, RIG(WATCH_BRIDGE("/watch/*")));
 
 	*l = (struct watch_load){ .b = b, .images = 1, .bridges = 1 };
 	x->channels = WATCH_SMALL + l->images;
@@ -120,7 +120,7 @@ struct idle {
 
 static int idle_with(struct bench *b, struct watch_load *l, bool foxglove, int64_t dur_ns, struct idle *ret)
 {
-	int r = bench_simd(b, WATCH_POOLS, foxglove ? RIG(NULL_RIG "," WATCH_BRIDGE("/watch/*")) : RIG(NULL_RIG));
+	int r = bench_simd(b, foxglove ? RIG(NULL_RIG "," WATCH_BRIDGE("/watch/*")) : RIG(NULL_RIG));
 	int64_t cpu = 0, start;
 	pid_t bridge = 0;
 	unsigned port;
@@ -215,7 +215,7 @@ static int run_stalled(struct bench *b, struct watch_load *l, struct crowd *x, u
 		pair[i] = (struct bench_pair){ .ours = 0 };
 		*l = (struct watch_load){ .b = b, .images = WATCH_IMAGES, .bridges = 1 };
 		x->channels = WATCH_SMALL + l->images;
-		r = bench_simd(b, WATCH_POOLS, RIG(WATCH_BRIDGE("/watch/*")));
+		r = bench_simd(b, RIG(WATCH_BRIDGE("/watch/*")));
 		if (r == 0)
 			r = watch_bridge(b, &bridge, &x->port);
 		if (r == 0)

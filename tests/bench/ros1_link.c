@@ -283,15 +283,13 @@ static int open_arena(struct ros1_link *l)
 
 static int start_simd(struct ros1_link *l)
 {
-	static const char pools[] = "{\"size\":256,\"count\":1024},{\"size\":6815744,\"count\":48},"
-				    "{\"size\":25296896,\"count\":16}";
 	char rigs[512];
 
 	snprintf(rigs, sizeof(rigs),
 		 "{\"name\":\"bench\",\"bridges\":[{\"name\":\"ros1\",\"plugin\":\"ros1\",\"channels\":[\"/ros1/*\"],"
 		 "\"connection\":\"http://127.0.0.1:%u\"}]}",
 		 l->arena->master_port[0]);
-	return bench_simd(l->b, pools, rigs);
+	return bench_simd(l->b, rigs);
 }
 
 /* simd and the bridge beside the others that send. */

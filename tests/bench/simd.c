@@ -16,10 +16,6 @@
 #include "fd.h"
 #include "plugins/stamp.h"
 
-/* Slots of up to 24 MiB. */
-static const char usual_pools[] = "{\"size\":256,\"count\":4096},{\"size\":65536,\"count\":256},"
-				  "{\"size\":6815744,\"count\":24},{\"size\":25296896,\"count\":16}";
-
 struct stamp_page *bench_stamp(const struct bench *b, const char *name, const char *channels, int sleep_us, char *ret,
 			       size_t size)
 {
@@ -40,20 +36,19 @@ struct stamp_page *bench_stamp(const struct bench *b, const char *name, const ch
 	return page == MAP_FAILED ? NULL : page;
 }
 
-static int write_config(const struct bench *b, const char *path, const char *pools, const char *rigs)
+static int write_config(const struct bench *b, const char *path, const char *rigs)
 {
 	static const char format[] =
 		"{\"TimeSource\":\"unity\",\"clock\":{\"rate_hz\":100},\"dispatch\":{\"lanes\":%u},"
-		"\"ss2\":{\"command\":[\"%s/sim-ss2\",\"--port\",\"%d\"%s%s%s]},\"pools\":[%s],\"rigs\":[%s]}\n";
+		"\"ss2\":{\"command\":[\"%s/sim-ss2\",\"--port\",\"%d\"%s%s%s]},\"rigs\":[%s]}\n";
 	const char *vehicle = b->ss2_vehicle;
-	size_t size =
-		sizeof(format) + strlen(b->bin) + strlen(pools) + strlen(rigs) + (vehicle ? strlen(vehicle) : 0) + 64;
+	size_t size = sizeof(format) + strlen(b->bin) + strlen(rigs) + (vehicle ? strlen(vehicle) : 0) + 64;
 	char *text = malloc(size);
 	int r = -ENOMEM;
 
 	if (text) {
 		snprintf(text, size, format, b->lanes, b->bin, BENCH_SS2_PORT, vehicle ? ",\"--vehicle\",\"" : "",
-			 vehicle ? vehicle : "", vehicle ? "\"" : "", pools, rigs);
+			 vehicle ? vehicle : "", vehicle ? "\"" : "", rigs);
 		r = fd_write_file(path, text, strlen(text), 0644);
 	}
 	free(text);
@@ -74,13 +69,13 @@ static pid_t spawn_simd(const struct bench *b, const char *config)
 	_exit(127);
 }
 
-static int start_simd(struct bench *b, const char *pools, const char *rigs)
+static int start_simd(struct bench *b, const char *rigs)
 {
 	int64_t end = mono_now_ns() + BENCH_PATIENCE * NS_PER_S;
 	char config[BENCH_PATH + 16];
 
 	snprintf(config, sizeof(config), "%s/bench.json", b->dir);
-	if (write_config(b, config, pools, rigs) < 0)
+	if (write_config(b, config, rigs) < 0)
 		return -1;
 	b->simd_pid = spawn_simd(b, config);
 	while (bench_call(b, "io.simd.Control.GetInfo", "{}", NULL) < 0) { /* its readiness is what is waited for */
@@ -100,7 +95,7 @@ void bench_stop_simd(struct bench *b)
 	b->simd_pid = 0;
 }
 
-static int start_usual_rig(struct bench *b, const char *pools)
+static int start_usual_rig(struct bench *b)
 {
 	char stamp[3 * BENCH_PATH], rigs[4 * BENCH_PATH];
 
@@ -111,14 +106,12 @@ static int start_usual_rig(struct bench *b, const char *pools)
 		rigs, sizeof(rigs),
 		"{\"name\":\"bench\",\"bridges\":[{\"name\":\"null\",\"plugin\":\"null\",\"channels\":[\"/busy/*\"]},%s]}",
 		stamp);
-	return b->stamp ? start_simd(b, pools, rigs) : -1;
+	return b->stamp ? start_simd(b, rigs) : -1;
 }
 
-int bench_simd(struct bench *b, const char *pools, const char *rigs)
+int bench_simd(struct bench *b, const char *rigs)
 {
 	bench_stop_simd(b);
-	b->usual = !pools && !rigs;
-	if (!pools)
-		pools = usual_pools;
-	return rigs ? start_simd(b, pools, rigs) : start_usual_rig(b, pools);
+	b->usual = !rigs;
+	return rigs ? start_simd(b, rigs) : start_usual_rig(b);
 }

@@ -53,7 +53,6 @@ int watcher_await(struct watcher *w, unsigned subscribed);
 #define WATCH_IMAGES 6u /* at most: together more than a client may keep the bridge waiting with */
 #define WATCH_SMALL  10u
 #define WATCH_PERIOD (10 * NS_PER_MS)
-#define WATCH_POOLS  "{\"size\":256,\"count\":4096},{\"size\":65536,\"count\":64},{\"size\":6815744,\"count\":96}"
 
 /* WATCH_SMALL channels of 64 bytes at 100 Hz, and images of 6 MiB, each at 10 Hz; all under /watch/, from CPU 0. Once `bridges` carry them. */
 struct watch_load {
