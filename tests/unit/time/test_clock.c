@@ -155,7 +155,7 @@ __typeof__(getrlimit) __real_getrlimit, __wrap_getrlimit;
 __typeof__(pthread_setschedparam) __real_pthread_setschedparam, __wrap_pthread_setschedparam;
 
 #ifdef __clang__
-__attribute__((disable_sanitizer_instrumentation)) /* ThreadSanitizer calls it before it can be called itself */
+__attribute__((disable_sanitizer_instrumentation, no_sanitize("address"))) /* sanitizers call it before they can be called themselves */
 #endif
 int
 __wrap_getrlimit(__rlimit_resource_t what, struct rlimit *ret)
