@@ -360,7 +360,7 @@ static int commit(struct pools *p, int cls, uint32_t slots, uint32_t asked, cons
 	if (!p->memory || slots <= c->committed)
 		return 0;
 	bytes = (int64_t)(slots - c->committed) * pools_slot_bytes(p, cls);
-	if (bytes > pools_room(p))
+	if (bytes > (p->found ? p->max - pools_committed_bytes(p) : pools_room(p)))
 		return refuse_bytes(p, cls, asked, bytes, what);
 	r = p->memory->commit(p->memory_arg, (unsigned)cls, slots);
 	if (r == -ENOSPC) /* somebody else was faster */
@@ -403,6 +403,7 @@ void pools_end(struct pools *p)
 {
 	for (unsigned i = 0; i < p->n; i++)
 		p->c[i].leaving = p->c[i].committed = 0;
+	p->found = false;
 }
 
 int pools_begin(struct pools *p)

@@ -53,6 +53,7 @@ struct pools {
 	unsigned n;
 	struct pool_class c[POOLS_MAX];
 	bool fixed;                       /* from "pools" */
+	bool found;                       /* an earlier simd has given memory, nobody knows how much */
 	int64_t max;                      /* pools_max: bytes of slots; INT64_MAX: there is no such bound */
 	const struct pool_memory *memory; /* NULL: all have it */
 	void *memory_arg;

@@ -82,18 +82,6 @@ void dataplane_lost(struct simd *s, const char *why)
 	event_dataplane(s);
 }
 
-/* An earlier simd has admitted who has them; each may be admitted once more while it has what it had. */
-static void note_found(struct simd *s)
-{
-	uint32_t used[POOLS_MAX];
-
-	if (!s->pools.memory)
-		return;
-	dataplane_used(s, used);
-	for (unsigned i = 0; i < s->pools.n; i++)
-		s->pools.c[i].leaving = used[i];
-}
-
 int dataplane_up(struct simd *s, struct ipc *ipc, uint32_t generation)
 {
 	int r = pools_begin(&s->pools);
@@ -111,7 +99,6 @@ int dataplane_up(struct simd *s, struct ipc *ipc, uint32_t generation)
 	s->dataplane.ipc = ipc;
 	s->dataplane.generation = generation;
 	s->dataplane.ready = true;
-	note_found(s);
 	r = shards_set_ipc(s, ipc, generation);
 	if (r == 0)
 		r = channel_resubscribe_all(s);

@@ -129,6 +129,7 @@ static int begin_memory(struct roudi *r, struct pools *p)
 	if (rc < 0 || !p->fixed) {
 		p->memory = &memory;
 		p->memory_arg = r;
+		p->found = r->adopted;
 		return rc;
 	}
 	for (unsigned i = 0; i < p->n && rc == 0; i++)

@@ -286,6 +286,28 @@ TEST_WITH(a_full_shm_kills_nobody, NULL, again)
 	stack_stop(simd);
 }
 
+/* What it has given memory it finds again, with no page to spare. */
+TEST_WITH(a_simd_that_is_killed_in_a_full_shm_comes_back, NULL, again)
+{
+	struct peer *p;
+	pid_t simd, pid;
+
+	shm_of("300m");
+	simd = start();
+	p = begin(10, FULL_HD, &pid);
+	round_of(p, 1);
+	fill();
+	stack_kill(simd);
+	simd = start();
+	for (int i = 2; i <= 4; i++)
+		round_of(p, i);
+	refuses_one_more("/dev/shm has ");
+	assert_int_equal(unlink(FILL), 0);
+	peer_join(p, pid);
+	peer_free(p);
+	stack_stop(simd);
+}
+
 #define PORTS 100 /* publishers of a process; and twice as many subscribers */
 
 /* All its ports are made when nobody has a page to spare. */

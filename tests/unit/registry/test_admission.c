@@ -130,19 +130,19 @@ struct shm {
 	int64_t free;
 	struct pools *p;
 	uint32_t has[POOLS_MAX];
-	unsigned commits;
 };
 
 static int commit(void *arg, unsigned cls, uint32_t slots)
 {
 	struct shm *shm = arg;
-	int64_t bytes = (slots - shm->has[cls]) * pools_slot_bytes(shm->p, (int)cls);
+	int64_t bytes = ((int64_t)slots - shm->has[cls]) * pools_slot_bytes(shm->p, (int)cls);
 
+	if (bytes <= 0)
+		return 0;
 	if (bytes > shm->free)
 		return -ENOSPC;
 	shm->free -= bytes;
 	shm->has[cls] = slots;
-	shm->commits++;
 	return 0;
 }
 
@@ -222,6 +222,22 @@ TEST(a_new_generation_has_memory_for_what_is_admitted)
 	pools_end(&p);
 	shm = (struct shm){ .free = 20 << 20, .p = &p };
 	assert_int_equal(pools_begin(&p), -ENOSPC);
+}
+
+/* Who was admitted by a simd that was killed has memory, which can be asked for once more where there is no other. */
+TEST(memory_of_an_earlier_simd_is_found)
+{
+	struct pools p;
+	struct shm shm;
+
+	begin(&p, &shm, "{}", 100 << 20);
+	pools_end(&p);
+	p.found = true;
+	shm.has[6] = 30;
+	shm.free = 0;
+	assert_int_equal(pools_begin(&p), 0);
+	assert_int_equal(pools_reserve(&p, 6, 30, "/x"), 0);
+	assert_int_equal(pools_reserve(&p, 6, 1, "/y"), -ENOSPC);
 }
 
 TEST(pools_max_bounds_what_is_committed)
