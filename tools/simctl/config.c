@@ -63,7 +63,25 @@ static void print(const json_t *reply)
 	print_below("", json_object_get(reply, "config"), reply);
 }
 
+/* As in simd.json. */
+static void print_pools(const json_t *reply)
+{
+	const char *before = "\"pools\": [\n";
+	json_t *p;
+	size_t i;
+
+	json_array_foreach(json_object_get(reply, "pools"), i, p) {
+		printf("%s\t{ \"size\": %lld, \"count\": %lld }", before,
+		       (long long)json_integer_value(json_object_get(p, "size")),
+		       (long long)json_integer_value(json_object_get(p, "count")));
+		before = ",\n";
+	}
+	puts("\n]");
+}
+
 int cmd_config(struct ctl *c)
 {
+	if (c->a.pools)
+		return ctl_show(c, ctl_call(c, "io.simd.Control.GetInfo", NULL), print_pools);
 	return ctl_show(c, ctl_call(c, "io.simd.Control.GetConfig", NULL), print);
 }

@@ -127,6 +127,9 @@ static const struct opt rate_opts[] = {
 	{ 0 },
 };
 static const struct opt delay_opts[] = { CHANNEL("channel to measure"), WINDOW, COUNT("exit after N lines"), { 0 } };
+static const struct opt config_opts[] = {
+	FLAG("pools", pools, "a fixed list of pools instead, of the slots that have memory now"), { 0 }
+};
 static const struct opt watch_opts[] = { WATCH, { 0 } };
 
 static const struct opt pause_opts[] = {

@@ -50,6 +50,7 @@ struct args { /* every command's values; filled by opt from the table */
 	double hz;
 	const char *frame;
 	int64_t connection;
+	bool pools;                /* config */
 	struct opt_strings fields; /* plot */
 	int64_t span_dur_ns;
 };
@@ -105,7 +106,7 @@ enum need { ALONE, CONTROL, DATA }; /* what a command needs of simd */
 	X("play", ALONE, play, play_opts, "play recorded messages, with their clock") \
 	X("clients", CONTROL, clients, NULL, "processes that are attached") \
 	X("dispatch", CONTROL, dispatch, watch_opts, "the dispatcher: queues, lanes, waits, outcomes") \
-	X("config", CONTROL, config, NULL, "simd's effective configuration and where each value came from") \
+	X("config", CONTROL, config, config_opts, "simd's effective configuration and where each value came from") \
 	X("summary", CONTROL, summary, NULL, "totals since simd's start, per channel and bridge") \
 	X("ps", ALONE, ps, ps_opts, "the simd of this machine: rigs, user, pid, memory, whether each runs") \
 	X("doctor", ALONE, doctor, NULL, "check this machine; exit code 1 when something is broken") \
