@@ -65,7 +65,7 @@ static int port_create(struct sim_subscriber *s, struct attachment *l, bool hist
 
 static json_t *subscribe_params(const struct sim_subscriber *s)
 {
-	json_t *o = json_pack("{ss si}", "channel", s->channel, "depth", (int)s->depth);
+	json_t *o = json_pack("{ss si}", "channel", s->channel, "depth", (int)s->wanted);
 	char hash[20];
 
 	if (!o || !s->type)
@@ -84,11 +84,11 @@ static int subscribe_reply(struct sim_subscriber *s, const json_t *o, char *ret_
 
 	if ((r = jsonx_string(o, "channel", SIM_CHANNEL_MAX, &name)) < 0 ||
 	    (r = jsonx_int(o, "subscriber_id", 0, UINT32_MAX, &id)) < 0 ||
-	    (r = jsonx_opt_int(o, "depth", 1, IPC_DEPTH_MAX, s->depth, &depth)) < 0)
+	    (r = jsonx_opt_int(o, "depth", 1, IPC_DEPTH_MAX, s->wanted, &depth)) < 0)
 		return err_prefix(r, "simd's answer to Subscribe");
 	snprintf(ret_name, size, "%s", name);
 	atomic_store(&s->id, (uint32_t)id);
-	s->depth = (uint32_t)depth;
+	atomic_store(&s->depth, (uint32_t)depth);
 	return 0;
 }
 
@@ -362,7 +362,8 @@ static int subscriber_new(struct sim_client *c, const char *channel, const struc
 	list_init(&s->link);
 	list_init(&s->old);
 	s->type = type ? sim_type_ref(type) : NULL;
-	s->depth = o && o->depth ? o->depth : DEPTH_DEFAULT;
+	s->wanted = o && o->depth ? o->depth : DEPTH_DEFAULT;
+	atomic_init(&s->depth, s->wanted);
 	s->flags = o ? o->flags : 0;
 	s->spin_dur_ns = o ? o->spin_dur_ns : 0;
 	snprintf(s->channel, sizeof(s->channel), "%s", channel);
@@ -636,6 +637,11 @@ int sim_release(struct sim_subscriber *s, const struct sim_message *message)
 			    s->channel);
 	handle_leave(&s->h);
 	return r;
+}
+
+uint32_t sim_subscriber_depth(const struct sim_subscriber *s)
+{
+	return s ? atomic_load(&s->depth) : 0;
 }
 
 void sim_subscriber_stats(const struct sim_subscriber *s, struct sim_subscriber_stats *ret)

@@ -61,7 +61,8 @@ struct sim_subscriber {
 	int64_t renew_mono_ns;  /* when to look again */
 	struct sim_client *c;
 	const struct sim_type *type; /* referenced; NULL: any */
-	uint32_t depth;
+	uint32_t wanted;             /* messages that its queue is to hold */
+	_Atomic uint32_t depth;      /* that it holds */
 	unsigned flags;
 	int64_t spin_dur_ns;
 	struct messages messages;

@@ -24,9 +24,9 @@ enum sim_subscriber_flag {
 };
 
 struct sim_subscriber_options {
-	size_t size;         /* sizeof(struct sim_subscriber_options) of the caller */
-	unsigned depth;      /* queue capacity 1..256; 0: 16. The oldest is dropped when full */
-	unsigned flags;      /* enum sim_subscriber_flag */
+	size_t size;    /* sizeof(struct sim_subscriber_options) of the caller */
+	unsigned depth; /* queue capacity 1..256; 0: 16. Where memory is short it gets less: sim_subscriber_depth(). The oldest is dropped when full */
+	unsigned flags; /* enum sim_subscriber_flag */
 	int64_t spin_dur_ns; /* sim_wait() polls that long before it sleeps; 0: never. Costs a core while it spins */
 };
 
@@ -55,6 +55,8 @@ SIM_API SIM_MUST_CHECK int sim_wait(struct sim_subscriber *s, int64_t timeout_du
 SIM_API void sim_wait_cancel(struct sim_subscriber *s);
 /* Readable when something can be taken (SIM_SUB_FD); poll only, drain until -EAGAIN. -EINVAL without the flag. */
 SIM_API int sim_subscriber_fd(const struct sim_subscriber *s);
+/* Messages that its queue holds: as many as were asked for, or as there was memory for. Any thread. */
+SIM_API uint32_t sim_subscriber_depth(const struct sim_subscriber *s);
 
 struct sim_subscriber_stats {
 	uint64_t received; /* handed out */

@@ -245,6 +245,27 @@ TEST_WITH(overflow_drops_the_oldest, setup, teardown)
 	sim_disconnect(c);
 }
 
+/* 200 slots: 9 of the publisher, 4 and 2 more of the first subscriber; the second has the rest, less 2 that it may hold. */
+TEST_WITH(a_queue_is_as_deep_as_there_is_room, setup, teardown)
+{
+	struct sim_client *c = world_client(&w, "both", 0);
+	struct sim_publisher_options large = { .size = sizeof(large), .max_body = 60000, .flags = SIM_PUB_LOCAL };
+	struct sim_subscriber_options o = { .size = sizeof(o), .depth = 4 };
+	struct sim_subscriber *a, *b;
+	struct sim_publisher *p;
+
+	assert_int_equal(sim_advertise(c, "large", &sim_Imu_type, &large, &p), 0);
+	assert_int_equal(sim_subscribe(c, "large", NULL, &o, &a), 0);
+	assert_int_equal(sim_subscriber_depth(a), 4);
+	o.depth = 256;
+	assert_int_equal(sim_subscribe(c, "large", NULL, &o, &b), 0);
+	assert_int_equal(sim_subscriber_depth(b), 200 - 9 - 6 - 2);
+	sim_subscriber_destroy(a);
+	sim_subscriber_destroy(b);
+	sim_publisher_destroy(p);
+	sim_disconnect(c);
+}
+
 /* A process that speaks to the data plane directly. */
 static struct ipc *hostile_attach(const char *channel, struct ipc_pub **ret)
 {
