@@ -392,8 +392,26 @@ static void unlock_plane(const char *plane, int *fd)
 	*fd = fd_close(*fd);
 }
 
+/* What a simd that was killed in the middle of fd_write_file() has left. */
+static void remove_unfinished(const char *dir)
+{
+	static const char *const written[] = { "state.json.", "roudi.toml." };
+	DIR *d = opendir(dir);
+	const struct dirent *e;
+
+	while (d && (e = readdir(d)))
+		for (unsigned i = 0; i < sizeof(written) / sizeof(*written); i++)
+			if (strncmp(e->d_name, written[i], strlen(written[i])) == 0 &&
+			    strlen(e->d_name) == strlen(written[i]) + strlen("XXXXXX"))
+				(void)unlinkat(dirfd(d), e->d_name, 0);
+	if (d)
+		closedir(d);
+}
+
 void runtime_finish(struct runtime *rt)
 {
+	if (rt->dir && rt->lock_fd >= 0)
+		remove_unfinished(rt->dir);
 	unlock_plane(PLANE_EXTERNAL, &rt->plain_fd);
 	unlock_plane(rt->own, &rt->lock_fd);
 	if (rt->dir)

@@ -142,6 +142,26 @@ static void is_refused(struct runtime *rt, const char *one, const char *other)
 		fail_msg("it says %s", err_why());
 }
 
+/* A file of a simd that was killed while it wrote it; whoever holds the lock clears it away, and nobody else. */
+TEST(what_was_not_written_to_its_end_goes)
+{
+	struct runtime a, b;
+	char path[TEST_PATH_MAX], other[TEST_PATH_MAX];
+
+	make_runtime(&a, "unfinished");
+	assert_ok(fd_write_file(test_path(path, "unfinished/state.json.a1B2c3"), "{", 1, 0644));
+	assert_ok(fd_write_file(test_path(other, "unfinished/state.json.of-others"), "{", 1, 0644));
+	assert_ok(runtime_lock(&a, false));
+	make_runtime(&b, "unfinished");
+	assert_int_equal(runtime_lock(&b, false), -EBUSY);
+	runtime_finish(&b);
+	assert_int_equal(access(path, F_OK), 0);
+	runtime_finish(&a);
+	assert_int_equal(access(path, F_OK), -1);
+	assert_int_equal(unlink(other), 0);
+	assert_int_equal(rmdir(test_path(path, "unfinished")), 0);
+}
+
 TEST(two_runtime_directories_have_a_plane_each)
 {
 	struct runtime a, b;
