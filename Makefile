@@ -63,8 +63,9 @@ join3 = $(call join2,$(1))/$(word 3,$(call split,$(1)))
 inc_of = $(or $(INC_$(call join3,$(1))),$(INC_$(call join2,$(1))),$(INC_$(word 1,$(call split,$(1)))))
 # Extra flags of one object: FLAGS_<path/file.c>
 # Tests keep their assertions in every kind of build.
-# and, but for benches, no optimisation of their own: they are half of what is compiled, and run no longer for it
-test_opt = $(if $(filter tests/bench/%,$(1)),,-O0 -U_FORTIFY_SOURCE -Wno-format-nonliteral -Wno-unknown-warning-option -Wno-format-truncation)
+# and no optimisation of their own: they are half of what is compiled, and run no longer for it; but for benches, and under sanitizers
+# for what computes much itself
+test_opt = $(if $(filter tests/bench/% $(if $(SAN_RUNTIME),tests/support/% tests/unit/linktime/% tests/unit/world/%),$(1)),,-O0 -U_FORTIFY_SOURCE -Wno-format-nonliteral -Wno-unknown-warning-option -Wno-format-truncation)
 flags_of = $(if $(filter tests/%,$(1)),-UNDEBUG $(test_opt)) $(FLAGS_$(1)) $(FLAGS_$(patsubst %/,%,$(dir $(1))))
 
 # Filled by the module.mk files.

@@ -54,8 +54,10 @@ test_spec = $(call test_mode,$(1)):$(strip $(or $(LIMIT),$(LIMIT_$(notdir $(1)))
 tests: all $(RUN) $(TEST_PROGRAMS) $(BENCH_PROGRAMS) $(filter $(B)/%,$(TESTS) $(TESTS_NS) $(TESTS_FAULT))
 
 # Under a sanitizer only what the chosen tests need is built, and NEEDS_SCRIPT of a script; without one also what scripts and checks look at.
-run-tests: $(RUN) $(if $(SAN_RUNTIME),,all $(TEST_PROGRAMS)) $(filter $(B)/%,$(chosen)) $(if $(filter %/check-man,$(chosen)),$(CHECK_HELPERS)) \
+built-tests: $(RUN) $(if $(SAN_RUNTIME),,all $(TEST_PROGRAMS)) $(filter $(B)/%,$(chosen)) $(if $(filter %/check-man,$(chosen)),$(CHECK_HELPERS)) \
 	$(if $(filter %/check-build,$(chosen)),$(ONE_THREAD:%=$(B)/test/%)) $(foreach t,$(chosen),$(NEEDS_$(notdir $(t))))
+
+run-tests: built-tests
 	@B=$(B) PROGRAMS='$(PROGRAMS)' CC='$(CC)' $(RUN) --jobs $(TEST_JOBS) --logs $(B)/check --wrap tests/support/ns.sh \
 		$(if $(RESULTS),--results $(RESULTS)) $(if $(STAGE),--stage '$(STAGE)') $(if $(HUNT),--hunt $(HUNT)) \
 		$(foreach t,$(chosen),$(call test_spec,$(t)))
@@ -126,7 +128,7 @@ fuzz:
 	@tools/dev/deps.sh full
 	@$(MAKE) --no-print-directory CC=clang SAN=address,undefined B=build-fuzz OPT='-O1 -fsanitize=fuzzer-no-link' run-fuzzers
 
-.PHONY: tests run-tests one-thread check soak first-contact deps demo bench bench-smoke fuzz run-fuzzers
+.PHONY: tests built-tests run-tests one-thread check soak first-contact deps demo bench bench-smoke fuzz run-fuzzers
 
 # ---- static analysis ----
 

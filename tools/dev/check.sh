@@ -126,7 +126,12 @@ take_what_was_built()
 full()
 {
 	set_up full
+	# much of the next stage is one program at a time: meanwhile some of what the sanitizers need is built, behind everything else
+	nice -n 19 "$MAKE" -s -j"$JOBS" WERROR=1 CC=clang SAN=address,undefined OPT='-O1 -g1' LEVEL=unit built-tests >"$out/beside.log" 2>&1 &
+	beside=$!
 	script_stage "make demo and some tests on a bare Debian" env KEEP=1 tools/dev/first-contact demo,some && take_what_was_built
+	kill "$beside" 2>/dev/null
+	wait "$beside"
 	# the root of the bare Debian has all built and installed already
 	script_stage "simd.service, booted" env ROOT="$bare_root" tools/dev/check-boot
 	rm -rf --one-file-system "$bare_root"
