@@ -213,8 +213,10 @@ static void recorded(int i)
 
 TEST_WITH(alone_it_takes_little, NULL, again)
 {
-	pid_t simd = stack_start(CONF);
+	pid_t simd;
 
+	shm_of("2g");
+	simd = stack_start(CONF);
 	assert_true(shm_used() <= 40 * MIB);
 	agrees();
 	stack_stop(simd);
