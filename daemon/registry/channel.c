@@ -470,12 +470,13 @@ void channel_settle(struct simd *s, int cls)
 
 int channel_reserve(struct channel *ch, int cls, uint32_t slots)
 {
-	struct pools *p = &ch->s->pools;
+	int r;
 
-	channel_settle(ch->s, cls);
-	if (slots > pools_left(p, cls))
-		(void)channel_reclaim(ch->s, ch);
-	return pools_reserve(p, cls, slots, ch->name);
+	do {
+		channel_settle(ch->s, cls);
+		r = pools_reserve(&ch->s->pools, cls, slots, ch->name);
+	} while (r == -ENOSPC && channel_reclaim(ch->s, ch) > 0);
+	return r;
 }
 
 int channel_renew(struct channel *ch)

@@ -321,10 +321,10 @@ static int reserve_depth(struct subscriber *sub, uint32_t wanted)
 		return 0;
 	if (ch->window < POOL_WINDOW_SMALL && sub->depth > ch->window)
 		sub->depth = ch->window;
-	channel_settle(ch->s, ch->pool);
-	left = pools_left(p, ch->pool);
-	if (left < sub->depth + HELD_BY_SUBSCRIBER && channel_reclaim(ch->s, ch) > 0)
+	do {
+		channel_settle(ch->s, ch->pool);
 		left = pools_left(p, ch->pool);
+	} while (left < sub->depth + HELD_BY_SUBSCRIBER && channel_reclaim(ch->s, ch) > 0);
 	part = parts_slots_left(sub->cl, ch->pool);
 	left = left < part ? left : part;
 	if (left > HELD_BY_SUBSCRIBER && left < sub->depth + HELD_BY_SUBSCRIBER)

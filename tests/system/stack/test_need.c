@@ -308,6 +308,36 @@ TEST_WITH(a_full_shm_kills_nobody, NULL, again)
 	stack_stop(simd);
 }
 
+static int admitted(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "next");
+
+	send_full(p, peer_advertise(p, c, "/next", FULL_HD, 0), FULL_HD);
+	peer_settle(p);
+	sim_disconnect(c);
+	return 0;
+}
+
+/* A channel that nobody uses any more gives its memory to the next one, where there is no other. */
+TEST_WITH(an_idle_channel_gives_way_in_a_full_shm, NULL, again)
+{
+	struct peer *p;
+	pid_t simd, pid;
+
+	shm_of("300m");
+	simd = start();
+	p = begin(0, FULL_HD, &pid);
+	round_of(p, 1);
+	peer_join(p, pid);
+	peer_free(p);
+	fill();
+	p = peer_new();
+	assert_int_equal(stack_wait(peer_fork(p, admitted)), 0);
+	peer_free(p);
+	assert_int_equal(unlink(FILL), 0);
+	stack_stop(simd);
+}
+
 /* What it has given memory it finds again, with no page to spare. */
 TEST_WITH(a_simd_that_is_killed_in_a_full_shm_comes_back, NULL, again)
 {
