@@ -274,7 +274,7 @@ const struct conf_key config_keys[] = {
 	KEY("roudi", OBJECT, "iceoryx's daemon.", .sub = roudi_keys),
 	KEY("pools", LIST,
 	    "Size classes of the shared memory, ascending, with memory for all their slots from the start; empty: classes from "
-	    "256 B to 256 MiB, with memory for what is admitted.",
+	    "256 B to 256 MiB, whose slots get memory as publishers and subscribers are admitted.",
 	    .def = "[]", .max = 32, .sub = pool_keys),
 	KEY("pools_max", SIZE, "Most memory for slots; 0: what there is.", .def = "0", .min = 0, .max = 1LL << 40),
 	KEY("limits", OBJECT, "Bounds on what clients can make simd keep.", .sub = limit_keys),

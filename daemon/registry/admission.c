@@ -68,7 +68,7 @@ int64_t pools_slot_bytes(const struct pools *p, int cls)
 	return (int64_t)(p->c[cls].size + POOL_CHUNK_HEADER + POOL_CHUNK_ENTRY);
 }
 
-/* What must have memory for so many to be reserved. */
+/* The slots of a class that must have memory when `reserved` of them are reserved. */
 static uint32_t demand(const struct pools *p, unsigned i, uint64_t reserved)
 {
 	const struct pool_class *c = &p->c[i];

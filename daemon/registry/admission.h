@@ -41,20 +41,20 @@ struct pool_class {
 	uint32_t listed; /* what the channels that the rigs list are to need of it, with their publishers and two subscribers each */
 };
 
-/* Who gives slots their memory. */
+/* The operations that give slots their memory. */
 struct pool_memory {
-	/* To the first so many of a class. Negative: to none. */
+	/* Gives it to the first `slots` slots of a class. Negative: to none of them. */
 	int (*commit)(void *arg, unsigned cls, uint32_t slots);
-	/* How many bytes there are, and what has no more; static. */
+	/* The bytes that are left, and the name of the place that has no more; static. */
 	int64_t (*room)(void *arg, const char **ret_whose);
 };
 
 struct pools {
 	unsigned n;
 	struct pool_class c[POOLS_MAX];
-	bool fixed;                       /* from "pools" */
-	bool found;                       /* an earlier simd has given memory, nobody knows how much */
-	int64_t max;                      /* pools_max: bytes of slots; INT64_MAX: there is no such bound */
+	bool fixed;  /* all slots have memory from the start: of "pools", or of somebody else's RouDi */
+	bool found;  /* an earlier simd has given memory, nobody knows how much */
+	int64_t max; /* pools_max: bytes of slots; INT64_MAX: there is no such bound */
 	const struct pool_memory *memory; /* NULL: all have it */
 	void *memory_arg;
 };
@@ -65,13 +65,13 @@ struct pools {
  */
 int pools_compute(const struct conf *c, int64_t shm_free, struct pools *ret);
 
-/* What RouDi takes in /dev/shm with what is admitted, management included. */
+/* Bytes of /dev/shm that RouDi takes with all admitted slots, management included. */
 int64_t pools_bytes(const struct pools *p);
 /* The same in whole MiB: what a start demands and everybody reports. */
 int64_t pools_need(const struct pools *p);
-/* What the channels that the rigs list are to take. */
+/* Bytes for the channels that the rigs list. */
 int64_t pools_listed_bytes(const struct pools *p);
-/* What has memory: slots alone. */
+/* Bytes of all slots that have memory. */
 int64_t pools_committed_bytes(const struct pools *p);
 /* How much more there can be: 0 or more. */
 int64_t pools_room(const struct pools *p);
@@ -93,11 +93,11 @@ int pools_begin(struct pools *p);
 void pools_end(struct pools *p);
 /* How many slots a class has left. */
 uint32_t pools_left(const struct pools *p, int cls);
-/* How many of a class one user may have who has so many of it and so many bytes in all: so much of what there is, but never less than what the rigs list. */
+/* The slots of a class that a user may still have who has `has` of them, and `has_bytes` in all classes: `percent` of all memory, or the listed channels' need if that is more. */
 uint32_t pools_part_left(const struct pools *p, int cls, uint32_t percent, uint32_t has, int64_t has_bytes);
 /* Where the slots of a class begin in the payload segment. */
 int64_t pools_at(const struct pools *p, int cls);
-/* What a slot of the class takes. */
+/* Bytes of a slot of the class, with its header and its entry in the management segment. */
 int64_t pools_slot_bytes(const struct pools *p, int cls);
 
 #endif

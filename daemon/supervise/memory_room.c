@@ -55,7 +55,7 @@ static int64_t machine_has(const char *root)
 	return kib < 0 ? INT64_MAX : kib * 1024;
 }
 
-/* What it keeps of files is given up when memory is short. */
+/* The kernel gives up the cached pages of files when memory is short. */
 static int64_t group_has(const char *root, const char *group)
 {
 	char path[PATH_MAX];

@@ -27,7 +27,7 @@ struct roudi;
 struct roudi_events {
 	/* A generation begins. ipc: takes. pools: what this RouDi really has, and who gives it memory. Negative: it is of no use. */
 	int (*up)(void *arg, struct ipc *ipc, uint32_t generation, const struct pools *pools);
-	/* What the next one takes of /dev/shm. */
+	/* Bytes of /dev/shm that the next generation takes. */
 	int64_t (*need)(void *arg);
 	/* It is over; the next one is on its way. */
 	void (*lost)(void *arg, const char *why);

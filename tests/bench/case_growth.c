@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* growth_ms: a connected process asks for a channel of 6 MiB messages, for which simd has to find memory, until it has the first of them. */
 #include <stdio.h>
+#include <string.h>
 
-#include <sim/msg/Image.h>
 #include <sim/sim.h>
 
 #include "bench.h"
