@@ -34,7 +34,7 @@ static json_t *pools_json(const struct simd *s)
 	dataplane_used(s, used);
 	for (unsigned i = 0; i < s->pools.n; i++) {
 		const struct pool_class *c = &s->pools.c[i];
-		uint32_t count = s->pools.memory ? c->committed : c->count;
+		uint32_t count = pools_backed(&s->pools, (int)i);
 
 		if (count)
 			json_array_append_new(a, JSONX_MAKE(JX_INT("size", c->size), JX_INT("count", count),

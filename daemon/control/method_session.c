@@ -97,11 +97,9 @@ static int method_goodbye(struct call *call)
 /* Of slots that a client populates before it uses them; small ones cost it nothing. */
 static int64_t memory_bytes(const struct simd *s, int cls)
 {
-	const struct pools *p = &s->pools;
-
-	return cls >= 0 && p->c[cls].size >= 64 * 1024 ? (p->memory ? p->c[cls].committed : p->c[cls].count) *
-								 (int64_t)(p->c[cls].size + POOL_CHUNK_HEADER)
-						       : 0;
+	if (cls < 0 || s->pools.c[cls].size < 64 * 1024)
+		return 0;
+	return pools_backed(&s->pools, cls) * pools_chunk_bytes(&s->pools, cls);
 }
 
 static int64_t memory_at(const struct simd *s, int cls)

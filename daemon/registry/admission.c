@@ -40,6 +40,16 @@ static uint64_t round_up(uint64_t n)
 	return (n + POOL_SLOT_ALIGN - 1) / POOL_SLOT_ALIGN * POOL_SLOT_ALIGN;
 }
 
+uint32_t pools_backed(const struct pools *p, int cls)
+{
+	return p->memory ? p->c[cls].committed : p->c[cls].count;
+}
+
+int64_t pools_chunk_bytes(const struct pools *p, int cls)
+{
+	return (int64_t)(p->c[cls].size + POOL_CHUNK_HEADER);
+}
+
 static int64_t class_bytes(const struct pool_class *c)
 {
 	return (int64_t)((c->size + POOL_CHUNK_HEADER) * c->count);
@@ -65,7 +75,7 @@ int64_t pools_at(const struct pools *p, int cls)
 
 int64_t pools_slot_bytes(const struct pools *p, int cls)
 {
-	return (int64_t)(p->c[cls].size + POOL_CHUNK_HEADER + POOL_CHUNK_ENTRY);
+	return pools_chunk_bytes(p, cls) + POOL_CHUNK_ENTRY;
 }
 
 /* The slots of a class that must have memory when `reserved` of them are reserved. */

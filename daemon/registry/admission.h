@@ -95,6 +95,10 @@ void pools_end(struct pools *p);
 uint32_t pools_left(const struct pools *p, int cls);
 /* The slots of a class that a user may still have who has `has` of them, and `has_bytes` in all classes: `percent` of all memory, or the listed channels' need if that is more. */
 uint32_t pools_part_left(const struct pools *p, int cls, uint32_t percent, uint32_t has, int64_t has_bytes);
+/* The slots of a class that have memory. */
+uint32_t pools_backed(const struct pools *p, int cls);
+/* Bytes of the payload segment from one slot of a class to the next. */
+int64_t pools_chunk_bytes(const struct pools *p, int cls);
 /* Where the slots of a class begin in the payload segment. */
 int64_t pools_at(const struct pools *p, int cls);
 /* Bytes of a slot of the class, with its header and its entry in the management segment. */

@@ -93,7 +93,6 @@ static int back_mgmt(struct segment_commit *c, const struct pools *p)
 
 int segment_commit_begin(struct segment_commit *c, const char *plane, const struct pools *p)
 {
-	uint64_t at = 0;
 	int r = open_mgmt(c, plane);
 
 	if (r < 0)
@@ -103,9 +102,8 @@ int segment_commit_begin(struct segment_commit *c, const char *plane, const stru
 		return c->payload_fd;
 	c->n = p->n;
 	for (unsigned i = 0; i < p->n; i++) {
-		c->at[i] = at;
-		c->chunk[i] = p->c[i].size + POOL_CHUNK_HEADER;
-		at += c->chunk[i] * p->c[i].count;
+		c->at[i] = (uint64_t)pools_at(p, (int)i);
+		c->chunk[i] = (uint64_t)pools_chunk_bytes(p, (int)i);
 	}
 	r = back_mgmt(c, p);
 	return r < 0 ? err_sys(r, "the data plane's management needs %lld MiB of /dev/shm",
