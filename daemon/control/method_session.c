@@ -126,6 +126,20 @@ static int method_advertise(struct call *call)
 				     JX_NEW("fds", bell < 0 ? json_array() : call_give_fd(call, bell, "doorbell"))));
 }
 
+static int method_enlarge(struct call *call)
+{
+	const struct args *a = &call->a;
+	struct publisher *p;
+	int r = pubsub_enlarge(call->conn->cl, (uint32_t)a->publisher_id, (uint64_t)a->max_body, &p);
+
+	if (r < 0)
+		return r;
+	return call_reply(call, JSONX_MAKE(JX_INT("max_body", p->max_body), JX_INT("window", p->ch->window),
+					   JX_INT("slot_size", p->ch->slot_size),
+					   JX_INT("memory_at", memory_at(call->s, p->pool)),
+					   JX_INT("memory_bytes", memory_bytes(call->s, p->pool))));
+}
+
 static int method_unadvertise(struct call *call)
 {
 	return pubsub_unadvertise(call->conn->cl, (uint32_t)call->a.publisher_id);
@@ -253,6 +267,8 @@ const struct method session_methods[] = {
 	  PARAMS(ARG_STR("channel", channel, TEXT_MAX), ARG_OBJ("type", definition),
 		 ARG_INT("max_body", max_body, 0, 1LL << 32), OPT_INT("flags", flags, 0, UINT16_MAX, 0),
 		 OPT_STR("host", host, TEXT_MAX)) },
+	{ "Enlarge", method_enlarge, METHOD_SESSION | RIGHT(PUBLISH),
+	  PARAMS(ARG_INT("publisher_id", publisher_id, 1, UINT32_MAX), ARG_INT("max_body", max_body, 0, 1LL << 32)) },
 	{ "Unadvertise", method_unadvertise, METHOD_SESSION,
 	  PARAMS(ARG_INT("publisher_id", publisher_id, 1, UINT32_MAX)) },
 	{ "Subscribe", method_subscribe, METHOD_SESSION | RIGHT(SUBSCRIBE),

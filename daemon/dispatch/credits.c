@@ -33,13 +33,13 @@ static uint64_t claim_of(const struct d_message *m)
 
 bool credits_holds(const struct dispatch *d, const struct d_channel *ch, uint64_t claim, uint32_t credit_cell)
 {
-	return credit_cell >= 1 && credit_cell <= ch->window && !bitmap_get(ch->busy, credit_cell - 1) &&
+	return credit_cell >= 1 && credit_cell <= ch->cells && !bitmap_get(ch->busy, credit_cell - 1) &&
 	       claimed(&d->page->channel[ch->id].cell[credit_cell - 1], claim);
 }
 
 uint32_t credits_find(const struct dispatch *d, const struct d_channel *ch, uint64_t claim)
 {
-	for (uint32_t i = 1; i <= ch->window; i++)
+	for (uint32_t i = 1; i <= ch->cells; i++)
 		if (credits_holds(d, ch, claim, i))
 			return i;
 	return 0;
@@ -103,7 +103,7 @@ void credits_free(struct dispatch *d, struct d_message *m)
 
 void credits_free_local(struct dispatch *d, struct d_channel *ch, uint64_t claim, uint32_t credit_cell)
 {
-	if (credit_cell < 1 || credit_cell > ch->window || bitmap_get(ch->busy, credit_cell - 1))
+	if (credit_cell < 1 || credit_cell > ch->cells || bitmap_get(ch->busy, credit_cell - 1))
 		return;
 	free_cell(&d->page->channel[ch->id].cell[credit_cell - 1], claim);
 	credit_back(d, ch);
@@ -146,7 +146,7 @@ static void sweep_channel(struct dispatch *d, struct d_channel *ch, uint32_t pub
 {
 	struct wire_channel *w = &d->page->channel[ch->id];
 
-	for (uint32_t i = 0; i < ch->window; i++) {
+	for (uint32_t i = 0; i < ch->cells; i++) {
 		uint64_t v = atomic_load_explicit(&w->cell[i], memory_order_acquire);
 
 		if (bitmap_get(ch->busy, i) || !matches(d, v, publisher_id))
@@ -201,7 +201,7 @@ void credits_sweep_strangers(struct dispatch *d)
 
 static bool is_claimed(const struct dispatch *d, const struct d_channel *ch)
 {
-	for (uint32_t i = 0; i < ch->window; i++)
+	for (uint32_t i = 0; i < ch->cells; i++)
 		if (atomic_load_explicit(&d->page->channel[ch->id].cell[i], memory_order_acquire))
 			return true;
 	return false;

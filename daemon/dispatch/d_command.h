@@ -13,6 +13,7 @@ struct d_command {
 	struct inbox_item item;
 	void (*run)(struct dispatch *d, struct d_command *c);
 	uint32_t id, id2;
+	uint64_t size;
 	bool flag;
 	/* Owned: freed with the command unless run() took it (and cleared it here). */
 	int fd[2];

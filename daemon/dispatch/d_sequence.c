@@ -40,7 +40,7 @@ static uint64_t first_claimed(const struct dispatch *d, const struct d_publisher
 	const struct wire_channel *w = &d->page->channel[p->ch->id];
 	uint64_t first = 0;
 
-	for (uint32_t i = 0; i < p->ch->window; i++) {
+	for (uint32_t i = 0; i < p->ch->cells; i++) {
 		uint64_t claim = atomic_load_explicit(&w->cell[i], memory_order_acquire), sequence;
 
 		if (bitmap_get(p->ch->busy, i) || wire_claim_publisher(claim) != p->id)
@@ -64,7 +64,7 @@ void d_sequence_begin(const struct dispatch *d, struct d_publisher *p, uint64_t 
 	if (up_to - p->sequence <= D_SPAN)
 		return;
 	first = first_claimed(d, p, up_to);
-	go_on_after(p, first ? first - 1 : up_to - p->ch->window);
+	go_on_after(p, first ? first - 1 : up_to - p->ch->cells);
 }
 
 /* A claim tells half of a sequence, its slot the other half: of the first one, that is where its publisher says that it is. */

@@ -147,6 +147,8 @@ struct dispatch_channel {
 };
 
 int dispatch_channel_add(struct dispatch *d, const struct dispatch_channel *c);
+/* Larger messages, and so many in flight, at most as many as it began with. Post this before its publishers are notified. */
+int dispatch_channel_resize(struct dispatch *d, uint32_t channel_id, uint32_t window, uint64_t max_body);
 /* No new messages; ends with channel_free() when the last one is done. Its publishers must have been deleted or gone. */
 int dispatch_channel_del(struct dispatch *d, uint32_t channel_id);
 
@@ -156,6 +158,8 @@ int dispatch_channel_del(struct dispatch *d, uint32_t channel_id);
  */
 int dispatch_publisher_add(struct dispatch *d, uint32_t publisher_id, uint32_t channel_id, uint32_t client_id,
 			   uint64_t max_body, const struct wire_counters *counters);
+/* Another max_body. Post this before the reply to Enlarge is sent. */
+int dispatch_publisher_resize(struct dispatch *d, uint32_t publisher_id, uint64_t max_body);
 /* What it has published still completes. */
 int dispatch_publisher_del(struct dispatch *d, uint32_t publisher_id);
 /*

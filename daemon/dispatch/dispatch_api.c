@@ -213,7 +213,7 @@ static void run_channel_add(struct dispatch *d, struct d_command *c)
 static void init_channel(struct d_channel *ch, const struct dispatch_channel *from)
 {
 	ch->id = from->id;
-	ch->window = from->window;
+	ch->cells = ch->window = from->window;
 	ch->depth = from->depth;
 	ch->type_hash = from->type_hash;
 	ch->max_body = from->max_body;
@@ -278,6 +278,21 @@ static void run_channel_del(struct dispatch *d, struct d_command *c)
 		d_publisher_close(d, p);
 }
 
+static void run_channel_resize(struct dispatch *d, struct d_command *c)
+{
+	struct d_channel *ch = d_command_channel(d, c->id, "resize");
+
+	if (!ch)
+		return;
+	ch->window = c->id2;
+	ch->max_body = c->size;
+}
+
+int dispatch_channel_resize(struct dispatch *d, uint32_t channel_id, uint32_t window, uint64_t max_body)
+{
+	return COMMAND(d, .run = run_channel_resize, .id = channel_id, .id2 = window, .size = max_body);
+}
+
 int dispatch_channel_del(struct dispatch *d, uint32_t channel_id)
 {
 	return channel_id < WIRE_CHANNELS_MAX ? COMMAND(d, .run = run_channel_del, .id = channel_id) : -EINVAL;
@@ -316,6 +331,19 @@ int dispatch_publisher_add(struct dispatch *d, uint32_t publisher_id, uint32_t c
 	p->max_body = max_body;
 	p->counters = counters;
 	return COMMAND(d, .run = run_publisher_add, .object = p, .id = channel_id, .id2 = client_id);
+}
+
+static void run_publisher_resize(struct dispatch *d, struct d_command *c)
+{
+	struct d_publisher *p = d_publisher_find(d, c->id);
+
+	if (p)
+		p->max_body = c->size;
+}
+
+int dispatch_publisher_resize(struct dispatch *d, uint32_t publisher_id, uint64_t max_body)
+{
+	return COMMAND(d, .run = run_publisher_resize, .id = publisher_id, .size = max_body);
 }
 
 static void run_publisher_del(struct dispatch *d, struct d_command *c)

@@ -86,7 +86,9 @@ struct d_channel {
 	struct list freed_link;   /* in: dispatch::freed, when a credit came back in this turn */
 	struct list closing_link; /* in: dispatch::closing_channels */
 	struct list suspect_link; /* in: dispatch::suspects, when a message may have been lost */
-	uint32_t id, window, depth;
+	uint32_t id, depth;
+	uint32_t cells;  /* its claims are in the first so many: the largest window since it was opened */
+	uint32_t window; /* as producers know it */
 	uint64_t type_hash, max_body;
 	char *name, *type_json;
 	bool ordered, closing;

@@ -299,6 +299,21 @@ int pools_class(const struct pools *p, uint64_t slot_size)
 		       p->fixed ? "; add a pool, or leave out \"pools\"" : "");
 }
 
+uint64_t pools_slot_of(uint64_t max_body)
+{
+	return round_up(sizeof(struct sim_slot) + max_body);
+}
+
+int pools_body_class(const struct pools *p, uint64_t max_body)
+{
+	return pools_class(p, pools_slot_of(max_body));
+}
+
+uint64_t pools_body_max(const struct pools *p, int cls)
+{
+	return p->c[cls].size - POOL_SLOT_ALIGN - sizeof(struct sim_slot);
+}
+
 /* ---- admission ---- */
 
 uint32_t pools_left(const struct pools *p, int cls)

@@ -80,6 +80,11 @@ uint64_t pools_max_slot(const struct pools *p);
 
 /* Class that serves slots of `slot_size` bytes (header and body). -EMSGSIZE with a sentence. */
 int pools_class(const struct pools *p, uint64_t slot_size);
+/* The slot of a body of so many bytes, and the class that serves it. -EMSGSIZE with a sentence. */
+uint64_t pools_slot_of(uint64_t max_body);
+int pools_body_class(const struct pools *p, uint64_t max_body);
+/* The longest body that the slots of a class hold. */
+uint64_t pools_body_max(const struct pools *p, int cls);
 /* Default window of a channel whose slots have that size, in a class of so many: 128 .. 2. */
 uint32_t pools_window(uint64_t slot_size, uint32_t count);
 

@@ -270,31 +270,58 @@ static void move_subscribers(struct channel *ch, int pool)
 	}
 }
 
+static bool window_given(const struct channel *ch)
+{
+	return ch->view.obj && conf_int(ch->view, "window") > 0;
+}
+
+uint32_t channel_window(const struct channel *ch, uint64_t slot_size, int cls)
+{
+	uint32_t usual = pools_window(slot_size, ch->s->pools.c[cls].count);
+
+	return ch->window && (window_given(ch) || ch->window < usual) ? ch->window : usual;
+}
+
+static int move(struct channel *ch, int cls, uint32_t window)
+{
+	uint32_t own = ch->reserved ? window : 0;
+	int r = channel_reserve(ch, cls, own + reserved_by_subscribers(ch));
+
+	if (r < 0)
+		return r;
+	if (ch->reserved)
+		pools_release(&ch->s->pools, ch->pool, ch->reserved);
+	ch->reserved = own;
+	move_subscribers(ch, cls);
+	ch->pool = cls;
+	return 0;
+}
+
+/* Who publishes larger messages claims fewer cells from the answer on; claims in the others end as they would have. */
+static int resize_open(struct channel *ch)
+{
+	atomic_store(&ch->s->layout_page->info[ch->id].window, ch->window);
+	return dispatch_channel_resize(shard_of(ch->s, ch->shard), ch->id, ch->window, ch->max_body);
+}
+
 int channel_set_size(struct channel *ch, uint64_t max_body)
 {
-	struct pools *p = &ch->s->pools;
-	uint64_t slot = (sizeof(struct sim_slot) + max_body + POOL_SLOT_ALIGN - 1) / POOL_SLOT_ALIGN * POOL_SLOT_ALIGN;
+	uint64_t slot = pools_slot_of(max_body);
+	uint32_t window;
 	int r, cls;
 
 	if (ch->pool >= 0 && max_body <= ch->max_body)
 		return 0;
-	cls = pools_class(p, slot);
+	cls = pools_class(&ch->s->pools, slot);
 	if (cls < 0)
 		return err_prefix(cls, "channel %s", ch->name);
-	if (cls != ch->pool) {
-		r = channel_reserve(ch, cls, ch->reserved + reserved_by_subscribers(ch));
-		if (r < 0)
-			return r;
-		if (ch->reserved)
-			pools_release(p, ch->pool, ch->reserved);
-		move_subscribers(ch, cls);
-		ch->pool = cls;
-	}
+	window = channel_window(ch, slot, cls);
+	if (cls != ch->pool && (r = move(ch, cls, window)) < 0)
+		return r;
 	ch->max_body = max_body;
 	ch->slot_size = slot;
-	if (!ch->window)
-		ch->window = pools_window(slot, p->c[cls].count);
-	return 0;
+	ch->window = window;
+	return ch->open ? resize_open(ch) : 0;
 }
 
 /* ---- open and closed ---- */
@@ -372,7 +399,7 @@ int channel_open(struct channel *ch, bool inbound)
 	r = channel_reserve(ch, ch->pool, ch->window);
 	if (r < 0)
 		return r;
-	ch->reserved = ch->window;
+	ch->reserved = ch->cells = ch->window;
 	for (unsigned i = 0; i < WIRE_WINDOW_MAX; i++)
 		atomic_store(&w->cell[i], 0);
 	atomic_store(&info->shard, ch->shard);

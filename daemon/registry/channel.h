@@ -48,13 +48,14 @@ struct channel {
 	char type[SIM_TYPE_NAME_MAX + 1], hash[17];
 	char *type_json; /* the definition as it was sent; mem_free */
 	uint64_t max_body, slot_size;
-	int pool; /* class of slot_size; -1: not known yet */
-	uint32_t window;
-	uint32_t shard; /* of dispatch */
-	bool open;      /* dispatch takes from it */
-	bool inbound;   /* what bridges bring in: dispatched only to those that connect machines */
-	bool closing;   /* dispatch is emptying it; channel_freed() follows */
-	bool replaced;  /* closing, and another one has its name already */
+	int pool;        /* class of slot_size; -1: not known yet */
+	uint32_t window; /* how many of its messages may be in flight; 0: not known yet */
+	uint32_t cells;  /* its claims are in the first so many cells: the largest window since it was opened */
+	uint32_t shard;  /* of dispatch */
+	bool open;       /* dispatch takes from it */
+	bool inbound;    /* what bridges bring in: dispatched only to those that connect machines */
+	bool closing;    /* dispatch is emptying it; channel_freed() follows */
+	bool replaced;   /* closing, and another one has its name already */
 	bool ordered;
 	bool waits_reported; /* that producers wait has been logged */
 
@@ -119,7 +120,9 @@ void channel_show_subscribers(const struct channel *ch);
 int channel_retype(struct channel **ch, const json_t *type);
 /* -EMEDIUMTYPE when it is known to have another. NULL: any. */
 int channel_check_type(const struct channel *ch, const char *type, const char *hash);
-/* Size class for bodies of max_body; moves what is reserved when it has to grow. -EMSGSIZE, -ENOSPC. */
+/* The window that it has, or gets, with slots of that size: the rig's, or what is usual for the size, and never more than before. */
+uint32_t channel_window(const struct channel *ch, uint64_t slot_size, int cls);
+/* Size class for bodies of max_body; moves what is reserved when it has to grow, also while messages are in flight. -EMSGSIZE, -ENOSPC. */
 int channel_set_size(struct channel *ch, uint64_t max_body);
 /*
  * Dispatch takes from it from now on, for bridges to other machines only if it is inbound. Nothing happens if it does already; with

@@ -141,13 +141,6 @@ int parts_slots_ok(const struct client *cl, const struct channel *ch, int cls, u
 		slots_of_user(cl->s, cl->uid, cls), cl->s->limits.per_user_percent, left);
 }
 
-static int class_of(const struct client *cl, uint64_t max_body)
-{
-	uint64_t slot = sizeof(struct sim_slot) + max_body;
-
-	return pools_class(&cl->s->pools, (slot + POOL_SLOT_ALIGN - 1) / POOL_SLOT_ALIGN * POOL_SLOT_ALIGN);
-}
-
 /* What its user would have more of, in the class that the channel then has. */
 static uint32_t joins_with(const struct client *cl, const struct channel *ch, int cls, uint64_t max_body, bool local)
 {
@@ -156,8 +149,7 @@ static uint32_t joins_with(const struct client *cl, const struct channel *ch, in
 	uint32_t n = 0;
 
 	if (!local && (moves || !publishes(ch, cl->uid)))
-		n = ch->window ? ch->window
-			       : pools_window(sizeof(struct sim_slot) + max_body, cl->s->pools.c[cls].count);
+		n = channel_window(ch, pools_slot_of(max_body), cls);
 	if (moves)
 		list_for_each(sub, &ch->subscribers, in_channel)
 			n += sub->cl->uid == cl->uid ? sub->depth + HELD_BY_SUBSCRIBER : 0;
@@ -166,7 +158,8 @@ static uint32_t joins_with(const struct client *cl, const struct channel *ch, in
 
 int parts_publish_ok(const struct client *cl, const struct channel *ch, uint64_t max_body, bool local)
 {
-	int own = class_of(cl, max_body), cls = ch->pool >= 0 && max_body <= ch->max_body ? ch->pool : own;
+	int own = pools_body_class(&cl->s->pools, max_body),
+	    cls = ch->pool >= 0 && max_body <= ch->max_body ? ch->pool : own;
 	uint32_t more;
 	int r;
 

@@ -148,12 +148,11 @@ static int publisher_add(struct client *cl, struct channel *ch, const struct adv
 {
 	struct simd *s = cl->s;
 	struct publisher *p = MEM_NEW(struct publisher);
-	uint64_t slot = sizeof(struct sim_slot) + (uint64_t)a->max_body;
 	int row;
 
 	if (!p)
 		return err_nomem();
-	p->pool = pools_class(&s->pools, (slot + POOL_SLOT_ALIGN - 1) / POOL_SLOT_ALIGN * POOL_SLOT_ALIGN);
+	p->pool = pools_body_class(&s->pools, (uint64_t)a->max_body);
 	row = p->pool < 0 ? p->pool : client_row_get(cl);
 	if (row >= 0) {
 		int r = channel_reserve(ch, p->pool, POOL_PER_PUBLISHER);
@@ -290,19 +289,72 @@ int pubsub_advertise(struct client *cl, const struct advertise *asked, struct pu
 	return 0;
 }
 
-int pubsub_unadvertise(struct client *cl, uint32_t publisher_id)
+static int find_publisher(const struct client *cl, uint32_t publisher_id, struct publisher **ret)
 {
 	struct publisher *p;
 
 	list_for_each(p, &cl->publishers, in_client) {
-		if (p->id != publisher_id)
-			continue;
-		if (!(p->flags & ADVERTISE_LOCAL))
-			(void)dispatch_publisher_del(shard_of(cl->s, p->ch->shard), p->id);
-		publisher_destroy(p);
-		return 0;
+		if (p->id == publisher_id) {
+			*ret = p;
+			return 0;
+		}
 	}
 	return err_set(-ENOENT, "client %s has no publisher %u", cl->name, publisher_id);
+}
+
+int pubsub_unadvertise(struct client *cl, uint32_t publisher_id)
+{
+	struct publisher *p;
+	int r = find_publisher(cl, publisher_id, &p);
+
+	if (r < 0)
+		return r;
+	if (!(p->flags & ADVERTISE_LOCAL))
+		(void)dispatch_publisher_del(shard_of(cl->s, p->ch->shard), p->id);
+	publisher_destroy(p);
+	return 0;
+}
+
+/* Both get slots of that class, or neither does. */
+static int move(struct publisher *p, int cls, uint64_t max_body)
+{
+	struct pools *pools = &p->cl->s->pools;
+	int r = channel_reserve(p->ch, cls, POOL_PER_PUBLISHER);
+
+	if (r < 0)
+		return r;
+	r = channel_set_size(p->ch, max_body);
+	pools_release(pools, r < 0 ? cls : p->pool, POOL_PER_PUBLISHER);
+	if (r == 0)
+		p->pool = cls;
+	return r;
+}
+
+static int grow(struct publisher *p, int cls, uint64_t max_body)
+{
+	int r = parts_publish_ok(p->cl, p->ch, max_body, p->flags & ADVERTISE_LOCAL);
+
+	if (r == 0)
+		r = cls != p->pool ? move(p, cls, max_body) : channel_set_size(p->ch, max_body);
+	if (r == 0 && !(p->flags & ADVERTISE_LOCAL))
+		r = dispatch_publisher_resize(shard_of(p->cl->s, p->ch->shard), p->id, max_body);
+	if (r == 0)
+		p->max_body = max_body;
+	return r;
+}
+
+int pubsub_enlarge(struct client *cl, uint32_t publisher_id, uint64_t max_body, struct publisher **ret)
+{
+	int cls, r = session_ok(cl, "publish");
+
+	if (r == 0)
+		r = find_publisher(cl, publisher_id, ret);
+	if (r < 0 || max_body <= (*ret)->max_body)
+		return r;
+	cls = pools_body_class(&cl->s->pools, max_body);
+	if (cls < 0)
+		return err_prefix(cls, "channel %s", (*ret)->ch->name);
+	return grow(*ret, cls, pools_body_max(&cl->s->pools, cls));
 }
 
 /* ---- subscribers ---- */

@@ -37,6 +37,11 @@ int pubsub_advertise(struct client *cl, const struct advertise *asked, struct pu
 int pubsub_subscribe(struct client *cl, const char *channel, const char *type, const char *hash, int64_t depth,
 		     struct subscriber **ret);
 int pubsub_unadvertise(struct client *cl, uint32_t publisher_id); /* -ENOENT */
+/*
+ * Its messages may have up to max_body bytes from now on, or somewhat more: all that the slots of that class hold. Its channel grows with
+ * it, and has the window that is usual for such messages. -ENOENT, -EMSGSIZE, -ENOSPC, -ESTALE.
+ */
+int pubsub_enlarge(struct client *cl, uint32_t publisher_id, uint64_t max_body, struct publisher **ret);
 int pubsub_unsubscribe(struct client *cl, uint32_t subscriber_id);
 /* All that the client has; dispatch forgets its publishers by itself. */
 void pubsub_close_all(struct client *cl);

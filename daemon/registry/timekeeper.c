@@ -177,7 +177,7 @@ static bool is_claimed(const struct simd *s, const struct channel *ch, uint32_t 
 	const struct wire_channel *w = &s->dispatch_page->channel[ch->id];
 
 	*ret_local = 0;
-	for (uint32_t i = 0; i < ch->window; i++) {
+	for (uint32_t i = 0; i < ch->cells; i++) {
 		uint64_t claim = atomic_load_explicit(&w->cell[i], memory_order_acquire);
 
 		if (claim && !(claim & WIRE_CLAIM_LOCAL))

@@ -118,10 +118,9 @@ static int loan_heap(struct sim_node_writer *w, size_t body_size, const struct i
 {
 	int r;
 
-	if (body_size > w->max_body)
-		return err_set(-EMSGSIZE,
-			       "channel %s: %zu bytes are asked for, and the writer was made for %zu at most",
-			       w->ch->name, body_size, w->max_body);
+	if (body_size > SIM_BODY_MAX)
+		return err_set(-EMSGSIZE, "channel %s: a message of %zu bytes is larger than any message can be",
+			       w->ch->name, body_size);
 	r = heap_loan(w->heap, body_size, ret);
 	if (r < 0)
 		return err_prefix(r, "channel %s", w->ch->name);

@@ -546,6 +546,51 @@ bool publisher_settle(struct sim_publisher *p)
 	return true;
 }
 
+/* ---- larger messages than were announced ---- */
+
+static int ask_larger(struct sim_publisher *p, struct attachment *l, size_t body_size)
+{
+	json_t *params = json_pack("{sI sI}", "publisher_id", (json_int_t)p->reg->publisher_id, "max_body",
+				   (json_int_t)body_size);
+	struct varlink_msg m;
+	json_t *reply;
+	int64_t max_body;
+	int r = params ? session_call_again(p->c, p->reg->session, "Enlarge", params, &m, &reply) : err_nomem();
+
+	if (r < 0)
+		return r;
+	r = jsonx_int(reply, "max_body", (int64_t)body_size, SIM_BODY_MAX, &max_body);
+	if (r == 0) {
+		p->max_body = (size_t)max_body; /* recovery reads it, under setup */
+		client_populate(p->c, l, reply);
+	} else {
+		err_prefix(r, "simd's answer to Enlarge");
+	}
+	varlink_msg_finish(&m);
+	return r;
+}
+
+int publisher_enlarge(struct sim_publisher *p, size_t body_size)
+{
+	struct attachment *l;
+	int r;
+
+	if (body_size > SIM_BODY_MAX)
+		return err_set(-EMSGSIZE, "channel %s: a message of %zu bytes is larger than any message can be",
+			       p->channel, body_size);
+	client_setup_lock(p->c);
+	publisher_attend(p); /* recovery registers no other one while this is locked */
+	r = client_attachment(p->c, &l);
+	if (r == 0) {
+		r = ask_larger(p, l, body_size);
+		attachment_unref(l);
+	}
+	client_setup_unlock(p->c);
+	return r < 0 ? err_prefix(r, "channel %s: a message of %zu bytes, longer than the %zu that were announced",
+				  p->channel, body_size, p->max_body)
+		     : 0;
+}
+
 /* ---- loans ---- */
 
 int publisher_loan_index(const struct sim_publisher *p, const struct sim_slot *slot)
@@ -596,11 +641,11 @@ int publisher_loan(struct sim_publisher *p, size_t body_size, struct sim_slot **
 	void *mem;
 	int r;
 
-	if (body_size > p->max_body)
-		return err_set(
-			-EMSGSIZE,
-			"channel %s: a message of %zu bytes exceeds the publisher's max_body, %zu: advertise it with a larger one",
-			p->reg->name, body_size, p->max_body);
+	if (__builtin_expect(body_size > p->max_body, 0)) {
+		r = publisher_enlarge(p, body_size);
+		if (r < 0)
+			return r;
+	}
 	if (p->n_loans + p->n_kept >= IPC_LOANS_MAX)
 		return err_set(-ENOBUFS, "channel %s: %d loans are out%s; publish or release one first", p->reg->name,
 			       IPC_LOANS_MAX, p->n_kept ? " (what is published in a turn counts until it ends)" : "");

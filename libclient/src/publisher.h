@@ -86,6 +86,8 @@ static inline void pub_reg_rung(const struct pub_reg *reg)
 	wire_rung_set(reg->rung, reg->rung_bit);
 }
 
+/* Its messages may be that long from now on: a call to simd. Inside. */
+int publisher_enlarge(struct sim_publisher *p, size_t body_size) __attribute__((cold));
 /* Loan and fill the header. Inside. */
 int publisher_loan(struct sim_publisher *p, size_t body_size, struct sim_slot **ret);
 int publisher_loan_index(const struct sim_publisher *p, const struct sim_slot *slot); /* -1: not one */

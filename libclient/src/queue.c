@@ -593,11 +593,8 @@ static int copy_and_send(struct publish *q, const void *body, size_t body_size, 
 	struct sim_slot *slot;
 	int r;
 
-	if (body_size > q->p->max_body)
-		return err_set(refuse(q, -EMSGSIZE, SIM_REASON_INVALID),
-			       "channel %s: a message of %zu bytes exceeds the "
-			       "publisher's max_body, %zu",
-			       q->p->channel, body_size, q->p->max_body);
+	if (body_size > q->p->max_body && (r = publisher_enlarge(q->p, body_size)) < 0)
+		return refuse(q, r, r == -EMSGSIZE ? SIM_REASON_INVALID : SIM_REASON_POOL);
 	r = accept_message(q);
 	if (r < 0)
 		return r;

@@ -19,8 +19,7 @@ struct pub {
 	struct ctl *c;
 	const struct sim_type *type;
 	struct sim_publisher *p;
-	size_t max_body; /* that p takes; 0: there is no p */
-	uint8_t *body;   /* of `room` bytes */
+	uint8_t *body; /* of `room` bytes */
 	size_t room, size;
 	char frame[SIM_FRAME_ID_MAX + 1];
 	char *line; /* of stdin */
@@ -99,13 +98,7 @@ static int advertise(struct pub *p)
 						 .max_body = p->size > usual ? p->size : usual,
 						 .frame_id = p->c->a.frame };
 
-	sim_publisher_destroy(p->p);
-	p->p = NULL;
-	p->max_body = 0;
-	if (sim_advertise(p->c->client, p->c->a.channel, p->type, &o, &p->p) < 0)
-		return ctl_fail(NULL);
-	p->max_body = o.max_body;
-	return 0;
+	return sim_advertise(p->c->client, p->c->a.channel, p->type, &o, &p->p) < 0 ? ctl_fail(NULL) : 0;
 }
 
 /*
@@ -153,7 +146,7 @@ static int publish(struct pub *p)
 {
 	enum sim_reason reason = SIM_REASON_NONE;
 	struct sim_slot *slot;
-	int r = p->size > p->max_body ? advertise(p) : 0;
+	int r = p->p ? 0 : advertise(p);
 
 	if (r || (p->c->a.wait && !p->sent && !wait_for_somebody(p)))
 		return 1;

@@ -51,8 +51,8 @@ enum sim_publisher_flag {
 struct sim_publisher_options {
 	size_t size; /* sizeof(struct sim_publisher_options) of the caller */
 	/*
-	 * Bytes of the largest message; decides the size class. 0: the type's fixed size, strings at their bounds (64 bytes
-	 * where there is none), and 3 KiB if it has arrays: images, point clouds and laser scans need more.
+	 * Bytes of the largest message: decides the size of the channel's slots and its window. 0: the type's fixed size, strings at
+	 * their bounds (64 bytes where there is none), and 3 KiB if it has arrays. A message may be longer; see sim_loan().
 	 */
 	size_t max_body;
 	const char *frame_id; /* default coordinate frame, up to SIM_FRAME_ID_MAX characters; copied; NULL: "" */
@@ -85,7 +85,9 @@ SIM_API void sim_publisher_destroy(struct sim_publisher *p);
 /*
  * Loan a slot with room for `body_size` bytes. Header filled: type, ids, frame_id, stamp_sim_ns = now
  * (the caller may set an earlier capture time). Body undefined: use the type's initialiser.
- * Returns: 0; -EMSGSIZE above max_body; -ENOBUFS 8 loans are out; -ENOMEM the pool is empty; -EBUSY; -ESTALE; -ENOTCONN.
+ * Longer than max_body: simd is asked for larger slots, which takes a moment (memory is made, and its subscribers' queues are of such
+ * slots from now on); all that those slots hold is max_body then. Loans that are out stay as they are.
+ * Returns: 0; -EMSGSIZE no slot can be that large; -ENOSPC no room for such slots; -ENOBUFS 8 loans are out; -ENOMEM the pool is empty; -EBUSY; -ESTALE; -ENOTCONN.
  */
 SIM_API SIM_MUST_CHECK int sim_loan(struct sim_publisher *p, size_t body_size, struct sim_slot **ret);
 /* Give a loan back. -EINVAL: not a loan of this publisher. */

@@ -19,11 +19,12 @@
 #include "ipc.h"
 #include "log.h"
 
-static const struct ipc_mem_pool mem_pools[] = { { 512, 4000 }, { 65536, 200 } };
+static const struct ipc_mem_pool mem_pools[] = { { 512, 4000 }, { 65536, 200 }, { 1 << 20, 60 } };
 
 static const char *const base_conf =
 	"{\"backend\": \"mem\", \"TimeSource\": \"unity\", "
-	"\"pools\": [{\"size\": 512, \"count\": 4000}, {\"size\": 65536, \"count\": 200}], "
+	"\"pools\": [{\"size\": 512, \"count\": 4000}, {\"size\": 65536, \"count\": 200}, "
+	"{\"size\": 1048576, \"count\": 60}], "
 	"\"rigs\": [{\"name\": \"car\", \"prefix\": \"/car\", "
 	"\"channels\": [{\"name\": \"two\", \"window\": 2}, {\"name\": \"/clock\", \"options\": {\"depth\": 1}}], "
 	"\"bridges\": [{\"name\": \"log\", \"plugin\": \"null\", \"start\": \"external\", \"channels\": [\"*\", \"!/car/alone\"]}, "
@@ -198,7 +199,7 @@ void world_start_roudi(struct world *w)
 static void world_init(struct world *w, const char *extra, bool virtual_time)
 {
 	struct config_sources src = { .text = w->text };
-	struct ipc_mem_options bus = { .pools = mem_pools, .n_pools = 2, .virtual_time = virtual_time };
+	struct ipc_mem_options bus = { .pools = mem_pools, .n_pools = 3, .virtual_time = virtual_time };
 	char name[32];
 
 	memset(w, 0, sizeof(*w));

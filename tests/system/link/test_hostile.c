@@ -85,7 +85,7 @@ static void say_what_is_no_manifest(dds_entity_t host)
 /* Announces /camera, and sends images of all wrong kinds, and one that is right. */
 static int lie(void *arg)
 {
-	static uint8_t body[16384], large[1 << 20];
+	static uint8_t body[16384], large[40000];
 	char topic[64] = "simd/ch/camera", type[64], manifest[512], *json;
 	dds_entity_t host, types, camera;
 	struct sim_builder b;
@@ -112,12 +112,12 @@ static int lie(void *arg)
 	memset(body, 0xff, sizeof(body));
 	write_image(camera, sim_Image_type.hash, 99, 1, body, sizeof(body)); /* its spans lead outside */
 	write_image(camera, sim_Image_type.hash, 99, 2, body, 3);            /* shorter than its fixed part */
-	write_image(camera, sim_Image_type.hash, 99, 3, large, sizeof(large));
 	write_image(camera, 1, 99, 4, body, sizeof(body));
 	write_image(camera, sim_Image_type.hash, 0, 5, body, sizeof(body));
 	write_image(camera, sim_Image_type.hash, 99, 0, body, sizeof(body));
-	MUST(sim_Image_init(body, sizeof(body), &b) != NULL);
-	write_image(camera, sim_Image_type.hash, 99, 6, body, sim_builder_size(&b));
+	MUST(sim_Image_init(large, sizeof(large), &b) != NULL);
+	write_image(camera, sim_Image_type.hash, 99, 6, large,
+		    sizeof(large)); /* longer than it announced: that is no lie */
 	AWAIT(atomic_load(&t->stop));
 	MUST(dds_delete(participant) == 0);
 	return 0;
@@ -139,7 +139,6 @@ TEST_WITH(a_machine_that_lies_is_named_and_bounded, start, end)
 	AWAIT(machine_logged(&m[0], "a definition of a type of another machine is ignored"));
 	AWAIT(machine_logged(&m[0], "machine liar is linked"));
 	AWAIT(machine_logged(&m[0], "it is not a message of its type"));
-	AWAIT(machine_logged(&m[0], "it is longer than the channel has room for here"));
 	AWAIT(machine_logged(&m[0], "it does not say whence it comes"));
 	AWAIT(atomic_load(&t->reader[0].received) == 1);
 	atomic_store(&t->stop, true);

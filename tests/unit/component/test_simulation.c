@@ -332,7 +332,7 @@ TEST(a_loan_is_what_readers_see)
 		assert_int_equal(sim_node_loan(w, 4, &more[i]), 0);
 	assert_int_equal(sim_node_loan(w, 4, &slot), -ENOBUFS);
 	sim_node_unloan(w, more[0]);
-	assert_int_equal(sim_node_loan(w, 1u << 20, &slot), -EMSGSIZE);
+	assert_int_equal(sim_node_loan(w, 1ull << 33, &slot), -EMSGSIZE);
 	sim_node_writer_stats(w, &st);
 	assert_int_equal(st.written, 1);
 	assert_int_equal(st.intra, 1);

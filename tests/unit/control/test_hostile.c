@@ -409,9 +409,9 @@ TEST_WITH(no_client_fills_the_log, begin_many, end)
 
 TEST_WITH(methods_need_their_session, begin, end)
 {
-	static const char *const methods[] = { "Advertise",     "Unadvertise",  "Subscribe",
-					       "Unsubscribe",   "OpenToken",    "CloseToken",
-					       "AcquireDriver", "AttachBridge", "Attached" };
+	static const char *const methods[] = { "Enlarge",      "Advertise", "Unadvertise", "Subscribe",
+					       "Unsubscribe",  "OpenToken", "CloseToken",  "AcquireDriver",
+					       "AttachBridge", "Attached" };
 
 	for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++)
 		assert_int_equal(peer_call(&bad, methods[i], "{}", NULL), -EPROTO);
@@ -438,6 +438,9 @@ TEST_WITH(parameters_are_checked, begin, end)
 		{ "Advertise", "{\"channel\": \"a\", \"type\": " TYPE_A ", \"max_body\": 8, \"flags\": -4}", -EINVAL },
 		{ "Advertise", "{\"channel\": \"a\", \"type\": " TYPE_A ", \"max_body\": 9000000000000000000}",
 		  -EINVAL },
+		{ "Enlarge", "{\"publisher_id\": 77, \"max_body\": 8}", -ENOENT },
+		{ "Enlarge", "{\"publisher_id\": 77, \"max_body\": -8}", -EINVAL },
+		{ "Enlarge", "{\"publisher_id\": 77}", -EINVAL },
 		{ "Unadvertise", "{\"publisher_id\": 77}", -ENOENT },
 		{ "Unadvertise", "{\"publisher_id\": 0}", -EINVAL },
 		{ "Subscribe", "{\"channel\": \"\"}", -EINVAL },

@@ -418,6 +418,7 @@ static void look_and_end(void)
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
 		call(&tool, lists[i], MINIMAL, NULL);
 	call(&tool, "GetChannel", FULL, NULL);
+	call(&sensor, "Enlarge", MINIMAL, NULL);
 	call(&sensor, "Unadvertise", MINIMAL, NULL);
 	call(&sensor, "Unsubscribe", MINIMAL, NULL);
 	call(&sensor, "CloseToken", MINIMAL, NULL);

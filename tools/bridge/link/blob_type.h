@@ -24,7 +24,7 @@ struct blob_out {
 	void *arg;
 };
 
-/* Where the bodies go that come in. Thread: Cyclone's, also for several at a time: neither may wait. */
+/* Where the bodies go that come in. Thread: Cyclone's, also for several at a time: neither may wait, but for the slots of a channel that grows. */
 struct blob_place {
 	size_t taken_max; /* of a body: what is longer comes in without */
 	/* Room for the body: NULL and *ret_r. place NULL, or -ENOBUFS: it comes in on the heap. */

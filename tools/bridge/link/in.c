@@ -83,7 +83,9 @@ static const char *reason(int r)
 	case -ECANCELED:
 		return "time is paused";
 	case -EMSGSIZE:
-		return "it is longer than the channel has room for here";
+		return "it is longer than any slot here";
+	case -ENOSPC:
+		return "there is no memory here for messages of its size";
 	case -ENOMEM:
 		return "the pool of slots is empty";
 	case -ENOBUFS:
@@ -166,7 +168,8 @@ static dds_entity_t create_reader(struct sim_bridge *b, struct link_import *i)
 	const struct link_qos q = { .reliable = i->reliable,
 				    .keep = i->keep,
 				    .depth = i->reliable ? link_exchange_depth(b) : 1 };
-	const struct blob_place where = { i->max_body, place, unplace, i };
+	const struct blob_place where = { SIM_BODY_MAX, place, unplace,
+					  i }; /* longer than announced: the channel grows */
 	char name[LINK_TOPIC_MAX], type[32];
 	dds_listener_t *l;
 

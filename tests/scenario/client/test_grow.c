@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages longer than their publisher announced: the channel gets larger slots, while others of it are in flight. */
+#include "scenario/client/imu.h"
+#include "registry/channel.h"
+#include "registry/simd.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LONG   900000 /* of the world's largest slots, where the window is 12 */
+#define SHORTS 20
+
+static struct world w;
+
+static int setup(void **state)
+{
+	(void)state;
+	world_create(&w, 1, "");
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	world_destroy(&w);
+	return 0;
+}
+
+static struct sim_slot *long_loan(struct sim_publisher *p)
+{
+	struct sim_slot *slot;
+
+	if (sim_loan(p, LONG, &slot) < 0)
+		fail_msg("%s", sim_why());
+	assert_int_equal(slot->body_size, LONG);
+	memset(sim_slot_body_mut(slot), 0x5a, LONG);
+	return slot;
+}
+
+/* All that is under way, answered: how many, and how many of them are long. */
+static unsigned answer_all(struct bridge_peer *b, unsigned *ret_long)
+{
+	unsigned n, all = 0;
+
+	*ret_long = 0;
+	while ((n = bridge_next(b, 100)) > 0) {
+		for (unsigned i = 0; i < n; i++) {
+			const struct sim_message *m = &b->p.deliveries[i].message;
+
+			if (m->header.body_size != LONG)
+				continue;
+			assert_int_equal(((const uint8_t *)m->body)[LONG - 1], 0x5a);
+			++*ret_long;
+		}
+		all += n;
+		bridge_answer(b, 0);
+	}
+	return all;
+}
+
+TEST_WITH(a_longer_message_gets_larger_slots, setup, teardown)
+{
+	struct sim_client *c = world_client(&w, "sensor", 0);
+	struct sim_publisher *p = imu_advertise(c, "imu", SIM_PUB_NO_WAIT);
+	struct sim_slot *early = imu_loan(p), *slot;
+	struct outcome done = { 0 };
+	struct bridge_peer b;
+	unsigned n_long;
+
+	bridge_start(&w, &b);
+	bridge_connected(&w, &b);
+	for (int i = 0; i < SHORTS; i++)
+		assert_int_equal(sim_try_queue(p, imu_loan(p), NULL, on_done, &done), 0);
+	/* as many are in flight as the new window has room for, and more: none is lost, and the next ones wait for them */
+	slot = long_loan(p);
+	assert_int_equal(sim_try_queue(p, slot, NULL, on_done, &done), -EAGAIN);
+	assert_int_equal(answer_all(&b, &n_long), SHORTS);
+	world_process(&w, c);
+	assert_int_equal(done.ok, SHORTS);
+	for (int i = 0; i < 12; i++)
+		assert_int_equal(sim_try_queue(p, long_loan(p), NULL, on_done, &done), 0);
+	slot = long_loan(p);
+	assert_int_equal(sim_try_queue(p, slot, NULL, on_done, &done), -EAGAIN);
+	assert_int_equal(answer_all(&b, &n_long), 12);
+	assert_int_equal(n_long, 12);
+	/* one that was loaned before goes as it would have */
+	assert_int_equal(sim_try_queue(p, early, NULL, on_done, &done), 0);
+	assert_int_equal(answer_all(&b, &n_long), 1);
+	world_process(&w, c);
+	assert_int_equal(done.ok, SHORTS + 12 + 1);
+	sim_publisher_destroy(p);
+	sim_disconnect(c);
+	bridge_end(&b);
+}
+
+TEST_WITH(who_listens_has_the_longer_one_too, setup, teardown)
+{
+	struct sim_client *c = world_client(&w, "sensor", 0), *d = world_client(&w, "reader", 0);
+	struct sim_subscriber *s = imu_subscribe(d, "imu", 0);
+	struct sim_publisher *p = imu_advertise(c, "imu", 0);
+	uint8_t *body = malloc(LONG);
+
+	assert_non_null(body);
+	memset(body, 0x5a, LONG);
+	assert_int_equal(sim_publish_local(p, imu_loan(p)), 0);
+	assert_int_equal(sim_publish_local(p, long_loan(p)), 0);
+	assert_int_equal(sim_try_queue_copy(p, body, LONG, 0, NULL, NULL, NULL), 0);
+	for (uint64_t i = 1; i <= 3; i++)
+		imu_expect(s, i);
+	sim_publisher_destroy(p);
+	sim_subscriber_destroy(s);
+	sim_disconnect(c);
+	sim_disconnect(d);
+	free(body);
+}
+
+TEST_WITH(without_room_it_stays_as_it_was, setup, teardown)
+{
+	struct sim_client *c = world_client(&w, "sensor", 0);
+	struct sim_subscriber *s = imu_subscribe(c, "two", 0);
+	struct sim_publisher *one = imu_advertise(c, "one", 0), *two = imu_advertise(c, "two", 0);
+	struct sim_slot *slot;
+
+	assert_int_equal(sim_publish_local(one, long_loan(one)),
+			 0); /* which leaves less than the other one's queue needs */
+	assert_int_equal(sim_loan(two, LONG, &slot), -ENOSPC);
+	assert_non_null(strstr(
+		sim_why(),
+		"channel two: a message of 900000 bytes, longer than the 352 that were announced: /car/two needs"));
+	assert_non_null(strstr(sim_why(), "slots of up to"));
+	assert_int_equal(sim_loan(two, 1 << 22, &slot), -EMSGSIZE);
+	assert_non_null(strstr(sim_why(), "largest slot"));
+	assert_int_equal(sim_publish_local(two, imu_loan(two)), 0);
+	imu_expect(s, 1);
+	sim_publisher_destroy(one);
+	sim_publisher_destroy(two);
+	sim_subscriber_destroy(s);
+	sim_disconnect(c);
+}
+
+/* The next simd, and the next data plane, are told the larger size at once. */
+TEST_WITH(it_keeps_its_slots_over_a_restart, setup, teardown)
+{
+	struct sim_client *c = world_client(&w, "sensor", 0);
+	struct sim_publisher *p = imu_advertise(c, "imu", 0);
+
+	assert_int_equal(sim_publish_local(p, long_loan(p)), 0);
+	world_kill_simd(&w);
+	world_until(&w, c, SIM_CLIENT_RECONNECTING);
+	world_start_simd(&w);
+	world_until(&w, c, SIM_CLIENT_CONNECTED);
+	assert_in_range(channel_find(w.simd, "/car/imu")->max_body, LONG, 1 << 20);
+	assert_int_equal(sim_publish_local(p, long_loan(p)), 0);
+	sim_publisher_destroy(p);
+	sim_disconnect(c);
+}
