@@ -295,7 +295,7 @@ static void give_up(struct roudi *r, int err)
 static void end_generation(struct roudi *r, const char *why)
 {
 	bool was_up = r->phase == UP;
-	int payload_fd, mgmt_fd;
+	struct segment_commit dead;
 
 	exec_timer_cancel(&r->timer);
 	job_forget(r);
@@ -304,11 +304,8 @@ static void end_generation(struct roudi *r, const char *why)
 		r->ev.lost(r->arg, why);
 	kill_process(r);
 	forget_process(r);
-	segment_commit_end(&r->commit, &payload_fd, &mgmt_fd);
-	if (payload_fd >= 0)
-		segment_reclaim_add(&r->reclaim, payload_fd, mgmt_fd, r->generation);
-	else
-		fd_close(mgmt_fd);
+	dead = segment_commit_end(&r->commit);
+	segment_reclaim_add(&r->reclaim, &dead, r->generation);
 	if (r->owned)
 		roudi_clean(r->plane);
 	r->adopted = false;
@@ -535,7 +532,7 @@ static bool has_room(struct roudi *r)
 			"of the last one goes back first, and if that is not enough, make room there",
 			(long long)(need >> 20), (long long)(have >> 20));
 	if (!yes && r->waits_for_room) /* clients have heard of its end by now */
-		segment_reclaim_unwritten(&r->reclaim);
+		segment_reclaim_for_room(&r->reclaim);
 	r->waits_for_room = !yes;
 	return yes;
 }

@@ -33,12 +33,13 @@ void segment_commit_init(struct segment_commit *c)
 	*c = (struct segment_commit){ .payload_fd = -1, .mgmt_fd = -1, .ballast_fd = -1 };
 }
 
-void segment_commit_end(struct segment_commit *c, int *ret_payload_fd, int *ret_mgmt_fd)
+struct segment_commit segment_commit_end(struct segment_commit *c)
 {
-	*ret_payload_fd = c->payload_fd;
-	*ret_mgmt_fd = c->mgmt_fd;
-	fd_close(c->ballast_fd);
+	struct segment_commit dead = *c;
+
+	dead.ballast_fd = fd_close(dead.ballast_fd);
 	segment_commit_init(c);
+	return dead;
 }
 
 static int open_mgmt(struct segment_commit *c, const char *plane)
@@ -55,23 +56,35 @@ static int open_mgmt(struct segment_commit *c, const char *plane)
 	return 0;
 }
 
-/* The lists of free slots, the entries, and their list; false: it is not made so. */
-static bool lay_out(struct segment_commit *c, const struct pools *p, uint64_t *ret_end)
+static uint64_t list_bytes(uint64_t slots)
 {
-	uint64_t at = IOX_MGMT_LISTS, slots = 0;
+	return align8(4 * (slots + 1));
+}
 
-	for (unsigned i = 0; i < p->n; i++) {
-		at += align8(4 * ((uint64_t)p->c[i].count + 1));
-		slots += p->c[i].count;
-	}
-	c->entries_at = at;
-	at += IOX_ENTRY_SIZE * slots + align8(4 * (slots + 1));
+uint64_t segment_commit_list_at(const struct segment_commit *c, unsigned cls)
+{
+	uint64_t at = IOX_MGMT_LISTS;
+
+	for (unsigned i = 0; i < cls; i++)
+		at += list_bytes(c->count[i]);
+	return at;
+}
+
+/* The lists of free slots, the entries, and their list; false: it is not made so. */
+static bool lay_out(struct segment_commit *c, uint64_t *ret_end)
+{
+	uint64_t at, slots = 0;
+
+	for (unsigned i = 0; i < c->n; i++)
+		slots += c->count[i];
+	c->entries_at = segment_commit_list_at(c, c->n);
+	at = c->entries_at + IOX_ENTRY_SIZE * slots + list_bytes(slots);
 	*ret_end = at;
 	return c->mgmt_size >= at + IOX_MGMT_TAIL && c->mgmt_size - at - IOX_MGMT_TAIL <= IOX_MGMT_SPARE;
 }
 
 /* All but slots' entries, what introspection does not come to, and the ports of clients and servers, which we have none of. */
-static int back_mgmt(struct segment_commit *c, const struct pools *p)
+static int back_mgmt(struct segment_commit *c)
 {
 	static const struct {
 		uint64_t at, end;
@@ -79,7 +92,7 @@ static int back_mgmt(struct segment_commit *c, const struct pools *p)
 	uint64_t end, size = c->mgmt_size;
 	int r = 0;
 
-	c->whole = !lay_out(c, p, &end);
+	c->whole = !lay_out(c, &end);
 	if (c->whole)
 		return back(c->mgmt_fd, 0, size);
 	for (unsigned i = 0; i < sizeof(head) / sizeof(*head) && r == 0; i++)
@@ -104,8 +117,9 @@ int segment_commit_begin(struct segment_commit *c, const char *plane, const stru
 	for (unsigned i = 0; i < p->n; i++) {
 		c->at[i] = (uint64_t)pools_at(p, (int)i);
 		c->chunk[i] = (uint64_t)pools_chunk_bytes(p, (int)i);
+		c->count[i] = p->c[i].count;
 	}
-	r = back_mgmt(c, p);
+	r = back_mgmt(c);
 	return r < 0 ? err_sys(r, "the data plane's management needs %lld MiB of /dev/shm",
 			       (long long)(POOL_MGMT_BYTES >> 20))
 		     : 0;

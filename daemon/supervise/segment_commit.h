@@ -22,9 +22,10 @@ struct segment_commit {
 	unsigned n;
 	uint64_t at[POOLS_MAX];    /* of each class, in the payload segment */
 	uint64_t chunk[POOLS_MAX]; /* bytes of each of its slots */
+	uint32_t count[POOLS_MAX]; /* of its slots */
 	uint32_t slots[POOLS_MAX]; /* that have pages */
 	uint64_t mgmt_size, entries_at;
-	bool whole; /* all of the management segment has pages */
+	bool whole; /* all of the management segment has pages: it is laid out otherwise */
 };
 
 void segment_commit_init(struct segment_commit *c);
@@ -34,7 +35,9 @@ int segment_commit_begin(struct segment_commit *c, const char *plane, const stru
 int segment_commit_slots(struct segment_commit *c, unsigned cls, uint32_t slots);
 /* When all slots that were admitted have pages. If there is no room for it, a restart may have to wait until there is. */
 void segment_commit_ballast(struct segment_commit *c, const char *plane);
-/* The segments' descriptors: gives; -1: there is none. */
-void segment_commit_end(struct segment_commit *c, int *ret_payload_fd, int *ret_mgmt_fd);
+/* The generation has ended: gives what is known of its segments, without the ballast, and is as new. */
+struct segment_commit segment_commit_end(struct segment_commit *c);
+/* Where the list of a class's free slots begins in the management segment: of each slot the next free one, or, while it is out, more than count. */
+uint64_t segment_commit_list_at(const struct segment_commit *c, unsigned cls);
 
 #endif

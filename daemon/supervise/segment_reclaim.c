@@ -8,6 +8,7 @@
 #include "log.h"
 #include "mem.h"
 #include "roudi_files.h"
+#include "segment_commit.h"
 #include "timeutil.h"
 
 #include <fcntl.h>
@@ -16,21 +17,23 @@
 
 LOG_TOPIC("roudi");
 
-#define WAIT_DUR_NS (10 * NS_PER_S) /* clients that have not moved by then read zeros */
+#define WAIT_DUR_NS (10 * NS_PER_S) /* what clients have that have not moved by then is theirs until they do */
+#define PAGE        UINT64_C(4096)
+#define LIST_PIECE  1024u /* of a list of free slots, read at once */
 
 struct dead_segment {
 	struct list link; /* segment_reclaim::segments */
 	struct exec_timer timer;
 	uint32_t generation;
-	int payload_fd, mgmt_fd;
+	struct segment_commit of; /* n 0: nothing is known of its slots */
 };
 
 static void dead_segment_free(struct dead_segment *v)
 {
 	exec_timer_cancel(&v->timer);
 	list_remove(&v->link);
-	fd_close(v->payload_fd);
-	fd_close(v->mgmt_fd);
+	fd_close(v->of.payload_fd);
+	fd_close(v->of.mgmt_fd);
 	mem_free(v);
 }
 
@@ -53,7 +56,7 @@ static void punch_unwritten(int fd)
 
 static void punch(struct dead_segment *v)
 {
-	int64_t n = roudi_punch(v->payload_fd);
+	int64_t n = roudi_punch(v->of.payload_fd);
 
 	if (n < 0)
 		log_warn("memory of generation %u cannot be freed: %s", v->generation, err_text((int)n));
@@ -62,9 +65,49 @@ static void punch(struct dead_segment *v)
 	dead_segment_free(v);
 }
 
+/* Of slots from .. to - 1 the pages that no other slot has a part of. */
+static void punch_slots(const struct segment_commit *c, unsigned cls, uint32_t from, uint32_t to)
+{
+	uint64_t at = (c->at[cls] + c->chunk[cls] * from + PAGE - 1) / PAGE * PAGE;
+	uint64_t end = (c->at[cls] + c->chunk[cls] * to) / PAGE * PAGE;
+
+	if (at < end)
+		(void)fallocate(c->payload_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at,
+				(off_t)(end - at));
+}
+
+/* What the list says may be anybody's invention: it decides which of the class's own pages are freed, and no more. */
+static void punch_free(const struct segment_commit *c, unsigned cls)
+{
+	uint64_t at = segment_commit_list_at(c, cls);
+	uint32_t next[LIST_PIECE], free_from = 0;
+
+	for (uint32_t i = 0; i < c->count[cls]; i++) {
+		uint32_t k = i % LIST_PIECE, left = c->count[cls] - i;
+		size_t n = sizeof(*next) * (left < LIST_PIECE ? left : LIST_PIECE);
+
+		if (k == 0 && pread(c->mgmt_fd, next, n, (off_t)(at + sizeof(*next) * (uint64_t)i)) != (ssize_t)n)
+			return;
+		if (next[k] <= c->count[cls])
+			continue;
+		punch_slots(c, cls, free_from, i); /* this one is out */
+		free_from = i + 1;
+	}
+	punch_slots(c, cls, free_from, c->count[cls]);
+}
+
+/* The rest of it goes when they have moved. */
 static void on_timer(void *arg)
 {
-	punch((struct dead_segment *)arg);
+	struct dead_segment *v = (struct dead_segment *)arg;
+
+	if (v->of.n == 0 || v->of.whole) {
+		punch(v);
+		return;
+	}
+	for (unsigned i = 0; i < v->of.n; i++)
+		punch_free(&v->of, i);
+	log_info("freed generation %u, but for the slots that clients hold who have not moved yet", v->generation);
 }
 
 void segment_reclaim_init(struct segment_reclaim *g, struct exec *x)
@@ -81,27 +124,30 @@ void segment_reclaim_finish(struct segment_reclaim *g)
 		dead_segment_free(v);
 }
 
-void segment_reclaim_unwritten(struct segment_reclaim *g)
+void segment_reclaim_for_room(struct segment_reclaim *g)
 {
-	const struct dead_segment *v;
+	struct dead_segment *v, *tmp;
 
-	list_for_each(v, &g->segments, link) {
-		punch_unwritten(v->payload_fd);
-		punch_unwritten(v->mgmt_fd);
+	list_for_each_safe(v, tmp, &g->segments, link) {
+		if (!exec_timer_armed(&v->timer)) { /* without the rest, nobody would ever move */
+			punch(v);
+			continue;
+		}
+		punch_unwritten(v->of.payload_fd);
+		punch_unwritten(v->of.mgmt_fd);
 	}
 }
 
-void segment_reclaim_add(struct segment_reclaim *g, int payload_fd, int mgmt_fd, uint32_t generation)
+void segment_reclaim_add(struct segment_reclaim *g, const struct segment_commit *dead, uint32_t generation)
 {
-	struct dead_segment *v = MEM_NEW(struct dead_segment);
+	struct dead_segment *v = dead->payload_fd >= 0 ? MEM_NEW(struct dead_segment) : NULL;
 
 	if (!v) {
-		fd_close(payload_fd);
-		fd_close(mgmt_fd);
+		fd_close(dead->payload_fd);
+		fd_close(dead->mgmt_fd);
 		return;
 	}
-	v->payload_fd = payload_fd;
-	v->mgmt_fd = mgmt_fd;
+	v->of = *dead;
 	v->generation = generation;
 	list_append(&g->segments, &v->link);
 	exec_timer_init(&v->timer, g->x, on_timer, v);

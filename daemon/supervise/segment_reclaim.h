@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Memory of earlier generations of the data plane: the segments of RouDis that have exited. The pages of the payload are freed when the
- * last client has moved on, or after 10 s; mappings stay valid and then read zeros. Where the next generation has no room, pages that were
- * never written are freed before.
+ * last client has moved on; mappings stay valid and then read zeros. Of a generation whose clients have not all moved within 10 s those of
+ * the free slots are: who holds a slot may write to it whenever he goes on, and then there may be no other page for him. Where the next
+ * generation has no room, pages that were never written are freed at once, and after these 10 s all.
  *
  * Thread: simd-main.
  */
@@ -14,6 +15,7 @@
 #include <stdint.h>
 
 struct exec;
+struct segment_commit;
 
 struct segment_reclaim {
 	struct exec *x;
@@ -23,10 +25,10 @@ struct segment_reclaim {
 void segment_reclaim_init(struct segment_reclaim *g, struct exec *x);
 /* Forgets them all; the memory is freed with its last mapping. */
 void segment_reclaim_finish(struct segment_reclaim *g);
-/* payload_fd, mgmt_fd: takes; the second may be -1. */
-void segment_reclaim_add(struct segment_reclaim *g, int payload_fd, int mgmt_fd, uint32_t generation);
-/* There is no room: what was never written is freed now. */
-void segment_reclaim_unwritten(struct segment_reclaim *g);
+/* dead: takes its descriptors. */
+void segment_reclaim_add(struct segment_reclaim *g, const struct segment_commit *dead, uint32_t generation);
+/* There is no room for the next generation: what can go goes now. */
+void segment_reclaim_for_room(struct segment_reclaim *g);
 /* They are no longer read: free all of it now. */
 void segment_reclaim_now(struct segment_reclaim *g);
 

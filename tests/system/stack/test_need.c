@@ -61,6 +61,14 @@ static void fill(void)
 	close(fd);
 }
 
+static off_t of_others(void)
+{
+	struct stat st;
+
+	assert_int_equal(stat(FILL, &st), 0);
+	return st.st_size;
+}
+
 /* What it says it takes. */
 static void agrees(void)
 {
@@ -409,5 +417,112 @@ TEST_WITH(ports_find_pages_in_a_full_shm, NULL, again)
 		peer_free(p[i]);
 	}
 	assert_int_equal(unlink(FILL), 0);
+	stack_stop(simd);
+}
+
+#define GROWERS 100 /* channels, each announced for 64 bytes; then 5000, then 100000 are sent */
+
+static int grower(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "grower");
+	struct sim_publisher *pub[GROWERS];
+
+	for (int i = 0; i < GROWERS; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "/g/%d", i);
+		pub[i] = peer_advertise(p, c, name, 64, 0);
+	}
+	for (size_t body = 5000; body <= 100000; body *= 20)
+		for (int i = 0; i < GROWERS; i++)
+			send_full(p, pub[i], body);
+	peer_settle(p);
+	sim_disconnect(c);
+	return 0;
+}
+
+/* 200 times memory is made for messages that are longer than was announced: none takes a new generation, none is lost. */
+TEST_WITH(channels_grow_in_the_generation_that_there_is, NULL, again)
+{
+	struct peer *p = peer_new();
+	uint32_t life;
+	pid_t simd;
+
+	shm_of("2g");
+	simd = start();
+	life = stack_life();
+	assert_int_equal(stack_wait(peer_fork(p, grower)), 0);
+	assert_int_equal(p->ok, 2 * GROWERS);
+	assert_int_equal(stack_life(), life);
+	agrees();
+	peer_free(p);
+	stack_stop(simd);
+}
+
+/* Stopped with a slot in its hand, for longer than simd waits for it; then it writes on. */
+static int late_writer(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "late");
+	struct sim_publisher *pub = peer_advertise(p, c, "/late", FULL_HD, 0);
+	struct sim_slot *slot;
+
+	PEER(p, sim_loan(pub, FULL_HD, &slot) == 0);
+	atomic_store(&p->ready, 1);
+	raise(SIGSTOP);
+	memset(sim_slot_body_mut(slot), 0x5a, FULL_HD);
+	atomic_store(&p->result, 1);
+	(void)sim_unloan(pub, slot);
+	send_full(p, pub, FULL_HD);
+	peer_settle(p);
+	sim_disconnect(c);
+	return 0;
+}
+
+TEST_WITH(a_slot_in_hand_outlasts_its_generation, NULL, again)
+{
+	struct peer *p = peer_new();
+	uint32_t life;
+	pid_t simd, pid;
+
+	shm_of("300m");
+	simd = start();
+	pid = peer_fork(p, late_writer);
+	AWAIT(p->ready);
+	fill();
+	assert_int_equal(truncate(FILL, of_others() - 16 * MIB),
+			 0); /* what is in hand does not keep the next generation away */
+	life = stack_life();
+	assert_int_equal(kill(stack_roudi(), SIGKILL), 0);
+	AWAIT(stack_life() != life && stack_life() != 0);
+	fill();
+	assert_int_equal(kill(pid, SIGCONT), 0);
+	AWAIT(p->result == 1);
+	assert_int_equal(unlink(FILL), 0);
+	assert_int_equal(stack_wait(pid), 0);
+	peer_free(p);
+	stack_stop(simd);
+}
+
+/* As small as it is full: who is there goes on, who comes is refused; then there is room again. */
+TEST_WITH(a_shm_that_shrinks_and_grows, NULL, again)
+{
+	struct peer *p;
+	pid_t simd, pid;
+	char option[64];
+
+	shm_of("300m");
+	simd = start();
+	p = begin(10, FULL_HD, &pid);
+	round_of(p, 1);
+	snprintf(option, sizeof(option), "size=%lldk", (long long)(shm_used() / 1024));
+	assert_int_equal(mount("tmpfs", "/dev/shm", "tmpfs", MS_REMOUNT, option), 0);
+	round_of(p, 2);
+	refuses_one_more("/dev/shm has ");
+	assert_int_equal(mount("tmpfs", "/dev/shm", "tmpfs", MS_REMOUNT, "size=2g"), 0);
+	peer_join(p, pid);
+	peer_free(p);
+	p = peer_new();
+	assert_int_equal(stack_wait(peer_fork(p, admitted)), 0);
+	peer_free(p);
 	stack_stop(simd);
 }

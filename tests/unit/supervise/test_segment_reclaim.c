@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What of a dead generation's memory goes back when. */
+#include "tests/support/test.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "err.h"
+#include "exec/exec.h"
+#include "supervise/segment_commit.h"
+#include "supervise/segment_reclaim.h"
+#include "timeutil.h"
+
+#define PAGE  4096
+#define SMALL 296             /* bytes of a slot of class 0, of which there are 100 */
+#define LARGE (4 * PAGE + 40) /* of class 1, of which there are 8 */
+#define SIZE  (100 * SMALL + 8 * LARGE)
+
+static struct exec *x;
+static struct segment_reclaim g;
+static uint8_t *payload;
+
+static int setup(void **state)
+{
+	(void)state;
+	assert_ok(exec_sim_create(1, 0, &x));
+	segment_reclaim_init(&g, x);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	segment_reclaim_finish(&g);
+	exec_destroy(x);
+	munmap(payload, SIZE);
+	return 0;
+}
+
+static int file_of(size_t size)
+{
+	int fd = memfd_create("segment", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, (off_t)size), 0);
+	return fd;
+}
+
+/* A list in which all slots are free but these. */
+static void write_list(const struct segment_commit *c, unsigned cls, const uint32_t *out, unsigned n)
+{
+	uint64_t at = segment_commit_list_at(c, cls);
+
+	for (uint32_t i = 0; i <= c->count[cls]; i++) {
+		uint32_t next = i + 1;
+
+		for (unsigned k = 0; k < n; k++)
+			next = out[k] == i ? c->count[cls] + 1 : next;
+		assert_int_equal(pwrite(c->mgmt_fd, &next, sizeof(next), (off_t)(at + 4 * i)), sizeof(next));
+	}
+}
+
+/* All of it written; slots 4 and 5 of the large ones are out, and one small one. */
+static struct segment_commit dead_one(void)
+{
+	struct segment_commit c = { .payload_fd = file_of(SIZE),
+				    .ballast_fd = -1,
+				    .n = 2,
+				    .at = { 0, 100 * SMALL },
+				    .chunk = { SMALL, LARGE },
+				    .count = { 100, 8 } };
+
+	c.mgmt_fd = file_of(segment_commit_list_at(&c, 2) + PAGE);
+	write_list(&c, 0, (const uint32_t[]){ 70 }, 1);
+	write_list(&c, 1, (const uint32_t[]){ 4, 5 }, 2);
+	payload = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, c.payload_fd, 0);
+	assert_true(payload != MAP_FAILED);
+	memset(payload, 0x5a, SIZE);
+	return c;
+}
+
+static size_t kept(size_t from, size_t to)
+{
+	size_t n = 0;
+
+	for (size_t i = from; i < to; i++)
+		n += payload[i] == 0x5a;
+	return n;
+}
+
+static void expect_held(void)
+{
+	const size_t large = 100 * SMALL;
+
+	assert_int_equal(kept(70 * SMALL, 71 * SMALL), SMALL);
+	assert_int_equal(kept(large + 4 * LARGE, large + 6 * LARGE), 2 * LARGE);
+}
+
+TEST_WITH(what_clients_hold_stays_until_they_have_moved, setup, teardown)
+{
+	struct segment_commit c = dead_one();
+
+	segment_reclaim_add(&g, &c, 1);
+	exec_sim_run(x, exec_now(x) + 9 * NS_PER_S);
+	assert_int_equal(kept(0, SIZE), SIZE);
+	exec_sim_run(x, exec_now(x) + 2 * NS_PER_S);
+	expect_held();
+	/* of the rest what shares a page with these, at most */
+	assert_true(kept(0, SIZE) < SMALL + 2 * LARGE + 4 * PAGE);
+	segment_reclaim_now(&g);
+	assert_int_equal(kept(0, SIZE), 0);
+}
+
+TEST_WITH(without_room_more_goes, setup, teardown)
+{
+	struct segment_commit c = dead_one();
+
+	segment_reclaim_add(&g, &c, 1);
+	segment_reclaim_for_room(&g);
+	assert_int_equal(kept(0, SIZE), SIZE);
+	/* who has not moved in 10 s is not waited for where nobody else could move */
+	exec_sim_run(x, exec_now(x) + 11 * NS_PER_S);
+	expect_held();
+	segment_reclaim_for_room(&g);
+	assert_int_equal(kept(0, SIZE), 0);
+}
+
+/* Of a RouDi of somebody else, or of another build, nobody knows which slots are out. */
+TEST_WITH(where_slots_are_not_known_all_goes, setup, teardown)
+{
+	struct segment_commit c = dead_one();
+
+	c.whole = true;
+	segment_reclaim_add(&g, &c, 1);
+	exec_sim_run(x, exec_now(x) + 11 * NS_PER_S);
+	assert_int_equal(kept(0, SIZE), 0);
+}
