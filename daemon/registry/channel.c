@@ -28,6 +28,7 @@ LOG_TOPIC("channel");
 #define WAITS_DUR_NS  (100 * NS_PER_MS)  /* so much waiting for credits, in all, is worth a warning */
 #define TYPE_TEXT_MAX (128 * 1024)       /* of one definition: it must fit a lane packet with its channel */
 #define TYPES_KEPT    (16 * 1024 * 1024) /* of all definitions; beyond, channels without anybody are forgotten */
+#define WINDOW_LEAST  2
 
 struct channel *channel_find(struct simd *s, const char *full_name)
 {
@@ -282,16 +283,28 @@ uint32_t channel_window(const struct channel *ch, uint64_t slot_size, int cls)
 	return ch->window && (window_given(ch) || ch->window < usual) ? ch->window : usual;
 }
 
-static int move(struct channel *ch, int cls, uint32_t window)
+/* A window that no rig asks for gives way where there is no room, beside `others` of the class. */
+static int reserve_window(struct channel *ch, int cls, uint32_t *window, uint32_t others)
 {
-	uint32_t own = ch->reserved ? window : 0;
-	int r = channel_reserve(ch, cls, own + reserved_by_subscribers(ch));
+	int r;
+
+	while ((r = channel_reserve(ch, cls, *window + others)) == -ENOSPC && *window > WINDOW_LEAST &&
+	       !window_given(ch))
+		*window = *window / 2 > WINDOW_LEAST ? *window / 2 : WINDOW_LEAST;
+	return r;
+}
+
+static int move(struct channel *ch, int cls, uint32_t *window)
+{
+	uint32_t others = reserved_by_subscribers(ch);
+	int r = ch->reserved ? reserve_window(ch, cls, window, others) : channel_reserve(ch, cls, others);
 
 	if (r < 0)
 		return r;
-	if (ch->reserved)
+	if (ch->reserved) {
 		pools_release(&ch->s->pools, ch->pool, ch->reserved);
-	ch->reserved = own;
+		ch->reserved = *window;
+	}
 	move_subscribers(ch, cls);
 	ch->pool = cls;
 	return 0;
@@ -316,7 +329,7 @@ int channel_set_size(struct channel *ch, uint64_t max_body)
 	if (cls < 0)
 		return err_prefix(cls, "channel %s", ch->name);
 	window = channel_window(ch, slot, cls);
-	if (cls != ch->pool && (r = move(ch, cls, window)) < 0)
+	if (cls != ch->pool && (r = move(ch, cls, &window)) < 0)
 		return r;
 	ch->max_body = max_body;
 	ch->slot_size = slot;
@@ -395,10 +408,10 @@ int channel_open(struct channel *ch, bool inbound)
 		return err_set(-EMFILE, "channel %s: %u subscribers exist, limits.subscribers allows no more", ch->name,
 			       s->limits.subscribers);
 	ch->inbound = inbound;
-	ch->depth = 2 * ch->window + 16 < IPC_DEPTH_MAX ? 2 * ch->window + 16 : IPC_DEPTH_MAX;
-	r = channel_reserve(ch, ch->pool, ch->window);
+	r = reserve_window(ch, ch->pool, &ch->window, 0);
 	if (r < 0)
 		return r;
+	ch->depth = 2 * ch->window + 16 < IPC_DEPTH_MAX ? 2 * ch->window + 16 : IPC_DEPTH_MAX;
 	ch->reserved = ch->cells = ch->window;
 	for (unsigned i = 0; i < WIRE_WINDOW_MAX; i++)
 		atomic_store(&w->cell[i], 0);

@@ -218,8 +218,6 @@ static int prepare(struct client *cl, const struct advertise *a, struct channel 
 		r = parts_publish_ok(cl, ch, (uint64_t)a->max_body, a->flags & ADVERTISE_LOCAL);
 	if (r == 0)
 		r = channel_set_size(ch, (uint64_t)a->max_body);
-	if (r == 0 && !(a->flags & ADVERTISE_LOCAL))
-		r = channel_open(ch, a->flags & ADVERTISE_INBOUND);
 	return r;
 }
 
@@ -277,8 +275,11 @@ int pubsub_advertise(struct client *cl, const struct advertise *asked, struct pu
 	if (r < 0)
 		return r;
 	*ret_bell = -1;
-	if (!(a.flags & ADVERTISE_LOCAL))
-		r = tell_dispatch(p, ret_bell);
+	if (!(a.flags & ADVERTISE_LOCAL)) {
+		r = channel_open(ch, a.flags & ADVERTISE_INBOUND); /* after its own slots: a window can be smaller */
+		if (r == 0)
+			r = tell_dispatch(p, ret_bell);
+	}
 	if (r < 0) {
 		publisher_destroy(p);
 		return r;

@@ -139,6 +139,35 @@ TEST_WITH(without_room_it_stays_as_it_was, setup, teardown)
 	sim_disconnect(c);
 }
 
+/* The class has 60 slots, and each of these takes 9 and its window of 12: the third gets the half of one. */
+TEST_WITH(a_window_gives_way_before_a_channel_is_refused, setup, teardown)
+{
+	struct sim_client *c = world_client(&w, "sensor", 0);
+	struct sim_publisher_options o = { .size = sizeof(o), .max_body = LONG, .flags = SIM_PUB_NO_WAIT };
+	static const char *const names[] = { "one", "another", "third" };
+	struct outcome done = { 0 };
+	struct sim_publisher *p[3];
+	struct bridge_peer b;
+	unsigned n_long;
+
+	bridge_start(&w, &b);
+	bridge_connected(&w, &b);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(sim_advertise(c, names[i], &sim_Imu_type, &o, &p[i]), 0);
+	assert_int_equal(channel_find(w.simd, "/car/another")->window, 12);
+	assert_int_equal(channel_find(w.simd, "/car/third")->window, 6);
+	for (int i = 0; i < 6; i++)
+		assert_int_equal(sim_try_queue(p[2], long_loan(p[2]), NULL, on_done, &done), 0);
+	assert_int_equal(sim_try_queue(p[2], long_loan(p[2]), NULL, on_done, &done), -EAGAIN);
+	assert_int_equal(answer_all(&b, &n_long), 6);
+	world_process(&w, c);
+	assert_int_equal(done.ok, 6);
+	for (int i = 0; i < 3; i++)
+		sim_publisher_destroy(p[i]);
+	sim_disconnect(c);
+	bridge_end(&b);
+}
+
 /* The next simd, and the next data plane, are told the larger size at once. */
 TEST_WITH(it_keeps_its_slots_over_a_restart, setup, teardown)
 {

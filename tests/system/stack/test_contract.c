@@ -195,7 +195,7 @@ static int sizes(struct peer *p)
 		pub = peer_advertise(p, c, name, bodies[k], 0);
 		for (int i = 0; i < 20; i++)
 			PEER(p, peer_queue(p, pub, bodies[k], NULL) == 0);
-		PEER(p, peer_queue(p, pub, bodies[k] + 1, NULL) == -EMSGSIZE);
+		PEER(p, peer_queue(p, pub, 64u << 20, NULL) == -EMSGSIZE);
 		peer_settle(p);
 		sim_publisher_destroy(pub);
 	}
