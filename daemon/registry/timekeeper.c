@@ -48,6 +48,7 @@ struct seen {
 struct timekeeper {
 	struct simd *s;
 	struct sim_clock_page *page;
+	struct sim_clock_history *history; /* behind the page */
 	int page_fd;
 	struct time_engine *engine;
 	struct source_registry *sources;
@@ -406,6 +407,7 @@ static int make_engine(struct timekeeper *t)
 	struct time_engine_options o = {
 		.exec = s->x,
 		.page = t->page,
+		.history = t->history,
 		.scale_e6 = (int64_t)llround(scale * SIM_RATE_ONE),
 		.paused = scale == 0,
 		.waits = wait_for_any(s),
@@ -506,7 +508,7 @@ int timekeeper_create(struct simd *s, struct timekeeper **ret)
 	t->page_fd = -1;
 	t->limit = (struct log_limit)LOG_LIMIT(10 * NS_PER_S, 50);
 	exec_timer_init(&t->stand, s->x, look_at_driver, t);
-	r = time_page_create(&t->page, &t->page_fd);
+	r = time_page_create(&t->page, &t->history, &t->page_fd);
 	if (r == 0)
 		r = source_registry_create(s->plugin_dirs, &t->sources);
 	if (r == 0)

@@ -86,6 +86,20 @@ void engine_commit(struct time_engine *e)
 	page_wake(e->page);
 }
 
+static void note_piece(struct time_engine *e)
+{
+	struct sim_clock_piece p = {
+		.mono_ns = e->base_mono_ns,
+		.sim_ns = engine_base_ns(e),
+		.rate_e6 = e->rate_e6,
+		.clock_generation = e->clock_generation,
+		.flags = flags_now(e),
+	};
+
+	if (e->history)
+		page_note_piece(e->history, &p);
+}
+
 void engine_commit_quietly(struct time_engine *e)
 {
 	struct sim_clock_page *p = e->page;
@@ -95,6 +109,7 @@ void engine_commit_quietly(struct time_engine *e)
 	e->held = hold;
 	e->hold_paused = paused;
 	e->rate_e6 = rate_in_force(e);
+	note_piece(e);
 	page_store(&p->abi, SIM_CLOCK_PAGE_ABI);
 	page_store(&p->magic, SIM_CLOCK_PAGE_MAGIC);
 	if (e->state == TIME_PAUSED && !(p->flags & SIM_CLOCK_PAUSED))
@@ -308,6 +323,7 @@ int time_engine_create(const struct time_engine_options *o, struct time_engine *
 		return err_nomem();
 	e->exec = o->exec;
 	e->page = o->page;
+	e->history = o->history;
 	e->events = o->events;
 	e->ctx = o->ctx;
 	e->real_now = o->real_now ? o->real_now : real_now_default;

@@ -114,7 +114,8 @@ struct time_engine_events {
 
 struct time_engine_options {
 	struct exec *exec;                   /* keeps until destroy */
-	struct sim_clock_page *page;         /* keeps until destroy; zeroed, SIM_CLOCK_PAGE_SIZE (time_page_create) */
+	struct sim_clock_page *page;         /* keeps until destroy; zeroed (time_page_create) */
+	struct sim_clock_history *history;   /* the same; NULL: nobody looks back */
 	const struct sim_source_ops *source; /* NULL: unity */
 	int64_t scale_e6;                    /* 0: SIM_RATE_ONE */
 	bool paused;      /* start paused, as by scale 0: a scale runs on; ignored by sources without control */
@@ -250,8 +251,11 @@ int64_t time_engine_now(struct time_engine *e); /* simulated ns, as readers of t
 
 /* ---- the page ---- */
 
-/* A sealed memfd that peers can only map read-only. ret_page: returns, time_page_destroy(); ret_fd: returns, close. */
-int time_page_create(struct sim_clock_page **ret_page, int *ret_fd);
+/*
+ * A sealed memfd that peers can only map read-only: the page, and its history behind it. ret_page: returns, time_page_destroy(), also of
+ * the history; ret_fd: returns, close.
+ */
+int time_page_create(struct sim_clock_page **ret_page, struct sim_clock_history **ret_history, int *ret_fd);
 void time_page_destroy(struct sim_clock_page *page); /* NULL is fine */
 
 #endif

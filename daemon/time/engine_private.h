@@ -21,6 +21,7 @@ struct rate_anchor {
 struct time_engine {
 	struct exec *exec;
 	struct sim_clock_page *page;
+	struct sim_clock_history *history; /* NULL: none */
 	struct time_engine_events events;
 	int64_t (*real_now)(void *ctx);
 	void *ctx;

@@ -16,14 +16,17 @@
 
 _Static_assert(sizeof(struct sim_clock_page) <= SIM_CLOCK_PAGE_SIZE, "the clock page is one page");
 
-int time_page_create(struct sim_clock_page **ret_page, int *ret_fd)
+#define SIZE (SIM_CLOCK_PAGE_SIZE + sizeof(struct sim_clock_history))
+
+int time_page_create(struct sim_clock_page **ret_page, struct sim_clock_history **ret_history, int *ret_fd)
 {
 	void *map;
-	int r = fd_shared_create("simd-clock", SIM_CLOCK_PAGE_SIZE, FD_SHARE_RO, &map, ret_fd);
+	int r = fd_shared_create("simd-clock", SIZE, FD_SHARE_RO, &map, ret_fd);
 
 	if (r < 0)
 		return r;
 	*ret_page = map;
+	*ret_history = (void *)((char *)map + SIM_CLOCK_PAGE_SIZE);
 	/* unlike that of another run: readers of the old page may find themselves in this one */
 	if (getrandom(&(*ret_page)->seq, sizeof((*ret_page)->seq), GRND_NONBLOCK) < 0)
 		(*ret_page)->seq = (uint32_t)mono_now_ns();
@@ -33,7 +36,7 @@ int time_page_create(struct sim_clock_page **ret_page, int *ret_fd)
 
 void time_page_destroy(struct sim_clock_page *page)
 {
-	fd_shared_unmap(page, SIM_CLOCK_PAGE_SIZE);
+	fd_shared_unmap(page, SIZE);
 }
 
 int64_t page_write_begin(struct sim_clock_page *p, struct exec *x, bool readers_extrapolate)
@@ -44,6 +47,29 @@ int64_t page_write_begin(struct sim_clock_page *p, struct exec *x, bool readers_
 	if (readers_extrapolate)
 		exec_spin(x, READER_GRACE_DUR_NS);
 	return exec_now(x);
+}
+
+static bool says_the_same(const struct sim_clock_piece *a, const struct sim_clock_piece *b)
+{
+	return !a->rate_e6 && !b->rate_e6 && a->sim_ns == b->sim_ns && a->clock_generation == b->clock_generation &&
+	       a->flags == b->flags;
+}
+
+void page_note_piece(struct sim_clock_history *h, const struct sim_clock_piece *p)
+{
+	uint64_t n = h->written;
+	struct sim_clock_piece *at = &h->piece[n % SIM_CLOCK_PIECES];
+
+	if (n && says_the_same(&h->piece[(n - 1) % SIM_CLOCK_PIECES], p))
+		return;
+	/* who reads a word of this piece sees that `written` has come so far, and does not trust what was there */
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	page_store(&at->mono_ns, p->mono_ns);
+	page_store(&at->sim_ns, p->sim_ns);
+	page_store(&at->rate_e6, p->rate_e6);
+	page_store(&at->clock_generation, p->clock_generation);
+	page_store(&at->flags, p->flags);
+	__atomic_store_n(&h->written, n + 1, __ATOMIC_RELEASE);
 }
 
 void page_write_end(struct sim_clock_page *p)

@@ -22,6 +22,12 @@ void page_write_end(struct sim_clock_page *p);
 /* Wake whoever waits on the futex word; a system call, so that it may be called a little later. */
 void page_wake(struct sim_clock_page *p);
 
+/*
+ * What the page is going to say, into its history, unless the last piece of a time that stands says the same. Between begin and end, and
+ * before the payload: the piece is there when readers see what it is about.
+ */
+void page_note_piece(struct sim_clock_history *h, const struct sim_clock_piece *p);
+
 #define page_store(field, value) __atomic_store_n((field), (value), __ATOMIC_RELAXED)
 
 /*

@@ -555,6 +555,7 @@ static void locks_init(struct sim_client *c)
 	pthread_mutex_init(&c->setup, NULL);
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_mutex_init(&c->seen_lock, NULL);
+	pthread_mutex_init(&c->past_lock, NULL);
 	thread_cond_init(&c->changed);
 }
 
@@ -594,6 +595,7 @@ static void client_free(struct sim_client *c)
 	if (c->alive)
 		munmap((void *)c->alive, (size_t)sysconf(_SC_PAGESIZE));
 	pthread_cond_destroy(&c->changed);
+	pthread_mutex_destroy(&c->past_lock);
 	pthread_mutex_destroy(&c->seen_lock);
 	pthread_mutex_destroy(&c->lock);
 	pthread_mutex_destroy(&c->setup);

@@ -96,13 +96,14 @@ void clockmap_finish(struct sim_client *c)
 	if (c->page)
 		munmap((void *)(uintptr_t)c->page, SIM_CLOCK_PAGE_SIZE);
 	c->page = NULL;
+	clock_past_finish(c);
 }
 
 int clockmap_install(struct sim_client *c, const struct session *s)
 {
 	if (map_for_readers((void *)(uintptr_t)c->page, s->clock_fd) == MAP_FAILED)
 		return err_sys(-errno, "clock page");
-	return 0;
+	return clock_past_install(c, s);
 }
 
 /* ---- the last value ---- */

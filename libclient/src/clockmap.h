@@ -15,6 +15,9 @@ int clockmap_init(struct sim_client *c);
 void clockmap_finish(struct sim_client *c);
 /* simd's page of this session. */
 int clockmap_install(struct sim_client *c, const struct session *s);
+/* The history of that simd's clock, behind its page; the one before it stays, for messages from before a restart. See clock_past.c. */
+int clock_past_install(struct sim_client *c, const struct session *s);
+void clock_past_finish(struct sim_client *c);
 /* simd is gone: its last value, flagged stale. Wakes those who sleep on the old page. */
 int clockmap_freeze(struct sim_client *c, const struct session *s);
 

@@ -61,6 +61,15 @@ TEST(slot_and_clock_page_are_pinned)
 	AT(struct sim_clock_page, jump_old_sim_ns, 72);
 	AT(struct sim_clock_page, jump_new_sim_ns, 80);
 	AT(struct sim_clock_page, pause_mono_ns, 88);
+	SIZE(struct sim_clock_piece, 32);
+	AT(struct sim_clock_piece, mono_ns, 0);
+	AT(struct sim_clock_piece, sim_ns, 8);
+	AT(struct sim_clock_piece, rate_e6, 16);
+	AT(struct sim_clock_piece, clock_generation, 24);
+	AT(struct sim_clock_piece, flags, 28);
+	SIZE(struct sim_clock_history, 64 + 32768 * 32);
+	AT(struct sim_clock_history, written, 0);
+	AT(struct sim_clock_history, piece, 64);
 }
 
 TEST(the_layout_page_is_pinned)
@@ -405,8 +414,9 @@ static const struct {
 	IS(SIM_SLOT_PROBE, 4),
 	IS(SIM_FRAME_ID_MAX, 39),
 	IS(SIM_CLOCK_PAGE_MAGIC, 0x4b4c4353),
-	IS(SIM_CLOCK_PAGE_ABI, 1),
+	IS(SIM_CLOCK_PAGE_ABI, 2),
 	IS(SIM_CLOCK_PAGE_SIZE, 4096),
+	IS(SIM_CLOCK_PIECES, 32768),
 	IS(SIM_RATE_ONE, 1000000),
 	IS(SIM_CLOCK_PAUSED, 1),
 	IS(SIM_CLOCK_STEPPING, 2),

@@ -25,6 +25,16 @@ SIM_API int64_t sim_now(const struct sim_client *c);
 SIM_API void sim_now_sample(const struct sim_client *c, struct sim_clock_sample *ret);
 
 /*
+ * The clock as it was at mono_ns, a moment of CLOCK_MONOTONIC of this machine, such as sim_slot.publish_mono_ns of a message that is
+ * taken late: sim_now_sample() of that moment, to the nanosecond, whatever clients and simd have done since. Pauses, scales, jumps and
+ * the clock of the simd before a restart are in it (time that ran then goes on until the new one's begins), as far as this client was
+ * connected to that. What is still to come counts as now.
+ * Returns: 0; 1 that is longer ago than simd keeps (SIM_CLOCK_PIECES changes of the page), *ret is the oldest moment that is known;
+ *          -EINVAL an argument is NULL; -ENOTCONN there was no simd yet. Thread: any; takes a lock of this client. Since 0.1.
+ */
+SIM_API SIM_MUST_CHECK int sim_clock_at(const struct sim_client *c, int64_t mono_ns, struct sim_clock_sample *ret);
+
+/*
  * Sleep until simulated time reaches until_sim_ns. Follows scale, pause (sleeps on) and step; a source that nobody
  * drives yet is slept through as well, so that programs may start in any order.
  * Returns: 0; -ECANCELED the clock jumped (generation changed); -ETIMEDOUT wall_timeout_dur_ns (>= 0) passed, and

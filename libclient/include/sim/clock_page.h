@@ -11,6 +11,9 @@
  * payload; seq even. A writer that reads the clock before the odd mark sends readers backwards.
  * Readers read CLOCK_MONOTONIC between the two loads of seq.
  *
+ * Behind the page lies its history: each state that it has had is one piece of time, from its mono_ns to the next one's. So a message
+ * that is looked at late has the simulated time at which it was published (sim_clock_at()).
+ *
  * This layout is shared-memory ABI: pinned in tests/abi, changed only with SIM_CLOCK_PAGE_ABI.
  */
 #ifndef SIM_CLOCK_PAGE_H
@@ -27,7 +30,7 @@ extern "C" {
 #endif
 
 #define SIM_CLOCK_PAGE_MAGIC 0x4b4c4353u /* "SCLK" */
-#define SIM_CLOCK_PAGE_ABI   1u
+#define SIM_CLOCK_PAGE_ABI   2u
 #define SIM_CLOCK_PAGE_SIZE  4096u
 #define SIM_CLOCK_TRIES      2000    /* bounded spins of a reader; a write takes a few us */
 #define SIM_RATE_ONE         1000000 /* rate_e6 of real time */
@@ -62,6 +65,26 @@ struct sim_clock_page {
 	int64_t jump_old_sim_ns;   /* the last jump: time before it ... */
 	int64_t jump_new_sim_ns;   /* ... and after it */
 	int64_t pause_mono_ns;     /* CLOCK_MONOTONIC at the last pause: what was published by then is dispatched */
+};
+
+/* What the page said from mono_ns until the next piece begins. */
+struct sim_clock_piece {
+	int64_t mono_ns;
+	int64_t sim_ns; /* at mono_ns */
+	int64_t rate_e6;
+	uint32_t clock_generation;
+	uint32_t flags; /* enum sim_clock_flag */
+};
+
+/* Driven time has a piece for each advance: at 100 Hz these are 327 s, at 1 kHz 32 s. Wall-driven time has one for each change. */
+#define SIM_CLOCK_PIECES      32768u
+#define SIM_CLOCK_PIECES_KEPT (SIM_CLOCK_PIECES - 64) /* the others may be written over while they are read */
+
+/* At SIM_CLOCK_PAGE_SIZE behind the beginning of the page. Writer: a piece is complete before `written` counts it. */
+struct sim_clock_history {
+	uint64_t written; /* pieces so far: number i is piece[i % SIM_CLOCK_PIECES], and the last one holds */
+	uint64_t reserved[7];
+	struct sim_clock_piece piece[SIM_CLOCK_PIECES];
 };
 
 struct sim_clock_sample {
@@ -128,6 +151,64 @@ static inline int sim_clock_read(const struct sim_clock_page *p, struct sim_cloc
 			*ret = s;
 			return 0;
 		}
+	}
+	return -1;
+}
+
+static inline struct sim_clock_piece sim_clock_piece_(const struct sim_clock_history *h, uint64_t i)
+{
+	const struct sim_clock_piece *p = &h->piece[i % SIM_CLOCK_PIECES];
+	struct sim_clock_piece k;
+
+	k.mono_ns = SIM_LOAD_(&p->mono_ns, __ATOMIC_RELAXED);
+	k.sim_ns = SIM_LOAD_(&p->sim_ns, __ATOMIC_RELAXED);
+	k.rate_e6 = SIM_LOAD_(&p->rate_e6, __ATOMIC_RELAXED);
+	k.clock_generation = SIM_LOAD_(&p->clock_generation, __ATOMIC_RELAXED);
+	k.flags = SIM_LOAD_(&p->flags, __ATOMIC_RELAXED);
+	return k;
+}
+
+/* The last of the pieces first .. last that begins no later than mono_ns; `first` if none does. */
+static inline uint64_t sim_clock_find_(const struct sim_clock_history *h, uint64_t first, uint64_t last,
+				       int64_t mono_ns)
+{
+	while (first < last) {
+		uint64_t mid = last - (last - first) / 2;
+
+		if (SIM_LOAD_(&h->piece[mid % SIM_CLOCK_PIECES].mono_ns, __ATOMIC_RELAXED) <= mono_ns)
+			first = mid;
+		else
+			last = mid - 1;
+	}
+	return first;
+}
+
+/*
+ * The clock as it was at mono_ns, exactly what sim_clock_read() returned then; behind the last piece as that goes on. Returns 0; 1: that
+ * is before the oldest piece that is kept, *ret is the beginning of that one; -1: there is none, or no stable copy was seen within
+ * SIM_CLOCK_TRIES. Thread: any; no lock, no system call.
+ */
+static inline int sim_clock_read_at(const struct sim_clock_history *h, int64_t mono_ns, struct sim_clock_sample *ret)
+{
+	for (int tries = 0; tries < SIM_CLOCK_TRIES; tries++) {
+		uint64_t n = SIM_LOAD_(&h->written, __ATOMIC_ACQUIRE);
+		uint64_t first = n > SIM_CLOCK_PIECES_KEPT ? n - SIM_CLOCK_PIECES_KEPT : 0;
+		struct sim_clock_piece p;
+
+		if (!n)
+			return -1;
+		p = sim_clock_piece_(h, sim_clock_find_(h, first, n - 1, mono_ns));
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (SIM_LOAD_(&h->written, __ATOMIC_RELAXED) >= first + SIM_CLOCK_PIECES)
+			continue; /* the writer was faster */
+		ret->sim_ns = p.sim_ns;
+		ret->mono_ns = mono_ns > p.mono_ns ? mono_ns : p.mono_ns;
+		ret->rate_e6 = p.rate_e6;
+		ret->clock_generation = p.clock_generation;
+		ret->flags = p.flags;
+		if (p.rate_e6 > 0)
+			ret->sim_ns += sim_scale_dur_(ret->mono_ns - p.mono_ns, p.rate_e6);
+		return mono_ns < p.mono_ns;
 	}
 	return -1;
 }

@@ -322,3 +322,75 @@ TEST_WITH(it_never_goes_through_dispatch, setup, teardown)
 	assert_non_null(strstr(sim_why(), "local-only"));
 	sim_disconnect(c);
 }
+
+/* ---- earlier moments ---- */
+
+struct moment {
+	int64_t mono_ns, sim_ns;
+	uint32_t generation;
+};
+
+/* A ns later, so that nothing else happens at that moment. */
+static struct moment moment_of(struct sim_client *c)
+{
+	struct sim_clock_sample s;
+	struct moment m;
+
+	world_run(&w, 1);
+	sim_now_sample(c, &s);
+	m = (struct moment){ exec_now(w.x), s.sim_ns, s.clock_generation };
+	world_run(&w, 10 * MS);
+	return m;
+}
+
+static void expect_moment(const struct sim_client *c, const struct moment *m)
+{
+	struct sim_clock_sample s;
+
+	assert_int_equal(sim_clock_at(c, m->mono_ns, &s), 0);
+	assert_int_equal(s.sim_ns, m->sim_ns);
+	assert_int_equal(s.mono_ns, m->mono_ns);
+	assert_int_equal(s.clock_generation, m->generation);
+}
+
+/* Who has looked at nothing since finds each moment as it was: running, paused, scaled, behind a jump, and in the simd before this one. */
+TEST_WITH(earlier_moments_are_as_they_were, setup, teardown)
+{
+	struct sim_client *c = world_client(&w, "user", SIM_CLIENT_SOURCE), *late = world_client(&w, "late", 0);
+	struct sim_clock_sample s;
+	struct moment m[7];
+
+	wall_source(c);
+	m[0] = moment_of(c);
+	call(c, "PauseClock", NULL);
+	m[1] = moment_of(c);
+	call(c, "ResumeClock", NULL);
+	call(c, "SetScale", "{\"scale\": 2.5}");
+	m[2] = moment_of(c);
+	call(c, "SetSource", "{\"source\": \"system\"}");
+	m[3] = moment_of(c);
+	wall_source(c);
+	m[4] = moment_of(c);
+	world_kill_simd(&w);
+	world_until(&w, late, SIM_CLIENT_RECONNECTING);
+	world_until(&w, c, SIM_CLIENT_RECONNECTING);
+	world_start_simd(&w);
+	world_until(&w, late, SIM_CLIENT_CONNECTED);
+	world_until(&w, c, SIM_CLIENT_CONNECTED);
+	m[5] = moment_of(c);
+	wall_source(c);
+	m[6] = moment_of(c);
+	assert_int_equal(m[1].sim_ns - m[0].sim_ns, 10 * MS);
+	assert_true(m[3].generation != m[2].generation && m[5].generation != m[4].generation);
+	for (int i = 0; i < 7; i++)
+		expect_moment(late, &m[i]);
+	sim_now_sample(late, &s);
+	assert_int_equal(sim_clock_at(late, INT64_MAX, &s), 0); /* still to come: now */
+	assert_int_equal(s.sim_ns, sim_now(late));
+	assert_int_equal(sim_clock_at(late, 0, &s), 1);
+	assert_true(s.mono_ns > 0 && s.mono_ns < m[0].mono_ns);
+	assert_int_equal(sim_clock_at(NULL, 0, &s), -EINVAL);
+	assert_int_equal(sim_clock_at(late, 0, NULL), -EINVAL);
+	sim_disconnect(c);
+	sim_disconnect(late);
+}

@@ -347,7 +347,8 @@ TEST(the_page_is_sealed_and_complete)
 	struct time_engine *e;
 	int fd;
 
-	assert_int_equal(time_page_create(&page, &fd), 0);
+	assert_int_equal(time_page_create(&page, &o.history, &fd), 0);
+	assert_ptr_equal(o.history, (char *)page + SIM_CLOCK_PAGE_SIZE);
 	assert_int_equal(exec_sim_create(1, RIG_START_MONO_NS, &o.exec), 0);
 	o.page = page;
 	assert_int_equal(time_engine_create(&o, &e), 0);
@@ -361,6 +362,7 @@ TEST(the_page_is_sealed_and_complete)
 	assert_int_equal(page->mono_ns, RIG_START_MONO_NS);
 	assert_int_not_equal(page->clock_generation, 0);
 	assert_int_equal(page->flags, SIM_CLOCK_DRIVEN | SIM_CLOCK_NO_DRIVER);
+	assert_int_equal(o.history->written, 1);
 	assert_int_equal(ftruncate(fd, 0), -1);
 	time_engine_destroy(e);
 	time_page_destroy(page);
