@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See recording.h: channels, encoding, counting. Files are recording_file.c's, the ring is recording_ring.c's. */
+/* See recording.h: channels, encoding, counting. Files are recording_file.c's, the ring is recording_ring.c's, order recording_window.c's. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -48,7 +48,7 @@ static int check(const struct recording_options *o, char *why, size_t why_size)
 				"MCAP has the compressions none, lz4 and zstd; choose one of them");
 	if (o->ring_only && o->ring_dur_ns <= 0)
 		return log_fail(why, why_size, -EINVAL, "the ring wants a duration above 0");
-	if (o->split_dur_ns < 0 || o->flush_dur_ns < 0)
+	if (o->split_dur_ns < 0 || o->flush_dur_ns < 0 || o->window_dur_ns < 0)
 		return log_fail(why, why_size, -EINVAL, "a duration below 0");
 	return 0;
 }
@@ -102,6 +102,7 @@ static void free_channel(struct recording_channel *c)
 
 static void free_recording(struct recording *s)
 {
+	recording_window_clear(s);
 	recording_ring_clear(s);
 	for (unsigned i = 0; i < s->n_channels; i++)
 		free_channel(s->channels[i]);
@@ -127,10 +128,14 @@ int recording_create(const struct recording_options *o, struct recording **ret, 
 	if (!s)
 		return log_fail(why, why_size, -ENOMEM, "no memory");
 	pthread_mutex_init(&s->lock, NULL);
+	list_init(&s->by_time);
+	list_init(&s->by_arrival);
 	s->o = *o;
 	s->ring_only = o->ring_only;
 	if (!s->o.ring_bytes)
 		s->o.ring_bytes = RECORDING_RING_BYTES;
+	if (!s->o.window_bytes)
+		s->o.window_bytes = RECORDING_WINDOW_BYTES;
 	s->stem = mem_strdup(o->stem);
 	r = s->stem ? copy_about(s, o) : -ENOMEM;
 	if (r < 0) {
@@ -165,10 +170,13 @@ int recording_open_file(struct recording *s, char *why, size_t why_size)
 
 int recording_close_file(struct recording *s, char *why, size_t why_size)
 {
-	int r;
+	int r, e;
 
 	pthread_mutex_lock(&s->lock);
+	e = recording_window_empty(s);
 	r = recording_file_close(s, why, why_size);
+	if (r >= 0 && e < 0)
+		r = log_fail(why, why_size, e, "%s: its last messages are lost: %s", s->path, strerror(-e));
 	pthread_mutex_unlock(&s->lock);
 	return r;
 }
@@ -311,10 +319,10 @@ int recording_encode(struct recording *s, unsigned id, const struct sim_message 
 }
 
 /* Under the lock. */
-static int ring_put(struct recording *s, const struct ring_entry *head, const struct iovec *pieces, int n)
+static int ring_put(struct recording *s, struct ring_entry *e, unsigned id)
 {
-	struct recording_channel *c = s->channels[head->id];
-	int r = recording_ring_put(s, head, pieces, n);
+	struct recording_channel *c = s->channels[id];
+	int r = e ? recording_ring_put(s, e) : -ENOMEM;
 
 	if (r >= 0)
 		return 0;
@@ -322,27 +330,100 @@ static int ring_put(struct recording *s, const struct ring_entry *head, const st
 		recording_say(s, 1, "%s: a message is not in the ring: %s", c->name,
 			      r == -EMSGSIZE ? "it is larger than that" : strerror(-r));
 	c->said = true;
-	recording_count_lost(s, head->id, 1);
+	recording_count_lost(s, id, 1);
 	return r;
+}
+
+int recording_deliver(struct recording *s, struct ring_entry *e)
+{
+	int r;
+
+	if (s->ring_only)
+		return ring_put(s, e, e->id);
+	r = recording_file_put(s, e, &(struct iovec){ .iov_base = e->data, .iov_len = e->size }, 1);
+	mem_free(e);
+	return r;
+}
+
+/* Under the lock: now, behind what waits and was published before it. */
+static int put_now(struct recording *s, const struct ring_entry *head, const struct iovec *iov, int n)
+{
+	struct ring_entry *e;
+
+	(void)!(head->generation ? recording_window_before(s, head->mono_ns) : recording_window_empty(s));
+	if (!s->ring_only)
+		return recording_file_put(s, head, iov, n);
+	e = recording_entry_new(head, iov, n);
+	s->copied += e ? e->size : 0;
+	return ring_put(s, e, head->id);
+}
+
+static int write_now(struct recording *s, struct recording_message *e, const struct ring_entry *head)
+{
+	struct iovec iov[IOV_BUF_PIECES];
+	int r, n = (int)iov_buf_iov(&e->out, iov);
+
+	pthread_mutex_lock(&s->lock);
+	r = put_now(s, head, iov, n);
+	give_back(s, e);
+	pthread_mutex_unlock(&s->lock);
+	return r;
+}
+
+static struct ring_entry head_of(const struct recording_message *e, const struct recording_moment *at)
+{
+	return (struct ring_entry){
+		.id = e->id,
+		.sequence = e->sequence,
+		.stamp_ns = e->stamp_ns,
+		.log_time_ns = at->log_time_ns,
+		.mono_ns = at->mono_ns,
+		.generation = at->clock_generation,
+	};
 }
 
 int recording_write(struct recording *s, struct recording_message *e, int64_t log_time_ns)
 {
-	struct iovec iov[IOV_BUF_PIECES];
 	struct ring_entry head;
-	int n, r;
 
 	if (!e)
 		return 0;
-	head = (struct ring_entry){
-		.id = e->id, .sequence = e->sequence, .log_time_ns = log_time_ns, .stamp_ns = e->stamp_ns
-	};
-	n = (int)iov_buf_iov(&e->out, iov);
+	head = head_of(e, &(struct recording_moment){ .log_time_ns = log_time_ns });
+	return write_now(s, e, &head);
+}
+
+/* A copy for the window; NULL: it does not wait. */
+static struct ring_entry *copy(const struct recording *s, const struct recording_message *e,
+			       const struct ring_entry *head)
+{
+	struct iovec iov[IOV_BUF_PIECES];
+	int n = (int)iov_buf_iov(&e->out, iov);
+	size_t size = 0;
+
+	for (int i = 0; i < n; i++)
+		size += iov[i].iov_len;
+	if (!s->o.window_dur_ns || (s->o.compression == LOG_COMPRESSION_NONE && size > RECORDING_COPY_BYTES))
+		return NULL;
+	return recording_entry_new(head, iov, n);
+}
+
+int recording_write_at(struct recording *s, struct recording_message *e, const struct recording_moment *at)
+{
+	struct ring_entry head, *kept;
+	int r;
+
+	if (!e)
+		return 0;
+	head = head_of(e, at);
+	kept = copy(s, e, &head);
+	if (!kept)
+		return write_now(s, e, &head);
 	pthread_mutex_lock(&s->lock);
-	r = s->ring_only ? ring_put(s, &head, iov, n) : recording_file_put(s, &head, iov, n);
+	s->copied += kept->size;
+	r = recording_window_put(s, kept);
 	give_back(s, e);
 	pthread_mutex_unlock(&s->lock);
-	return r;
+	return r < 0;
 }
 
 int recording_put(struct recording *s, unsigned id, const struct sim_message *m, int64_t log_time_ns)
@@ -351,6 +432,14 @@ int recording_put(struct recording *s, unsigned id, const struct sim_message *m,
 	int r = recording_encode(s, id, m, &e);
 
 	return r < 0 ? r : recording_write(s, e, log_time_ns);
+}
+
+int recording_put_at(struct recording *s, unsigned id, const struct sim_message *m, const struct recording_moment *at)
+{
+	struct recording_message *e;
+	int r = recording_encode(s, id, m, &e);
+
+	return r < 0 ? r : recording_write_at(s, e, at);
 }
 
 void recording_lost(struct recording *s, unsigned id, uint64_t n)
@@ -388,6 +477,7 @@ static int end_dump(struct recording *s, char *why, size_t why_size)
 void recording_dump_begin(struct recording *s, bool go_on)
 {
 	pthread_mutex_lock(&s->lock);
+	(void)!recording_window_empty(s); /* it was published before */
 	s->dumping = true;
 	s->dump_goes_on = go_on;
 	s->dump_error = 0;
@@ -410,12 +500,14 @@ int recording_dump_some(struct recording *s, size_t bytes, char *why, size_t why
 
 int recording_flush(struct recording *s)
 {
-	int r;
+	int r, e;
 
 	pthread_mutex_lock(&s->lock);
+	e = recording_window_expire(s);
 	r = recording_file_flush(s);
+	s->flushed_ns = s->last_ns;
 	pthread_mutex_unlock(&s->lock);
-	return r;
+	return r < 0 ? r : e;
 }
 
 /* ---- statistics ---- */
@@ -432,6 +524,7 @@ void recording_stats(struct recording *s, struct recording_stats *ret)
 		.paused = s->paused,
 		.ring_only = s->ring_only,
 		.failed = s->error < 0,
+		.waiting = s->n_window,
 		.ring_messages = s->n_ring,
 		.ring_bytes = s->ring_bytes,
 		.ring_dur_ns = s->oldest ? s->newest->log_time_ns - s->oldest->log_time_ns : 0,

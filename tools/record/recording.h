@@ -5,9 +5,17 @@
  * so that a second writer of the stem, or one that was started again, goes on in a file of its own.
  *
  * A new file begins when the last one has its size or its duration, when time goes back, when it was closed because the disk
- * was full, and after recording_close_file(). In each file log times only rise: one that is earlier than the last one by less than
- * RECORDING_BACK_DUR_NS (two threads that overtook one another) is written with the last one's time, an earlier one is a jump, for
- * which a new file begins. A file holds messages: one that would have none is removed again.
+ * was full, and after recording_close_file(). A file holds messages: one that would have none is removed again.
+ *
+ * Order, of messages whose moment of publishing is told (recording_write_at()): each waits window_dur_ns, and of those that wait the one
+ * that was published first is written first; so in a file log times only rise, unless a message comes later than that, which is written
+ * when it comes, with its own time. Time that jumps is told by its generation: a file holds one, or several through which time only
+ * rises; what is still to come of an earlier generation gets a file of its own. What waits is a copy, of window_bytes in all: with more,
+ * those that were published first wait shorter. Without compression a message above RECORDING_COPY_BYTES does not wait, nor do those
+ * that were published before it: its payload goes from the slot into the file.
+ *
+ * Of others (recording_write()): as they come, behind all that wait. One that is earlier than the last one by less than
+ * RECORDING_BACK_DUR_NS (two threads that overtook one another) is written with the last one's time, an earlier one is a jump.
  *
  * In each file: metadata "simd" (version, encoding, what recording_options.about says), and at its end "simd_losses": of each channel
  * "accepted=N recorded=N lost=N" since the last file that has it, where the format has metadata. No wall time, no number of
@@ -16,7 +24,7 @@
  * A full disk: the file is closed and whole, the message is lost and counted, and a sentence goes to say(). Once a second at most, and in
  * recording_open_file(), a new file is tried; what comes until then is lost, and counted.
  *
- * Memory: what the ring may have, the open chunk of a compressed file, and of each message that is on its way its small fields
+ * Memory: what the window and the ring may have, the open chunk of a compressed file, and of each message that is on its way its small fields
  * (packed: all of it). Without compression, native and ros2 payload goes from the slot into the file.
  *
  * Thread: any, several at once, but for create and destroy; messages are encoded side by side and written one after the other. say()
@@ -30,9 +38,15 @@
 #include "codec_out.h"
 #include "log.h"
 
-#define RECORDING_STEM_MAX    3800 /* characters of a stem */
-#define RECORDING_PATH_SIZE   (RECORDING_STEM_MAX + 32)
-#define RECORDING_BACK_DUR_NS INT64_C(100000000)
+#define RECORDING_STEM_MAX     3800 /* characters of a stem */
+#define RECORDING_PATH_SIZE    (RECORDING_STEM_MAX + 32)
+#define RECORDING_BACK_DUR_NS  INT64_C(100000000)
+#define RECORDING_WINDOW_BYTES ((size_t)64 << 20)
+#define RECORDING_COPY_BYTES   ((size_t)64 << 10)
+
+/* With a flush each RECORDING_FLUSH_DUR_NS of wall time a kill takes a second at most. */
+#define RECORDING_WINDOW_DUR_NS INT64_C(200000000)
+#define RECORDING_FLUSH_DUR_NS  INT64_C(750000000)
 
 struct recording;
 struct recording_message; /* encoded, on its way into the file */
@@ -47,6 +61,8 @@ struct recording_options {
 	uint64_t split_bytes;         /* a new file at that size, exceeded by a chunk or a message at most; 0: never */
 	int64_t split_dur_ns;         /* and when a message is so much later than the first one of its file; 0: never */
 	int64_t flush_dur_ns;         /* of log time: what is older survives a kill; 0: only recording_flush() */
+	int64_t window_dur_ns;        /* of wall time: how long a message waits for earlier ones; 0: it does not */
+	size_t window_bytes;          /* and how many bytes wait at most; 0: RECORDING_WINDOW_BYTES */
 	bool ring_only;               /* begin with the ring: nothing is written until recording_dump_begin() */
 	int64_t ring_dur_ns;          /* what the ring keeps, of log time */
 	size_t ring_bytes;            /* and of memory at most; 0: RECORDING_RING_BYTES */
@@ -54,7 +70,16 @@ struct recording_options {
 	size_t n_about;
 	/* level: 0 error, 1 warning, 2 info. NULL: nobody listens. */
 	void (*say)(void *arg, int level, const char *sentence);
+	/* CLOCK_MONOTONIC, for the window; NULL: the real one. */
+	int64_t (*now)(void *arg);
 	void *arg;
+};
+
+/* When a message was published. */
+struct recording_moment {
+	int64_t log_time_ns; /* simulated time */
+	int64_t mono_ns;     /* CLOCK_MONOTONIC: what was published earlier has less, across jumps and pauses too */
+	uint32_t clock_generation; /* of log_time_ns; not 0 */
 };
 
 #define RECORDING_RING_BYTES ((size_t)256 << 20)
@@ -83,12 +108,18 @@ int recording_add_channel(struct recording *s, const char *name, const struct si
  */
 int recording_encode(struct recording *s, unsigned id, const struct sim_message *m, struct recording_message **ret);
 /*
- * Into the file or the ring; frees e, NULL is fine. Log time: simulated, when it was received. Errors, said and counted as lost: -ENOSPC
+ * Into the file or the ring; frees e, NULL is fine. Log time: simulated, when it was published. Errors, said and counted as lost: -ENOSPC
  * and others of write(2), the file is closed then; -EMSGSIZE, -EINVAL a time before 0, which close nothing.
  */
 int recording_write(struct recording *s, struct recording_message *e, int64_t log_time_ns);
-/* Both. */
+/*
+ * The same, in the order of publishing within the window. A message that waits has been copied: 0, and what becomes of it is said and
+ * counted later. 1: so it is, but another one that has waited could not be written.
+ */
+int recording_write_at(struct recording *s, struct recording_message *e, const struct recording_moment *at);
+/* recording_encode() and one of these. */
 int recording_put(struct recording *s, unsigned id, const struct sim_message *m, int64_t log_time_ns);
+int recording_put_at(struct recording *s, unsigned id, const struct sim_message *m, const struct recording_moment *at);
 /* n messages of the channel did not arrive: accepted and lost. */
 void recording_lost(struct recording *s, unsigned id, uint64_t n);
 
@@ -104,7 +135,7 @@ void recording_pause(struct recording *s, bool paused);
 void recording_dump_begin(struct recording *s, bool go_on);
 int recording_dump_some(struct recording *s, size_t bytes, char *why, size_t why_size);
 
-/* What was written so far survives a kill of this process. Errors of write(2), said; the file is closed then. */
+/* What has waited for its window is written, and all that was so far survives a kill of this process. Errors of write(2), said; the file is closed then. */
 int recording_flush(struct recording *s);
 
 struct recording_stats {
@@ -112,7 +143,8 @@ struct recording_stats {
 	uint64_t copied;                /* bytes of payload that were copied or compressed on the way */
 	unsigned files;
 	bool paused, ring_only;
-	bool failed; /* the last file could not be written; none is open */
+	bool failed;      /* the last file could not be written; none is open */
+	uint64_t waiting; /* messages in the window */
 	uint64_t ring_messages, ring_bytes;
 	int64_t ring_dur_ns;            /* from its first message to its last */
 	char path[RECORDING_PATH_SIZE]; /* of the file that is open, or was last; "": none yet */

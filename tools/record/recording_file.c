@@ -260,29 +260,39 @@ int recording_file_flush(struct recording *s)
 
 /* ---- messages ---- */
 
-/* Whether the file ends before a message of that time; one of a thread that was overtaken is written as the last one. */
-static bool file_ends(const struct recording *s, int64_t *log_time_ns)
+/*
+ * Whether time has gone back before this message. One that comes late is of the file's generation, or of an earlier one: its time does
+ * not say that, but when it was published. Without a generation it is a matter of how far back.
+ */
+static bool went_back(const struct recording *s, const struct ring_entry *h)
+{
+	if (h->generation && s->generation)
+		return h->generation != s->generation && (h->log_time_ns < s->last_ns || h->mono_ns < s->last_mono_ns);
+	return s->last_ns - h->log_time_ns >= RECORDING_BACK_DUR_NS;
+}
+
+/* Whether the file ends before this message. */
+static bool file_ends(const struct recording *s, const struct ring_entry *h, int64_t *log_time_ns)
 {
 	if (!s->w || !s->file_messages)
 		return false;
-	if (*log_time_ns < s->last_ns) {
-		if (s->last_ns - *log_time_ns >= RECORDING_BACK_DUR_NS)
-			return true;
+	if (went_back(s, h))
+		return true;
+	if (!h->generation && *log_time_ns < s->last_ns) /* of a thread that was overtaken: as the last one */
 		*log_time_ns = s->last_ns;
-	}
 	if (s->o.split_bytes && log_writer_bytes(s->w) >= s->o.split_bytes)
 		return true;
 	return s->o.split_dur_ns && *log_time_ns - s->first_ns >= s->o.split_dur_ns;
 }
 
 /* The file in which a message of that time goes. */
-static int right_file(struct recording *s, int64_t *log_time_ns)
+static int right_file(struct recording *s, const struct ring_entry *h, int64_t *log_time_ns)
 {
 	char why[LOG_WHY_MAX];
 	bool first = !s->error;
 	int r = 0;
 
-	if (file_ends(s, log_time_ns)) {
+	if (file_ends(s, h, log_time_ns)) {
 		r = recording_file_close(s, why, sizeof(why));
 		if (r < 0)
 			recording_say(s, 0, "%s", why);
@@ -314,6 +324,20 @@ static bool of_message(int r)
 	return r == -EINVAL || r == -EMSGSIZE || r == -ERANGE || r == -ENOTSUP;
 }
 
+/* Of a message that is in the file. */
+static void note_times(struct recording *s, const struct ring_entry *h, int64_t log_time_ns)
+{
+	bool first = !s->file_messages++;
+
+	if (first)
+		s->first_ns = s->flushed_ns = log_time_ns;
+	if (first || log_time_ns > s->last_ns)
+		s->last_ns = log_time_ns;
+	if (first || h->mono_ns > s->last_mono_ns)
+		s->last_mono_ns = h->mono_ns;
+	s->generation = h->generation;
+}
+
 static int write_one(struct recording *s, struct recording_channel *c, const struct ring_entry *h, int64_t log_time_ns,
 		     const struct iovec *pieces, int n)
 {
@@ -330,9 +354,7 @@ static int write_one(struct recording *s, struct recording_channel *c, const str
 	if (s->error)
 		recording_say(s, 1, "recording goes on in %s", s->path);
 	s->error = 0;
-	if (!s->file_messages++)
-		s->first_ns = s->flushed_ns = log_time_ns;
-	s->last_ns = log_time_ns;
+	note_times(s, h, log_time_ns);
 	return 0;
 }
 
@@ -349,7 +371,7 @@ int recording_file_put(struct recording *s, const struct ring_entry *h, const st
 {
 	struct recording_channel *c = s->channels[h->id];
 	int64_t log_time_ns = h->log_time_ns;
-	int r = log_time_ns < 0 ? -EINVAL : right_file(s, &log_time_ns);
+	int r = log_time_ns < 0 ? -EINVAL : right_file(s, h, &log_time_ns);
 
 	if (r >= 0)
 		r = flush_when_due(s, log_time_ns);

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "list.h"
 #include "recording.h"
 
 struct recording_message { /* one encoder; of its channel, used again */
@@ -34,11 +35,17 @@ struct recording_channel {
 	uint32_t log_id;
 };
 
+/* A message, copied: in the window, then perhaps in the ring. */
 struct ring_entry {
-	struct ring_entry *next;
+	struct ring_entry *next; /* in the ring */
+	struct list by_time;     /* in: recording::by_time */
+	struct list by_arrival;  /* in: recording::by_arrival */
+	int64_t arrived_mono_ns;
 	unsigned id;
 	uint32_t sequence;
 	int64_t log_time_ns, stamp_ns;
+	int64_t mono_ns;     /* when it was published */
+	uint32_t generation; /* of the clock; 0: not known, and neither is mono_ns */
 	size_t size;
 	uint8_t data[];
 };
@@ -57,10 +64,15 @@ struct recording {
 	unsigned serial;      /* of files that were begun */
 	char path[RECORDING_PATH_SIZE];
 	uint64_t file_messages;
-	int64_t first_ns, last_ns, flushed_ns; /* log times of the file */
+	int64_t first_ns, last_ns, flushed_ns; /* log times of the file: first message, highest, at the last flush */
+	int64_t last_mono_ns;                  /* when the last published message of it was published */
+	uint32_t generation;                   /* of the clock, of its last message; 0: not known */
 	int64_t try_mono_ns;                   /* after a failure: not before */
 	int error;                             /* negative errno: why no file is open */
 	bool paused, ring_only;
+
+	struct list by_time, by_arrival; /* the window */
+	uint64_t n_window, window_bytes;
 
 	struct ring_entry *oldest, *newest;
 	uint64_t n_ring, ring_bytes;
@@ -80,7 +92,17 @@ int recording_file_close(struct recording *s, char *why, size_t why_size);
 int recording_file_flush(struct recording *s);
 int recording_file_put(struct recording *s, const struct ring_entry *head, const struct iovec *pieces, int n);
 void recording_count_lost(struct recording *s, unsigned id, uint64_t n); /* not accepted: only lost */
-int recording_ring_put(struct recording *s, const struct ring_entry *head, const struct iovec *pieces, int n);
+/* A copy, of which the head is as given; NULL: no memory. Not under the lock. */
+struct ring_entry *recording_entry_new(const struct ring_entry *head, const struct iovec *pieces, int n);
+/* Takes e, if it fails too. */
+int recording_ring_put(struct recording *s, struct ring_entry *e);
+/* Takes e. 0, or the first error of those that were written: each is counted. */
+int recording_window_put(struct recording *s, struct ring_entry *e);
+int recording_window_before(struct recording *s, int64_t mono_ns); /* writes what was published before that */
+int recording_window_expire(struct recording *s);                  /* writes what has waited long enough */
+int recording_window_empty(struct recording *s);                   /* writes all */
+void recording_window_clear(struct recording *s);
+int recording_deliver(struct recording *s, struct ring_entry *e); /* into the ring or the file; takes e, counts it */
 void recording_ring_clear(struct recording *s);
 struct ring_entry *recording_ring_take(struct recording *s); /* the oldest, to be freed; NULL: it is empty */
 void recording_ring_write(struct recording *s,

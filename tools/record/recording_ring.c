@@ -45,42 +45,65 @@ void recording_ring_write(struct recording *s, uint64_t bytes)
 	}
 }
 
-/* What is too old, or from before a jump back, and as much as makes room for `bytes`. */
-static void evict(struct recording *s, int64_t now_ns, size_t bytes)
+/* Whether time has gone back between a and b, which came later; not so where b comes late. */
+static bool goes_back(const struct ring_entry *a, const struct ring_entry *b)
 {
+	if (a->generation && b->generation)
+		return a->generation != b->generation && b->log_time_ns < a->log_time_ns;
+	return a->log_time_ns - b->log_time_ns >= RECORDING_BACK_DUR_NS;
+}
+
+/* Whether e comes late from before a jump, behind which nothing is kept of that. */
+static bool is_gone(const struct ring_entry *newest, const struct ring_entry *e)
+{
+	return newest && newest->generation && e->generation && e->generation != newest->generation &&
+	       e->mono_ns < newest->mono_ns;
+}
+
+/* What is too old, or from before a jump back, and as much as makes room for `bytes`. */
+static void evict(struct recording *s, const struct ring_entry *now, size_t bytes)
+{
+	int64_t now_ns = now->log_time_ns;
+
 	if (s->dumping && s->ring_bytes + bytes > s->o.ring_bytes)
 		recording_ring_write(s, s->ring_bytes + bytes - s->o.ring_bytes);
-	while (s->oldest && (s->ring_bytes + bytes > s->o.ring_bytes ||
-			     (!s->dumping && (s->oldest->log_time_ns < now_ns - s->o.ring_dur_ns ||
-					      s->oldest->log_time_ns - now_ns >= RECORDING_BACK_DUR_NS))))
+	while (s->oldest &&
+	       (s->ring_bytes + bytes > s->o.ring_bytes ||
+		(!s->dumping && (s->oldest->log_time_ns < now_ns - s->o.ring_dur_ns || goes_back(s->oldest, now)))))
 		mem_free(recording_ring_take(s));
 }
 
-int recording_ring_put(struct recording *s, const struct ring_entry *head, const struct iovec *pieces, int n)
+struct ring_entry *recording_entry_new(const struct ring_entry *head, const struct iovec *pieces, int n)
 {
 	size_t size = 0, at = 0;
 	struct ring_entry *e;
 
-	if (head->log_time_ns < 0)
-		return -EINVAL;
 	for (int i = 0; i < n; i++)
 		size += pieces[i].iov_len;
-	if (sizeof(*e) + size > s->o.ring_bytes)
-		return -EMSGSIZE;
-	evict(s, head->log_time_ns, sizeof(*e) + size);
 	e = mem_alloc(sizeof(*e) + size);
 	if (!e)
-		return -ENOMEM;
+		return NULL;
 	*e = *head;
 	e->next = NULL;
 	e->size = size;
 	for (int i = 0; i < n; at += pieces[i++].iov_len)
 		if (pieces[i].iov_len)
 			memcpy(e->data + at, pieces[i].iov_base, pieces[i].iov_len);
+	return e;
+}
+
+int recording_ring_put(struct recording *s, struct ring_entry *e)
+{
+	int r = e->log_time_ns < 0 ? -EINVAL : sizeof(*e) + e->size > s->o.ring_bytes ? -EMSGSIZE : 0;
+
+	if (r < 0 || is_gone(s->newest, e)) {
+		mem_free(e);
+		return r;
+	}
+	evict(s, e, sizeof(*e) + e->size);
 	*(s->newest ? &s->newest->next : &s->oldest) = e;
 	s->newest = e;
 	s->n_ring++;
-	s->ring_bytes += sizeof(*e) + size;
-	s->copied += size;
+	s->ring_bytes += sizeof(*e) + e->size;
 	return 0;
 }
