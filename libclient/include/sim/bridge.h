@@ -27,6 +27,7 @@
 #ifndef SIM_BRIDGE_H
 #define SIM_BRIDGE_H
 
+#include <sim/clock_page.h>
 #include <sim/converter.h>
 #include <sim/introspect.h>
 #include <sim/service.h>
@@ -192,6 +193,8 @@ struct sim_bridge_host {
 	void (*withdraw)(void *ctx, const char *channel);
 	/* From open(): bytes of the longest body that was announced of the channel by then, 0: unknown. */
 	size_t (*max_body)(void *ctx, const struct sim_bridge_channel *ch);
+	/* The clock as it was at a moment of CLOCK_MONOTONIC, such as publish_mono_ns of a message: as sim_clock_at(). */
+	int (*clock_at)(void *ctx, int64_t mono_ns, struct sim_clock_sample *ret);
 };
 
 #define SIM_BRIDGE_CLOCK_GONE INT64_C(-1)
@@ -235,8 +238,8 @@ struct sim_bridge_ops {
 		       struct sim_task *task);
 	void (*destroy)(struct sim_bridge *b);
 	/*
-	 * Optional: push out what is buffered; called once a second, and before disconnect. A second of wall time, but of simulated
-	 * time in lock-step, and then in the order of host->in_order().
+	 * Optional: push out what is buffered; called each 750 ms of wall time, but in lock-step once a second of simulated time,
+	 * and then in the order of host->in_order(); and before disconnect.
 	 */
 	int (*flush)(struct sim_bridge *b);
 	/*

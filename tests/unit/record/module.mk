@@ -14,3 +14,5 @@ LIMIT_record-mcap_bad := 600
 $(B)/test/record-play_time: $(B)/obj/tools/simctl/play_time.o
 $(B)/test/record-record_match: $(B)/obj/tools/simctl/record_match.o
 $(addprefix $(B)/test/record-,codec_in codec_out convert): $(B)/obj/tests/unit/convert/sample.o
+FLAGS_tests/unit/record/test_bridge_mcap.c := -DPLUGINS='"$(B)/lib/simd"'
+$(B)/test/record-bridge_mcap: | $(B)/lib/simd/bridge_mcap.so

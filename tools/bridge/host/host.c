@@ -113,6 +113,13 @@ static int64_t service_now(void *ctx)
 	return sim_now(h->client);
 }
 
+static int service_clock_at(void *ctx, int64_t mono_ns, struct sim_clock_sample *ret)
+{
+	struct host *h = ctx;
+
+	return sim_clock_at(h->client, mono_ns, ret);
+}
+
 static const struct sim_converter *service_converter(void *ctx, const char *sim_type, const char *foreign, unsigned i)
 {
 	struct host *h = ctx;
@@ -168,6 +175,7 @@ static void fill_services(struct host *h)
 		.publish_from = host_inbound_publish_from,
 		.withdraw = host_inbound_withdraw,
 		.max_body = host_topic_max_body,
+		.clock_at = service_clock_at,
 		.bridge = json_string_value(json_object_get(h->config, "name")),
 		.socket = json_string_value(json_object_get(h->config, "socket")),
 	};

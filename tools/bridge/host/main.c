@@ -21,7 +21,8 @@
 
 LOG_TOPIC("main");
 
-#define LISTEN_DUR_NS (50 * NS_PER_MS) /* how often to look whether anybody listens to what the bridge offers */
+#define FLUSH_DUR_NS  (750 * NS_PER_MS) /* and what a plug-in holds back meanwhile: less than a second */
+#define LISTEN_DUR_NS (50 * NS_PER_MS)  /* how often to look whether anybody listens to what the bridge offers */
 
 struct args {
 	const char *name, *socket, *plugin_dir;
@@ -93,7 +94,7 @@ static int64_t work(struct host *h, bool changed, int64_t *flush_mono_ns)
 
 	host_lanes_reap(h);
 	if (flush) {
-		*flush_mono_ns += NS_PER_S;
+		*flush_mono_ns += FLUSH_DUR_NS;
 		host_flush_timed(h);
 	}
 	if (flush || changed)
@@ -111,7 +112,7 @@ static int64_t work(struct host *h, bool changed, int64_t *flush_mono_ns)
 static bool serve(struct host *h, int signal_fd)
 {
 	struct pollfd p[] = { { .fd = signal_fd, .events = POLLIN }, { .fd = h->wake_fd, .events = POLLIN } };
-	int64_t flush_mono_ns = mono_now_ns() + NS_PER_S, left = NS_PER_S;
+	int64_t flush_mono_ns = mono_now_ns() + FLUSH_DUR_NS, left = FLUSH_DUR_NS;
 	uint64_t n;
 
 	while (!atomic_load(&h->gone)) {

@@ -2,7 +2,8 @@
 /*
  * bridge_mcap: everything it is given, in MCAP files of one stem (record/recording.h): out/run.mcap, then out/run.2.mcap and so on.
  * Connected exactly while a file can be written. What is in a file depends on the messages and on simulated time alone, so that in
- * lock-step each run writes the same bytes: no host, no wall time, no number of a process.
+ * lock-step each run writes the same bytes: no host, no wall time, no number of a process. Outside lock-step a message has the time at
+ * which it was published, and its place by that, however late a lane has come to it.
  * Threads: conversion threads encode side by side; the recording has one lock, under which they write.
  */
 #include <errno.h>
@@ -24,6 +25,9 @@
 #define SPLIT_MIN ((uint64_t)64 << 10)
 #define DUR_MAX   1000000000.0 /* seconds */
 
+#define UNDATED \
+	"%llu messages came so late that simd did not remember its clock at their publishing any more; they have the oldest time that it did"
+
 struct sim_bridge {
 	const struct sim_bridge_host *host;
 	struct recording_options options;
@@ -33,7 +37,8 @@ struct sim_bridge {
 	char *stem;
 	_Atomic int status;         /* enum sim_bridge_status */
 	pthread_mutex_t write_lock; /* one message after the other, with its log time */
-	int64_t last_ns;            /* log time of the last one */
+	int64_t last_ns;            /* latest log time; in lock-step of the last one */
+	_Atomic uint64_t undated;   /* messages whose time of publishing simd does not remember */
 };
 
 struct sim_bridge_topic {
@@ -151,7 +156,7 @@ static int read_options(const struct sim_bridge_host *host, struct recording_opt
 {
 	int r;
 
-	*o = (struct recording_options){ .format = LOG_MCAP };
+	*o = (struct recording_options){ .format = LOG_MCAP, .window_dur_ns = RECORDING_WINDOW_DUR_NS };
 	r = read_kind(host, &o->kind);
 	if (r == 0)
 		r = read_compression(host, &o->compression);
@@ -284,6 +289,8 @@ static void mcap_destroy(struct sim_bridge *b)
 
 	if (recording_destroy(b->recording, why, sizeof(why)) < 0)
 		b->host->log(b->host->ctx, 0, "%s", why);
+	if (atomic_load(&b->undated))
+		b->host->log(b->host->ctx, 1, UNDATED, (unsigned long long)atomic_load(&b->undated));
 	free(b->stem);
 	pthread_mutex_destroy(&b->write_lock);
 	pthread_mutex_destroy(&b->lock);
@@ -319,25 +326,25 @@ static void mcap_close(struct sim_bridge *b, struct sim_bridge_topic *t)
 	free(t);
 }
 
-/* After a failure to write: the host connects again, which begins another file. */
+/* After a failure to write, of this message (r < 0) or of another (1): the host connects again, which begins another file. */
 static int look(struct sim_bridge *b, int r)
 {
 	struct recording_stats st;
 
-	if (r >= 0)
-		return r;
+	if (r == 0)
+		return 0;
 	recording_stats(b->recording, &st);
 	if (st.failed && mcap_status(b) == SIM_BRIDGE_CONNECTED)
 		report(b, SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED,
 		       "the file cannot be written (disk full?); it is closed and whole");
-	return r;
+	return r < 0 ? r : 0;
 }
 
 /*
- * The time that the recording has reached: of the newest stamp so far, never later than now. Not now itself: in lock-step a message may
+ * In lock-step: the time that the recording has reached, of the newest stamp so far, never later than now. Not now itself: a message may
  * be written before or after the next step has begun. Under write_lock.
  */
-static int64_t log_time(struct sim_bridge *b, int64_t stamp_sim_ns)
+static int64_t step_time(struct sim_bridge *b, int64_t stamp_sim_ns)
 {
 	int64_t now = b->host->now(b->host->ctx), t = stamp_sim_ns < now ? stamp_sim_ns : now;
 
@@ -349,14 +356,43 @@ static int64_t log_time(struct sim_bridge *b, int64_t stamp_sim_ns)
 	return t;
 }
 
-static int write_one(struct sim_bridge *b, struct recording_message *e, int64_t stamp_sim_ns)
+static int write_in_step(struct sim_bridge *b, struct recording_message *e, int64_t stamp_sim_ns)
 {
 	int r;
 
 	pthread_mutex_lock(&b->write_lock);
-	r = recording_write(b->recording, e, log_time(b, stamp_sim_ns));
+	r = recording_write(b->recording, e, step_time(b, stamp_sim_ns));
 	pthread_mutex_unlock(&b->write_lock);
 	return r;
+}
+
+/* When it was published; false: in lock-step, or the host does not know. */
+static bool moment_of(struct sim_bridge *b, const struct sim_message *m, struct recording_moment *ret)
+{
+	struct sim_clock_sample then;
+	int r = SIM_BRIDGE_HOST_HAS(b->host, clock_at)
+			? b->host->clock_at(b->host->ctx, m->header.publish_mono_ns, &then)
+			: -ENOTSUP;
+
+	if (r < 0 || then.flags & SIM_CLOCK_LOCKSTEP)
+		return false;
+	if (r > 0 && atomic_fetch_add(&b->undated, 1) == 0)
+		b->host->log(b->host->ctx, 1, UNDATED, 1ull);
+	*ret = (struct recording_moment){ then.sim_ns, then.mono_ns, then.clock_generation };
+	return true;
+}
+
+static int write_one(struct sim_bridge *b, struct recording_message *e, const struct sim_message *m)
+{
+	struct recording_moment at;
+
+	if (!moment_of(b, m, &at))
+		return write_in_step(b, e, m->header.stamp_sim_ns);
+	pthread_mutex_lock(&b->write_lock);
+	if (at.log_time_ns > b->last_ns)
+		b->last_ns = at.log_time_ns;
+	pthread_mutex_unlock(&b->write_lock);
+	return recording_write_at(b->recording, e, &at);
 }
 
 static int mcap_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m,
@@ -369,7 +405,7 @@ static int mcap_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const 
 		b->host->in_order(b->host->ctx, task);
 	if (r < 0)
 		return r;
-	return look(b, write_one(b, e, m->header.stamp_sim_ns));
+	return look(b, write_one(b, e, m));
 }
 
 static int mcap_flush(struct sim_bridge *b)

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The log times of bridge_mcap: those of publishing, however late and in which order a message comes; in lock-step the newest stamp. */
+#include "sample.h"
+#include "tests/support/message.h"
+
+#include <dlfcn.h>
+#include <stdarg.h>
+
+#include <sim/bridge.h>
+#include <sim/msg/Ultrasonic.h>
+
+#define MS       INT64_C(1000000)
+#define MESSAGES 100
+#define BEGIN    (500 * MS) /* of the clock, by CLOCK_MONOTONIC */
+
+/* ---- a host with a clock ---- */
+
+static struct sim_clock_history history;
+static int64_t now_sim_ns;
+static char said[1000];
+
+static void piece(int64_t mono_ns, int64_t sim_ns, int64_t rate_e6, uint32_t generation, uint32_t flags)
+{
+	history.piece[history.written++] = (struct sim_clock_piece){ mono_ns, sim_ns, rate_e6, generation, flags };
+}
+
+__attribute__((format(printf, 3, 4))) static void on_log(void *ctx, int level, const char *fmt, ...)
+{
+	size_t n = strlen(said);
+	va_list ap;
+
+	(void)ctx;
+	if (level > 1)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(said + n, sizeof(said) - n, fmt, ap);
+	va_end(ap);
+}
+
+static const char *on_option(void *ctx, const char *name)
+{
+	(void)ctx;
+	return !strcmp(name, "encoding") ? "native" : !strcmp(name, "compression") ? "zstd" : "0";
+}
+
+static void on_status(void *ctx, enum sim_bridge_status s, const char *detail)
+{
+	(void)ctx;
+	(void)detail;
+	assert_true(s == SIM_BRIDGE_CONNECTED || s == SIM_BRIDGE_DISCONNECTED);
+}
+
+static int64_t on_now(void *ctx)
+{
+	(void)ctx;
+	return now_sim_ns;
+}
+
+static int on_clock_at(void *ctx, int64_t mono_ns, struct sim_clock_sample *ret)
+{
+	(void)ctx;
+	return sim_clock_read_at(&history, mono_ns, ret);
+}
+
+static const struct sim_bridge_host host = { .abi = SIM_BRIDGE_ABI,
+					     .size = sizeof(host),
+					     .log = on_log,
+					     .option = on_option,
+					     .status = on_status,
+					     .now = on_now,
+					     .clock_at = on_clock_at };
+
+static const struct sim_bridge_ops *load(void)
+{
+	void *handle = dlopen(PLUGINS "/bridge_mcap.so", RTLD_NOW | RTLD_LOCAL), *sym;
+	const struct sim_bridge_ops *(*entry)(void);
+
+	if (!handle)
+		fail_msg("%s", dlerror());
+	sym = dlsym(handle, SIM_BRIDGE_SYMBOL);
+	assert_non_null(sym);
+	memcpy(&entry, &sym, sizeof(entry));
+	return entry();
+}
+
+/* ---- a bridge ---- */
+
+struct writing {
+	const struct sim_bridge_ops *ops;
+	struct sim_bridge *b;
+	struct sim_bridge_topic *t;
+	char stem[TEST_PATH_MAX];
+};
+
+static void begin(struct writing *w, const char *name)
+{
+	static const struct sim_bridge_channel ch = { .name = "/t", .type = &sim_Ultrasonic_type };
+
+	w->ops = load();
+	test_path(w->stem, name);
+	assert_int_equal(w->ops->create(&host, &w->b), 0);
+	assert_int_equal(w->ops->connect(w->b, w->stem), 0);
+	assert_int_equal(w->ops->open(w->b, &ch, &w->t), 0);
+}
+
+static void publish(struct writing *w, uint64_t seq, int64_t mono_ns, int64_t stamp_sim_ns)
+{
+	struct {
+		struct sim_slot slot;
+		struct sim_Ultrasonic body;
+	} m = { .slot = { .body_size = sizeof(m.body),
+			  .sequence = seq,
+			  .publish_mono_ns = mono_ns,
+			  .stamp_sim_ns = stamp_sim_ns } };
+
+	assert_int_equal(w->ops->publish(w->b, w->t, MESSAGE_OF(&m.slot), NULL), 0);
+}
+
+static void end(struct writing *w)
+{
+	w->ops->close(w->b, w->t);
+	w->ops->disconnect(w->b);
+	w->ops->destroy(w->b);
+}
+
+/* Log time of each message, by its number, in all files of the stem; how many there are. */
+static unsigned times_of(const struct writing *w, int64_t *ret)
+{
+	unsigned n = 0;
+
+	for (unsigned number = 1;; number++) {
+		char path[TEST_PATH_MAX + 32];
+		struct log_reader *r;
+		struct log_message m;
+
+		snprintf(path, sizeof(path), number > 1 ? "%s.%u.mcap" : "%s.mcap", w->stem, number);
+		if (access(path, R_OK) < 0)
+			return n;
+		r = sample_open(path, NULL);
+		for (; log_reader_next(r, &m) > 0; n++) {
+			assert_in_range(m.sequence, 1, MESSAGES);
+			ret[m.sequence] = m.log_time_ns;
+		}
+		log_reader_close(r);
+	}
+}
+
+/* Running, paused, at another scale, behind a jump back, driven. */
+static void make_clock(void)
+{
+	memset(&history, 0, sizeof(history));
+	said[0] = '\0';
+	piece(BEGIN, 7000 * MS, SIM_RATE_ONE, 1, SIM_CLOCK_STARTED);
+	piece(BEGIN + 200 * MS, 7200 * MS, 0, 1, SIM_CLOCK_STARTED | SIM_CLOCK_PAUSED);
+	piece(BEGIN + 400 * MS, 7200 * MS, 2500000, 1, SIM_CLOCK_STARTED);
+	piece(BEGIN + 600 * MS, 3 * MS, SIM_RATE_ONE, 2, SIM_CLOCK_STARTED);
+	piece(BEGIN + 800 * MS, 203 * MS, 0, 2, SIM_CLOCK_STARTED | SIM_CLOCK_DRIVEN);
+	piece(BEGIN + 900 * MS, 400 * MS, 0, 2, SIM_CLOCK_STARTED | SIM_CLOCK_DRIVEN);
+	now_sim_ns = 400 * MS;
+}
+
+/* One bridge has them as they are published, the other late and in no order: not 1 ns lies between what they write. */
+TEST(two_logs_of_one_run_have_the_same_times)
+{
+	int64_t a[MESSAGES + 1] = { 0 }, b[MESSAGES + 1] = { 0 };
+	struct writing prompt, starved;
+
+	make_clock();
+	begin(&prompt, "prompt");
+	begin(&starved, "starved");
+	for (unsigned i = 1; i <= MESSAGES; i++)
+		publish(&prompt, i, BEGIN + i * 10 * MS - 1, 0);
+	for (unsigned k = 1; k <= MESSAGES; k++) {
+		unsigned i = k * 37 % (MESSAGES + 1); /* 101 is a prime: each once */
+
+		publish(&starved, i, BEGIN + i * 10 * MS - 1, 0);
+	}
+	end(&prompt);
+	end(&starved);
+	assert_int_equal(times_of(&prompt, a), MESSAGES);
+	assert_int_equal(times_of(&starved, b), MESSAGES);
+	for (unsigned i = 1; i <= MESSAGES; i++) {
+		struct sim_clock_sample then;
+
+		assert_int_equal(sim_clock_read_at(&history, BEGIN + i * 10 * MS - 1, &then), 0);
+		assert_int_equal(a[i], then.sim_ns);
+		assert_int_equal(b[i], a[i]);
+	}
+	assert_int_equal(a[10], 7100 * MS - 1);
+	assert_int_equal(a[30], 7200 * MS);
+	assert_int_equal(a[100], 400 * MS);
+	assert_string_equal(said, "");
+}
+
+TEST(in_lockstep_it_is_the_newest_stamp)
+{
+	static const int64_t stamps[] = { 100, 120, 110, 140, 300 }, expected[] = { 100, 120, 120, 140, 200 };
+	int64_t times[MESSAGES + 1] = { 0 };
+	struct writing w;
+
+	make_clock();
+	piece(BEGIN + 1000 * MS, 200 * MS, 0, 3, SIM_CLOCK_STARTED | SIM_CLOCK_DRIVEN | SIM_CLOCK_LOCKSTEP);
+	now_sim_ns = 200 * MS;
+	begin(&w, "steps");
+	for (unsigned i = 0; i < 5; i++)
+		publish(&w, i + 1, BEGIN + 1100 * MS - i, stamps[i] * MS);
+	end(&w);
+	assert_int_equal(times_of(&w, times), 5);
+	for (unsigned i = 0; i < 5; i++)
+		assert_int_equal(times[i + 1], expected[i] * MS);
+}
+
+/* What is older than the history has the oldest time that is known; that is said at once, and how many there were at the end. */
+TEST(what_is_too_old_is_counted)
+{
+	int64_t times[MESSAGES + 1] = { 0 };
+	struct writing w;
+
+	make_clock();
+	begin(&w, "old");
+	for (unsigned i = 1; i <= 3; i++)
+		publish(&w, i, BEGIN - i * MS, 0);
+	assert_non_null(strstr(said, "1 messages came so late"));
+	end(&w);
+	assert_non_null(strstr(said, "3 messages came so late"));
+	assert_int_equal(times_of(&w, times), 3);
+	for (unsigned i = 1; i <= 3; i++)
+		assert_int_equal(times[i], 7000 * MS);
+}
