@@ -179,7 +179,7 @@ static void fill_header(const struct journal *j, const struct line *l, struct si
 	slot->publisher_id = l->pub->id;
 	slot->sequence = atomic_load_explicit(&l->pub->counters->messages, memory_order_relaxed) + 1;
 	slot->stamp_sim_ns = now.sim_ns;
-	slot->publish_mono_ns = mono_now_ns();
+	slot->publish_mono_ns = exec_now(j->s->x);
 	slot->iox_generation = j->s->dataplane.generation;
 	slot->clock_generation = now.clock_generation;
 	slot->body_size = body_size;

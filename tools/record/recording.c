@@ -426,14 +426,6 @@ int recording_write_at(struct recording *s, struct recording_message *e, const s
 	return r < 0;
 }
 
-int recording_put(struct recording *s, unsigned id, const struct sim_message *m, int64_t log_time_ns)
-{
-	struct recording_message *e;
-	int r = recording_encode(s, id, m, &e);
-
-	return r < 0 ? r : recording_write(s, e, log_time_ns);
-}
-
 int recording_put_at(struct recording *s, unsigned id, const struct sim_message *m, const struct recording_moment *at)
 {
 	struct recording_message *e;

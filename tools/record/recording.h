@@ -117,8 +117,7 @@ int recording_write(struct recording *s, struct recording_message *e, int64_t lo
  * counted later. 1: so it is, but another one that has waited could not be written.
  */
 int recording_write_at(struct recording *s, struct recording_message *e, const struct recording_moment *at);
-/* recording_encode() and one of these. */
-int recording_put(struct recording *s, unsigned id, const struct sim_message *m, int64_t log_time_ns);
+/* recording_encode() and that. */
 int recording_put_at(struct recording *s, unsigned id, const struct sim_message *m, const struct recording_moment *at);
 /* n messages of the channel did not arrive: accepted and lost. */
 void recording_lost(struct recording *s, unsigned id, uint64_t n);

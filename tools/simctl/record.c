@@ -23,9 +23,8 @@
 
 #define LOOK_DUR_NS   (NS_PER_S / 5) /* for channels that are new */
 #define SCREEN_DUR_NS (NS_PER_S / 5)
-#define LINE_DUR_NS   (10 * NS_PER_S) /* between lines that go to no terminal */
-#define REST_MS       1               /* with nothing to do: a queue takes 256 messages meanwhile */
-#define FLUSH_DUR_NS  NS_PER_S
+#define LINE_DUR_NS   (10 * NS_PER_S)   /* between lines that go to no terminal */
+#define REST_MS       1                 /* with nothing to do: a queue takes 256 messages meanwhile */
 #define DUMP_BYTES    ((size_t)1 << 20) /* before the next look at what has come */
 #define LAST_ROUNDS   5                 /* a full queue of each channel, whatever is published meanwhile */
 #define SHOWN_MAX     4                 /* channels with losses, in the line */
@@ -39,7 +38,7 @@ struct recorder {
 	bool screen, line, gone, directory;
 	bool dumping, asked; /* what the ring has is being written; a service waits for it */
 	uint64_t dumped_from;
-	int64_t looked_mono_ns, shown_mono_ns;
+	int64_t looked_mono_ns, shown_mono_ns, flushed_mono_ns;
 	uint64_t shown_messages, shown_bytes;
 };
 
@@ -216,7 +215,7 @@ static int make_recording(struct recorder *rec, struct recording_options *o)
 	(void)!gethostname(host, sizeof(host) - 1);
 	o->about = about;
 	o->n_about = sizeof(about) / sizeof(about[0]);
-	o->flush_dur_ns = FLUSH_DUR_NS;
+	o->window_dur_ns = RECORDING_WINDOW_DUR_NS;
 	o->say = recording_says;
 	o->arg = rec;
 	r = clock && make_directory(rec) == 0 ? recording_create(o, &rec->recording, why, sizeof(why)) : -EIO;
@@ -338,6 +337,17 @@ static json_t *channels_json(const struct recorder *rec)
 	return all;
 }
 
+static void print_summary(const struct recorder *rec, const struct recording_stats *st)
+{
+	uint64_t undated = record_channels_undated(rec->channels);
+
+	printf("%" PRIu64 " messages, %" PRIu64 " lost, %.1f MB in %u file%s%s%s\n", st->messages, st->lost,
+	       (double)st->bytes / 1e6, st->files, st->files == 1 ? "" : "s", *st->path ? ": " : "", st->path);
+	if (undated)
+		printf("  %" PRIu64 " came too late for the time of their publishing\n", undated);
+	print_losses(rec);
+}
+
 static void summarize(struct recorder *rec)
 {
 	struct recording_stats st;
@@ -347,16 +357,15 @@ static void summarize(struct recorder *rec)
 		fputs("\r\033[K", stdout);
 	rec->line = false;
 	if (rec->c->a.json) {
-		json_t *j = json_pack("{s:I, s:I, s:I, s:I, s:s, s:o}", "messages", (json_int_t)st.messages, "lost",
-				      (json_int_t)st.lost, "bytes", (json_int_t)st.bytes, "files", (json_int_t)st.files,
-				      "file", st.path, "channels", channels_json(rec));
+		json_t *j = json_pack("{s:I, s:I, s:I, s:I, s:I, s:s, s:o}", "messages", (json_int_t)st.messages,
+				      "lost", (json_int_t)st.lost, "undated",
+				      (json_int_t)record_channels_undated(rec->channels), "bytes", (json_int_t)st.bytes,
+				      "files", (json_int_t)st.files, "file", st.path, "channels", channels_json(rec));
 
 		ctl_print_json(rec->c, j);
 		json_decref(j);
 	} else {
-		printf("%" PRIu64 " messages, %" PRIu64 " lost, %.1f MB in %u file%s%s%s\n", st.messages, st.lost,
-		       (double)st.bytes / 1e6, st.files, st.files == 1 ? "" : "s", *st.path ? ": " : "", st.path);
-		print_losses(rec);
+		print_summary(rec, &st);
 	}
 	fflush(stdout);
 }
@@ -492,6 +501,17 @@ static bool look(struct recorder *rec)
 	return true;
 }
 
+/* A kill takes a second at most; and messages that wait do not wait for others. Errors are said by the recording. */
+static void flush(struct recorder *rec)
+{
+	int64_t now = mono_now_ns();
+
+	if (now - rec->flushed_mono_ns < RECORDING_FLUSH_DUR_NS)
+		return;
+	(void)!recording_flush(rec->recording);
+	rec->flushed_mono_ns = now;
+}
+
 static int attend(struct recorder *rec)
 {
 	bool fine = true;
@@ -508,6 +528,7 @@ static int attend(struct recorder *rec)
 		obey_services(rec);
 		obey_key(rec, keys_read(busy || rec->dumping ? 0 : REST_MS));
 		fine = look(rec);
+		flush(rec);
 		show(rec, false);
 	}
 	keys_close();
@@ -562,7 +583,7 @@ int cmd_record(struct ctl *c)
 	if (c->a.dump)
 		return ask_for_dump(c);
 	catch_more_signals();
-	rec.shown_mono_ns = rec.looked_mono_ns = mono_now_ns();
+	rec.shown_mono_ns = rec.looked_mono_ns = rec.flushed_mono_ns = mono_now_ns();
 	r = read_name(&rec, &o) || read_encoding(&rec, &o) || read_bounds(&rec, &o) ? 2 : 0;
 	if (r == 0)
 		r = connect_simd(&rec) || make_recording(&rec, &o) || make_channels(&rec);

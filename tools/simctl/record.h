@@ -23,9 +23,14 @@ int record_channels_create(const struct record_channels_options *o, struct recor
 void record_channels_destroy(struct record_channels *all); /* NULL is fine */
 /* Subscribe to what is there and wanted, and is not subscribed to yet. Errors: of the call to simd. */
 int record_channels_look(struct record_channels *all);
-/* Record what has arrived; how many messages. */
+/*
+ * Record what has arrived, in the order of its publishing, and with that time; how many messages. What was published before the recorder
+ * began (it is latched) has the time at which that began.
+ */
 unsigned record_channels_drain(struct record_channels *all);
 unsigned record_channels_count(const struct record_channels *all); /* subscribed to */
+/* Messages that came so late that simd did not remember its clock at their publishing: they have the oldest time that it did. */
+uint64_t record_channels_undated(const struct record_channels *all);
 
 /* ---- record_services.c ---- */
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The channels of a recording: found, subscribed to, given to the recording. See record.h. Thread: main. */
+/*
+ * The channels of a recording: found, subscribed to, given to the recording in the order in which their messages were published, with the
+ * time of that: so it does not matter how long they lay in their queues, nor which queue is emptied first. See record.h. Thread: main.
+ */
 #include "record.h"
 
 #include "list.h"
@@ -14,7 +17,7 @@
 #include <string.h>
 
 #define DEPTH_MAX   256
-#define AT_A_TIME   64 /* messages of one channel, before the next one has its turn */
+#define AT_A_TIME   64 /* messages a channel, before the caller has its turn */
 #define LIST_DUR_NS INT64_C(1000000000)
 
 /* What simd publishes only while somebody subscribes. */
@@ -26,18 +29,23 @@ static const char *const of_simd[][2] = {
 struct taken {
 	struct list link; /* record_channels::list */
 	char name[SIM_CHANNEL_MAX + 1];
-	struct sim_subscriber *sub;  /* NULL: it could not be had, or not be written */
-	const struct sim_type *type; /* NULL: no message yet */
-	unsigned id;                 /* in the recording, with a type */
-	bool refused;                /* for good */
-	uint64_t lost;               /* given to the recording */
-	uint64_t untyped;            /* the same, without a type to give them to */
+	struct sim_subscriber *sub;     /* NULL: it could not be had, or not be written */
+	const struct sim_type *type;    /* NULL: no message yet */
+	unsigned id;                    /* in the recording, with a type */
+	const struct sim_message *head; /* taken, and not recorded yet; NULL: none */
+	struct recording_moment at;     /* of the head */
+	bool touched;                   /* in this turn something came */
+	bool refused;                   /* for good */
+	uint64_t lost;                  /* given to the recording */
+	uint64_t untyped;               /* the same, without a type to give them to */
 };
 
 struct record_channels {
 	struct record_channels_options o;
 	struct list list;
 	unsigned n;
+	struct recording_moment since; /* when it began: what is latched is older, and has this time */
+	uint64_t undated;              /* older than what simd remembers of its clock */
 	bool told_subscribe;
 };
 
@@ -117,8 +125,16 @@ int record_channels_look(struct record_channels *all)
 
 /* ---- recording ---- */
 
+static void release(struct taken *t)
+{
+	if (t->head)
+		sim_release(t->sub, t->head);
+	t->head = NULL;
+}
+
 static void drop(struct record_channels *all, struct taken *t)
 {
+	release(t);
 	sim_subscriber_destroy(t->sub);
 	t->sub = NULL;
 	t->refused = true;
@@ -164,39 +180,97 @@ static void count_lost(struct record_channels *all, struct taken *t)
 	t->lost = lost;
 }
 
-static unsigned drain(struct record_channels *all, struct taken *t)
+static struct recording_moment moment(const struct sim_clock_sample *s)
 {
-	const struct sim_message *m;
-	unsigned n;
-
-	for (n = 0; n < AT_A_TIME && sim_take(t->sub, &m) == 0; n++) {
-		if (find_type(all, t, m))
-			(void)!recording_put(all->o.recording, t->id, m, sim_now(all->o.client));
-		else
-			t->untyped++;
-		sim_release(t->sub, m);
-	}
-	if (n)
-		count_lost(all, t);
-	if (t->refused)
-		drop(all, t);
-	return n;
+	return (struct recording_moment){ s->sim_ns, s->mono_ns, s->clock_generation };
 }
 
+static struct recording_moment now(const struct record_channels *all)
+{
+	struct sim_clock_sample s;
+
+	return sim_clock_at(all->o.client, INT64_MAX, &s) < 0 ? all->since : moment(&s);
+}
+
+/* When it was published. */
+static struct recording_moment published(struct record_channels *all, const struct sim_message *m)
+{
+	struct sim_clock_sample s;
+	int r;
+
+	if (m->header.publish_mono_ns < all->since.mono_ns)
+		return all->since;
+	r = sim_clock_at(all->o.client, m->header.publish_mono_ns, &s);
+	if (r > 0 && !all->undated++)
+		say(all,
+		    "simd does not remember its clock at the publishing of messages that come so late; they have the "
+		    "oldest time that it does");
+	return r < 0 ? now(all) : moment(&s);
+}
+
+static void take(struct record_channels *all, struct taken *t)
+{
+	if (t->head || !t->sub || t->refused || sim_take(t->sub, &t->head) < 0)
+		return;
+	t->at = published(all, t->head);
+	t->touched = true;
+}
+
+/* The channel whose message was published first; NULL: none has one. */
+static struct taken *earliest(struct record_channels *all)
+{
+	struct taken *t, *first = NULL;
+
+	list_for_each(t, &all->list, link)
+		if (t->head && (!first || t->at.mono_ns < first->at.mono_ns))
+			first = t;
+	return first;
+}
+
+static void record_head(struct record_channels *all, struct taken *t)
+{
+	if (find_type(all, t, t->head))
+		(void)!recording_put_at(all->o.recording, t->id, t->head, &t->at);
+	else
+		t->untyped++;
+	release(t);
+}
+
+static void account(struct record_channels *all, struct taken *t)
+{
+	if (t->touched)
+		count_lost(all, t);
+	t->touched = false;
+	if (t->sub && t->refused)
+		drop(all, t);
+}
+
+/* What is published meanwhile is for the next turn: behind it there may be an earlier one in a queue that was empty. */
 unsigned record_channels_drain(struct record_channels *all)
 {
-	unsigned n = 0;
+	int64_t until_mono_ns = now(all).mono_ns;
+	unsigned n, most = AT_A_TIME * (all->n + 1);
 	struct taken *t;
 
 	list_for_each(t, &all->list, link)
-		if (t->sub)
-			n += drain(all, t);
+		take(all, t);
+	for (n = 0; n < most && (t = earliest(all)) && t->at.mono_ns <= until_mono_ns; n++) {
+		record_head(all, t);
+		take(all, t);
+	}
+	list_for_each(t, &all->list, link)
+		account(all, t);
 	return n;
 }
 
 unsigned record_channels_count(const struct record_channels *all)
 {
 	return all->n;
+}
+
+uint64_t record_channels_undated(const struct record_channels *all)
+{
+	return all->undated;
 }
 
 /* ---- making ---- */
@@ -209,6 +283,7 @@ int record_channels_create(const struct record_channels_options *o, struct recor
 		return -ENOMEM;
 	all->o = *o;
 	list_init(&all->list);
+	all->since = now(all);
 	*ret = all;
 	return 0;
 }
@@ -220,6 +295,7 @@ void record_channels_destroy(struct record_channels *all)
 	if (!all)
 		return;
 	list_for_each_safe(t, tmp, &all->list, link) {
+		release(t);
 		sim_subscriber_destroy(t->sub);
 		sim_type_unref(t->type);
 		list_remove(&t->link);

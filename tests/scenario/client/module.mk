@@ -10,6 +10,10 @@ $(B)/test/scenario-client-drive: $(B)/obj/tests/scenario/client/test_drive.o $(B
 FLAGS_tests/scenario/client/test_play.c := -Itools -Itools/record -Itools/bridge
 $(B)/test/scenario-client-play: $(B)/obj/tests/support/native_log.o $(RECORD_LIBS)
 LINK_scenario-client-play = $(LINK_test) $(LINK_RECORD)
+# the channels of a recorder
+FLAGS_tests/scenario/client/test_record.c := -Itools -Itools/record -Itools/simctl -Itools/bridge -Itools/keys
+$(B)/test/scenario-client-record: $(patsubst %,$(B)/obj/tools/simctl/%.o,record_channels record_match json) $(RECORD_LIBS)
+LINK_scenario-client-record = $(LINK_test) $(LINK_RECORD)
 $(CLIENT_SCENARIOS:%=$(B)/test/scenario-client-%): $(B)/test/scenario-client-%: $(B)/obj/tests/scenario/client/test_%.o $(CLIENT_WORLD) $(CLIENT_WORLD_LIBS)
 
 # test_weave steps both sides of the dispatch page: the sources that touch it, with places to switch between them.

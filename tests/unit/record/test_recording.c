@@ -84,11 +84,19 @@ static struct sim_message image(uint64_t seq, unsigned bytes)
 	return m;
 }
 
+static int put_message(struct recording *s, unsigned id, const struct sim_message *m, int64_t ns)
+{
+	struct recording_message *e;
+	int r = recording_encode(s, id, m, &e);
+
+	return r < 0 ? r : recording_write(s, e, ns);
+}
+
 static int put(struct recording *s, unsigned id, uint64_t seq, unsigned bytes, int64_t ns)
 {
 	struct sim_message m = image(seq, bytes);
 
-	return recording_put(s, id, &m, ns);
+	return put_message(s, id, &m, ns);
 }
 
 static const char *path_of(const struct recording_options *o, unsigned number)
@@ -476,7 +484,7 @@ static void *run(void *arg)
 		struct sim_message m = { .body = &imu, .body_size = sizeof(imu) };
 
 		m.header.sequence = i;
-		if (recording_put(l->s, l->id, &m, i * MS) < 0)
+		if (put_message(l->s, l->id, &m, i * MS) < 0)
 			break;
 	}
 	return NULL;

@@ -257,13 +257,15 @@ TEST(a_large_one_goes_as_it_is)
 TEST(others_go_as_they_come)
 {
 	struct test t = { 0 };
+	struct recording_message *e;
 	struct sim_message m;
 
 	begin(&t);
 	put(&t, 0, 20 * MS);
 	put(&t, 0, 10 * MS);
 	m = image(++t.n, 10);
-	assert_int_equal(recording_put(t.s, t.id, &m, 15 * MS), 0);
+	assert_int_equal(recording_encode(t.s, t.id, &m, &e), 0);
+	assert_int_equal(recording_write(t.s, e, 15 * MS), 0);
 	assert_int_equal(stats(&t).waiting, 0);
 	assert_int_equal(stats(&t).messages, 3);
 	end(&t);
