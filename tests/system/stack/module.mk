@@ -98,7 +98,7 @@ $(B)/test/system-stack-replay: $(addprefix $(B)/obj/tests/,system/ros2/typed.o s
 LINK_system-stack-replay += $(LINK_RECORD) -lddsc -lexpat
 FLAGS_tests/system/stack/test_replay.c := -Itools -Itools/bridge -Itools/bridge/convert -Itools/record
 # logs that are recorded
-$(B)/test/system-stack-record: $(addprefix $(B)/lib/,librecord.a libconvert.a libros.a libmsggen.a)
+$(B)/test/system-stack-record: $(addprefix $(B)/lib/,librecord.a libconvert.a libros.a libmsggen.a) | $(B)/lib/simd/bridge_mcap.so
 LINK_system-stack-record += $(LINK_RECORD) -lutil
 FLAGS_tests/system/stack/test_record.c := -Itests -Itools -Itools/bridge
 # terminals that are read

@@ -106,27 +106,36 @@ struct voice {
 static pid_t simd;
 static struct voice voice;
 
-static void begin(const char *const *channels, unsigned n)
+static void begin_with(const char *conf, unsigned flags, const char *const *channels, unsigned n)
 {
 	struct sim_client_options o = { .size = sizeof(o), .name = "voice", .timeout_ms = PATIENT_MS };
-	struct sim_publisher_options po = { .size = sizeof(po), .flags = SIM_PUB_LOCAL };
+	struct sim_publisher_options po = { .size = sizeof(po), .flags = flags };
 
 	(void)!system("rm -f /tmp/*.mcap /tmp/*.bag /tmp/*.record");
-	simd = stack_start(CONF);
+	simd = stack_start(conf);
 	setenv("SIMD_SOCKET", STACK_SOCKET, 1);
 	assert_int_equal(sim_connect(&o, &voice.c), 0);
 	voice.n = n;
 	for (unsigned i = 0; i < n; i++)
 		assert_int_equal(sim_advertise(voice.c, channels[i], &sim_Imu_type, &po, &voice.pub[i]), 0);
 }
+static void begin(const char *const *channels, unsigned n)
+{
+	begin_with(CONF, SIM_PUB_LOCAL, channels, n);
+}
 #define BEGIN(...) \
 	begin((const char *const[]){ __VA_ARGS__ }, sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *))
 
-static void end(void)
+static void end_voice(void)
 {
 	for (unsigned i = 0; i < voice.n; i++)
 		sim_publisher_destroy(voice.pub[i]);
 	sim_disconnect(voice.c);
+}
+
+static void end(void)
+{
+	end_voice();
 	stack_kill(simd);
 }
 
@@ -538,6 +547,106 @@ TEST_WITH(losses_are_counted_and_in_the_file, NULL, stack_sweep)
 	assert_non_null(strstr(rec.text, " lost\n"));
 	assert_non_null(strstr(rec.text, "/a: "));
 	end();
+}
+
+/* ---- log times ---- */
+
+#define BRIDGED \
+	CONF ",\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"rec\",\"plugin\":\"mcap\",\"connection\":\"/tmp/bridge\"}]}]"
+#define ROUNDS 6
+#define EACH   50
+
+/* Of each channel's messages, by number; 0: not there. */
+struct times {
+	int64_t ns[2][ROUNDS * EACH + 1];
+};
+
+static void add_times(const char *path, struct times *t)
+{
+	struct log_reader *r;
+	struct log_message m;
+	char why[300];
+
+	if (log_reader_open(path, NULL, &r, why, sizeof(why)) < 0)
+		fail_msg("%s", why);
+	while (log_reader_next(r, &m) == 1) {
+		const char *topic = log_reader_info(r)->channels[m.channel].topic;
+
+		if (strcmp(topic, "/a") != 0 && strcmp(topic, "/b") != 0)
+			continue;
+		assert_in_range(m.sequence, 1, ROUNDS * EACH);
+		t->ns[topic[1] == 'b'][m.sequence] = m.log_time_ns;
+	}
+	log_reader_close(r);
+}
+
+static void read_times(const char *stem, struct times *t)
+{
+	char path[64];
+
+	memset(t, 0, sizeof(*t));
+	for (unsigned i = 1;; i++) {
+		snprintf(path, sizeof(path), i > 1 ? "/tmp/%s.%u.mcap" : "/tmp/%s.mcap", stem, i);
+		if (access(path, F_OK) < 0)
+			return;
+		add_times(path, t);
+	}
+}
+
+/* For simd's bridges and everybody else. */
+static void queue_both(unsigned number)
+{
+	struct sim_Imu m = { .position = { .x = number } };
+
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(sim_try_queue_copy(voice.pub[i], &m, sizeof(m), 0, NULL, NULL, NULL), 0);
+}
+
+/* Another clock, in the middle of what the stopped recorder has not seen yet. */
+static void disturb(unsigned n)
+{
+	static const char *const orders[][2] = { { "scale", "3" }, { "source", "system" }, { "source", "simulation" } };
+	const char *const *o = orders[n % 3];
+
+	assert_int_equal(stack_ctl("clock", "pause", NULL)->code, 0);
+	assert_int_equal(stack_ctl("clock", "resume", NULL)->code, 0);
+	assert_int_equal(stack_ctl("clock", o[0], o[1], NULL)->code, 0);
+}
+
+/* A recorder that is stopped again and again while clocks change, beside a bridge that is not: not a nanosecond lies between them. */
+TEST_WITH(a_stopped_recorder_writes_the_times_of_the_bridge, NULL, stack_sweep)
+{
+	static const char *const channels[] = { "/a", "/b" };
+	static struct times bridge, recorder;
+	struct recording rec;
+
+	begin_with(BRIDGED, 0, channels, 2);
+	AWAIT(!strcmp(stack_bridge_text("rec", "status"), "connected"));
+	RECORD(&rec, "/a", "/b", "-o", FILE_1);
+	AWAIT(is_ready());
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		kill(rec.pid, SIGSTOP);
+		AWAIT(test_stands(rec.pid));
+		for (unsigned i = 0; i < EACH; i++) {
+			queue_both(i);
+			pace_us(1000);
+			if (i == EACH / 2)
+				disturb(round);
+		}
+		kill(rec.pid, SIGCONT);
+		caught_up();
+	}
+	assert_int_equal(sim_flush(voice.c, -1), 0);
+	assert_int_equal(end_record(&rec, SIGINT), 0);
+	end_voice();
+	stack_stop(simd); /* in order: the bridge has written all */
+	read_times("bridge", &bridge);
+	read_times("a", &recorder);
+	for (unsigned k = 1; k <= ROUNDS * EACH; k++)
+		for (unsigned i = 0; i < 2; i++) {
+			assert_true(bridge.ns[i][k] > 0);
+			assert_int_equal(recorder.ns[i][k], bridge.ns[i][k]);
+		}
 }
 
 /* ---- simd ---- */
