@@ -45,7 +45,7 @@ struct sim_slot {
 	uint32_t publisher_id;     /* simd's number of the publisher, this run of simd; never 0 */
 	uint64_t sequence;         /* per publisher, from 1; counts published messages only */
 	int64_t stamp_sim_ns;      /* capture time, simulated */
-	int64_t publish_mono_ns;   /* CLOCK_MONOTONIC of this machine when it was published */
+	int64_t publish_mono_ns;   /* CLOCK_MONOTONIC of this machine when it was published: for sim_clock_at() */
 	uint32_t iox_generation;   /* generation of the data plane that the slot belongs to */
 	uint32_t clock_generation; /* generation of the clock that stamp_sim_ns belongs to */
 	uint64_t body_size;        /* valid bytes after this header: fixed struct + variable-length data */

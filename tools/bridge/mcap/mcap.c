@@ -25,9 +25,6 @@
 #define SPLIT_MIN ((uint64_t)64 << 10)
 #define DUR_MAX   1000000000.0 /* seconds */
 
-#define UNDATED \
-	"%llu messages came so late that simd did not remember its clock at their publishing any more; they have the oldest time that it did"
-
 struct sim_bridge {
 	const struct sim_bridge_host *host;
 	struct recording_options options;
@@ -290,7 +287,8 @@ static void mcap_destroy(struct sim_bridge *b)
 	if (recording_destroy(b->recording, why, sizeof(why)) < 0)
 		b->host->log(b->host->ctx, 0, "%s", why);
 	if (atomic_load(&b->undated))
-		b->host->log(b->host->ctx, 1, UNDATED, (unsigned long long)atomic_load(&b->undated));
+		b->host->log(b->host->ctx, 1, "%llu messages came too late for the time of their publishing",
+			     (unsigned long long)atomic_load(&b->undated));
 	free(b->stem);
 	pthread_mutex_destroy(&b->write_lock);
 	pthread_mutex_destroy(&b->lock);
@@ -377,7 +375,10 @@ static bool moment_of(struct sim_bridge *b, const struct sim_message *m, struct 
 	if (r < 0 || then.flags & SIM_CLOCK_LOCKSTEP)
 		return false;
 	if (r > 0 && atomic_fetch_add(&b->undated, 1) == 0)
-		b->host->log(b->host->ctx, 1, UNDATED, 1ull);
+		b->host->log(
+			b->host->ctx, 1,
+			"a message came so late that simd does not remember its clock at the publishing; it has the "
+			"oldest time that simd does, and more of them are counted");
 	*ret = (struct recording_moment){ then.sim_ns, then.mono_ns, then.clock_generation };
 	return true;
 }
