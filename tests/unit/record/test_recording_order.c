@@ -63,14 +63,18 @@ static struct recording_stats stats(struct test *t)
 	return st;
 }
 
+/* Of bytes that are all its number; each in the same slot as the one before, of which nothing is left then. */
 static struct sim_message image(uint64_t seq, size_t bytes)
 {
 	static _Alignas(64) uint8_t body[ROOM + 4096];
 	struct sim_message m = { .body = body };
 	struct sim_builder b;
+	uint8_t *data;
 
 	sim_CompressedImage_init(body, sizeof(body), &b);
-	assert_non_null(sim_CompressedImage_data_alloc(&b, (uint32_t)bytes));
+	data = sim_CompressedImage_data_alloc(&b, (uint32_t)bytes);
+	assert_non_null(data);
+	memset(data, (int)seq, bytes);
 	m.header.sequence = seq;
 	m.body_size = sim_builder_size(&b);
 	return m;
@@ -111,6 +115,7 @@ static const char *holds(const struct test *t, unsigned number)
 	static char text[4096], path[TEST_PATH_MAX + 64], why[300];
 	struct log_reader *r = NULL;
 	struct log_message m;
+	uint8_t data[10]; /* the least that an image has here */
 	size_t n = 0;
 
 	snprintf(path, sizeof(path), number > 1 ? "%s.%u.mcap" : "%s.mcap", t->stem, number);
@@ -118,9 +123,11 @@ static const char *holds(const struct test *t, unsigned number)
 		return "none";
 	assert_non_null(r);
 	text[0] = '\0';
-	while (log_reader_next(r, &m) > 0)
+	while (log_reader_next(r, &m) > 0) {
+		assert_non_null(memmem(m.data, m.size, memset(data, (int)m.sequence, sizeof(data)), sizeof(data)));
 		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%u@%lld", n ? " " : "", m.sequence,
 				      (long long)(m.log_time_ns / MS));
+	}
 	log_reader_close(r);
 	return text;
 }
