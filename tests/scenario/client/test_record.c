@@ -238,6 +238,37 @@ TEST_WITH(a_starved_recorder_writes_the_same_times, setup, teardown)
 	assert_string_equal(starved.said, "");
 }
 
+/* Time that is driven stands while messages are published, and has moved on when a starved recorder takes them. */
+TEST_WITH(in_lockstep_it_is_the_time_of_the_step, setup, teardown)
+{
+	static struct recorder prompt, starved;
+	static struct times a, b;
+	static struct run r;
+	struct sim_driver *d;
+
+	run_start(&r);
+	call(&r, "SetSource", "{\"source\": \"unity\"}");
+	assert_int_equal(sim_driver_acquire(r.c, SIM_DRIVER_LOCKSTEP, &d), 0);
+	recorder_start(&prompt, "step_prompt");
+	recorder_start(&starved, "step_starved");
+	for (unsigned i = 0; i < MESSAGES; i++) {
+		assert_int_equal(sim_driver_advance(d, 10 * MS, NULL), 0);
+		assert_true(sim_clock_page(r.c)->flags & SIM_CLOCK_LOCKSTEP);
+		for (unsigned k = 0; k < CHANNELS; k++)
+			publish(&r, k);
+		drain(&prompt);
+	}
+	recorder_end(&prompt);
+	recorder_end(&starved);
+	sim_driver_release(d);
+	run_end(&r);
+	read_all(&prompt, &a);
+	read_all(&starved, &b);
+	assert_int_equal(r.published.ns[0][MESSAGES] - r.published.ns[0][1], (MESSAGES - 1) * 10 * MS);
+	expect_same(&a, &r.published);
+	expect_same(&b, &r.published);
+}
+
 /* Of what is latched it is known when it was published, too; but a log begins when its recorder did. */
 TEST_WITH(what_is_latched_has_the_time_of_the_beginning, setup, teardown)
 {
