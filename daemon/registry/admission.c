@@ -22,12 +22,9 @@
  * size. A large message has a class that is at most half as large again.
  */
 static const struct pool_class ladder[] = {
-	{ .size = 256, .count = 65536 },
-	{ .size = 1 * KIB, .count = 65536 },
-	{ .size = 4 * KIB, .count = 65536 },
-	{ .size = 16 * KIB, .count = 32768 },
-	{ .size = BODY(64 * KIB), .count = 16384 },
-	{ .size = BODY(256 * KIB), .count = 8192 },
+	{ .size = 256, .count = 262144 },           { .size = 1 * KIB, .count = 131072 },
+	{ .size = 4 * KIB, .count = 65536 },        { .size = 16 * KIB, .count = 32768 },
+	{ .size = BODY(64 * KIB), .count = 16384 }, { .size = BODY(256 * KIB), .count = 8192 },
 	{ .size = BODY(1 * MIB), .count = 4000 },
 };
 
@@ -327,6 +324,15 @@ uint32_t pools_left(const struct pools *p, int cls)
 	had = (int64_t)c->committed - demand(p, (unsigned)cls, c->reserved);
 	more = pools_room(p) / pools_slot_bytes(p, cls) + (had > 0 ? had : 0);
 	return more < left ? (uint32_t)more : left;
+}
+
+/* Of what "pools" lists a queue may take all: who wrote that has counted. */
+uint32_t pools_queue_max(const struct pools *p, int cls)
+{
+	const struct pool_class *c = &p->c[cls];
+	uint32_t share = (c->count - c->reserved) / POOL_QUEUE_SHARE;
+
+	return p->fixed ? UINT32_MAX : share > POOL_QUEUE_LEAST ? share : POOL_QUEUE_LEAST;
 }
 
 uint32_t pools_part_left(const struct pools *p, int cls, uint32_t percent, uint32_t has, int64_t has_bytes)

@@ -25,6 +25,8 @@
 #define POOL_SLOT_ALIGN    64
 #define POOL_WINDOW_SMALL  64  /* a channel of small slots has at least this window */
 #define POOL_OWN           200 /* of the smallest class, for simd itself, and for who attaches */
+#define POOL_QUEUE_SHARE   64  /* of a class's slots that are left a queue gets one in so many */
+#define POOL_QUEUE_LEAST   2   /* and this at least */
 #define POOL_CHUNK_HEADER  40  /* iceoryx's own, beside each slot */
 #define POOL_CHUNK_ENTRY   56  /* of each slot with memory, in the management segment */
 #define POOL_CHUNK_LISTED  8   /* of each slot, there too */
@@ -96,6 +98,8 @@ void pools_settle(struct pools *p, int cls, uint32_t used);
 /* A generation begins, and what is reserved gets memory; it ends, and has none. -ENOSPC with a sentence. */
 int pools_begin(struct pools *p);
 void pools_end(struct pools *p);
+/* The deepest queue that a subscriber gets in a class: a part of its slots that are left, so that many more find some. */
+uint32_t pools_queue_max(const struct pools *p, int cls);
 /* How many slots a class has left. */
 uint32_t pools_left(const struct pools *p, int cls);
 /* The slots of a class that a user may still have who has `has` of them, and `has_bytes` in all classes: `percent` of all memory, or the listed channels' need if that is more. */

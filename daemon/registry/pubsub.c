@@ -374,6 +374,8 @@ static int reserve_depth(struct subscriber *sub, uint32_t wanted)
 		return 0;
 	if (ch->window < POOL_WINDOW_SMALL && sub->depth > ch->window)
 		sub->depth = ch->window;
+	if (sub->depth > pools_queue_max(p, ch->pool))
+		sub->depth = pools_queue_max(p, ch->pool);
 	do {
 		channel_settle(ch->s, ch->pool);
 		left = pools_left(p, ch->pool);

@@ -100,14 +100,17 @@ static void send_full(struct peer *p, struct sim_publisher *pub, size_t body)
 		pace_us(1000);
 }
 
-/* `number` small channels, and a camera if its size is not 0; sends whenever it is told a further number. */
+/* `number` small channels, and cameras if their size is not 0; sends whenever it is told a further number. */
 static size_t camera_body;
+static int cameras = 1, pictures = 20; /* in a round, of each */
+
+#define CAMERAS_MAX 4
 
 static int publisher(struct peer *p)
 {
 	struct sim_client *c = peer_connect(p, "engine");
-	struct sim_publisher *pub[128], *camera = NULL;
-	int told = 0;
+	struct sim_publisher *pub[200], *camera[CAMERAS_MAX];
+	int told = 0, n_cameras = camera_body ? cameras : 0;
 
 	for (uint64_t i = 0; i < p->number; i++) {
 		char name[32];
@@ -115,8 +118,12 @@ static int publisher(struct peer *p)
 		snprintf(name, sizeof(name), "/t/%d", (int)i);
 		pub[i] = peer_advertise(p, c, name, 64, 0);
 	}
-	if (camera_body)
-		camera = peer_advertise(p, c, "/camera", camera_body, 0);
+	for (int i = 0; i < n_cameras; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), i ? "/camera/%d" : "/camera", i);
+		camera[i] = peer_advertise(p, c, name, camera_body, 0);
+	}
 	atomic_store(&p->ready, 1);
 	while (!atomic_load(&p->stop)) {
 		PEER_AWAIT(p, atomic_load(&p->stop) || atomic_load(&p->command) > told);
@@ -124,8 +131,8 @@ static int publisher(struct peer *p)
 			break;
 		for (uint64_t i = 0; i < p->number; i++)
 			send_full(p, pub[i], 64);
-		for (int i = 0; camera && i < 20; i++)
-			send_full(p, camera, camera_body);
+		for (int i = 0; i < pictures * n_cameras; i++)
+			send_full(p, camera[i % n_cameras], camera_body);
 		peer_settle(p);
 		atomic_store(&p->result, ++told);
 	}
@@ -189,7 +196,7 @@ static unsigned listened_to(void)
 	return n;
 }
 
-static pid_t record(void)
+static pid_t record(unsigned channels)
 {
 	pid_t pid = fork();
 	char path[4200];
@@ -197,7 +204,7 @@ static pid_t record(void)
 
 	assert_true(pid >= 0);
 	if (pid > 0) {
-		AWAIT(listened_to() >= 61);
+		AWAIT(listened_to() >= channels);
 		return pid;
 	}
 	n = readlink("/proc/self/exe", path, 4000);
@@ -273,7 +280,7 @@ TEST_WITH(a_camera_and_sixty_channels_and_a_recorder_run_in_300_mb, NULL, again)
 	shm_of("300m");
 	simd = start();
 	p = begin(60, FULL_HD, &pid);
-	recorder = record();
+	recorder = record(61);
 	for (int i = 1; i <= 3; i++)
 		round_of(p, i);
 	agrees();
@@ -287,6 +294,57 @@ TEST_WITH(a_camera_and_sixty_channels_and_a_recorder_run_in_300_mb, NULL, again)
 	peer_check(p, false);
 	peer_free(p);
 	stack_stop(simd);
+}
+
+#define LARGE_RIG \
+	"\"TimeSource\":\"system\",\"rigs\":[{\"name\":\"car\",\"bridges\":[" \
+	"{\"name\":\"b1\",\"plugin\":\"null\",\"channels\":[\"/**\"]}," \
+	"{\"name\":\"b2\",\"plugin\":\"null\",\"channels\":[\"/camera/**\"]}," \
+	"{\"name\":\"b3\",\"plugin\":\"null\",\"channels\":[\"/t/**\"]}," \
+	"{\"name\":\"b4\",\"plugin\":\"mcap\",\"channels\":[\"/t/**\"],\"connection\":\"/tmp/large\"}]}]"
+#define SMALL 200
+
+/* Three full-HD cameras and a lidar of their size, 200 small channels, four bridges and a recorder; whoever comes first. */
+static void large_rig(bool recorder_first)
+{
+	static const char *const bridges[] = { "b1", "b2", "b3", "b4" };
+	pid_t simd = stack_start(LARGE_RIG), pid, recorder = -1;
+	struct peer *p;
+
+	if (recorder_first)
+		recorder = record(0);
+	p = begin(SMALL, FULL_HD, &pid);
+	if (!recorder_first)
+		recorder = record(SMALL + 4);
+	AWAIT(listened_to() >= SMALL + 4);
+	for (int i = 1; i <= 3; i++)
+		round_of(p, i);
+	agrees();
+	assert_true(shm_used() < 2048LL * MIB);
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_equal(stack_bridge(bridges[i], "dropped"), 0);
+	kill(recorder, SIGINT);
+	assert_int_equal(stack_wait(recorder), 0);
+	for (int i = 0; i < SMALL; i++)
+		recorded(i);
+	peer_join(p, pid);
+	peer_check(p, false);
+	peer_free(p);
+	assert_int_equal(unlink(RECORDING), 0);
+	assert_int_equal(kill(simd, SIGTERM), 0);
+	assert_int_equal(stack_wait(simd), 0);
+	assert_int_equal(unlink("/tmp/large.mcap"), 0);
+}
+
+TEST_WITH(a_large_rig_runs_in_8_gb, NULL, again)
+{
+	shm_of("4g"); /* what docker gives such a machine's container by half of its memory */
+	cameras = CAMERAS_MAX;
+	pictures = 4;
+	large_rig(true);
+	large_rig(false);
+	cameras = 1;
+	pictures = 20;
 }
 
 TEST_WITH(a_full_shm_kills_nobody, NULL, again)
