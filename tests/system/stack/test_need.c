@@ -336,7 +336,7 @@ static void large_rig(bool recorder_first)
 	assert_int_equal(unlink("/tmp/large.mcap"), 0);
 }
 
-TEST_WITH(a_large_rig_runs_in_8_gb, NULL, again)
+TEST_FULL_WITH(a_large_rig_runs_in_8_gb, NULL, again)
 {
 	shm_of("4g"); /* what docker gives such a machine's container by half of its memory */
 	cameras = CAMERAS_MAX;
@@ -536,7 +536,7 @@ static int late_writer(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(a_slot_in_hand_outlasts_its_generation, NULL, again)
+TEST_FULL_WITH(a_slot_in_hand_outlasts_its_generation, NULL, again)
 {
 	struct peer *p = peer_new();
 	uint32_t life;
