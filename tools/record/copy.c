@@ -330,7 +330,7 @@ static int write_attachments(struct copy *c)
 			int e = log_reader_attachment(r, k, &a);
 
 			if (e >= 0)
-				e = log_writer_attachment(c->w, a.name, a.media_type, a.log_time_ns, a.data, a.size);
+				e = log_writer_attachment(c->w, &a);
 			else
 				say(c, c->sources[i].path, log_reader_why(r));
 			if (e < 0 && e != -ENOTSUP && e != -EBADMSG)

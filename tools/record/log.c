@@ -224,10 +224,9 @@ int log_writer_metadata(struct log_writer *w, const char *name, const struct log
 	return w->ops->metadata ? w->ops->metadata(w, name, pairs, n) : -ENOTSUP;
 }
 
-int log_writer_attachment(struct log_writer *w, const char *name, const char *media_type, int64_t log_time_ns,
-			  const void *data, size_t size)
+int log_writer_attachment(struct log_writer *w, const struct log_attachment *a)
 {
-	return w->ops->attachment ? w->ops->attachment(w, name, media_type, log_time_ns, data, size) : -ENOTSUP;
+	return w->ops->attachment ? w->ops->attachment(w, a) : -ENOTSUP;
 }
 
 int log_writer_flush(struct log_writer *w)

@@ -151,8 +151,8 @@ int log_writer_add_channel(struct log_writer *w, const struct log_channel *ch, u
  */
 int log_writer_put(struct log_writer *w, const struct log_message *m, const struct iovec *pieces, int n);
 int log_writer_metadata(struct log_writer *w, const char *name, const struct log_pair *pairs, size_t n);
-int log_writer_attachment(struct log_writer *w, const char *name, const char *media_type, int64_t log_time_ns,
-			  const void *data, size_t size);
+/* Both of its times go into the file; a creation time of 0: not known. */
+int log_writer_attachment(struct log_writer *w, const struct log_attachment *a);
 /* Close the open chunk: what was put so far survives a kill of this process. */
 int log_writer_flush(struct log_writer *w);
 uint64_t log_writer_bytes(const struct log_writer *w); /* of the file so far */

@@ -70,9 +70,8 @@ struct log_writer_ops {
 	int (*add_channel)(struct log_writer *w, const struct log_channel *ch, uint32_t *ret_id);
 	int (*put)(struct log_writer *w, const struct log_message *m, const struct iovec *pieces, int n);
 	int (*metadata)(struct log_writer *w, const char *name, const struct log_pair *pairs,
-			size_t n); /* NULL: the format has none */
-	int (*attachment)(struct log_writer *w, const char *name, const char *media_type, int64_t log_time_ns,
-			  const void *data, size_t size); /* NULL: the format has none */
+			size_t n);                                               /* NULL: the format has none */
+	int (*attachment)(struct log_writer *w, const struct log_attachment *a); /* NULL: the format has none */
 	int (*flush)(struct log_writer *w);
 	int (*finish)(struct log_writer *w, char *why, size_t why_size); /* writes; does not free, does not sync */
 	void (*destroy)(struct log_writer *w);                           /* frees; the descriptor is closed by log.c */

@@ -55,51 +55,55 @@ int mcap_write_metadata(struct log_writer *base, const char *name, const struct 
 	return r;
 }
 
-static void put_attachment_index(struct mcap_writer *w, uint64_t length, uint64_t log_time, size_t size,
-				 const char *name, const char *media_type)
+static void put_attachment_index(struct mcap_writer *w, uint64_t length, const struct log_attachment *a)
 {
 	struct mcap_buf *b = &w->attachment_indexes;
 	size_t at = mcap_begin(b, MCAP_OP_ATTACHMENT_INDEX);
 
 	mcap_put_int(b, w->base.out.size, 8);
 	mcap_put_int(b, length, 8);
-	mcap_put_int(b, log_time, 8);
-	mcap_put_int(b, log_time, 8);
-	mcap_put_int(b, size, 8);
-	mcap_put_str(b, name);
-	mcap_put_str(b, media_type);
+	mcap_put_int(b, (uint64_t)a->log_time_ns, 8);
+	mcap_put_int(b, (uint64_t)a->create_time_ns, 8);
+	mcap_put_int(b, a->size, 8);
+	mcap_put_str(b, a->name);
+	mcap_put_str(b, a->media_type);
 	mcap_end(b, at);
 }
 
-int mcap_write_attachment(struct log_writer *base, const char *name, const char *media_type, int64_t log_time_ns,
-			  const void *data, size_t size)
+/* All of the record before its data. Returns its length. */
+static uint64_t put_attachment_head(struct mcap_buf *b, const struct log_attachment *a)
+{
+	uint64_t length = 8 + 8 + 4 + strlen(a->name) + 4 + strlen(a->media_type) + 8 + a->size + 4;
+
+	b->n = 0;
+	mcap_put_int(b, MCAP_OP_ATTACHMENT, 1);
+	mcap_put_int(b, length, 8);
+	mcap_put_int(b, (uint64_t)a->log_time_ns, 8);
+	mcap_put_int(b, (uint64_t)a->create_time_ns, 8);
+	mcap_put_str(b, a->name);
+	mcap_put_str(b, a->media_type);
+	mcap_put_int(b, a->size, 8);
+	return MCAP_HEAD + length;
+}
+
+int mcap_write_attachment(struct log_writer *base, const struct log_attachment *a)
 {
 	struct mcap_writer *w = of(base);
 	size_t was = w->attachment_indexes.n;
 	struct mcap_buf *b = &w->scratch;
 	uint8_t crc[4];
 	struct iovec iov[3];
-	uint64_t length;
 	uint32_t sum;
-	int r = log_time_ns < 0 ? -EINVAL : w->broken ? w->broken : mcap_close_chunk(w);
+	int r = a->log_time_ns < 0 || a->create_time_ns < 0 ? -EINVAL : w->broken ? w->broken : mcap_close_chunk(w);
 
 	if (r < 0)
 		return r;
-	length = 8 + 8 + 4 + strlen(name) + 4 + strlen(media_type) + 8 + size + 4;
-	b->n = 0;
-	mcap_put_int(b, MCAP_OP_ATTACHMENT, 1);
-	mcap_put_int(b, length, 8);
-	mcap_put_int(b, (uint64_t)log_time_ns, 8);
-	mcap_put_int(b, (uint64_t)log_time_ns, 8);
-	mcap_put_str(b, name);
-	mcap_put_str(b, media_type);
-	mcap_put_int(b, size, 8);
-	put_attachment_index(w, MCAP_HEAD + length, (uint64_t)log_time_ns, size, name, media_type);
-	sum = w->crc && !b->failed ? mcap_crc(mcap_crc(0, b->p + MCAP_HEAD, b->n - MCAP_HEAD), data, size) : 0;
+	put_attachment_index(w, put_attachment_head(b, a), a);
+	sum = w->crc && !b->failed ? mcap_crc(mcap_crc(0, b->p + MCAP_HEAD, b->n - MCAP_HEAD), a->data, a->size) : 0;
 	for (unsigned i = 0; i < 4; i++)
 		crc[i] = (uint8_t)(sum >> 8 * i);
 	iov[0] = (struct iovec){ .iov_base = b->p, .iov_len = b->n };
-	iov[1] = (struct iovec){ .iov_base = (void *)data, .iov_len = size };
+	iov[1] = (struct iovec){ .iov_base = (void *)a->data, .iov_len = a->size };
 	iov[2] = (struct iovec){ .iov_base = crc, .iov_len = 4 };
 	r = put_record(w, iov, 3, &w->attachment_indexes, was);
 	w->n_attachments += r >= 0;

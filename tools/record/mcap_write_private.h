@@ -61,8 +61,7 @@ static inline uint16_t mcap_channel_id(uint32_t index)
 int mcap_close_chunk(struct mcap_writer *w);
 
 int mcap_write_metadata(struct log_writer *base, const char *name, const struct log_pair *pairs, size_t n);
-int mcap_write_attachment(struct log_writer *base, const char *name, const char *media_type, int64_t log_time_ns,
-			  const void *data, size_t size);
+int mcap_write_attachment(struct log_writer *base, const struct log_attachment *a);
 int mcap_write_summary(struct log_writer *base, char *why, size_t why_size);
 
 #endif

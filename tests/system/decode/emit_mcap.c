@@ -44,7 +44,12 @@ static int put_all(struct log_writer *w)
 		if (i == 100 && !r)
 			r = log_writer_metadata(w, "simd_losses", lost, 2);
 		if (i == 200 && !r)
-			r = log_writer_attachment(w, "rig.json", "application/json", 5, "{}", 2);
+			r = log_writer_attachment(w, &(struct log_attachment){ .name = "rig.json",
+									       .media_type = "application/json",
+									       .log_time_ns = 5,
+									       .create_time_ns = 4,
+									       .data = "{}",
+									       .size = 2 });
 	}
 	return r;
 }
@@ -100,7 +105,8 @@ static int read_file(const char *path)
 	for (uint32_t i = 0; i < info->n_attachments && !err; i++) {
 		err = log_reader_attachment(r, i, &a);
 		if (!err)
-			printf("[\"attachment\",\"%s\",\"%s\",\"%.*s\"]\n", a.name, a.media_type, (int)a.size,
+			printf("[\"attachment\",\"%s\",\"%s\",\"%lld\",\"%lld\",\"%.*s\"]\n", a.name, a.media_type,
+			       (long long)a.log_time_ns, (long long)a.create_time_ns, (int)a.size,
 			       (const char *)a.data);
 	}
 	log_reader_close(r);

@@ -33,7 +33,7 @@ async function byIndex(file, decompressHandlers) {
   lines.push(JSON.stringify(["info", r.header.profile, Number(r.statistics.messageCount), r.channelsById.size, r.attachmentIndexes.length,
                              metadata.length, 1, r.schemasById.get(first.schemaId)?.name ?? "", metadata[0] ?? ""]));
   for await (const a of r.readAttachments({ validateCrcs: true }))
-    lines.push(JSON.stringify(["attachment", a.name, a.mediaType, Buffer.from(a.data).toString()]));
+    lines.push(JSON.stringify(["attachment", a.name, a.mediaType, String(a.logTime), String(a.createTime), Buffer.from(a.data).toString()]));
   await handle.close();
   return lines;
 }

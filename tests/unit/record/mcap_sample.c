@@ -150,7 +150,7 @@ static void put_attachment(struct mcap_buf *b, unsigned f)
 	size_t at = mcap_begin(b, MCAP_OP_ATTACHMENT);
 
 	mcap_put_int(b, 2, 8);
-	mcap_put_int(b, f & SAMPLE_OURS ? 2 : 1, 8);
+	mcap_put_int(b, 1, 8);
 	mcap_put_str(b, "myFile");
 	mcap_put_str(b, "application/octet-stream");
 	mcap_put_int(b, 3, 8);
@@ -205,7 +205,7 @@ static void attachment_index(const struct places *p, struct mcap_buf *b, unsigne
 	mcap_put_int(b, p->attachment, 8);
 	mcap_put_int(b, p->attachment_size, 8);
 	mcap_put_int(b, 2, 8);
-	mcap_put_int(b, f & SAMPLE_OURS ? 2 : 1, 8);
+	mcap_put_int(b, 1, 8);
 	mcap_put_int(b, 3, 8);
 	mcap_put_str(b, "myFile");
 	mcap_put_str(b, "application/octet-stream");

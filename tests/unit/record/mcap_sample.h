@@ -30,8 +30,7 @@ enum {
 	SAMPLE_SUM = 256,
 	SAMPLE_PAD = 512,
 	SAMPLE_END = 1024,
-	SAMPLE_OURS =
-		1024, /* what our writer cannot know, or leaves out: library, creation of attachments, sum of the data */
+	SAMPLE_OURS = 1024, /* what our writer cannot know, or leaves out: library, sum of the data */
 };
 
 struct sample_input {

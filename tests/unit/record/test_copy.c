@@ -40,16 +40,21 @@ static const char *a_bag(const char *name, int first)
 }
 
 /* Where a split log goes. */
-static const char *pieces(const char *stem)
+static const char *pieces_of(const char *stem, const char *end)
 {
 	char name[64];
 
 	for (unsigned i = 0; i < 20; i++) {
-		snprintf(name, sizeof(name), "%s_%04u.bag", stem, i);
+		snprintf(name, sizeof(name), "%s_%04u.%s", stem, i, end);
 		sample_fresh(name);
 	}
-	snprintf(name, sizeof(name), "%s.bag", stem);
+	snprintf(name, sizeof(name), "%s.%s", stem, end);
 	return sample_fresh(name);
+}
+
+static const char *pieces(const char *stem)
+{
+	return pieces_of(stem, "bag");
 }
 
 static int copy(const char *const *in, unsigned n, const char *out, struct copy_options o, struct copy_result *ret)
@@ -171,6 +176,92 @@ TEST(what_can_be_read_is_recovered_and_the_rest_is_named)
 	assert_int_equal(log_check(sample_path("recovered.bag"), say, NULL, sample_why, sizeof(sample_why)), 0);
 	assert_true(log_check(in[0], say, NULL, sample_why, sizeof(sample_why)) >= 2);
 	assert_non_null(strstr(said, "bag recover"));
+}
+
+/* ---- what a log has besides messages ---- */
+
+/* A log of MCAP with metadata and attachments, one before and one behind its messages. */
+static const char *an_mcap(const char *name)
+{
+	const struct sample_log s = {
+		.options = { .format = LOG_MCAP }, .channels = channels, .n_channels = 2, .messages = many, .n = 100
+	};
+	const struct log_pair pair = { "who", "simd" };
+	const struct log_attachment rig = { .name = "rig.json",
+					    .media_type = "application/json",
+					    .log_time_ns = 4000,
+					    .create_time_ns = 3000,
+					    .data = "{}",
+					    .size = 2 },
+				    notes = { .name = "notes.txt",
+					      .media_type = "text/plain",
+					      .log_time_ns = 5000,
+					      .data = "hello",
+					      .size = 5 };
+	const char *path = sample_path(name);
+	struct log_writer *w;
+
+	a_bag("unused.bag", 1000);
+	w = sample_begin(path, &s);
+	assert_int_equal(log_writer_attachment(w, &rig), 0);
+	assert_true(sample_put(w, &s));
+	assert_int_equal(log_writer_metadata(w, "recorder", &pair, 1), 0);
+	assert_int_equal(log_writer_attachment(w, &notes), 0);
+	assert_int_equal(log_writer_finish(w, sample_why, sizeof(sample_why)), 0);
+	return path;
+}
+
+/* Each attachment as "name type log-time create-time bytes;", then each pair of the metadata as "name key=value;". */
+static const char *extras_of(const char *path, const struct log_read_options *o)
+{
+	static char all[1000];
+	struct log_reader *r = sample_open(path, o);
+	const struct log_info *info = log_reader_info(r);
+	size_t n = 0;
+
+	all[0] = '\0';
+	for (uint32_t i = 0; i < info->n_attachments; i++) {
+		struct log_attachment a;
+
+		assert_int_equal(log_reader_attachment(r, i, &a), 0);
+		n += (size_t)snprintf(all + n, sizeof(all) - n, "%s %s %lld %lld %.*s;", a.name, a.media_type,
+				      (long long)a.log_time_ns, (long long)a.create_time_ns, (int)a.size,
+				      (const char *)a.data);
+	}
+	for (size_t i = 0; i < info->n_metadata; i++)
+		for (size_t k = 0; k < info->metadata[i].n; k++)
+			n += (size_t)snprintf(all + n, sizeof(all) - n, "%s %s=%s;", info->metadata[i].name,
+					      info->metadata[i].pairs[k].key, info->metadata[i].pairs[k].value);
+	log_reader_close(r);
+	return all;
+}
+
+#define EXTRAS \
+	"rig.json application/json 4000 3000 {};notes.txt text/plain 5000 0 hello;" \
+	"recorder who=simd;"
+
+TEST(attachments_keep_both_of_their_times)
+{
+	static const struct {
+		const char *what, *first; /* of its files */
+		struct copy_options o;
+	} ways[] = { { "filter", "out.mcap", { .start_dur_ns = 10000000000 } },
+		     { "convert", "out.mcap", { .convert = true, .encoding = -1 } },
+		     { "split", "out_0000.mcap", { .split_dur_ns = 40000000000 } } };
+	const char *in[2];
+	struct copy_result x;
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		in[0] = an_mcap("in.mcap");
+		pieces_of("out", "mcap");
+		assert_int_equal(copy(in, 1, sample_path("out.mcap"), ways[i].o, &x), 0);
+		if (strcmp(extras_of(sample_path(ways[i].first), NULL), EXTRAS) != 0)
+			fail_msg("%s: %s", ways[i].what, extras_of(sample_path(ways[i].first), NULL));
+	}
+	in[0] = an_mcap("in.mcap");
+	in[1] = a_bag("b.bag", 2000);
+	assert_int_equal(copy(in, 2, sample_fresh("out.mcap"), (struct copy_options){ 0 }, &x), 0);
+	assert_string_equal(extras_of(sample_path("out.mcap"), NULL), EXTRAS);
 }
 
 TEST(what_a_format_does_not_take_is_named)

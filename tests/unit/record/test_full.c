@@ -221,6 +221,9 @@ TEST(metadata_and_attachments_find_no_room_either)
 	const char *dir = disk(LEAST);
 	const struct log_pair pair = { "key", "value" };
 	static char bytes[2 * PAGE];
+	const struct log_attachment a = {
+		.name = "a", .media_type = "text/plain", .log_time_ns = 1, .data = bytes, .size = sizeof(bytes)
+	};
 
 	for (size_t i = 0; i < 3; i++) {
 		const char *path = on(dir, ways[i].name);
@@ -228,7 +231,7 @@ TEST(metadata_and_attachments_find_no_room_either)
 		unsigned n = fill(w, 0);
 		int r;
 
-		while ((r = log_writer_attachment(w, "a", "text/plain", 1, bytes, sizeof(bytes))) == 0)
+		while ((r = log_writer_attachment(w, &a)) == 0)
 			;
 		assert_int_equal(r, -ENOSPC);
 		while ((r = log_writer_metadata(w, "m", &pair, 1)) == 0)

@@ -21,6 +21,9 @@ static uint8_t *write_small(enum log_compression c, size_t *ret_n)
 					.schema_encoding = "ros2msg",
 					.schema = { "int32 x", 7 } };
 	const struct log_pair pair = { "a", "b" };
+	const struct log_attachment note = {
+		.name = "t", .media_type = "text/plain", .log_time_ns = 1, .data = "xyz", .size = 3
+	};
 	struct log_writer *w;
 	uint32_t id;
 
@@ -37,7 +40,7 @@ static uint8_t *write_small(enum log_compression c, size_t *ret_n)
 			assert_int_equal(log_writer_flush(w), 0);
 		if (i == 5) {
 			assert_int_equal(log_writer_metadata(w, "m", &pair, 1), 0);
-			assert_int_equal(log_writer_attachment(w, "t", "text/plain", 1, "xyz", 3), 0);
+			assert_int_equal(log_writer_attachment(w, &note), 0);
 		}
 	}
 	assert_int_equal(log_writer_finish(w, why, sizeof(why)), 0);

@@ -77,6 +77,12 @@ static struct sample_listing list_file(const struct log_read_options *o)
 static void write_many(enum log_compression c)
 {
 	const struct log_pair pairs[] = { { "who", "simd" }, { "lost", "0" } };
+	const struct log_attachment notes = { .name = "notes.txt",
+					      .media_type = "text/plain",
+					      .log_time_ns = 4000,
+					      .create_time_ns = 3000,
+					      .data = "hello",
+					      .size = 5 };
 	struct log_writer *w = create(c, 20000);
 	uint32_t id[3] = { add(w, "/a", "pkg/msg/A"), add(w, "/b", "pkg/msg/B"), add(w, "/c", "pkg/msg/A") };
 
@@ -86,7 +92,7 @@ static void write_many(enum log_compression c)
 				 0);
 		if (i == 300) {
 			assert_int_equal(log_writer_metadata(w, "simd", pairs, 2), 0);
-			assert_int_equal(log_writer_attachment(w, "notes.txt", "text/plain", 4000, "hello", 5), 0);
+			assert_int_equal(log_writer_attachment(w, &notes), 0);
 		}
 	}
 	if (log_writer_finish(w, why, sizeof(why)))
@@ -124,6 +130,8 @@ TEST(what_was_written_comes_back_with_every_compression)
 		assert_int_equal(log_reader_attachment(r, 0, &a), 0);
 		assert_string_equal(a.name, "notes.txt");
 		assert_memory_equal(a.data, "hello", 5);
+		assert_int_equal(a.log_time_ns, 4000);
+		assert_int_equal(a.create_time_ns, 3000);
 		sample_list(r, &l);
 		assert_int_equal(l.messages, 600);
 		assert_int_equal(l.errors, 0);

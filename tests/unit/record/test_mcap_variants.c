@@ -132,6 +132,12 @@ static void write_variant(const struct sample_input *in, unsigned f, const struc
 			  (in->metadata ? SAMPLE_MDX : 0);
 	struct log_write_options o = { .format = LOG_MCAP };
 	const struct log_pair pair = { "foo", "bar" };
+	const struct log_attachment my_file = { .name = "myFile",
+						.media_type = "application/octet-stream",
+						.log_time_ns = 2,
+						.create_time_ns = 1,
+						.data = "\1\2\3",
+						.size = 3 };
 	struct log_channel ch = { .topic = "example",
 				  .message_encoding = in->schema ? "a" : "text",
 				  .schema_name = in->schema ? "Example" : "",
@@ -152,7 +158,7 @@ static void write_variant(const struct sample_input *in, unsigned f, const struc
 	unlink(path);
 	check(log_writer_create(path, &o, &w, why, sizeof(why)) == 0);
 	if (in->attachment)
-		check(!log_writer_attachment(w, "myFile", "application/octet-stream", 2, "\1\2\3", 3));
+		check(!log_writer_attachment(w, &my_file));
 	if (in->metadata)
 		check(!log_writer_metadata(w, "myMetadata", &pair, 1));
 	if (in->channel)
