@@ -21,6 +21,9 @@ struct source {
 	struct log_reader *reader;
 	uint32_t *map; /* its channels to copy.channels */
 	size_t n_map;
+	size_t n_metadata;      /* that went over */
+	uint32_t n_attachments; /* the same */
+	bool told;              /* that the format has no place for them */
 };
 
 struct target { /* a channel of the file that is written */
@@ -300,44 +303,74 @@ static int close_file(struct copy *c)
 	return r < 0 ? log_fail(c->why, c->why_size, r, "%s", why) : 0;
 }
 
-/* What stands in the files besides messages, where the format has a place for it. */
-static int write_extras(struct copy *c)
+static int write_metadata(struct copy *c, struct source *s)
 {
-	for (unsigned i = 0; i < c->n; i++) {
-		const struct log_info *info = log_reader_info(c->sources[i].reader);
-		int r = 0;
+	const struct log_info *info = log_reader_info(s->reader);
 
-		for (size_t k = 0; r >= 0 && k < info->n_metadata; k++)
-			r = log_writer_metadata(c->w, info->metadata[k].name, info->metadata[k].pairs,
-						info->metadata[k].n);
-		if (r < 0 && r != -ENOTSUP)
+	for (; s->n_metadata < info->n_metadata; s->n_metadata++) {
+		const struct log_metadata *m = &info->metadata[s->n_metadata];
+		int r = log_writer_metadata(c->w, m->name, m->pairs, m->n);
+
+		if (r < 0)
 			return log_fail(c->why, c->why_size, r, "%s: metadata: %s", c->path, strerror(-r));
-		if (info->n_attachments && c->o->write.format != LOG_MCAP)
-			say(c, c->sources[i].path, "its attachments are left out: only MCAP has them");
 	}
 	return 0;
 }
 
-/* Before the first message is taken from a reader: what it lends lasts until its next call. */
-static int write_attachments(struct copy *c)
+/* One that is damaged is named and counted, and the next one goes over. */
+static int write_attachments(struct copy *c, struct source *s)
 {
-	for (unsigned i = 0; c->o->write.format == LOG_MCAP && i < c->n; i++) {
-		struct log_reader *r = c->sources[i].reader;
+	for (; s->n_attachments < log_reader_info(s->reader)->n_attachments; s->n_attachments++) {
 		struct log_attachment a;
-		uint32_t n = log_reader_info(r)->n_attachments;
+		int r = log_reader_attachment(s->reader, s->n_attachments, &a);
 
-		for (uint32_t k = 0; k < n; k++) {
-			int e = log_reader_attachment(r, k, &a);
-
-			if (e >= 0)
-				e = log_writer_attachment(c->w, &a);
-			else
-				say(c, c->sources[i].path, log_reader_why(r));
-			if (e < 0 && e != -ENOTSUP && e != -EBADMSG)
-				return log_fail(c->why, c->why_size, e, "%s: an attachment: %s", c->path, strerror(-e));
+		if (r == -ENOMEM)
+			return no_memory(c);
+		if (r < 0) {
+			c->result->n_damaged++;
+			say(c, s->path, log_reader_why(s->reader));
+			continue;
 		}
+		r = log_writer_attachment(c->w, &a);
+		if (r < 0)
+			return log_fail(c->why, c->why_size, r, "%s: an attachment: %s", c->path, strerror(-r));
 	}
 	return 0;
+}
+
+static void say_no_place(struct copy *c, struct source *s)
+{
+	const struct log_info *info = log_reader_info(s->reader);
+
+	if (s->told || (!info->n_metadata && !info->n_attachments))
+		return;
+	s->told = true;
+	say(c, s->path,
+	    !info->n_attachments ? "its metadata is left out: only MCAP has it"
+	    : !info->n_metadata  ? "its attachments are left out: only MCAP has them"
+				 : "its metadata and its attachments are left out: only MCAP has them");
+}
+
+/*
+ * What stands in the logs besides messages, as far as it is known: of a log with an index all of it before the first message, of another one
+ * some is found behind its messages. No message may be lent by a reader meanwhile.
+ */
+static int write_extras(struct copy *c)
+{
+	int r = 0;
+
+	for (unsigned i = 0; r >= 0 && i < c->n; i++) {
+		struct source *s = &c->sources[i];
+
+		if (c->o->write.format != LOG_MCAP) {
+			say_no_place(c, s);
+			continue;
+		}
+		r = write_metadata(c, s);
+		if (r >= 0)
+			r = write_attachments(c, s);
+	}
+	return r;
 }
 
 /* out.mcap, or of a split out_0000.mcap. */
@@ -373,10 +406,7 @@ static int open_file(struct copy *c)
 	c->result->n_files++;
 	c->n_targets = 0;
 	c->file_messages = 0;
-	r = write_channels(c);
-	if (r >= 0 && c->result->n_files == 1)
-		r = write_extras(c);
-	return r;
+	return write_channels(c);
 }
 
 /* ---- messages ---- */
@@ -552,10 +582,12 @@ int log_copy(const char *const *in, unsigned n_in, const char *out, const struct
 	if (r >= 0)
 		r = open_file(&c);
 	if (r >= 0)
-		r = write_attachments(&c);
+		r = write_extras(&c);
 	if (r >= 0) {
 		set_span(&c);
 		r = copy_all(&c);
+		if (r >= 0)
+			r = write_extras(&c);
 		say_refused(&c);
 	}
 	c.why = r < 0 ? NULL : why; /* the first sentence stays */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Logs into logs: merged by time, a part of them, in pieces, into another format, past damage. Messages go over as they are, unless they
- * are to be converted; what a format or an encoding cannot hold is left out, named and counted. Nothing that is there is written over.
+ * are to be converted; what a format or an encoding cannot hold is left out, named and counted. Metadata and attachments go into the first
+ * file, and those that are found behind the messages of a log without an index into the last one. Nothing that is there is written over.
  * Thread: one's.
  */
 #ifndef RECORD_COPY_H
@@ -29,7 +30,7 @@ struct copy_options {
 struct copy_result {
 	uint64_t n_messages;
 	unsigned n_files;    /* that were written */
-	uint64_t n_damaged;  /* places that could not be read */
+	uint64_t n_damaged;  /* places that could not be read, and attachments */
 	unsigned n_left_out; /* channels that the format does not take, or the encoding cannot say */
 	uint64_t n_refused;  /* messages of other channels: a time before 1970, malformed ones, ... */
 };

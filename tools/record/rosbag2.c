@@ -30,6 +30,7 @@ struct rosbag2 {
 	size_t n_parts;
 	struct merge *merge;
 	struct channels channels;
+	struct log_metadata *metadata; /* of all parts, which own what is in it */
 };
 
 _Static_assert(ROSBAG2_FILES_MAX <= MERGE_INPUTS_MAX, "all files are merged");
@@ -73,6 +74,56 @@ static int map_channels(struct rosbag2 *d, struct part *p)
 	return 0;
 }
 
+/* ---- metadata and attachments ---- */
+
+/* Those of the parts, one behind the other. A part that is read without an index finds more of them. 0 or -ENOMEM. */
+static int gather_extras(struct rosbag2 *d)
+{
+	struct log_info *info = &d->r.info;
+	struct log_metadata *all;
+	size_t n = 0;
+
+	info->n_attachments = 0;
+	for (size_t i = 0; i < d->n_parts; i++) {
+		n += log_reader_info(d->parts[i].reader)->n_metadata;
+		info->n_attachments += log_reader_info(d->parts[i].reader)->n_attachments;
+	}
+	if (n == info->n_metadata)
+		return 0;
+	all = mem_realloc(d->metadata, n * sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	info->metadata = d->metadata = all;
+	info->n_metadata = n;
+	for (size_t i = 0; i < d->n_parts; i++) {
+		const struct log_info *part = log_reader_info(d->parts[i].reader);
+
+		for (size_t k = 0; k < part->n_metadata; k++)
+			*all++ = part->metadata[k];
+	}
+	return 0;
+}
+
+static int rosbag2_attachment(struct log_reader *r, uint32_t i, struct log_attachment *ret)
+{
+	struct rosbag2 *d = (struct rosbag2 *)r;
+
+	for (size_t k = 0; k < d->n_parts; k++) {
+		struct log_reader *part = d->parts[k].reader;
+		uint32_t n = log_reader_info(part)->n_attachments;
+		int e;
+
+		if (i >= n) {
+			i -= n;
+			continue;
+		}
+		e = log_reader_attachment(part, i, ret);
+		return e < 0 ? log_fail(r->why, sizeof(r->why), e, "%s: %s", d->yaml.files[k], log_reader_why(part))
+			     : 0;
+	}
+	return log_fail(r->why, sizeof(r->why), -EINVAL, "there is no such attachment");
+}
+
 /* ---- reading ---- */
 
 static int rosbag2_next(struct log_reader *r, struct log_message *ret)
@@ -82,7 +133,7 @@ static int rosbag2_next(struct log_reader *r, struct log_message *ret)
 	int k = merge_next(d->merge, ret, &i), e;
 
 	if (!k)
-		return 0;
+		return gather_extras(d) < 0 ? log_fail(r->why, sizeof(r->why), -ENOMEM, "no memory") : 0;
 	if (k < 0)
 		return log_fail(r->why, sizeof(r->why), k, "%s: %s", d->yaml.files[i], merge_why(d->merge, i));
 	e = map_channels(d, &d->parts[i]);
@@ -135,12 +186,15 @@ static void rosbag2_close(struct log_reader *r)
 		mem_free(d->parts[i].map);
 	}
 	channels_finish(&d->channels);
+	mem_free(d->metadata);
 	mem_free(d);
 }
 
-static const struct log_reader_ops ops = {
-	.close = rosbag2_close, .select = rosbag2_select, .seek = rosbag2_seek, .next = rosbag2_next
-};
+static const struct log_reader_ops ops = { .close = rosbag2_close,
+					   .select = rosbag2_select,
+					   .seek = rosbag2_seek,
+					   .next = rosbag2_next,
+					   .attachment = rosbag2_attachment };
 
 /* ---- open ---- */
 
@@ -225,6 +279,8 @@ static int open_directory(struct log_opening *o, struct log_reader **ret)
 		r = merge_create(&d->merge);
 	for (size_t i = 0; r >= 0 && i < d->yaml.n_files; i++)
 		r = part_open(d, o, d->yaml.files[i]);
+	if (r >= 0)
+		r = gather_extras(d);
 	if (r < 0) {
 		if (r == -ENOMEM)
 			log_fail(o->why, o->why_size, r, "%s: no memory", o->path);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// node mcap.js MODULES EMIT DIR: files of ours are read by @mcap/core, by their index and as a stream, with every checksum; files of
-// @mcap/core's are read by ours. Both say the same of each.
+// node mcap.js MODULES EMIT DIR SIMCTL: files of ours are read by @mcap/core, by their index and as a stream, with every checksum; files of
+// @mcap/core's are read by ours. Both say the same of each. What `simctl bag` makes of theirs has all that was in them.
 "use strict";
 const fs = require("fs");
 const path = require("path");
 const { execFileSync } = require("child_process");
 const { createRequire } = require("module");
 
-const [modules, emit, dir] = process.argv.slice(2);
+const [modules, emit, dir, simctl] = process.argv.slice(2);
 const foreign = createRequire(path.resolve(modules, "index.js"));
 const { McapIndexedReader, McapStreamReader, McapWriter } = foreign("@mcap/core");
 const { loadDecompressHandlers } = foreign("@mcap/support");
@@ -66,6 +66,19 @@ async function write(file, options) {
   await handle.close();
 }
 
+// Messages, metadata with their pairs, and attachments with both times: what must be the same in a copy.
+async function contents(file, decompressHandlers) {
+  const handle = await fs.promises.open(file, "r");
+  const r = await McapIndexedReader.Initialize({ readable: new FileHandleReadable(handle), decompressHandlers });
+  const lines = [];
+  for await (const m of r.readMessages({ validateCrcs: true })) lines.push(line(r.channelsById.get(m.channelId).topic, m));
+  for await (const m of r.readMetadata()) lines.push(JSON.stringify(["metadata", m.name, ...m.metadata]));
+  for await (const a of r.readAttachments({ validateCrcs: true }))
+    lines.push(JSON.stringify(["attachment", a.name, a.mediaType, String(a.logTime), String(a.createTime), Buffer.from(a.data).toString()]));
+  await handle.close();
+  return lines;
+}
+
 function same(what, a, b) {
   for (let i = 0; i < Math.max(a.length, b.length); i++)
     if (a[i] !== b[i]) throw new Error(`${what}: line ${i}: ${a[i]} and ${b[i]}`);
@@ -92,6 +105,11 @@ function same(what, a, b) {
       continue;
     }
     same(`theirs, ${name}`, await byIndex(file, handlers), ours(file));
+    for (const command of ["recover", "filter", "convert"]) {
+      const copy = path.join(dir, `${command}_${name}.mcap`);
+      execFileSync(simctl, ["bag", command, file, copy]);
+      same(`theirs, ${name}, by ${command}`, (await contents(copy, handlers)).sort(), (await contents(file, handlers)).sort());
+    }
   }
 })().catch((e) => {
   console.error(e);

@@ -8,7 +8,7 @@ if ! command -v node >/dev/null || [ ! -d $modules/node_modules/@mcap/core ]; th
 	[ -z "${FULL:-}" ] || exit 1
 	exit 77
 fi
-dir=$(mktemp -d "${TMPDIR:-/tmp}/mcap.XXXXXX") && node tests/system/decode/mcap.js "$modules" "$B/bin/emit-mcap" "$dir"
+dir=$(mktemp -d "${TMPDIR:-/tmp}/mcap.XXXXXX") && node tests/system/decode/mcap.js "$modules" "$B/bin/emit-mcap" "$dir" "$B/bin/simctl"
 r=$?
 rm -rf "$dir"
 exit $r

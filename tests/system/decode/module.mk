@@ -13,7 +13,7 @@ FLAGS_tests/system/decode/emit_mcap.c := -Itools
 $(B)/bin/emit-mcap: $(B)/obj/tests/system/decode/emit_mcap.o $(RECORD_LIBS)
 LINK_emit-mcap = $(LINK_RECORD) -ljansson
 TESTS += tests/system/decode/mcap.sh
-NEEDS_mcap.sh := $(B)/bin/emit-mcap
+NEEDS_mcap.sh := $(B)/bin/emit-mcap $(B)/bin/simctl
 # all encodings of all types in decoders of each
 TEST_PROGRAMS += $(B)/bin/emit-native
 FLAGS_tests/system/decode/emit_native.c := -Itools -Itools/bridge

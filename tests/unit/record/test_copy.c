@@ -236,9 +236,9 @@ static const char *extras_of(const char *path, const struct log_read_options *o)
 	return all;
 }
 
-#define EXTRAS \
-	"rig.json application/json 4000 3000 {};notes.txt text/plain 5000 0 hello;" \
-	"recorder who=simd;"
+#define ATTACHMENTS   "rig.json application/json 4000 3000 {};notes.txt text/plain 5000 0 hello;"
+#define EXTRAS        ATTACHMENTS "recorder who=simd;"
+#define EXTRAS_OF_TWO ATTACHMENTS ATTACHMENTS "recorder who=simd;recorder who=simd;"
 
 TEST(attachments_keep_both_of_their_times)
 {
@@ -262,6 +262,64 @@ TEST(attachments_keep_both_of_their_times)
 	in[1] = a_bag("b.bag", 2000);
 	assert_int_equal(copy(in, 2, sample_fresh("out.mcap"), (struct copy_options){ 0 }, &x), 0);
 	assert_string_equal(extras_of(sample_path("out.mcap"), NULL), EXTRAS);
+}
+
+TEST(metadata_and_attachments_are_recovered)
+{
+	const struct copy_options o = { .read = { .scan = true, .file_order = true } };
+	const char *in[] = { an_mcap("in.mcap") };
+	struct copy_result x;
+	uint8_t *p;
+	size_t n;
+
+	assert_int_equal(copy(in, 1, sample_fresh("out.mcap"), o, &x), 0);
+	assert_string_equal(extras_of(sample_path("out.mcap"), NULL), EXTRAS);
+	assert_string_equal(said, "");
+	p = sample_bytes(in[0], &n);
+	in[0] = sample_file("cut.mcap", p, n - 20); /* into the footer: no index leads anywhere */
+	mem_free(p);
+	assert_int_equal(copy(in, 1, sample_fresh("out.mcap"), o, &x), 0);
+	assert_string_equal(extras_of(sample_path("out.mcap"), NULL), EXTRAS);
+	assert_int_equal(x.n_messages, 100);
+}
+
+/* rosbag2's directory is one log, of all that is in its files. */
+TEST(metadata_and_attachments_of_a_directory_are_kept)
+{
+	const struct copy_options scan = { .read = { .scan = true, .file_order = true } };
+	const char *dir = sample_path("run"), *in[] = { dir };
+	const char yaml[] = "rosbag2_bagfile_information:\n  version: 5\n  storage_identifier: mcap\n"
+			    "  relative_file_paths:\n    - 0.mcap\n    - 1.mcap\n";
+	struct copy_result x;
+
+	mkdir(dir, 0755);
+	an_mcap("run/0.mcap");
+	an_mcap("run/1.mcap");
+	sample_file("run/metadata.yaml", yaml, sizeof(yaml) - 1);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(copy(in, 1, sample_fresh("out.mcap"), i ? scan : (struct copy_options){ 0 }, &x), 0);
+		assert_string_equal(extras_of(sample_path("out.mcap"), NULL), EXTRAS_OF_TWO);
+	}
+}
+
+/* The attachment's last byte is another one: its sum does not agree any more. */
+TEST(a_damaged_attachment_is_named_and_counted)
+{
+	const char *in[] = { an_mcap("in.mcap") };
+	struct copy_result x;
+	size_t n;
+	uint8_t *p = sample_bytes(in[0], &n), *hello = memmem(p, n, "hello", 5);
+
+	assert_non_null(hello);
+	hello[4] ^= 1;
+	in[0] = sample_file("damaged.mcap", p, n);
+	mem_free(p);
+	assert_int_equal(copy(in, 1, sample_fresh("out.mcap"), (struct copy_options){ 0 }, &x), 0);
+	assert_int_equal(x.n_damaged, 1);
+	assert_non_null(strstr(said, "checksum of an attachment is wrong"));
+	assert_non_null(strstr(extras_of(sample_path("out.mcap"), NULL), "rig.json"));
+	assert_int_equal(copy(in, 1, sample_fresh("out.bag"), (struct copy_options){ 0 }, &x), 0);
+	assert_non_null(strstr(said, "its metadata and its attachments are left out: only MCAP has them"));
 }
 
 TEST(what_a_format_does_not_take_is_named)
