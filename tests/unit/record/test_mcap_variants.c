@@ -3,6 +3,9 @@
 #include "tests/support/test.h"
 #include "tests/unit/record/mcap_sample.h"
 
+#include "record/check.h"
+#include "record/copy.h"
+
 #include <errno.h>
 
 static char path[TEST_PATH_MAX];
@@ -38,6 +41,24 @@ static void for_each(void (*fn)(const struct sample_input *in, unsigned f, const
 			fail_msg("%s: %s: %s", name, #ok, why); \
 	} while (0)
 
+static void check_extras(const struct sample_input *in, struct log_reader *r)
+{
+	const struct log_info *info = log_reader_info(r);
+	struct log_attachment a;
+
+	check(info->n_attachments == in->attachment);
+	check(info->n_metadata == in->metadata);
+	check(!in->metadata ||
+	      (!strcmp(info->metadata[0].name, "myMetadata") && info->metadata[0].n == 1 &&
+	       !strcmp(info->metadata[0].pairs[0].key, "foo") && !strcmp(info->metadata[0].pairs[0].value, "bar")));
+	if (in->attachment) {
+		check(!log_reader_attachment(r, 0, &a));
+		check(!strcmp(a.name, "myFile") && !strcmp(a.media_type, "application/octet-stream") &&
+		      a.log_time_ns == 2 && a.create_time_ns == 1 && a.size == 3 && !memcmp(a.data, "\1\2\3", 3));
+	}
+	check(log_reader_attachment(r, in->attachment, &a) == -EINVAL);
+}
+
 static void check_info(const struct sample_input *in, unsigned f, struct log_reader *r, bool scan)
 {
 	const struct log_info *info = log_reader_info(r);
@@ -46,11 +67,7 @@ static void check_info(const struct sample_input *in, unsigned f, struct log_rea
 	check(info->complete);
 	check(!*info->profile && !*info->library);
 	check(info->n_channels == in->channel);
-	check(info->n_attachments == in->attachment);
-	check(info->n_metadata == in->metadata);
-	check(!in->metadata ||
-	      (!strcmp(info->metadata[0].name, "myMetadata") && info->metadata[0].n == 1 &&
-	       !strcmp(info->metadata[0].pairs[0].key, "foo") && !strcmp(info->metadata[0].pairs[0].value, "bar")));
+	check_extras(in, r);
 	if (in->channel && (f & chunked) == chunked && f & (SAMPLE_ST | SAMPLE_MX) && !scan)
 		check(info->indexed);
 	if (!info->counted)
@@ -96,7 +113,6 @@ static void check_messages(const struct sample_input *in, struct log_reader *r, 
 
 static void read_variant(const struct sample_input *in, unsigned f, const struct mcap_buf *b)
 {
-	struct log_attachment a;
 	struct log_reader *r;
 
 	(void)b;
@@ -108,13 +124,6 @@ static void read_variant(const struct sample_input *in, unsigned f, const struct
 		check_info(in, f, r, o.scan);
 		if (in->channel)
 			check_channel(in, r);
-		if (in->attachment) {
-			check(!log_reader_attachment(r, 0, &a));
-			check(!strcmp(a.name, "myFile") && !strcmp(a.media_type, "application/octet-stream") &&
-			      a.log_time_ns == 2 && a.create_time_ns == 1 && a.size == 3 &&
-			      !memcmp(a.data, "\1\2\3", 3));
-		}
-		check(log_reader_attachment(r, in->attachment, &a) == -EINVAL);
 		log_reader_close(r);
 	}
 }
@@ -122,6 +131,53 @@ static void read_variant(const struct sample_input *in, unsigned f, const struct
 TEST(every_variant_is_read_in_order_and_as_it_stands)
 {
 	for_each(read_variant);
+}
+
+static void first_finding(void *arg, const char *sentence)
+{
+	(void)arg;
+	snprintf(why, sizeof(why), "%s", sentence);
+}
+
+static void check_sound(const struct sample_input *in, unsigned f, const struct mcap_buf *b)
+{
+	char sentence[512];
+
+	(void)in, (void)f, (void)b;
+	*why = '\0';
+	check(log_check(path, first_finding, NULL, sentence, sizeof(sentence)) == 0);
+}
+
+TEST(every_variant_is_sound)
+{
+	for_each(check_sound);
+}
+
+/* Read from its beginning, and by its index. */
+static void copy_variant(const struct sample_input *in, unsigned f, const struct mcap_buf *b)
+{
+	char out[TEST_PATH_MAX];
+	const char *from = path;
+
+	(void)f, (void)b;
+	test_path(out, "copy.mcap");
+	for (unsigned i = 0; i < 2; i++) {
+		const struct copy_options o = { .read = { .scan = i, .file_order = i } };
+		struct copy_result x;
+		struct log_reader *r;
+
+		unlink(out);
+		check(log_copy(&from, 1, out, &o, &x, why, sizeof(why)) == 0);
+		check(x.n_messages == in->messages && !x.n_damaged && !x.n_left_out && !x.n_refused);
+		check(log_reader_open(out, NULL, &r, why, sizeof(why)) == 0);
+		check_extras(in, r);
+		log_reader_close(r);
+	}
+}
+
+TEST(a_copy_of_every_variant_has_its_metadata_and_its_attachment)
+{
+	for_each(copy_variant);
 }
 
 /* What our writer is asked for by an input: the variant with all that it always writes. */
