@@ -151,6 +151,15 @@ static int connection_read(struct connection *x, const struct bag_head *h, const
 	return r;
 }
 
+/* An empty definition is one where the sum is that of nothing; with another sum, or "*", its recorder did not have it. */
+static bool has_definition(const struct connection *x)
+{
+	const struct log_channel ch = { .metadata = x->pairs, .n_metadata = x->n_pairs };
+	const char *sum = channel_metadata(&ch, "md5sum");
+
+	return x->definition && (*x->definition || (sum && strcmp(sum, "d41d8cd98f00b204e9800998ecf8427e") == 0));
+}
+
 int bag_connection(struct bag *b, const struct bag_head *h, const uint8_t *data, size_t n, uint64_t at)
 {
 	struct connection x = { 0 };
@@ -165,7 +174,7 @@ int bag_connection(struct bag *b, const struct bag_head *h, const uint8_t *data,
 		const struct log_channel ch = { .topic = x.topic,
 						.message_encoding = "ros1",
 						.schema_name = x.type,
-						.schema_encoding = "ros1msg",
+						.schema_encoding = has_definition(&x) ? "ros1msg" : "",
 						.schema = { .data = x.definition,
 							    .size = x.definition ? strlen(x.definition) : 0 },
 						.metadata = x.pairs,

@@ -179,7 +179,8 @@ static void sum_of(const struct log_channel *ch, const char *definition, char re
 		return;
 	}
 	snprintf(ret, ROS_TEXT_MD5, "*");
-	if (*definition && !ros_text_create(ch->schema_name, definition, ros1_types, NULL, 0, &t)) {
+	if ((*definition || strcmp(ch->schema_encoding, "ros1msg") == 0) &&
+	    !ros_text_create(ch->schema_name, definition, ros1_types, NULL, 0, &t)) {
 		snprintf(ret, ROS_TEXT_MD5, "%s", ros_text_type(t)->hash);
 		ros_text_destroy(t);
 	}

@@ -22,18 +22,29 @@ static const struct ros_type *const *known_of(const struct codec_in *c)
 	return c->format == WIRE_ROS1 ? ros1_types : ros2_types;
 }
 
+/* An empty text of that encoding is the definition of a type without fields; of a type with fields the recorder did not have it. */
+static bool has_definition(const struct codec_in *c, const struct log_channel *ch)
+{
+	const struct ros_type *known;
+
+	if (strcmp(ch->schema_encoding, c->format == WIRE_ROS1 ? "ros1msg" : "ros2msg") != 0)
+		return false;
+	known = ch->schema.size ? NULL : ros_type_find(known_of(c), ch->schema_name);
+	return !known || !known->n_fields;
+}
+
 /* The definition in the file; *ret NULL: it has none that is read here. */
 static int read_definition(struct codec_in *c, const struct log_channel *ch, struct ros_text **ret, char *why,
 			   size_t why_size)
 {
-	const char *encoding = c->format == WIRE_ROS1 ? "ros1msg" : "ros2msg";
 	char text[300], sentence[400], *definition;
 	int r;
 
 	*ret = NULL;
-	if (!ch->schema.size || strcmp(ch->schema_encoding, encoding) != 0)
+	if (!has_definition(c, ch))
 		return 0;
-	definition = mem_strndup(ch->schema.data, ch->schema.size < ROS_TEXT_MAX ? ch->schema.size : ROS_TEXT_MAX + 1);
+	definition = mem_strndup(ch->schema.size ? ch->schema.data : "",
+				 ch->schema.size < ROS_TEXT_MAX ? ch->schema.size : ROS_TEXT_MAX + 1);
 	if (!definition)
 		return codec_in_fail(-ENOMEM, why, why_size, ch, "no memory");
 	r = ros_text_create(ch->schema_name, definition, known_of(c), text, sizeof(text), ret);

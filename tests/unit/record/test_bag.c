@@ -13,7 +13,7 @@ static const struct log_channel channels[] = {
 	  .schema = { SAMPLE_TEXT, sizeof(SAMPLE_TEXT) - 1 },
 	  .metadata = latched,
 	  .n_metadata = 2 },
-	{ .topic = "/raw", .message_encoding = "ros1", .schema_name = "own/Raw", .schema_encoding = "ros1msg" },
+	{ .topic = "/raw", .message_encoding = "ros1", .schema_name = "own/Raw", .schema_encoding = "" },
 };
 
 static const struct sample messages[] = { { 0, 2500000001, "one" }, { 1, 3000000000, "two" }, { 0, 2000000000, "" } };

@@ -409,6 +409,34 @@ TEST(without_a_definition_types_are_known_by_name)
 	says(&ch, "no definition of this type");
 }
 
+/* rosbag2 and rosbag write the text of a type without fields, which is empty: a message of ROS 2 has a byte all the same. */
+TEST(an_empty_definition_is_one)
+{
+	static const uint8_t data[] = { 0, 1, 0, 0, 0 }, padded[] = { 0, 1, 0, 0, 0, 0, 0, 0 };
+	struct log_channel ch = ros(false, "car_msgs/msg/Empty", "");
+	struct codec_in *c = in(&ch);
+	struct message_in to;
+
+	assert_string_equal(codec_in_type(c)->name, "car_msgs/Empty");
+	assert_int_equal(codec_in_type(c)->n_fields, 0);
+	assert_int_equal(decode(c, data, sizeof(data), &to), 0);
+	assert_int_equal(to.stamp_sim_ns, 77);
+	goes_out_again(CODEC_ROS2, codec_in_type(c), "car_msgs/msg/Empty", to.size, padded, sizeof(padded));
+	codec_in_destroy(c);
+	ch = ros(true, "car_msgs/Empty", "");
+	c = in(&ch);
+	assert_int_equal(decode(c, "", 0, &to), 0);
+	goes_out_again(CODEC_ROS1, codec_in_type(c), "car_msgs/Empty", to.size, "", 0);
+	codec_in_destroy(c);
+	ch = ros(false, "sensor_msgs/msg/Imu", ""); /* whoever recorded it did not have it */
+	c = in(&ch);
+	assert_ptr_equal(codec_in_type(c), &sim_Imu_type);
+	codec_in_destroy(c);
+	ch = ros(false, "car_msgs/msg/Empty", "");
+	ch.schema_encoding = "";
+	says(&ch, "no definition of this type");
+}
+
 TEST(what_is_not_read_is_named)
 {
 	struct log_channel ch = ros(false, "car_msgs/msg/Thing", "float32 wide\nNothing here\n");

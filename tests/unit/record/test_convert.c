@@ -310,6 +310,34 @@ TEST(large_messages_go_over)
 	}
 }
 
+/* A type without fields has an empty text in a bag, and the sum of that; a type whose text is missing has "*". */
+TEST(an_empty_type_of_a_bag_is_one)
+{
+	static const struct log_channel channels[] = {
+		{ .topic = "/go", .message_encoding = "ros1", .schema_name = "own/Go", .schema_encoding = "ros1msg" },
+		{ .topic = "/raw", .message_encoding = "ros1", .schema_name = "own/Raw", .schema_encoding = "" },
+	};
+	static const struct sample messages[] = { { 0, BEGIN, "" }, { 1, BEGIN + 1, "anything" } };
+	const struct sample_log s = {
+		.options = { .format = LOG_BAG }, .channels = channels, .n_channels = 2, .messages = messages, .n = 2
+	};
+	const char *path = sample_write("empty.bag", &s);
+	struct log_reader *r = sample_open(path, NULL);
+	struct copy_result x;
+
+	assert_string_equal(channel_metadata(&log_reader_info(r)->channels[0], "md5sum"),
+			    "d41d8cd98f00b204e9800998ecf8427e");
+	assert_string_equal(channel_metadata(&log_reader_info(r)->channels[1], "md5sum"), "*");
+	log_reader_close(r);
+	assert_int_equal(convert(path, sample_fresh("out.mcap"), CODEC_NATIVE, &x), 0);
+	assert_int_equal(x.n_messages, 1);
+	assert_int_equal(x.n_left_out, 1);
+	assert_non_null(strstr(said, "/raw (own/Raw, encoding ros1) is left out: "));
+	assert_int_equal(convert(sample_path("out.mcap"), sample_fresh("again.bag"), -1, &x), 0);
+	assert_int_equal(x.n_messages, 1);
+	assert_string_equal(said, "");
+}
+
 /* Somebody's bag: a type that is known and whole, one whose messages are none, one without a definition. */
 static const char *somebodys(void)
 {
@@ -324,7 +352,7 @@ static const char *somebodys(void)
 		  .schema_name = "std_msgs/String",
 		  .schema_encoding = "ros1msg",
 		  .schema = { "string data\n", 12 } },
-		{ .topic = "/raw", .message_encoding = "ros1", .schema_name = "own/Raw", .schema_encoding = "ros1msg" },
+		{ .topic = "/raw", .message_encoding = "ros1", .schema_name = "own/Raw", .schema_encoding = "" },
 	};
 	static const struct sample messages[] = {
 		{ 0, BEGIN, "01234567" }, { 1, BEGIN + 1, "xx" }, { 1, BEGIN + 2, "yy" }, { 2, BEGIN + 3, "anything" }
