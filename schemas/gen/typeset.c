@@ -453,8 +453,7 @@ static int resolve(struct typeset *s, struct typeset_entry *e)
 
 /* ---- services ---- */
 
-/* The line "---" between a request and its response: where it begins and ends. -1: there is none. */
-static ptrdiff_t find_rule(const char *text, size_t len, size_t from, size_t *ret_end)
+ptrdiff_t typeset_find_rule(const char *text, size_t len, size_t from, size_t *ret_end)
 {
 	for (size_t at = from; at < len;) {
 		const char *nl = memchr(text + at, '\n', len - at);
@@ -504,12 +503,12 @@ static int load_half(struct typeset *s, const char *package, const char *service
 static int load_halves(struct typeset *s, struct typeset_service *v, const char *path, char *text, size_t len)
 {
 	size_t end = 0, more;
-	ptrdiff_t at = find_rule(text, len, 0, &end);
+	ptrdiff_t at = typeset_find_rule(text, len, 0, &end);
 	int r;
 
 	if (at < 0)
 		return fail(s, -EINVAL, path, 0, "has no line '---' between request and response");
-	if (find_rule(text, len, end, &more) >= 0)
+	if (typeset_find_rule(text, len, end, &more) >= 0)
 		return fail(s, -EINVAL, path, line_of(text, more), "a second line '---': a service has two halves");
 	r = load_half(s, v->package, v->name, "Request", path, text, (size_t)at, &v->request);
 	if (r < 0)

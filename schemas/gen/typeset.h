@@ -8,6 +8,7 @@
 #define TYPESET_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "gen/msgdef.h"
 #include "sim/message.h"
@@ -60,6 +61,9 @@ int typeset_take(struct typeset *s, const char *package, const char *name, const
 
 /* It is half a service, though it came from no .srv file: what ROS calls "srv". */
 void typeset_mark_half(struct typeset *s, const struct typeset_entry *e);
+
+/* Where the line "---" between the halves of a service begins, from `from` on, and where it ends. -1: there is none. */
+ptrdiff_t typeset_find_rule(const char *text, size_t len, size_t from, size_t *ret_end);
 
 const char *typeset_why(const struct typeset *s);
 

@@ -107,6 +107,125 @@ static int cut(struct ros_text *t, const char *text, size_t len, int *ret_err)
 	return 0;
 }
 
+/* rosbag2 puts the root's own name before its definition where that is a service's: two lines, of "=" and "SRV: package/srv/Name". */
+static size_t own_head(const char *text, size_t len)
+{
+	const char *nl = memchr(text, '\n', len);
+	size_t at = nl ? (size_t)(nl - text) + 1 : len;
+
+	if (!is_rule(text, nl ? at - 1 : len) || len - at < 5 || strncmp(text + at, "SRV: ", 5) != 0)
+		return 0;
+	nl = memchr(text + at, '\n', len - at);
+	return nl ? (size_t)(nl - text) + 1 : len;
+}
+
+/* ---- services ---- */
+
+/* What service introspection says of a call, besides its halves. */
+static const char event_info[] = "uint8 REQUEST_SENT=0\nuint8 REQUEST_RECEIVED=1\nuint8 RESPONSE_SENT=2\n"
+				 "uint8 RESPONSE_RECEIVED=3\nuint8 event_type\nbuiltin_interfaces/Time stamp\n"
+				 "char[16] client_gid\nint64 sequence_number\n";
+
+enum { REQUEST, RESPONSE, EVENT };
+static const char *const suffixes[] = { [REQUEST] = "_Request", [RESPONSE] = "_Response", [EVENT] = "_Event" };
+
+/* Which message of its service that is, and the length of the service's name. -1: none of them is called so. */
+static int message_of(const char *name, size_t *ret_len)
+{
+	for (int i = REQUEST; i <= EVENT; i++) {
+		size_t n = strlen(name), k = strlen(suffixes[i]);
+
+		if (n <= k || strcmp(name + n - k, suffixes[i]) != 0)
+			continue;
+		*ret_len = n - k;
+		return i;
+	}
+	return -1;
+}
+
+static int add_section(struct ros_text *t, bool half, const char *package, const char *name, const char *text,
+		       size_t len)
+{
+	struct section *s = &t->sections[t->n];
+
+	if (t->n == ROS_TEXT_TYPES)
+		return -E2BIG;
+	*s = (struct section){ .text = text, .len = len, .half = half };
+	snprintf(s->package, sizeof(s->package), "%s", package);
+	if ((size_t)snprintf(s->name, sizeof(s->name), "%s", name) >= sizeof(s->name))
+		return -EINVAL;
+	t->n++;
+	return 0;
+}
+
+/* The root becomes an event: its text nests both halves, which are sections of their own. `at` and `end`: of the line between them. */
+static int make_event(struct ros_text *t, size_t n, size_t at, size_t end)
+{
+	struct section *root = &t->sections[0];
+	const char *request = arena_printf(t->arena, "%.*s_Request", (int)n, root->name);
+	const char *response = arena_printf(t->arena, "%.*s_Response", (int)n, root->name);
+	const char *text = arena_printf(t->arena,
+					"service_msgs/ServiceEventInfo info\n%.*s_Request[<=1] request\n"
+					"%.*s_Response[<=1] response\n",
+					(int)n, root->name, (int)n, root->name);
+	int r;
+
+	if (!request || !response || !text)
+		return -ENOMEM;
+	r = add_section(t, true, root->package, request, root->text, at);
+	if (r == 0)
+		r = add_section(t, true, root->package, response, root->text + end, root->len - end);
+	if (r == 0) /* behind those of the text: one that it has itself counts */
+		r = add_section(t, false, "service_msgs", "ServiceEventInfo", event_info, sizeof(event_info) - 1);
+	root->text = text;
+	root->len = strlen(text);
+	return r;
+}
+
+/* A text with a line of "---" is a service's: the root becomes the one of its messages that the name says. */
+static int cut_service(struct ros_text *t, char *why, size_t why_size)
+{
+	struct section *root = &t->sections[0];
+	size_t end, more, n = 0;
+	ptrdiff_t at = typeset_find_rule(root->text, root->len, 0, &end);
+	int which = at < 0 ? 0 : message_of(root->name, &n), r = 0;
+
+	if (at < 0)
+		return 0;
+	snprintf(why, why_size, "a name is too long, or more than %u definitions", ROS_TEXT_TYPES);
+	if (which < 0 || typeset_find_rule(root->text, root->len, end, &more) >= 0) {
+		snprintf(why, why_size,
+			 "it is that of a service or an action; of a service the messages are called %.60s_Request, _Response "
+			 "and _Event",
+			 root->name);
+		return -EINVAL;
+	}
+	root->half = true;
+	if (which == EVENT) {
+		r = make_event(t, n, (size_t)at, end);
+	} else if (which == REQUEST) {
+		root->len = (size_t)at;
+	} else {
+		root->text += end;
+		root->len -= end;
+	}
+	return r;
+}
+
+static void mark_halves(struct ros_text *t)
+{
+	for (unsigned i = 0; i < t->n; i++)
+		for (unsigned k = 0; t->sections[i].half && k < typeset_count(t->set); k++) {
+			const struct msgdef *d = typeset_entry(t->set, k)->def;
+
+			if (strcmp(d->package, t->sections[i].package) == 0 &&
+			    strcmp(d->name, t->sections[i].name) == 0)
+				typeset_mark_half(t->set, typeset_entry(t->set, k));
+		}
+}
+
+/* ---- what is not in the text ---- */
+
 /* Of what the text does not define, what is known: up to its first line of "=". */
 static const char *known_text(const struct ros_text *t, const char *package, const char *name, size_t *ret_len)
 {
@@ -249,7 +368,7 @@ static int make(struct ros_text *t, const struct typeset_entry *e)
 static int parse(struct ros_text *t, const char *name, const char *text, char *why, size_t why_size)
 {
 	const struct typeset_entry *e = NULL;
-	size_t len = strnlen(text, ROS_TEXT_MAX + 1);
+	size_t len = strnlen(text, ROS_TEXT_MAX + 1), head;
 	int r = split_name(name, strlen(name), &t->sections[0]), line;
 
 	if (r < 0)
@@ -260,12 +379,16 @@ static int parse(struct ros_text *t, const char *name, const char *text, char *w
 	}
 	if (r < 0)
 		return r;
-	line = cut(t, text, len, &r);
+	head = own_head(text, len);
+	line = cut(t, text + head, len - head, &r);
 	if (line && r == -E2BIG)
 		snprintf(why, why_size, "line %d: more than %u definitions", line, ROS_TEXT_TYPES);
 	else if (line)
 		snprintf(why, why_size, "line %d: a line of \"=\" is not followed by \"MSG: package/Name\"", line);
 	if (line)
+		return r;
+	r = cut_service(t, why, why_size);
+	if (r < 0)
 		return r;
 	typeset_source(t->set, source, t, true);
 	r = typeset_take(t->set, t->sections[0].package, t->sections[0].name, &e);
@@ -273,8 +396,7 @@ static int parse(struct ros_text *t, const char *name, const char *text, char *w
 		snprintf(why, why_size, "%s", typeset_why(t->set));
 		return r == -ENOENT || r == -ENOMEM || r == -E2BIG ? r : -EINVAL;
 	}
-	if (t->sections[0].half)
-		typeset_mark_half(t->set, e);
+	mark_halves(t);
 	if (typeset_count(t->set) > ROS_TEXT_TYPES) {
 		snprintf(why, why_size, "more than %u types", ROS_TEXT_TYPES);
 		return -E2BIG;

@@ -119,7 +119,8 @@ static int topics_read(struct db3 *d)
 	snprintf(sql, sizeof(sql),
 		 "SELECT t.id, t.name, t.type, t.serialization_format, %s, %s FROM topics t %s ORDER BY t.id",
 		 qos ? "t.offered_qos_profiles" : "''", defined ? "m.encoding, m.encoded_message_definition" : "'', ''",
-		 defined ? "LEFT JOIN message_definitions m ON m.topic_type = t.type" : "");
+		 defined ? "LEFT JOIN message_definitions m ON m.topic_type = t.type OR m.topic_type || '_Event' = t.type"
+			 : ""); /* that of a service's events is the service's own */
 	r = prepare(d, sql, &s);
 	while (r >= 0 && (k = sqlite3_step(s)) == SQLITE_ROW)
 		r = topic_add(d, s);

@@ -437,6 +437,30 @@ TEST(an_empty_definition_is_one)
 	says(&ch, "no definition of this type");
 }
 
+/* A call of example_interfaces/srv/AddTwoInts as rosbag2 has recorded it, with the text of its .srv file as the definition. */
+TEST(events_of_a_service_are_read)
+{
+	static const uint8_t data[] = { 0,    1,    0,    0,    1, 0,    0,    0,    0x21, 0x21, 0x2e, 0x65,
+					0xbe, 0xda, 0x46, 0x2b, 1, 0x0f, 0xeb, 0x7d, 0x6c, 0x2a, 0xa9, 0xd2,
+					0,    0,    0,    0,    0, 0,    0x13, 4,    0,    0,    0,    0,
+					1,    0,    0,    0,    0, 0,    0,    0,    1,    0,    0,    0,
+					0,    0,    0,    0,    1, 0,    0,    0,    0,    0,    0,    0,
+					3,    0,    0,    0,    0, 0,    0,    0,    0,    0,    0,    0 };
+	struct log_channel ch =
+		ros(false, "example_interfaces/srv/AddTwoInts_Event", "int64 a\nint64 b\n---\nint64 sum\n");
+	struct codec_in *c = in(&ch);
+	const struct sim_type *t = codec_in_type(c);
+	struct message_in to;
+
+	assert_string_equal(t->name, "example_interfaces/AddTwoInts_Event");
+	assert_int_equal(decode(c, data, sizeof(data), &to), 0);
+	field_is(t, to.size, "info.event_type", 1);
+	field_is(t, to.size, "info.sequence_number", 1);
+	field_is(t, to.size, "request[0].a", 1);
+	field_is(t, to.size, "request[0].b", 3);
+	codec_in_destroy(c);
+}
+
 TEST(what_is_not_read_is_named)
 {
 	struct log_channel ch = ros(false, "car_msgs/msg/Thing", "float32 wide\nNothing here\n");

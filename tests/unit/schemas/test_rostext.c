@@ -269,6 +269,50 @@ TEST(halves_of_services)
 	assert_int_equal(n, 3);
 }
 
+/* What is in a type, as "type name; " of each of its fields. */
+static const char *fields_of(const struct ros_type *t)
+{
+	static char all[500];
+	size_t n = 0;
+
+	all[0] = '\0';
+	for (uint32_t i = 0; i < t->n_fields; i++)
+		n += (size_t)snprintf(all + n, sizeof(all) - n, "%s %s; ",
+				      t->fields[i].type ? t->fields[i].type->name : "-", t->fields[i].name);
+	return all;
+}
+
+/* The text of a .srv file is the definition of each of its messages, as rosbag2 writes it. */
+TEST(the_text_of_a_service_defines_its_messages)
+{
+	static const char text[] = "int64 a\na/msg/C c\n--- \r\nint64 sum\n\n=====\nMSG: a/C\nint8 d\n",
+			  headed[] =
+				  "=====\nSRV: a/srv/B\nint64 a\na/msg/C c\n---\nint64 sum\n=====\nMSG: a/C\nint8 d\n";
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct ros_text *t = made("a/srv/B_Request", i ? headed : text, ros2_types);
+
+		assert_string_equal(fields_of(ros_text_type(t)), "- a; a/C c; ");
+		assert_string_equal(ros_text_type(t)->kind, "srv");
+		ros_text_destroy(t);
+		t = made("a/srv/B_Response", i ? headed : text, ros2_types);
+		assert_string_equal(fields_of(ros_text_type(t)), "- sum; ");
+		ros_text_destroy(t);
+		t = made("a/srv/B_Event", i ? headed : text, ros2_types);
+		assert_string_equal(fields_of(ros_text_type(t)),
+				    "service_msgs/ServiceEventInfo info; a/B_Request request; a/B_Response response; ");
+		assert_int_equal(ros_text_type(t)->fields[1].array, ROS_BOUNDED);
+		assert_int_equal(ros_text_type(t)->fields[1].count, 1);
+		assert_string_equal(ros_text_type(t)->kind, "srv");
+		assert_string_equal(ros_text_type(t)->fields[1].type->kind, "srv");
+		assert_string_equal(ros_text_type(t)->fields[0].type->kind, "msg");
+		ros_text_destroy(t);
+	}
+	refused("a/srv/B", text, ros2_types, -EINVAL, "of a service or an action");
+	refused("a/srv/B_Goal", "int8 a\n---\nint8 b\n---\nint8 c\n", ros2_types, -EINVAL, "of a service or an action");
+	refused("a/B_Event", "int8 a\n---\nint8[ b\n", ros2_types, -EINVAL, "a/B_Response:");
+}
+
 TEST(forms_of_ros_are_taken)
 {
 	struct ros_text *t;
