@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.." || exit 1
 # what each use needs on top of the ones before it
 build='gcc make libc6-dev binutils libjansson-dev zlib1g-dev iceoryx libiceoryx-binding-c-dev
 cyclonedds-dev scdoc libzmq3-dev libprotobuf-c-dev protobuf-c-compiler libexpat1-dev libwebsockets-dev libssl-dev
-liblz4-dev libzstd-dev libbz2-dev libsqlite3-dev libdeflate-dev
+liblz4-dev libzstd-dev libbz2-dev libsqlite3-dev libyaml-dev libdeflate-dev
 libsodium-dev libpng-dev libturbojpeg0-dev libncurses-dev libvulkan-dev libegl-dev libgles-dev glslang-tools'
 demo='sumo mesa-vulkan-drivers'
 check='libcmocka-dev pkg-config clang-format-14 iproute2 util-linux mount procps g++ sumo libfastrtps-dev varlink-go

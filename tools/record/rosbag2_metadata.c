@@ -9,23 +9,48 @@
 #include <unistd.h>
 
 #include "channels.h"
+#include "convert/utf8.h"
 #include "log_private.h"
 #include "mem.h"
 #include "rosbag2.h"
 
+/* One of ASCII, or a byte that is not UTF-8: YAML has the character of that number then. */
+static void quoted_byte(FILE *f, unsigned char c)
+{
+	if (c == '\n')
+		fputs("\\n", f);
+	else if (c < 0x20 || c >= 0x7f)
+		fprintf(f, "\\x%02x", c);
+	else if (c == '"' || c == '\\')
+		fprintf(f, "\\%c", c);
+	else
+		putc(c, f);
+}
+
+/* What YAML does not allow as it is: controls of two bytes, the mark of byte order, and two that are no characters. */
+static bool is_printable(const char *s, size_t n)
+{
+	return !(n == 2 && (uint8_t)s[0] == 0xc2 && (uint8_t)s[1] < 0xa0) && memcmp(s, "\xef\xbb\xbf", n) != 0 &&
+	       memcmp(s, "\xef\xbf\xbe", n) != 0 && memcmp(s, "\xef\xbf\xbf", n) != 0;
+}
+
 /* In double quotes, as YAML has it. */
 static void quoted(FILE *f, const char *s)
 {
+	size_t left = strlen(s);
+
 	putc('"', f);
-	for (; *s; s++) {
-		if (*s == '\n')
-			fputs("\\n", f);
-		else if ((unsigned char)*s < 0x20)
-			fprintf(f, "\\x%02x", (unsigned char)*s);
-		else if (*s == '"' || *s == '\\')
-			fprintf(f, "\\%c", *s);
-		else
-			putc(*s, f);
+	while (left) {
+		size_t n = utf8_char(s, left);
+
+		if (n > 1 && is_printable(s, n)) {
+			fwrite(s, 1, n, f);
+		} else {
+			n = 1;
+			quoted_byte(f, (unsigned char)*s);
+		}
+		s += n;
+		left -= n;
 	}
 	putc('"', f);
 }

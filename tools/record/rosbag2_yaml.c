@@ -1,71 +1,116 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metadata.yaml of rosbag2, line by line. What is not asked for is passed over. Thread: any. */
+/* metadata.yaml of rosbag2, by the events of libyaml. What is not asked for is passed over. Thread: any. */
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
+#include <yaml.h>
 
 #include "log_private.h"
 #include "rosbag2_yaml.h"
 
-struct line {
-	const char *s; /* behind the spaces */
-	size_t len, indent;
-};
+#define KEY_MAX 40 /* longer than any key that is asked for */
 
 struct parse {
-	const char *at, *end;
-	unsigned number;
+	yaml_parser_t yaml;
+	yaml_event_t e; /* the one that is looked at */
 	struct rosbag2_yaml *ret;
 	char *why;
 	size_t why_size;
 };
 
+/* Called with the value's first event, to be left at its last one. */
+typedef int (*value_fn)(struct parse *p, const char *key);
+
 static int fail(const struct parse *p, int r, const char *what)
 {
-	return log_fail(p->why, p->why_size, r, "line %u: %s", p->number, what);
+	return log_fail(p->why, p->why_size, r, "line %zu: %s", p->e.start_mark.line + 1, what);
 }
 
-/* The next line that holds something. */
-static bool line_next(struct parse *p, struct line *ret)
-{
-	while (p->at < p->end) {
-		const char *nl = memchr(p->at, '\n', (size_t)(p->end - p->at)), *end = nl ? nl : p->end;
-		const char *begin = p->at, *s = begin;
+/* ---- events ---- */
 
-		p->number++;
-		p->at = nl ? nl + 1 : p->end;
-		while (s < end && *s == ' ')
-			s++;
-		while (end > s && (end[-1] == ' ' || end[-1] == '\r'))
-			end--;
-		if (s == end || *s == '#')
-			continue;
-		*ret = (struct line){ .s = s, .len = (size_t)(end - s), .indent = (size_t)(s - begin) };
-		return true;
-	}
-	return false;
+static int next(struct parse *p)
+{
+	yaml_event_delete(&p->e);
+	if (yaml_parser_parse(&p->yaml, &p->e))
+		return 0;
+	memset(&p->e, 0, sizeof(p->e));
+	if (p->yaml.error == YAML_MEMORY_ERROR)
+		return log_fail(p->why, p->why_size, -ENOMEM, "no memory");
+	return log_fail(p->why, p->why_size, -EBADMSG, "line %zu: it is not valid YAML: %s",
+			p->yaml.problem_mark.line + 1, p->yaml.problem ? p->yaml.problem : "its bytes are no text");
 }
 
-/* A scalar without its quotes. */
-static int scalar(const struct parse *p, const char *s, size_t n, char *to, size_t size)
+static bool begins(const struct parse *p)
 {
-	size_t k = 0;
-	char quote = n && (*s == '"' || *s == '\'') ? *s : '\0';
+	return p->e.type == YAML_MAPPING_START_EVENT || p->e.type == YAML_SEQUENCE_START_EVENT;
+}
 
-	if (quote && (n < 2 || s[n - 1] != quote))
-		return fail(p, -EBADMSG, "a text whose quotes do not end in its line");
-	if (quote) {
-		s++;
-		n -= 2;
+static bool ends(const struct parse *p)
+{
+	return p->e.type == YAML_MAPPING_END_EVENT || p->e.type == YAML_SEQUENCE_END_EVENT;
+}
+
+/* To the last event of a value. */
+static int skip(struct parse *p)
+{
+	size_t depth = 0;
+	int r = 0;
+
+	for (;;) {
+		depth += begins(p);
+		depth -= ends(p);
+		if (!depth)
+			return 0;
+		r = next(p);
+		if (r < 0)
+			return r;
 	}
-	for (size_t i = 0; i < n; i++) {
-		if ((quote == '"' && s[i] == '\\' && i + 1 < n) || (quote == '\'' && s[i] == '\'' && i + 1 < n))
-			i++;
-		if (k + 1 >= size || !s[i])
-			return fail(p, -EBADMSG, "a text that is too long, or holds a zero byte");
-		to[k++] = s[i];
+}
+
+/* fn is called for each value of a mapping whose key is a text; other keys are passed over with their values. */
+static int mapping(struct parse *p, value_fn fn)
+{
+	int r;
+
+	for (;;) {
+		char key[KEY_MAX] = "";
+
+		r = next(p);
+		if (r < 0 || p->e.type == YAML_MAPPING_END_EVENT)
+			return r;
+		if (p->e.type == YAML_SCALAR_EVENT && p->e.data.scalar.length < sizeof(key))
+			memcpy(key, p->e.data.scalar.value, p->e.data.scalar.length);
+		r = skip(p);
+		if (r >= 0)
+			r = next(p);
+		if (r >= 0)
+			r = fn(p, key);
+		if (r < 0)
+			return r;
 	}
-	to[k] = '\0';
+}
+
+/* ---- values ---- */
+
+static bool is_null(const struct parse *p)
+{
+	const char *s = (const char *)p->e.data.scalar.value;
+
+	return p->e.data.scalar.style == YAML_PLAIN_SCALAR_STYLE && (!*s || !strcmp(s, "~") || !strcmp(s, "null"));
+}
+
+static int text(const struct parse *p, char *to, size_t size)
+{
+	size_t n = p->e.data.scalar.length;
+
+	if (p->e.type != YAML_SCALAR_EVENT)
+		return fail(p, -EBADMSG, "a list, a mapping or an alias where a text should be");
+	if (is_null(p))
+		n = 0;
+	if (n >= size || memchr(p->e.data.scalar.value, '\0', n))
+		return fail(p, -EBADMSG, "a text that is too long, or holds a zero byte");
+	memcpy(to, p->e.data.scalar.value, n);
+	to[n] = '\0';
 	return 0;
 }
 
@@ -80,14 +125,14 @@ static bool file_ok(const char *name)
 	return true;
 }
 
-static int file_add(struct parse *p, const char *s, size_t n)
+static int file_add(struct parse *p)
 {
 	struct rosbag2_yaml *y = p->ret;
 	int r;
 
 	if (y->n_files == ROSBAG2_FILES_MAX)
 		return fail(p, -E2BIG, "more than 64 files");
-	r = scalar(p, s, n, y->files[y->n_files], sizeof(y->files[0]));
+	r = text(p, y->files[y->n_files], sizeof(y->files[0]));
 	if (r < 0)
 		return r;
 	if (!file_ok(y->files[y->n_files]))
@@ -96,71 +141,70 @@ static int file_add(struct parse *p, const char *s, size_t n)
 	return 0;
 }
 
-/* Whether the line is of that key, and its value. */
-static bool key_is(const struct line *l, const char *key, const char **ret, size_t *ret_n)
+static int files(struct parse *p)
 {
-	size_t n = strlen(key);
-
-	if (l->len <= n || memcmp(l->s, key, n) != 0 || l->s[n] != ':')
-		return false;
-	for (n++; n < l->len && l->s[n] == ' '; n++)
-		;
-	*ret = l->s + n;
-	*ret_n = l->len - n;
-	return true;
-}
-
-static int key(struct parse *p, const struct line *l, bool *in_files)
-{
-	struct rosbag2_yaml *y = p->ret;
-	const struct {
-		const char *name;
-		char *to;
-	} keys[] = { { "storage_identifier", y->storage },
-		     { "compression_format", y->compression },
-		     { "compression_mode", y->compression_mode } };
-	const char *s;
-	size_t n;
-
-	*in_files = key_is(l, "relative_file_paths", &s, &n);
-	if (*in_files && n && memcmp(s, "[]", n < 2 ? n : 2) != 0)
-		return fail(p, -EBADMSG, "relative_file_paths is no list with a line for each file");
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		if (key_is(l, keys[i].name, &s, &n))
-			return scalar(p, s, n, keys[i].to, sizeof(y->storage));
-	return 0;
-}
-
-int rosbag2_yaml_parse(const char *text, size_t n, struct rosbag2_yaml *ret, char *why, size_t why_size)
-{
-	struct parse p = { .at = text, .end = text + n, .ret = ret, .why = why, .why_size = why_size };
-	bool top = false, in_files = false;
-	size_t indent = 0; /* of the keys of the recording; 0: not known yet */
-	struct line l;
-	const char *s;
 	int r = 0;
 
-	memset(ret, 0, sizeof(*ret));
-	while (r >= 0 && line_next(&p, &l)) {
-		if (!l.indent) {
-			size_t k;
-
-			top = key_is(&l, "rosbag2_bagfile_information", &s, &k);
-			in_files = false;
-			continue;
-		}
-		indent = top && !indent ? l.indent : indent;
-		if (!top)
-			continue;
-		if (in_files && l.indent >= indent && l.len > 2 && l.s[0] == '-' && l.s[1] == ' ')
-			r = file_add(&p, l.s + 2, l.len - 2);
-		else if (l.indent == indent && l.s[0] != '-')
-			r = key(&p, &l, &in_files);
+	if (p->e.type != YAML_SEQUENCE_START_EVENT)
+		return fail(p, -EBADMSG, "relative_file_paths is no list of files");
+	while (r >= 0) {
+		r = next(p);
+		if (r < 0 || p->e.type == YAML_SEQUENCE_END_EVENT)
+			break;
+		r = file_add(p);
 	}
-	if (r < 0)
-		return r;
-	if (!ret->n_files || !*ret->storage)
-		return fail(&p, -EBADMSG,
-			    "the file ends without naming a storage and files, as metadata.yaml of rosbag2 does");
-	return 0;
+	return r;
+}
+
+static int of_recording(struct parse *p, const char *key)
+{
+	struct rosbag2_yaml *y = p->ret;
+
+	if (!strcmp(key, "storage_identifier"))
+		return text(p, y->storage, sizeof(y->storage));
+	if (!strcmp(key, "compression_format"))
+		return text(p, y->compression, sizeof(y->compression));
+	if (!strcmp(key, "compression_mode"))
+		return text(p, y->compression_mode, sizeof(y->compression_mode));
+	return strcmp(key, "relative_file_paths") == 0 ? files(p) : skip(p);
+}
+
+static int of_document(struct parse *p, const char *key)
+{
+	if (strcmp(key, "rosbag2_bagfile_information") != 0)
+		return skip(p);
+	return p->e.type == YAML_MAPPING_START_EVENT ? mapping(p, of_recording) : skip(p);
+}
+
+/* ---- the whole ---- */
+
+/* To its end: what comes behind the files is to be valid too. */
+static int document(struct parse *p)
+{
+	int r = 0;
+
+	while (r >= 0 && p->e.type != YAML_DOCUMENT_END_EVENT && p->e.type != YAML_STREAM_END_EVENT) {
+		r = next(p);
+		if (r >= 0 && p->e.type == YAML_MAPPING_START_EVENT)
+			r = mapping(p, of_document);
+	}
+	if (r >= 0 && (!p->ret->n_files || !*p->ret->storage))
+		r = fail(p, -EBADMSG,
+			 "the file ends without naming a storage and files, as metadata.yaml of rosbag2 does");
+	return r;
+}
+
+int rosbag2_yaml_parse(const char *bytes, size_t n, struct rosbag2_yaml *ret, char *why, size_t why_size)
+{
+	struct parse p = { .ret = ret, .why = why, .why_size = why_size };
+	int r;
+
+	memset(ret, 0, sizeof(*ret));
+	if (!yaml_parser_initialize(&p.yaml))
+		return log_fail(why, why_size, -ENOMEM, "no memory");
+	yaml_parser_set_input_string(&p.yaml, (const unsigned char *)bytes, n);
+	r = document(&p);
+	yaml_event_delete(&p.e);
+	yaml_parser_delete(&p.yaml);
+	return r;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * metadata.yaml of rosbag2, as far as it is needed to read the files of a recording: block mappings and lists, plain and quoted
- * scalars. Thread: any.
+ * metadata.yaml of rosbag2, as far as it is needed to read the files of a recording: any YAML, but that the values that are needed may not be
+ * aliases. Thread: any.
  */
 #ifndef RECORD_ROSBAG2_YAML_H
 #define RECORD_ROSBAG2_YAML_H

@@ -167,16 +167,42 @@ TEST(a_directory_is_read_by_its_metadata)
 	log_reader_close(r);
 }
 
+/* Block or flow, quoted or not, comments and other documents behind it: what is valid YAML is read. */
+TEST(any_valid_metadata_is_read)
+{
+	static const char *const good[] = {
+		"{\"rosbag2_bagfile_information\": {\"version\": 5, 'storage_identifier': sqlite3, \"relative_file_paths\": [0.db3, \"1.db3\"]}}",
+		"%YAML 1.1\n--- # ours\nrosbag2_bagfile_information:\n    relative_file_paths: [0.db3,\n      '1.db3' ]\n"
+		"    \"storage_identifier\": \"sqlite\\x33\"\n    compression_mode: ~\n    compression_format: null\n...\n",
+		"? rosbag2_bagfile_information\n: custom_data: {a: [b, {c: d}], relative_file_paths: [x]}\n"
+		"  storage_identifier: >-\n    sqlite3\n  relative_file_paths:\n  - 0.db3\n  -\n   1.db3\n",
+		"\xef\xbb\xbfrosbag2_bagfile_information: &all\r\n  storage_identifier: !!str sqlite3\r\n  relative_file_paths:\r\n"
+		"  - !!str 0.db3 # the first\r\n  - 1.db3\r\n",
+	};
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		if (strcmp(sample_all(directory(good[i]), NULL), "0@10: 1@20:two 1@25:four 0@30:one 0@40:three ") != 0)
+			fail_msg("%s", good[i]);
+}
+
 TEST(metadata_that_leads_elsewhere_is_refused)
 {
-	static const char *const bad[] = { YAML("    - ../a.db3\n"),
-					   YAML("    - .\n"),
-					   YAML("    - /etc/passwd\n"),
-					   YAML("    - none.db3\n"),
-					   YAML(""),
-					   "x: 1\n",
-					   YAML("    - \"0.db3\n"),
-					   YAML("    - 0.db3\n  compression_mode: FILE\n") };
+	static const char *const bad[] = {
+		YAML("    - ../a.db3\n"),
+		YAML("    - .\n"),
+		YAML("    - /etc/passwd\n"),
+		YAML("    - none.db3\n"),
+		YAML(""),
+		"x: 1\n",
+		YAML("    - \"0.db3\n"),
+		YAML("    - [0.db3]\n"),
+		YAML("    - &a 0.db3\n    - *a\n"),
+		YAML("    - 0.db3\n  : : x\n"),
+		YAML("    - \"0\\0.db3\"\n"),
+		"rosbag2_bagfile_information:\n  storage_identifier: [sqlite3]\n  relative_file_paths: [0.db3]\n",
+		"rosbag2_bagfile_information:\n  storage_identifier: sqlite3\n  relative_file_paths: 0.db3\n",
+		YAML("    - 0.db3\n  compression_mode: FILE\n")
+	};
 	struct log_reader *r;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -185,6 +211,18 @@ TEST(metadata_that_leads_elsewhere_is_refused)
 		assert_true(strlen(sample_why) > 10);
 	}
 	assert_non_null(strstr(sample_why, "zstd -d"));
+}
+
+/* Names of topics may be any bytes; YAML's may not. */
+TEST(metadata_that_is_written_is_valid)
+{
+	const char *const files[] = { "0.db3" };
+	const char *dir = directory(NULL);
+
+	db("recording/0.db3", TABLES "UPDATE topics SET name = CAST(x'2fc3a9ff7fc285efbbbf220a' AS TEXT) WHERE id = 1;"
+				     "INSERT INTO messages(topic_id, timestamp, data) VALUES(1, 40, 'three');");
+	assert_int_equal(rosbag2_metadata_write(dir, files, 1, sample_why, sizeof(sample_why)), 0);
+	assert_string_equal(sample_all(dir, NULL), "0@40:three ");
 }
 
 TEST(metadata_is_written_for_rosbag2)
