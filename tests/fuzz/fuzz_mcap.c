@@ -36,6 +36,9 @@ static unsigned read_all(struct log_reader *r)
 	for (uint32_t i = 0; i < log_reader_info(r)->n_attachments && i < 4; i++)
 		if (!log_reader_attachment(r, i, &a))
 			sum += mcap_crc(0, a.data, a.size) + (unsigned)strlen(a.media_type);
+	for (uint32_t i = 0; i < log_reader_info(r)->n_attachments && i < 4; i++)
+		if (!log_reader_attachment_head(r, i, &a))
+			sum += (unsigned)strlen(a.name) + (unsigned)strlen(a.media_type);
 	return sum;
 }
 

@@ -155,12 +155,22 @@ const char *log_reader_why(const struct log_reader *r)
 	return r->why;
 }
 
-int log_reader_attachment(struct log_reader *r, uint32_t i, struct log_attachment *ret)
+static int attachment(struct log_reader *r, uint32_t i, bool data, struct log_attachment *ret)
 {
 	if (i >= r->info.n_attachments || !r->ops->attachment)
 		return log_fail(r->why, sizeof(r->why), -EINVAL, "there is no attachment %u; the file has %u", i,
 				r->info.n_attachments);
-	return r->ops->attachment(r, i, ret);
+	return r->ops->attachment(r, i, data, ret);
+}
+
+int log_reader_attachment(struct log_reader *r, uint32_t i, struct log_attachment *ret)
+{
+	return attachment(r, i, true, ret);
+}
+
+int log_reader_attachment_head(struct log_reader *r, uint32_t i, struct log_attachment *ret)
+{
+	return attachment(r, i, false, ret);
 }
 
 /* ---- writing ---- */

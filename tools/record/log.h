@@ -126,6 +126,8 @@ const char *log_reader_why(const struct log_reader *r); /* the sentence of the l
 
 /* The i-th of log_info.n_attachments. -EINVAL there is none of that number; else errors as log_reader_next(). */
 int log_reader_attachment(struct log_reader *r, uint32_t i, struct log_attachment *ret);
+/* The same without reading its data: ret->data is NULL, ret->size what the file says, and its checksum is not looked at. */
+int log_reader_attachment_head(struct log_reader *r, uint32_t i, struct log_attachment *ret);
 
 /* ---- writing ---- */
 

@@ -32,7 +32,8 @@ struct log_reader_ops {
 	int (*select)(struct log_reader *r, const bool *want, size_t n);
 	int (*seek)(struct log_reader *r, int64_t log_time_ns);
 	int (*next)(struct log_reader *r, struct log_message *ret);
-	int (*attachment)(struct log_reader *r, uint32_t i, struct log_attachment *ret); /* NULL: the format has none */
+	/* NULL: the format has none. data: else ret->data is NULL, and nothing of it is read. */
+	int (*attachment)(struct log_reader *r, uint32_t i, bool data, struct log_attachment *ret);
 };
 
 /* First member of each format's reader. fd, options and ops are set by log.c and log_reader_init(). */

@@ -503,18 +503,44 @@ static int next(struct log_reader *base, struct log_message *ret)
 	}
 }
 
-static int attachment(struct log_reader *base, uint32_t i, struct log_attachment *ret)
+static int no_attachment(struct mcap_reader *r, uint64_t at, const char *what)
+{
+	return log_fail(r->base.why, sizeof(r->base.why), -EBADMSG, "offset %llu: %s", (unsigned long long)at, what);
+}
+
+/* Its fields, of the n bytes of the record that are in r->attachment; its strings go behind these. False: they are not whole. */
+static bool attachment_fields(struct mcap_reader *r, size_t n, struct mcap_cursor *c, struct log_attachment *ret)
+{
+	char *text = (char *)r->attachment + n;
+	struct log_bytes name, type;
+
+	*c = (struct mcap_cursor){ .p = (uint8_t *)r->attachment + MCAP_HEAD, .left = n - MCAP_HEAD };
+	*ret = (struct log_attachment){ .name = text };
+	ret->log_time_ns = time_of(mcap_get_int(c, 8));
+	ret->create_time_ns = time_of(mcap_get_int(c, 8));
+	name = mcap_get_str(c);
+	type = mcap_get_str(c);
+	ret->size = (size_t)mcap_get_int(c, 8);
+	if (c->bad || *(uint8_t *)r->attachment != MCAP_OP_ATTACHMENT)
+		return false;
+	memcpy(text, name.data, name.size);
+	text[name.size] = '\0';
+	ret->media_type = text + name.size + 1;
+	memcpy(text + name.size + 1, type.data, type.size);
+	text[name.size + 1 + type.size] = '\0';
+	return true;
+}
+
+static int attachment(struct log_reader *base, uint32_t i, bool data, struct log_attachment *ret)
 {
 	struct mcap_reader *r = of(base);
 	const struct mcap_record_at *a = &r->attachments[i];
+	size_t n = (size_t)(data || a->size < MCAP_WINDOW ? a->size : MCAP_WINDOW);
+	struct log_attachment found;
 	struct mcap_cursor c;
-	struct log_bytes name, type, data;
-	uint64_t log_time, create_time;
-	size_t n = (size_t)a->size, body;
 	uint32_t crc;
-	char *text;
 
-	if (a->size > r->base.options.max_bytes)
+	if (n > r->base.options.max_bytes)
 		return log_fail(base->why, sizeof(base->why), -EMSGSIZE,
 				"offset %llu: an attachment of %llu bytes; at most %zu are read at once",
 				(unsigned long long)a->at, (unsigned long long)a->size, r->base.options.max_bytes);
@@ -522,36 +548,19 @@ static int attachment(struct log_reader *base, uint32_t i, struct log_attachment
 	r->attachment = mem_alloc(2 * n + 2); /* the record, then its two strings */
 	if (!r->attachment)
 		return give_why(r, -ENOMEM, "");
-	if (log_pread(base->fd, a->at, r->attachment, n) != (ssize_t)n)
-		goto damaged;
-	c = (struct mcap_cursor){ .p = (uint8_t *)r->attachment + MCAP_HEAD, .left = n - MCAP_HEAD };
-	log_time = mcap_get_int(&c, 8);
-	create_time = mcap_get_int(&c, 8);
-	name = mcap_get_str(&c);
-	type = mcap_get_str(&c);
-	data = mcap_get_bytes(&c, mcap_get_int(&c, 8));
-	body = (size_t)(c.p - ((uint8_t *)r->attachment + MCAP_HEAD));
-	crc = (uint32_t)mcap_get_int(&c, 4);
-	if (c.bad || *(uint8_t *)r->attachment != MCAP_OP_ATTACHMENT)
-		goto damaged;
-	if (crc && !r->base.options.no_crc && mcap_crc(0, (uint8_t *)r->attachment + MCAP_HEAD, body) != crc)
-		return log_fail(base->why, sizeof(base->why), -EBADMSG,
-				"offset %llu: the checksum of an attachment is wrong", (unsigned long long)a->at);
-	text = (char *)r->attachment + n;
-	*ret = (struct log_attachment){ .name = text,
-					.log_time_ns = time_of(log_time),
-					.create_time_ns = time_of(create_time),
-					.data = data.data,
-					.size = data.size };
-	memcpy(text, name.data, name.size);
-	text[name.size] = '\0';
-	ret->media_type = text + name.size + 1;
-	memcpy(text + name.size + 1, type.data, type.size);
-	text[name.size + 1 + type.size] = '\0';
+	if (log_pread(base->fd, a->at, r->attachment, n) != (ssize_t)n || !attachment_fields(r, n, &c, &found) ||
+	    found.size > a->size)
+		return no_attachment(r, a->at, "no whole attachment is here");
+	found.data = data ? mcap_get_bytes(&c, found.size).data : NULL;
+	crc = data ? (uint32_t)mcap_get_int(&c, 4) : 0;
+	if (c.bad)
+		return no_attachment(r, a->at, "no whole attachment is here");
+	if (crc && !r->base.options.no_crc &&
+	    mcap_crc(0, (uint8_t *)r->attachment + MCAP_HEAD,
+		     (size_t)(c.p - 4 - ((uint8_t *)r->attachment + MCAP_HEAD))) != crc)
+		return no_attachment(r, a->at, "the checksum of an attachment is wrong");
+	*ret = found;
 	return 0;
-damaged:
-	return log_fail(base->why, sizeof(base->why), -EBADMSG, "offset %llu: no whole attachment is here",
-			(unsigned long long)a->at);
 }
 
 static const struct log_reader_ops ops = {

@@ -104,7 +104,7 @@ static int gather_extras(struct rosbag2 *d)
 	return 0;
 }
 
-static int rosbag2_attachment(struct log_reader *r, uint32_t i, struct log_attachment *ret)
+static int rosbag2_attachment(struct log_reader *r, uint32_t i, bool data, struct log_attachment *ret)
 {
 	struct rosbag2 *d = (struct rosbag2 *)r;
 
@@ -117,7 +117,7 @@ static int rosbag2_attachment(struct log_reader *r, uint32_t i, struct log_attac
 			i -= n;
 			continue;
 		}
-		e = log_reader_attachment(part, i, ret);
+		e = data ? log_reader_attachment(part, i, ret) : log_reader_attachment_head(part, i, ret);
 		return e < 0 ? log_fail(r->why, sizeof(r->why), e, "%s: %s", d->yaml.files[k], log_reader_why(part))
 			     : 0;
 	}

@@ -106,34 +106,72 @@ static json_t *channels_json(const struct log_info *info, const struct counts *x
 	return list;
 }
 
+/* Under a key that may be no UTF-8. */
+static void set(json_t *j, const char *key, json_t *value)
+{
+	char text[1000];
+
+	printable(text, sizeof(text), key, strlen(key));
+	json_object_set_new(j, text, value);
+}
+
+/* Maps of one name are one. */
 static json_t *metadata_json(const struct log_info *info)
 {
 	json_t *all = json_object();
 
 	for (size_t i = 0; i < info->n_metadata; i++) {
-		json_t *j = json_object();
+		const struct log_metadata *m = &info->metadata[i];
+		char name[1000];
+		json_t *j;
 
-		for (size_t k = 0; k < info->metadata[i].n; k++)
-			json_object_set_new(j, info->metadata[i].pairs[k].key,
-					    text_of(info->metadata[i].pairs[k].value));
-		json_object_set_new(all, info->metadata[i].name, j);
+		printable(name, sizeof(name), m->name, strlen(m->name));
+		j = json_object_get(all, name);
+		if (!j) {
+			j = json_object();
+			json_object_set_new(all, name, j);
+		}
+		for (size_t k = 0; k < m->n; k++)
+			set(j, m->pairs[k].key, text_of(m->pairs[k].value));
 	}
 	return all;
 }
 
-static json_t *info_json(const char *path, const struct log_info *info, const struct counts *x)
+/* Without their data. One that is damaged is said, and left out. */
+static json_t *attachments_json(struct log_reader *r, int *bad)
 {
+	json_t *all = json_array();
+
+	for (uint32_t i = 0; i < log_reader_info(r)->n_attachments; i++) {
+		struct log_attachment a;
+
+		if (log_reader_attachment_head(r, i, &a) < 0) {
+			say(log_reader_why(r));
+			*bad = 1;
+			continue;
+		}
+		json_array_append_new(all, json_pack("{s:o, s:o, s:I, s:I, s:I}", "name", text_of(a.name), "media_type",
+						     text_of(a.media_type), "size", (json_int_t)a.size, "log_time_ns",
+						     (json_int_t)a.log_time_ns, "create_time_ns",
+						     (json_int_t)a.create_time_ns));
+	}
+	return all;
+}
+
+static json_t *info_json(const char *path, struct log_reader *r, const struct counts *x, int *bad)
+{
+	const struct log_info *info = log_reader_info(r);
 	bool read = x->of_channel || x->n;
 	int64_t start = read ? x->start_ns : info->start_ns, end = read ? x->end_ns : info->end_ns;
 	double seconds = (double)(end - start) * 1e-9;
 
-	return json_pack("{s:o, s:s, s:o, s:o, s:o, s:b, s:b, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:o, s:o}", "file",
+	return json_pack("{s:o, s:s, s:o, s:o, s:o, s:b, s:b, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o}", "file",
 			 text_of(path), "format", format_name(info->format), "profile", text_of(info->profile),
 			 "library", text_of(info->library), "compression", text_of(info->compression), "complete",
 			 info->complete, "indexed", info->indexed, "size", (json_int_t)info->size, "chunks",
 			 (json_int_t)info->n_chunks, "messages", (json_int_t)(read ? x->n : info->n_messages),
 			 "start_ns", (json_int_t)start, "end_ns", (json_int_t)end, "duration", seconds, "attachments",
-			 (json_int_t)info->n_attachments, "metadata", metadata_json(info), "channels",
+			 attachments_json(r, bad), "metadata", metadata_json(info), "channels",
 			 channels_json(info, x, seconds));
 }
 
@@ -145,6 +183,34 @@ static const struct column info_columns[] = {
 	{ .head = "HZ", .key = "rate", .as = NUM1, .leave = 2 },
 	{ 0 },
 };
+
+static void attachments_print(const json_t *list)
+{
+	const char *head = "attachments";
+	const json_t *a;
+	size_t i;
+
+	json_array_foreach(list, i, a) {
+		const char *type = json_text(a, "media_type");
+
+		printf("%-12s %s%s%s%s, %.0f bytes\n", head, json_text(a, "name"), *type ? " (" : "", type,
+		       *type ? ")" : "", json_num(a, "size"));
+		head = "";
+	}
+}
+
+static void metadata_print(json_t *all)
+{
+	const char *head = "metadata", *name, *key;
+	json_t *map, *value;
+
+	json_object_foreach(all, name, map) {
+		printf("%-12s %s\n", head, name);
+		json_object_foreach(map, key, value)
+			printf("%-12s   %s: %s\n", "", key, json_string_value(value));
+		head = "";
+	}
+}
 
 static void info_print(const json_t *j)
 {
@@ -159,6 +225,8 @@ static void info_print(const json_t *j)
 	printf("time         %s to %s, %.3f s\n",
 	       stamp_format(json_integer_value(json_object_get(j, "start_ns")), start),
 	       stamp_format(json_integer_value(json_object_get(j, "end_ns")), end), json_num(j, "duration"));
+	attachments_print(json_object_get(j, "attachments"));
+	metadata_print(json_object_get(j, "metadata"));
 	table_of(info_columns, json_object_get(j, "channels"));
 }
 
@@ -178,7 +246,7 @@ int cmd_bag_info(struct ctl *c)
 			bad |= count(r, &x);
 		if (i && !c->a.json)
 			puts("");
-		bad |= ctl_show(c, info_json(c->a.files.v[i], log_reader_info(r), &x), info_print);
+		bad |= ctl_show(c, info_json(c->a.files.v[i], r, &x, &bad), info_print);
 		mem_free(x.of_channel);
 		log_reader_close(r);
 	}

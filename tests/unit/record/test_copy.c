@@ -367,6 +367,34 @@ __attribute__((format(printf, 1, 2))) static int simctl(const char *format, ...)
 	return WEXITSTATUS(st);
 }
 
+TEST(simctl_bag_info_names_what_is_there_besides_messages)
+{
+	const char *path = an_mcap("in.mcap");
+	uint8_t *p, *name;
+	size_t n;
+
+	assert_int_equal(simctl("info %s", path), 0);
+	assert_non_null(strstr(text, "\nattachments  rig.json (application/json), 2 bytes\n"
+				     "             notes.txt (text/plain), 5 bytes\n"
+				     "metadata     recorder\n               who: simd\nCHANNEL "));
+	assert_int_equal(simctl("info --json %s", path), 0);
+	assert_non_null(strstr(text,
+			       "\"attachments\":[{\"name\":\"rig.json\",\"media_type\":\"application/json\",\"size\":2,"
+			       "\"log_time_ns\":4000,\"create_time_ns\":3000},"));
+	assert_non_null(strstr(text, "\"metadata\":{\"recorder\":{\"who\":\"simd\"}}"));
+	p = sample_bytes(path, &n);
+	name = memmem(p, n, "notes.txt", 9);
+	assert_non_null(name);
+	name[-1] = 0xff; /* of its length */
+	path = sample_file("bad.mcap", p, n);
+	mem_free(p);
+	assert_int_equal(simctl("info %s", path), 1);
+	assert_non_null(strstr(text, "no whole attachment is here"));
+	assert_non_null(strstr(text, "rig.json"));
+	assert_int_equal(simctl("info %s", a_bag("a.bag", 1000)), 0);
+	assert_null(strstr(text, "attachments"));
+}
+
 TEST(simctl_bag_shows_checks_and_copies)
 {
 	const char *bag = a_bag("a.bag", 1000), *broken = damaged();
