@@ -204,12 +204,34 @@ static const char *topic_of(const struct copy *c, size_t i)
 	return c->targets[i].recode ? recode_channel(c->targets[i].recode)->topic : c->channels.list[i].topic;
 }
 
-/* Two of Apollo's one name: the second one keeps its own. */
-static void choose_topic(struct copy *c, size_t i)
+/* Whether channel k has a name that both would have: one that is called so already, else the first by bytes, in whatever order they come. */
+static bool goes_before(const struct copy *c, size_t k, size_t i, const char *name)
 {
-	for (size_t k = 0; k < i; k++)
-		if (strcmp(topic_of(c, k), topic_of(c, i)) == 0)
+	const char *a = c->channels.list[k].topic, *b = c->channels.list[i].topic;
+
+	return strcmp(b, name) != 0 && (strcmp(a, name) == 0 || strcmp(a, b) < 0);
+}
+
+/*
+ * Several channels for Apollo's one name: the others keep their own. Those before `from` are in the file under the names they have; of the
+ * others each has still the one that it would have.
+ */
+static int choose_topics(struct copy *c, size_t from)
+{
+	bool *loses = mem_calloc(c->n_known + 1, sizeof(*loses));
+
+	if (!loses)
+		return no_memory(c);
+	for (size_t i = from; i < c->n_known; i++)
+		for (size_t k = 0; c->targets[i].recode && k < c->n_known && !loses[i]; k++)
+			loses[i] = k != i && !c->targets[k].unsaid && strcmp(topic_of(c, k), topic_of(c, i)) == 0 &&
+				   (k < from ? strcmp(c->channels.list[k].topic, c->channels.list[i].topic) != 0
+					     : goes_before(c, k, i, topic_of(c, i)));
+	for (size_t i = from; i < c->n_known; i++)
+		if (loses[i])
 			recode_set_topic(c->targets[i].recode, c->channels.list[i].topic);
+	mem_free(loses);
+	return 0;
 }
 
 /* A channel that is new: what becomes of it. 0 or -ENOMEM. */
@@ -230,9 +252,18 @@ static int look_at(struct copy *c, size_t i)
 	t->unsaid = r < 0;
 	if (r < 0)
 		left_out(c, i, why);
-	else
-		choose_topic(c, i);
 	return 0;
+}
+
+/* Those that are new since the last time. */
+static int look_at_new(struct copy *c)
+{
+	size_t from = c->n_known;
+	int r = 0;
+
+	while (r == 0 && c->n_known < c->channels.n)
+		r = look_at(c, c->n_known);
+	return r < 0 ? r : choose_topics(c, from);
 }
 
 /* Definitions of a .record as MCAP has them; else as they are. Borrows from room. */
@@ -280,12 +311,9 @@ static int write_channels(struct copy *c)
 	if (!t)
 		return no_memory(c);
 	c->targets = t;
-	for (; r == 0 && c->n_targets < c->channels.n; c->n_targets++) {
-		if (c->n_targets == c->n_known)
-			r = look_at(c, c->n_targets);
-		if (r == 0)
-			r = add_target(c, c->n_targets);
-	}
+	r = look_at_new(c);
+	for (; r == 0 && c->n_targets < c->channels.n; c->n_targets++)
+		r = add_target(c, c->n_targets);
 	return r;
 }
 

@@ -227,29 +227,66 @@ TEST(without_an_encoding_messages_stay_as_they_are)
 
 /* ---- channels ---- */
 
-static const char *topic(const struct log_reader *r, unsigned i)
+/* The names of a .record's channels, sorted, each with the number of its messages. */
+static const char *names_of(const char *path)
 {
-	return log_reader_info(r)->channels[i].topic;
+	static char all[500];
+	struct log_reader *r = sample_open(path, NULL);
+	const struct log_info *info = log_reader_info(r);
+	const char *last = "";
+	size_t n = 0;
+
+	all[0] = '\0';
+	for (size_t k = 0; k < info->n_channels; k++) {
+		const struct log_channel *next = NULL;
+
+		for (size_t i = 0; i < info->n_channels; i++)
+			if (strcmp(info->channels[i].topic, last) > 0 &&
+			    (!next || strcmp(info->channels[i].topic, next->topic) < 0))
+				next = &info->channels[i];
+		assert_non_null(next);
+		last = next->topic;
+		n += (size_t)snprintf(all + n, sizeof(all) - n, "%s %d; ", last, (int)next->n_messages);
+	}
+	log_reader_close(r);
+	return all;
 }
 
-TEST(of_two_with_one_name_the_second_keeps_its_own)
+/* An IMU on each of these channels, which come in the order that `turn` picks; of the k-th k + 1 messages. */
+static const char *imus(const char *const *topics, unsigned n, unsigned turn)
 {
-	const char *path = sample_fresh("two.mcap");
+	const char *path = sample_fresh("imus.mcap");
 	struct made l = begin(path);
-	struct log_reader *r;
+
+	for (unsigned i = 0; i < n; i++)
+		channel(&l, topics[(turn & 1 ? n - 1 - i : i + turn / 2) % n], &sim_Imu_type);
+	for (unsigned i = 0; i < n; i++) {
+		unsigned k = 0;
+
+		while (strcmp(codec_out_channel(l.codec[i])->topic, topics[k]) != 0)
+			k++;
+		for (unsigned m = 0; m <= k; m++)
+			put(&l, i, 10 * i + m, sample_body(&sim_Imu_type, body, sizeof(body)));
+	}
+	return end(&l, path);
+}
+
+/* Apollo has one name for an IMU: the first by name has it, in whatever order they come. */
+TEST(of_several_with_one_name_the_first_by_name_has_it)
+{
+	static const char *const three[] = { "/car/front", "/car/middle", "/car/rear" }, *const own[] = {
+		"/car/front", "/apollo/sensor/gnss/imu", "/zoe"
+	};
 	struct copy_result x;
 
-	channel(&l, "/car/front", &sim_Imu_type);
-	channel(&l, "/car/rear", &sim_Imu_type);
-	for (unsigned i = 0; i < 2; i++)
-		put(&l, i, i, sample_body(&sim_Imu_type, body, sizeof(body)));
-	end(&l, path);
-	assert_int_equal(convert(path, sample_fresh("two.record"), -1, &x), 0);
-	r = sample_open(sample_path("two.record"), NULL);
-	assert_int_equal(log_reader_info(r)->n_channels, 2);
-	assert_string_equal(topic(r, 0), "/apollo/sensor/gnss/imu");
-	assert_string_equal(topic(r, 1), "/car/rear");
-	log_reader_close(r);
+	for (unsigned turn = 0; turn < 6; turn++) {
+		assert_int_equal(convert(imus(three, 3, turn), sample_fresh("three.record"), -1, &x), 0);
+		assert_string_equal(names_of(sample_path("three.record")),
+				    "/apollo/sensor/gnss/imu 1; /car/middle 2; /car/rear 3; ");
+		assert_int_equal(convert(imus(own, 3, turn), sample_fresh("own.record"), -1, &x), 0);
+		assert_string_equal(names_of(sample_path("own.record")),
+				    "/apollo/sensor/gnss/imu 2; /car/front 1; /zoe 3; ");
+	}
 }
 
 /* A map that is sent once stays for who comes later, in each encoding that can say so. */
