@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define CLOCK_CHANNEL    "/clock"
 #define ROOM_MARGIN      512
 #define ENCODED_TIMES    32 /* a body that needs more than so many times its encoded bytes is none */
 #define CONNECTED_DUR_NS (5 * NS_PER_S)
@@ -150,13 +151,45 @@ static int make_out(struct player_simd *s, struct route *rt, size_t encoded)
 
 /* ---- routes ---- */
 
-static void skip(struct player_simd *s, const char *path, const char *why)
+struct left_out *left_out_add(struct player_simd *s, const char *channel, const char *why)
+{
+	struct left_out *l, *found = NULL;
+
+	pthread_mutex_lock(&s->lock);
+	list_for_each(l, &s->left, link)
+		if (!found && strcmp(l->channel, channel) == 0 && strcmp(l->why, why) == 0)
+			found = l;
+	l = found ? found : MEM_NEW(struct left_out);
+	if (l && !found) {
+		snprintf(l->channel, sizeof(l->channel), "%s", channel);
+		snprintf(l->why, sizeof(l->why), "%s", why);
+		list_append(&s->left, &l->link);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return l;
+}
+
+/* path: the log's, or NULL. */
+static void skip(struct player_simd *s, const char *path, const char *channel, const char *why)
 {
 	char text[SAY_MAX];
 
 	atomic_fetch_add(&s->skipped, 1);
-	snprintf(text, sizeof(text), "%.200s: %.600s: skipped", path, why);
+	(void)left_out_add(s, channel, why);
+	snprintf(text, sizeof(text), "%.200s%s%.120s: %.600s: skipped", path ? path : "", path ? ": " : "", channel,
+		 why);
 	s->o.say(s->o.ctx, text);
+}
+
+/* That of a log would be a second one beside simd's. It is not said: nothing is missing. */
+static void skip_clock(struct player_simd *s, const char *channel)
+{
+	struct left_out *l = left_out_add(s, channel, "simd gives the clock itself");
+
+	atomic_fetch_add(&s->skipped, 1);
+	atomic_fetch_add(&s->clocks, 1);
+	if (l)
+		l->clock = true;
 }
 
 static void route_free(struct route *rt)
@@ -167,26 +200,37 @@ static void route_free(struct route *rt)
 	mem_free(rt);
 }
 
-static int make_codec(const struct player_simd *s, struct route *rt, const struct log_channel *ch, char *why,
-		      size_t size)
+/* Its name and its codec; else why it has none is said. */
+static void make_codec(struct player_simd *s, const char *path, struct route *rt, const struct log_channel *ch)
 {
+	char why[512];
+	const char *text = why;
+	size_t n = strlen(ch->topic);
+
 	if (name_of(&s->o, ch->topic, rt->name, sizeof(rt->name)) < 0) {
-		snprintf(why, size, "%.200s: a channel's name has up to %d characters", ch->topic, SIM_CHANNEL_MAX);
-		return -ENAMETOOLONG;
+		snprintf(why, sizeof(why), "a channel's name has up to %d characters", SIM_CHANNEL_MAX);
+		skip(s, path, ch->topic, why);
+		return;
 	}
-	return codec_in_create(ch, &rt->codec, why, size);
+	if (strcmp(rt->name, CLOCK_CHANNEL) == 0) {
+		skip_clock(s, rt->name);
+		return;
+	}
+	if (codec_in_create(ch, &rt->codec, why, sizeof(why)) == 0)
+		return;
+	if (strncmp(why, ch->topic, n) == 0 && why[n] == ' ') /* it begins with the channel */
+		text = why + n + 1;
+	skip(s, path, ch->topic, text);
 }
 
-/* What is not wanted, or cannot be played, has no codec. NULL: no memory. */
+/* What is not wanted, has no messages, or cannot be played, has no codec. NULL: no memory. */
 static struct route *make_route(struct player_simd *s, struct input *in, const struct log_channel *ch)
 {
 	struct route *rt = MEM_NEW(struct route);
-	char why[512];
 
-	if (!rt || !is_wanted(&s->o, ch->topic))
+	if (!rt || !is_wanted(&s->o, ch->topic) || (log_reader_info(in->reader)->counted && !ch->n_messages))
 		return rt;
-	if (make_codec(s, rt, ch, why, sizeof(why)) < 0)
-		skip(s, in->path, why);
+	make_codec(s, in->path, rt, ch);
 	rt->shown = is_shown(ch->topic);
 	rt->latched = channel_is_latched(ch);
 	return rt;
@@ -256,8 +300,8 @@ int route_open(struct player_simd *s, struct route *rt, size_t encoded)
 	if (r == 0 || r == -ENOTCONN || r == -ENOMEM || r == -ESTALE)
 		return r;
 	rt->refused = true;
-	snprintf(why, sizeof(why), "%.300s", sim_why());
-	skip(s, rt->name, why);
+	snprintf(why, sizeof(why), "%.500s", *sim_why() ? sim_why() : sim_strerror(r));
+	skip(s, NULL, rt->name, why);
 	return -ENOENT;
 }
 
@@ -353,6 +397,7 @@ int player_simd_open(struct player_simd *s)
 
 void routes_finish(struct player_simd *s)
 {
+	struct left_out *l, *tmp_l;
 	struct out *o, *tmp;
 
 	for (unsigned i = 0; i < s->n; i++) {
@@ -360,6 +405,8 @@ void routes_finish(struct player_simd *s)
 			route_free(s->inputs[i].routes[k]);
 		mem_free(s->inputs[i].routes);
 	}
+	list_for_each_safe(l, tmp_l, &s->left, link)
+		mem_free(l);
 	list_for_each_safe(o, tmp, &s->outs, link) {
 		sim_publisher_destroy(o->pub);
 		sim_type_unref(o->type);

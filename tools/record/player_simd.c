@@ -186,20 +186,25 @@ static int decode(struct player_simd *s, struct route *rt, const struct log_mess
 			r = out_grow(s, rt->out, m->size);
 		if (r == 1) /* it says nothing */
 			return -ENOENT;
+		s->unread = codec_in_reason(r);
 		if (r < 0)
 			return r == -ENOTCONN || r == -ESTALE || r == -EMSGSIZE ? r : -EBADMSG;
 	}
 }
 
-static void named_once(struct player_simd *s, struct out *o, const char *what)
+/* A message of a channel that is played: counted, and said the first time. */
+static void not_played(struct player_simd *s, struct out *o, const char *what, const char *reason)
 {
-	char text[SAY_MAX];
+	char why[sizeof(o->left->why)], text[SAY_MAX];
 
-	if (o->named)
-		return;
-	o->named = true;
-	snprintf(text, sizeof(text), "%s: %s: %.200s", o->name, what, sim_why());
-	s->o.say(s->o.ctx, text);
+	if (!o->left) {
+		snprintf(why, sizeof(why), "%s: %.500s", what, reason);
+		snprintf(text, sizeof(text), "%s: %s", o->name, why);
+		s->o.say(s->o.ctx, text);
+		o->left = left_out_add(s, o->name, why);
+	}
+	if (o->left)
+		o->left->messages++;
 }
 
 static void stamp(struct player_simd *s, const struct log_message *m)
@@ -308,7 +313,10 @@ static int publish(void *ctx, const struct player_item *item)
 	unprepare(s);
 	if (r == -ENOTCONN || r == -EPERM || r == -ECANCELED)
 		return r;
-	named_once(s, rt->out, r == -EBADMSG ? "a message cannot be read" : "a message was refused");
+	if (r == -EBADMSG)
+		not_played(s, rt->out, "a message cannot be read", s->unread);
+	else
+		not_played(s, rt->out, "a message was refused", *sim_why() ? sim_why() : sim_strerror(r));
 	atomic_fetch_add_explicit(r == -EBADMSG ? &s->bad : &s->refused, 1, memory_order_relaxed);
 	return 0;
 }
@@ -359,6 +367,7 @@ int player_simd_create(const struct player_simd_options *o, struct player_simd *
 		return -ENOMEM;
 	s->o = *o;
 	list_init(&s->outs);
+	list_init(&s->left);
 	pthread_mutex_init(&s->lock, NULL);
 	sim_now_sample(o->client, &now);
 	s->clock_generation = now.clock_generation;
@@ -400,5 +409,21 @@ void player_simd_counters(const struct player_simd *s, struct player_simd_counte
 		.bad = atomic_load(&s->bad),
 		.channels = atomic_load(&s->n_outs),
 		.skipped = atomic_load(&s->skipped),
+		.clocks = atomic_load(&s->clocks),
 	};
+}
+
+bool player_simd_left_out(const struct player_simd *s, unsigned i, struct player_simd_left_out *ret)
+{
+	const struct left_out *l;
+
+	list_for_each(l, &s->left, link) {
+		if (i--)
+			continue;
+		*ret = (struct player_simd_left_out){
+			.channel = l->channel, .why = l->why, .messages = l->messages, .clock = l->clock
+		};
+		return true;
+	}
+	return false;
 }

@@ -33,7 +33,15 @@ struct player_simd_counters {
 	uint64_t queued, local; /* accepted for bridges; for local subscribers alone */
 	uint64_t failed;        /* of the former: not by all bridges */
 	uint64_t refused, bad;  /* no credit, no slot; not decoded */
-	unsigned channels, skipped;
+	unsigned channels;
+	unsigned skipped, clocks; /* channels of logs that are not played; of these /clock, which simd gives itself */
+};
+
+/* A channel that is not played, or not all of it. Borrowed until the sink is destroyed. */
+struct player_simd_left_out {
+	const char *channel, *why; /* a sentence without the channel's name */
+	uint64_t messages;         /* so many of its messages; 0: all of it */
+	bool clock;                /* simd gives /clock itself: nothing is missing */
 };
 
 extern const struct player_sink player_simd_sink;   /* with a driver */
@@ -50,5 +58,7 @@ void player_simd_finish(struct player_simd *s);
 /* What blocks returns -ECANCELED; but for the driver's lease, which its owner has to end. */
 void player_simd_stop(struct player_simd *s);
 void player_simd_counters(const struct player_simd *s, struct player_simd_counters *ret);
+/* The i-th of them, each once for all logs; false: there are no more. When the player has stopped. */
+bool player_simd_left_out(const struct player_simd *s, unsigned i, struct player_simd_left_out *ret);
 
 #endif

@@ -17,6 +17,14 @@
 #define DAMAGES_SAID 5
 #define SHOWN_MAX    65536
 
+/* What player_simd_left_out() gives. */
+struct left_out {
+	struct list link; /* player_simd::left; under player_simd::lock until the player has stopped */
+	char channel[SIM_CHANNEL_MAX + 2], why[600];
+	uint64_t messages;
+	bool clock;
+};
+
 /* A channel of simd, to which several of the logs may go. */
 struct out {
 	struct list link; /* player_simd::outs */
@@ -24,8 +32,8 @@ struct out {
 	const struct sim_type *type; /* referenced */
 	struct sim_publisher *pub;
 	size_t max_body;
-	unsigned flags; /* enum sim_publisher_flag */
-	bool named;     /* what fails with it was said */
+	unsigned flags;        /* enum sim_publisher_flag */
+	struct left_out *left; /* messages of it that were not played, of which the first was said; NULL: none */
 };
 
 /* Where the messages of one channel of one log go. Made by the producer, or before it starts; from then on the consumer's. */
@@ -48,8 +56,8 @@ struct player_simd {
 	struct player_simd_options o;
 	struct input inputs[MERGE_INPUTS_MAX];
 	unsigned n;
-	pthread_mutex_t lock; /* of the routes' table */
-	struct list outs;
+	pthread_mutex_t lock; /* of the routes' table and of left */
+	struct list outs, left;
 	_Atomic bool stop;
 	int64_t time_ns; /* where the driver has put time */
 	bool unsettled;  /* something was published since simd was last waited for */
@@ -58,9 +66,10 @@ struct player_simd {
 	struct sim_slot *slot; /* the next message, decoded; NULL: none */
 	struct out *slot_of;
 	struct message_in in; /* of slot */
+	const char *unread;   /* why the last message that could not be decoded could not */
 	unsigned damages;     /* the producer's */
 	_Atomic uint64_t queued, local, failed, refused, bad;
-	_Atomic unsigned n_outs, skipped;
+	_Atomic unsigned n_outs, skipped, clocks;
 };
 
 /* NULL: no message of it has arrived. */
@@ -70,6 +79,8 @@ bool route_arrives(struct player_simd *s, unsigned input, uint32_t channel);
 /* Let simd have its channel, for messages of about so many encoded bytes. -ENOENT: it has refused, which was said. */
 int route_open(struct player_simd *s, struct route *rt, size_t encoded);
 void routes_finish(struct player_simd *s);
+/* Another one, or that of the same channel and reason. NULL: no memory. Thread: any. */
+struct left_out *left_out_add(struct player_simd *s, const char *channel, const char *why);
 /* A larger publisher in its place, for a message of so many encoded bytes. -EMSGSIZE that cannot be what it needs. */
 int out_grow(struct player_simd *s, struct out *o, size_t encoded);
 

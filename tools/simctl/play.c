@@ -281,6 +281,40 @@ static void show(struct play *p, bool now)
 	pthread_mutex_unlock(&p->lock);
 }
 
+static json_t *left_out_json(const struct play *p)
+{
+	json_t *list = json_array();
+	struct player_simd_left_out l;
+
+	for (unsigned i = 0; player_simd_left_out(p->sink, i, &l); i++) {
+		char channel[600], why[2000];
+
+		printable(channel, sizeof(channel), l.channel, strlen(l.channel));
+		printable(why, sizeof(why), l.why, strlen(l.why));
+		json_array_append_new(list, json_pack("{s:s, s:s, s:I, s:b}", "channel", channel, "reason", why,
+						      "messages", (json_int_t)l.messages, "error", !l.clock));
+	}
+	return list;
+}
+
+/* A line for each channel that was not played, or not whole. */
+static void print_left_out(const struct play *p)
+{
+	struct player_simd_left_out l;
+
+	for (unsigned i = 0; player_simd_left_out(p->sink, i, &l); i++) {
+		char text[1000], fit[4000];
+
+		if (l.messages)
+			snprintf(text, sizeof(text), "%" PRIu64 " messages of %s are left out, the first: %s",
+				 l.messages, l.channel, l.why);
+		else
+			snprintf(text, sizeof(text), "%s is left out: %s", l.channel, l.why);
+		printable(fit, sizeof(fit), text, strlen(text));
+		puts(fit);
+	}
+}
+
 static void report(struct play *p)
 {
 	struct player_simd_counters n;
@@ -291,19 +325,22 @@ static void report(struct play *p)
 	pthread_mutex_lock(&p->lock);
 	clear_line(p);
 	if (p->c->a.json) {
-		json_t *j = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "messages",
+		json_t *j = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "messages",
 				      (json_int_t)st.published, "channels", (json_int_t)n.channels, "skipped",
 				      (json_int_t)n.skipped, "late", (json_int_t)st.late, "latest_ns",
 				      (json_int_t)st.latest_dur_ns, "loops", (json_int_t)st.loops, "failed",
 				      (json_int_t)n.failed, "refused", (json_int_t)n.refused, "bad", (json_int_t)n.bad,
-				      "damages", (json_int_t)st.damages);
+				      "damages", (json_int_t)st.damages, "left_out", left_out_json(p));
 
 		ctl_print_json(p->c, j);
 		json_decref(j);
 	} else {
 		printf("%" PRIu64 " messages of %u channels, %" PRIu64 " late (at most %.1f ms), %" PRIu64
-		       " not delivered to all bridges, %" PRIu64 " refused, %" PRIu64 " that cannot be read\n",
-		       st.published, n.channels, st.late, (double)st.latest_dur_ns / 1e6, n.failed, n.refused, n.bad);
+		       " not delivered to all bridges, %" PRIu64 " refused, %" PRIu64
+		       " that cannot be read, %u channel%s left out\n",
+		       st.published, n.channels, st.late, (double)st.latest_dur_ns / 1e6, n.failed, n.refused, n.bad,
+		       n.skipped, n.skipped == 1 ? "" : "s");
+		print_left_out(p);
 		fflush(stdout);
 	}
 	pthread_mutex_unlock(&p->lock);
@@ -437,16 +474,18 @@ static int make_player(struct play *p)
 
 static int verdict(const struct play *p, int r)
 {
+	struct player_simd_counters n;
 	struct player_status st;
 
 	player_status(p->player, &st);
+	player_simd_counters(p->sink, &n);
 	if (r == -ENOTCONN)
 		return fail("", "simd is gone: the playing ends here");
 	if (r == -EPERM)
 		return fail("", "another time source was chosen: the playing ends here");
 	if (r < 0 && r != -ECANCELED)
 		return fail("", *sim_why() ? sim_why() : sim_strerror(r));
-	return st.damages ? 1 : 0;
+	return st.damages || n.refused || n.bad || n.skipped > n.clocks;
 }
 
 static int run(struct play *p)

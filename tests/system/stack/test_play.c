@@ -14,6 +14,7 @@
 #include <termios.h>
 #include <utmp.h>
 
+#include <sim/msg/Clock.h>
 #include <sim/msg/CompressedImage.h>
 #include <sim/msg/Imu.h>
 
@@ -64,23 +65,29 @@ static void put_image(struct native_log *l, uint32_t channel, int64_t at_ns, uns
 	native_log_put(l, channel, at_ns, at_ns - 40 * MS, "camera", body, sim_builder_size(&b));
 }
 
-/* 100 Hz of IMU, 25 Hz of images, three of an instant at a time, and a channel that nobody here reads. */
-static void write_log(const char *path, unsigned n, int64_t begin_ns)
+/* 100 Hz of IMU, 25 Hz of images, and, if `strange`, a channel that nobody here reads, three of an instant at a time. */
+static void write_log_of(const char *path, unsigned n, int64_t begin_ns, bool strange)
 {
 	struct native_log *l = native_log_create(path, LOG_COMPRESSION_ZSTD);
-	uint32_t imu, camera, other;
+	uint32_t imu, camera, other = 0;
 
 	imu = native_log_channel(l, "/imu", &sim_Imu_type);
 	camera = native_log_channel(l, "/camera", &sim_CompressedImage_type);
-	other = native_log_channel(l, "/other", NULL);
+	if (strange)
+		other = native_log_channel(l, "/other", NULL);
 	for (unsigned i = 0; i < n; i++) {
 		put_imu(l, imu, begin_ns + i * 10 * MS, i);
 		if (i % 4 == 0)
 			put_image(l, camera, begin_ns + i * 10 * MS, i);
-		if (i % 10 == 0)
+		if (strange && i % 10 == 0)
 			native_log_put(l, other, begin_ns + i * 10 * MS, 0, "", NULL, 0);
 	}
 	native_log_finish(l);
+}
+
+static void write_log(const char *path, unsigned n, int64_t begin_ns)
+{
+	write_log_of(path, n, begin_ns, false);
 }
 
 /* ---- simctl play beside the test ---- */
@@ -251,24 +258,86 @@ TEST_WITH(a_subscriber_gets_what_was_recorded, NULL, stack_sweep)
 	struct playing p;
 	const char *text;
 
-	write_log(LOG_FILE, 200, BEGIN);
+	write_log_of(LOG_FILE, 200, BEGIN, true);
 	begin(CONF);
 	listen(&e, "/imu", "/camera");
 	p = PLAY("--rate", "4", LOG_FILE);
 	AWAIT(hear(&e) > 0);
 	assert_string_equal(stack_text("GetClock", "clock/source"), "play");
 	assert_true(sim_now(e.c) >= BEGIN);
-	assert_int_equal(end_play(&p, &text), 0);
+	assert_int_equal(end_play(&p, &text), 1);
 	hear(&e);
-	assert_non_null(strstr(text, "/other (somebody/Elses): "));
-	assert_null(strstr(strstr(text, "/other") + 1, "/other")); /* once */
+	assert_non_null(strstr(text, "a.mcap: /other: (somebody/Elses): the encoding \"json\""));
+	assert_null(strstr(strstr(text, "a.mcap: /other") + 1, "a.mcap: /other")); /* once */
 	assert_non_null(strstr(text, "250 messages of 2 channels"));
+	assert_non_null(
+		strstr(text, ", 1 channel left out\n/other is left out: (somebody/Elses): the encoding \"json\""));
 	assert_string_equal(stack_text("GetClock", "clock/source"), "unity");
 	hear(&e);
 	assert_int_equal(e.n_imu, 200);
 	assert_int_equal(e.n_camera, 50);
 	deafen(&e);
 	stack_kill(simd);
+}
+
+/* Who replays a run of his own gets 0: simd has a clock already, and what was chosen not to be played is not missing. */
+TEST_WITH(a_clock_that_was_recorded_is_left_to_simd, NULL, stack_sweep)
+{
+	const struct ctl_result *r;
+	struct native_log *l = native_log_create(LOG_FILE, LOG_COMPRESSION_ZSTD);
+	uint32_t clock = native_log_channel(l, "/clock", &sim_Clock_type),
+		 imu = native_log_channel(l, "/imu", &sim_Imu_type), other = native_log_channel(l, "/other", NULL);
+	struct sim_Clock now = { .clock = BEGIN };
+
+	(void)native_log_channel(l, "/idle", NULL);
+	for (unsigned i = 0; i < 10; i++) {
+		native_log_put(l, clock, BEGIN + i * 10 * MS, 0, "", &now, sizeof(now));
+		put_imu(l, imu, BEGIN + i * 10 * MS, i);
+	}
+	native_log_put(l, other, BEGIN, 0, "", NULL, 0);
+	native_log_finish(l);
+	begin(CONF);
+	r = stack_ctl("play", "-c", "!/other", LOG_FILE, NULL);
+	assert_string_equal(r->err, "");
+	assert_int_equal(r->code, 0);
+	assert_non_null(strstr(r->out, "10 messages of 1 channels"));
+	assert_non_null(strstr(r->out, ", 1 channel left out\n/clock is left out: simd gives the clock itself\n"));
+	assert_null(strstr(r->out, "/idle"));
+	r = stack_ctl("play", "-c", "!/other", "--remap", "/clock:=/old/clock", LOG_FILE, NULL);
+	assert_int_equal(r->code, 0);
+	assert_non_null(strstr(r->out, "20 messages of 2 channels"));
+	r = stack_ctl("play", "--json", LOG_FILE, NULL);
+	assert_int_equal(r->code, 1);
+	assert_non_null(strstr(r->out, "\"skipped\":2"));
+	assert_non_null(strstr(
+		r->out,
+		"{\"channel\":\"/clock\",\"reason\":\"simd gives the clock itself\",\"messages\":0,\"error\":false}"));
+	assert_non_null(strstr(r->out, "{\"channel\":\"/other\",\"reason\":\"(somebody/Elses): the encoding"));
+	finish();
+}
+
+/* A channel for whose slots there is no memory. */
+TEST_WITH(what_is_refused_is_named, NULL, stack_sweep)
+{
+	static uint8_t body[1 << 20] __attribute__((aligned(64)));
+	const struct ctl_result *r;
+	struct native_log *l = native_log_create(LOG_FILE, LOG_COMPRESSION_ZSTD);
+	uint32_t large = native_log_channel(l, "/large", &sim_CompressedImage_type),
+		 imu = native_log_channel(l, "/imu", &sim_Imu_type);
+	struct sim_builder b;
+
+	sim_CompressedImage_init(body, sizeof(body), &b);
+	assert_non_null(sim_CompressedImage_data_alloc(&b, 1000000));
+	native_log_put(l, large, BEGIN, 0, "", body, sim_builder_size(&b));
+	for (unsigned i = 0; i < 10; i++)
+		put_imu(l, imu, BEGIN + i * 10 * MS, i);
+	native_log_finish(l);
+	begin(CONF); /* whose pools end at 64 KiB */
+	r = stack_ctl("play", LOG_FILE, NULL);
+	assert_int_equal(r->code, 1);
+	assert_non_null(strstr(r->out, "10 messages of 1 channels"));
+	assert_non_null(strstr(r->out, ", 1 channel left out\n/large is left out: "));
+	finish();
 }
 
 TEST_WITH(names_parts_and_several_files, NULL, stack_sweep)
@@ -348,7 +417,7 @@ static void plays(const char *file, const char *encoding, const char *imu)
 
 TEST_FULL_WITH(logs_of_other_systems_become_channels, NULL, stack_sweep)
 {
-	write_log(LOG_FILE, 100, BEGIN);
+	write_log_of(LOG_FILE, 100, BEGIN, true);
 	plays("/tmp/ros2.mcap", "ros2", "/imu");
 	plays("/tmp/a.bag", "ros1", "/imu");
 	plays("/tmp/a.record", "apollo", "/apollo/sensor/gnss/imu");
@@ -356,8 +425,8 @@ TEST_FULL_WITH(logs_of_other_systems_become_channels, NULL, stack_sweep)
 	(void)unlink(LOG_FILE);
 }
 
-/* Autoware's commands of no gear between those of one: nothing is published of them, and nothing is wrong. */
-TEST_WITH(messages_that_say_nothing_are_passed_over, NULL, stack_sweep)
+/* Nine of Autoware's commands of a gear: of no gear but each third one, and the last `cut` of them cut off. */
+static void write_gears(unsigned cut)
 {
 	static const struct log_channel ch = { .topic = "/imu", /* which the bridge takes */
 					       .message_encoding = "cdr",
@@ -366,7 +435,6 @@ TEST_WITH(messages_that_say_nothing_are_passed_over, NULL, stack_sweep)
 	uint8_t data[] = { 0, 1, 0, 0, 5, 0, 0, 0, 7, 0, 0, 0, 0 };
 	const struct log_write_options o = { .format = LOG_MCAP };
 	struct log_message m = { .log_time_ns = BEGIN };
-	const struct ctl_result *r;
 	struct log_writer *w;
 	char why[300];
 
@@ -374,16 +442,41 @@ TEST_WITH(messages_that_say_nothing_are_passed_over, NULL, stack_sweep)
 	assert_int_equal(log_writer_create(LOG_FILE, &o, &w, why, sizeof(why)), 0);
 	assert_int_equal(log_writer_add_channel(w, &ch, &m.channel), 0);
 	for (unsigned i = 0; i < 9; i++) {
+		size_t n = i < 9 - cut ? sizeof(data) : 7;
+
 		data[12] = i % 3 ? 0 : 2;
-		assert_int_equal(log_writer_put(w, &m, &(struct iovec){ data, sizeof(data) }, 1), 0);
+		assert_int_equal(log_writer_put(w, &m, &(struct iovec){ data, n }, 1), 0);
 		m.log_time_ns += 10 * MS;
 	}
 	assert_int_equal(log_writer_finish(w, why, sizeof(why)), 0);
+}
+
+/* Nothing is published of them, and nothing is wrong. */
+TEST_WITH(messages_that_say_nothing_are_passed_over, NULL, stack_sweep)
+{
+	const struct ctl_result *r;
+
+	write_gears(0);
 	begin(CONF);
 	r = stack_ctl("play", "--lockstep", LOG_FILE, NULL);
 	if (r->code)
 		fail_msg("%s", r->err);
 	assert_int_equal(stack_bridge("log", "sent"), 3);
+	finish();
+}
+
+TEST_WITH(messages_that_cannot_be_read_are_named, NULL, stack_sweep)
+{
+	const struct ctl_result *r;
+
+	write_gears(4);
+	begin(CONF);
+	r = stack_ctl("play", "--lockstep", LOG_FILE, NULL);
+	assert_int_equal(r->code, 1);
+	assert_non_null(
+		strstr(r->out,
+		       " 4 that cannot be read, 0 channels left out\n"
+		       "4 messages of /imu are left out, the first: a message cannot be read: it is malformed\n"));
 	finish();
 }
 
