@@ -222,8 +222,12 @@ static int count(struct mcap_reader *r, struct mcap_entry *e, const struct mcap_
 {
 	struct log_info *info = &r->base.info;
 
-	for (size_t i = 0; i < l->n; i++)
+	for (size_t i = 0; i < l->n; i++) {
+		uint64_t bytes = mcap_message_bytes(l, &l->refs[i]), *largest = &r->own[l->refs[i].channel].largest;
+
 		r->channels[l->refs[i].channel].n_messages++;
+		*largest = bytes > *largest ? bytes : *largest;
+	}
 	if (l->n) {
 		e->start = l->refs[0].time;
 		e->end = l->refs[l->n - 1].time;
@@ -563,9 +567,12 @@ static int attachment(struct log_reader *base, uint32_t i, bool data, struct log
 	return 0;
 }
 
-static const struct log_reader_ops ops = {
-	.close = close_reader, .select = select_channels, .seek = seek, .next = next, .attachment = attachment
-};
+static const struct log_reader_ops ops = { .close = close_reader,
+					   .select = select_channels,
+					   .seek = seek,
+					   .next = next,
+					   .attachment = attachment,
+					   .largest = mcap_largest };
 
 /* ---- opening ---- */
 

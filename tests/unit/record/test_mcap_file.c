@@ -444,3 +444,62 @@ TEST(without_memory_nothing_breaks)
 		assert_int_equal(is.bytes, was.bytes);
 	}
 }
+
+/* ---- how large messages are ---- */
+
+/*
+ * Three channels in two chunks: the first message of one is followed by the definition of the next, so that the index alone makes it too long; the
+ * longest one of the last is in the second chunk.
+ */
+static void write_sizes(enum log_compression c)
+{
+	static char text[5000];
+	struct log_writer *w = create(c, 1 << 20);
+	struct log_channel late = {
+		.topic = "/late", .message_encoding = "cdr", .schema_name = "pkg/msg/Long", .schema_encoding = "ros2msg"
+	};
+	uint32_t a = add(w, "/a", "pkg/msg/A"), b = add(w, "/b", "pkg/msg/B"), id;
+
+	memset(text, '#', sizeof(text));
+	late.schema = (struct log_bytes){ text, sizeof(text) };
+	assert_int_equal(put(w, a, 0, 1, 20), 0);
+	assert_int_equal(log_writer_add_channel(w, &late, &id), 0);
+	assert_int_equal(put(w, id, 1, 2, 0), 0);
+	for (uint32_t i = 0; i < 10; i++)
+		assert_int_equal(put(w, b, i, 3 + i, 1000 + i), 0);
+	assert_int_equal(log_writer_flush(w), 0);
+	assert_int_equal(put(w, a, 2, 20, 30), 0);
+	assert_int_equal(put(w, b, 2, 21, 700), 0);
+	assert_int_equal(put(w, b, 2, 22, 3000), 0);
+	assert_int_equal(put(w, b, 2, 23, 700), 0);
+	if (log_writer_finish(w, why, sizeof(why)))
+		fail_msg("%s", why);
+}
+
+TEST(the_index_knows_the_largest_messages)
+{
+	for (int c = LOG_COMPRESSION_NONE; c <= LOG_COMPRESSION_ZSTD; c++) {
+		write_sizes((enum log_compression)c);
+		for (unsigned scan = 0; scan < 2; scan++) {
+			const bool want[3] = { false };
+			struct log_reader *r = open_file(&(struct log_read_options){ .scan = scan });
+			struct sample_listing l;
+			uint64_t bytes[3];
+
+			assert_int_equal(log_reader_info(r)->n_channels, 3);
+			assert_int_equal(log_reader_select(r, want, 3), 0); /* of all, whatever is wanted */
+			assert_int_equal(log_reader_largest(r, bytes, 3), 0);
+			for (unsigned i = 0; i < 3; i++) {
+				const char *topic = log_reader_info(r)->channels[i].topic;
+
+				assert_int_equal(bytes[i], topic[1] == 'a' ? 30 : topic[1] == 'b' ? 3000 : 0);
+			}
+			assert_int_equal(log_reader_select(r, NULL, 0), 0);
+			sample_list(r, &l);
+			assert_int_equal(l.messages, 16);
+			assert_int_equal(l.errors, 0);
+			free(l.text);
+			log_reader_close(r);
+		}
+	}
+}
