@@ -81,19 +81,6 @@ static int advertise(struct player_simd *s, struct out *o, size_t max_body)
 	return 0;
 }
 
-int out_grow(struct player_simd *s, struct out *o, size_t encoded)
-{
-	size_t max_body = 2 * o->max_body;
-
-	if (o->max_body / ENCODED_TIMES > encoded + ROOM_MARGIN)
-		return -EMSGSIZE;
-	if (max_body < 2 * encoded + ROOM_MARGIN)
-		max_body = 2 * encoded + ROOM_MARGIN;
-	sim_publisher_destroy(o->pub);
-	o->pub = NULL;
-	return advertise(s, o, max_body);
-}
-
 static bool is_fixed(const struct sim_type *t)
 {
 	for (uint32_t i = 0; i < t->n_fields; i++) {
@@ -112,6 +99,43 @@ static size_t body_of(const struct sim_type *t, size_t encoded)
 	return is_fixed(t) ? t->fixed_size : t->fixed_size + encoded + encoded / 4 + ROOM_MARGIN;
 }
 
+/* Another publisher in its place, for larger messages; where simd does not take that, one as before, so that smaller ones go on. */
+static int resize(struct player_simd *s, struct out *o, size_t max_body)
+{
+	size_t before = o->max_body;
+	int r = -ENOSPC;
+
+	if (o->refused_body && max_body >= o->refused_body)
+		return r;
+	sim_publisher_destroy(o->pub);
+	o->pub = NULL;
+	r = advertise(s, o, max_body);
+	if (r == 0 || r == -ENOTCONN || r == -ESTALE || r == -ENOMEM)
+		return r;
+	o->refused_body = max_body;
+	snprintf(o->refused_why, sizeof(o->refused_why), "%s", *sim_why() ? sim_why() : sim_strerror(r));
+	(void)!advertise(s, o, before);
+	return r;
+}
+
+int out_grow(struct player_simd *s, struct out *o, size_t encoded)
+{
+	size_t max_body = 2 * o->max_body;
+
+	if (o->max_body / ENCODED_TIMES > encoded + ROOM_MARGIN)
+		return -EMSGSIZE;
+	if (max_body < 2 * encoded + ROOM_MARGIN)
+		max_body = 2 * encoded + ROOM_MARGIN;
+	if (o->refused_body && max_body >= o->refused_body) /* no more than this one needs */
+		max_body = body_of(o->type, encoded);
+	return max_body > o->max_body ? resize(s, o, max_body) : -ENOSPC;
+}
+
+int out_again(struct player_simd *s, struct out *o)
+{
+	return advertise(s, o, o->max_body);
+}
+
 static struct out *find_out(struct player_simd *s, const char *name, const struct sim_type *type)
 {
 	struct out *o;
@@ -122,6 +146,12 @@ static struct out *find_out(struct player_simd *s, const char *name, const struc
 	return NULL;
 }
 
+/* By simd, of this channel; else it is nobody's fault, or all channels'. */
+static bool is_refusal(int r)
+{
+	return r < 0 && r != -ENOTCONN && r != -ENOMEM && r != -ESTALE;
+}
+
 static int make_out(struct player_simd *s, struct route *rt, size_t encoded)
 {
 	const struct sim_type *type = codec_in_type(rt->codec);
@@ -129,8 +159,11 @@ static int make_out(struct player_simd *s, struct route *rt, size_t encoded)
 	int r;
 
 	rt->out = find_out(s, rt->name, type);
-	if (rt->out)
-		return 0;
+	if (rt->out) { /* of another log, or of another channel by --remap */
+		r = s->open || body_of(type, encoded) <= rt->out->max_body ? 0
+									   : resize(s, rt->out, body_of(type, encoded));
+		return is_refusal(r) ? 0 : r; /* smaller ones have room */
+	}
 	o = MEM_NEW(struct out);
 	if (!o)
 		return -ENOMEM;
@@ -287,9 +320,18 @@ bool route_arrives(struct player_simd *s, unsigned input, uint32_t channel)
 }
 
 /* What simd does not take is named, and skipped from then on. */
-int route_open(struct player_simd *s, struct route *rt, size_t encoded)
+static int give_up(struct player_simd *s, struct route *rt, int r)
 {
 	char why[512];
+
+	rt->refused = true;
+	snprintf(why, sizeof(why), "%.500s", *sim_why() ? sim_why() : sim_strerror(r));
+	skip(s, NULL, rt->name, why);
+	return -ENOENT;
+}
+
+int route_open(struct player_simd *s, struct route *rt, size_t encoded)
+{
 	int r;
 
 	if (rt->out)
@@ -297,12 +339,7 @@ int route_open(struct player_simd *s, struct route *rt, size_t encoded)
 	if (rt->refused)
 		return -ENOENT;
 	r = make_out(s, rt, encoded);
-	if (r == 0 || r == -ENOTCONN || r == -ENOMEM || r == -ESTALE)
-		return r;
-	rt->refused = true;
-	snprintf(why, sizeof(why), "%.500s", *sim_why() ? sim_why() : sim_strerror(r));
-	skip(s, NULL, rt->name, why);
-	return -ENOENT;
+	return is_refusal(r) ? give_up(s, rt, r) : r;
 }
 
 /* ---- opening ---- */
@@ -344,20 +381,51 @@ static size_t first_size(struct log_reader *r, const struct log_info *info, uint
 	return size;
 }
 
-static int open_input(struct player_simd *s, unsigned input)
+/* There is no room for slots of its largest message: those that are no larger than the first are played. */
+static int open_smaller(struct player_simd *s, struct route *rt, size_t largest, size_t first)
+{
+	char why[sizeof(rt->out->refused_why)];
+	int r;
+
+	snprintf(why, sizeof(why), "%s", sim_why());
+	r = make_out(s, rt, first);
+	if (r < 0)
+		return r;
+	rt->out->refused_body = body_of(codec_in_type(rt->codec), largest);
+	memcpy(rt->out->refused_why, why, sizeof(why));
+	return 0;
+}
+
+/* For the largest message of a channel, as far as the log says that; else for its first one. */
+static int open_route(struct player_simd *s, struct log_reader *reader, uint32_t channel, struct route *rt,
+		      uint64_t largest)
+{
+	const struct log_info *info = log_reader_info(reader);
+	size_t first = info->indexed && !largest ? first_size(reader, info, channel) : 0;
+	size_t size = !largest ? first : largest < SIM_BODY_MAX ? (size_t)largest : SIM_BODY_MAX;
+	int r = make_out(s, rt, size);
+
+	if (is_refusal(r) && largest) {
+		first = info->indexed ? first_size(reader, info, channel) : 0;
+		r = first < size ? open_smaller(s, rt, size, first) : r;
+	}
+	return is_refusal(r) ? give_up(s, rt, r) : r;
+}
+
+static int open_routes(struct player_simd *s, unsigned input, bool *want, uint64_t *largest)
 {
 	struct log_reader *r = s->inputs[input].reader;
 	const struct log_info *info = log_reader_info(r);
-	bool *want = mem_calloc(info->n_channels + 1, sizeof(*want));
-	int result = want ? 0 : -ENOMEM;
+	int result = 0;
 
+	(void)log_reader_largest(r, largest, info->n_channels); /* zeros where it does not know */
 	for (uint32_t i = 0; result == 0 && i < info->n_channels; i++) {
 		struct route *rt = route_of(s, input, i);
 
 		want[i] = rt && rt->codec;
 		if (!want[i] || rt->shown || (info->counted && !info->channels[i].n_messages))
 			continue;
-		result = route_open(s, rt, info->indexed ? first_size(r, info, i) : 0);
+		result = open_route(s, r, i, rt, largest[i]);
 		if (result == -ENOENT) {
 			want[i] = false;
 			result = 0;
@@ -365,8 +433,19 @@ static int open_input(struct player_simd *s, unsigned input)
 	}
 	if (result == 0)
 		(void)!log_reader_select(r, want, info->n_channels);
-	mem_free(want);
 	return result;
+}
+
+static int open_input(struct player_simd *s, unsigned input)
+{
+	size_t n = log_reader_info(s->inputs[input].reader)->n_channels + 1;
+	bool *want = mem_calloc(n, sizeof(*want));
+	uint64_t *largest = mem_calloc(n, sizeof(*largest));
+	int r = want && largest ? open_routes(s, input, want, largest) : -ENOMEM;
+
+	mem_free(largest);
+	mem_free(want);
+	return r;
 }
 
 /* Else the first messages would pass by bridges that are on their way. */
@@ -390,6 +469,7 @@ int player_simd_open(struct player_simd *s)
 
 	for (unsigned i = 0; r == 0 && i < s->n; i++)
 		r = open_input(s, i);
+	s->open = true;
 	if (r == 0)
 		await_bridges(s);
 	return r;

@@ -167,12 +167,11 @@ static int decode(struct player_simd *s, struct route *rt, const struct log_mess
 		struct message_in *in = &s->in;
 		int r = route_open(s, rt, m->size);
 
-		if (r == 0 && !rt->out->pub) /* it could not grow */
-			r = out_grow(s, rt->out, m->size);
-		if (r < 0)
-			return r;
-		r = sim_loan(rt->out->pub, rt->out->max_body, &s->slot);
-
+		s->reason = NULL;
+		if (r == 0 && !rt->out->pub)
+			r = out_again(s, rt->out);
+		if (r == 0)
+			r = sim_loan(rt->out->pub, rt->out->max_body, &s->slot);
 		if (r < 0)
 			return r;
 		s->slot_of = rt->out;
@@ -182,13 +181,17 @@ static int decode(struct player_simd *s, struct route *rt, const struct log_mess
 		if (r == 0)
 			return sim_slot_set_size(s->slot, in->size);
 		unprepare(s);
-		if (r == -ENOBUFS)
-			r = out_grow(s, rt->out, m->size);
 		if (r == 1) /* it says nothing */
 			return -ENOENT;
-		s->unread = codec_in_reason(r);
-		if (r < 0)
-			return r == -ENOTCONN || r == -ESTALE || r == -EMSGSIZE ? r : -EBADMSG;
+		if (r != -ENOBUFS) {
+			s->reason = codec_in_reason(r);
+			return -EBADMSG;
+		}
+		r = out_grow(s, rt->out, m->size);
+		if (r < 0) {
+			s->reason = r == -EMSGSIZE ? codec_in_reason(r) : rt->out->refused_why;
+			return r;
+		}
 	}
 }
 
@@ -313,10 +316,10 @@ static int publish(void *ctx, const struct player_item *item)
 	unprepare(s);
 	if (r == -ENOTCONN || r == -EPERM || r == -ECANCELED)
 		return r;
-	if (r == -EBADMSG)
-		not_played(s, rt->out, "a message cannot be read", s->unread);
-	else
-		not_played(s, rt->out, "a message was refused", *sim_why() ? sim_why() : sim_strerror(r));
+	not_played(s, rt->out, r == -EBADMSG ? "a message cannot be read" : "a message was refused",
+		   s->reason    ? s->reason
+		   : *sim_why() ? sim_why()
+				: sim_strerror(r));
 	atomic_fetch_add_explicit(r == -EBADMSG ? &s->bad : &s->refused, 1, memory_order_relaxed);
 	return 0;
 }

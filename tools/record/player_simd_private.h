@@ -32,6 +32,8 @@ struct out {
 	const struct sim_type *type; /* referenced */
 	struct sim_publisher *pub;
 	size_t max_body;
+	size_t refused_body; /* simd had no room for such slots; 0: it was not asked for too much */
+	char refused_why[400];
 	unsigned flags;        /* enum sim_publisher_flag */
 	struct left_out *left; /* messages of it that were not played, of which the first was said; NULL: none */
 };
@@ -60,13 +62,14 @@ struct player_simd {
 	struct list outs, left;
 	_Atomic bool stop;
 	int64_t time_ns; /* where the driver has put time */
+	bool open;       /* all that the logs are known to have is advertised */
 	bool unsettled;  /* something was published since simd was last waited for */
 	uint32_t clock_generation;
 	int64_t followed_ns, follow_offset_ns;
 	struct sim_slot *slot; /* the next message, decoded; NULL: none */
 	struct out *slot_of;
 	struct message_in in; /* of slot */
-	const char *unread;   /* why the last message that could not be decoded could not */
+	const char *reason;   /* why the last message could not be decoded, or has no room; NULL: sim_why() */
 	unsigned damages;     /* the producer's */
 	_Atomic uint64_t queued, local, failed, refused, bad;
 	_Atomic unsigned n_outs, skipped, clocks;
@@ -81,7 +84,12 @@ int route_open(struct player_simd *s, struct route *rt, size_t encoded);
 void routes_finish(struct player_simd *s);
 /* Another one, or that of the same channel and reason. NULL: no memory. Thread: any. */
 struct left_out *left_out_add(struct player_simd *s, const char *channel, const char *why);
-/* A larger publisher in its place, for a message of so many encoded bytes. -EMSGSIZE that cannot be what it needs. */
+/*
+ * A larger publisher in its place, for a message of so many encoded bytes. -EMSGSIZE that cannot be what it needs; others: simd refuses it, and
+ * out->refused_why says why.
+ */
 int out_grow(struct player_simd *s, struct out *o, size_t encoded);
+/* Its publisher, where it has none, since it could not be had before. */
+int out_again(struct player_simd *s, struct out *o);
 
 #endif

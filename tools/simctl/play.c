@@ -305,11 +305,12 @@ static void print_left_out(const struct play *p)
 	for (unsigned i = 0; player_simd_left_out(p->sink, i, &l); i++) {
 		char text[1000], fit[4000];
 
-		if (l.messages)
+		if (l.messages > 1)
 			snprintf(text, sizeof(text), "%" PRIu64 " messages of %s are left out, the first: %s",
 				 l.messages, l.channel, l.why);
 		else
-			snprintf(text, sizeof(text), "%s is left out: %s", l.channel, l.why);
+			snprintf(text, sizeof(text), "%s%s is left out: %s", l.messages ? "1 message of " : "",
+				 l.channel, l.why);
 		printable(fit, sizeof(fit), text, strlen(text));
 		puts(fit);
 	}
@@ -326,7 +327,7 @@ static void report(struct play *p)
 	clear_line(p);
 	if (p->c->a.json) {
 		json_t *j = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "messages",
-				      (json_int_t)st.published, "channels", (json_int_t)n.channels, "skipped",
+				      (json_int_t)(n.queued + n.local), "channels", (json_int_t)n.channels, "skipped",
 				      (json_int_t)n.skipped, "late", (json_int_t)st.late, "latest_ns",
 				      (json_int_t)st.latest_dur_ns, "loops", (json_int_t)st.loops, "failed",
 				      (json_int_t)n.failed, "refused", (json_int_t)n.refused, "bad", (json_int_t)n.bad,
@@ -338,8 +339,8 @@ static void report(struct play *p)
 		printf("%" PRIu64 " messages of %u channels, %" PRIu64 " late (at most %.1f ms), %" PRIu64
 		       " not delivered to all bridges, %" PRIu64 " refused, %" PRIu64
 		       " that cannot be read, %u channel%s left out\n",
-		       st.published, n.channels, st.late, (double)st.latest_dur_ns / 1e6, n.failed, n.refused, n.bad,
-		       n.skipped, n.skipped == 1 ? "" : "s");
+		       n.queued + n.local, n.channels, st.late, (double)st.latest_dur_ns / 1e6, n.failed, n.refused,
+		       n.bad, n.skipped, n.skipped == 1 ? "" : "s");
 		print_left_out(p);
 		fflush(stdout);
 	}

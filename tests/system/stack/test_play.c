@@ -189,6 +189,7 @@ struct ear {
 	struct sim_subscriber *imu, *camera;
 	unsigned n_imu, n_camera;
 	int64_t begin_ns;
+	uint64_t camera_sequence; /* of the last one */
 };
 
 static void listen(struct ear *e, const char *imu, const char *camera)
@@ -233,6 +234,9 @@ static void hear_camera(struct ear *e)
 			assert_int_equal(data[k], (uint8_t)(k * i));
 		assert_int_equal(m->header.stamp_sim_ns, e->begin_ns + i * 10 * MS - 40 * MS);
 		assert_string_equal(m->header.frame_id, "camera");
+		/* one publisher from the first to the largest: else it would begin again */
+		assert_true(!e->n_camera || m->header.sequence == e->camera_sequence + 1);
+		e->camera_sequence = m->header.sequence;
 		assert_int_equal(sim_release(e->camera, m), 0);
 	}
 }
@@ -313,6 +317,31 @@ TEST_WITH(a_clock_that_was_recorded_is_left_to_simd, NULL, stack_sweep)
 		r->out,
 		"{\"channel\":\"/clock\",\"reason\":\"simd gives the clock itself\",\"messages\":0,\"error\":false}"));
 	assert_non_null(strstr(r->out, "{\"channel\":\"/other\",\"reason\":\"(somebody/Elses): the encoding"));
+	finish();
+}
+
+/* There is room for most messages of the channel, and for the largest none: the others are played. */
+TEST_WITH(a_message_that_is_too_large_is_refused_alone, NULL, stack_sweep)
+{
+	static uint8_t body[1 << 18] __attribute__((aligned(64)));
+	const struct ctl_result *r;
+	struct native_log *l = native_log_create(LOG_FILE, LOG_COMPRESSION_ZSTD);
+	uint32_t camera = native_log_channel(l, "/camera", &sim_CompressedImage_type);
+	struct sim_builder b;
+
+	for (unsigned i = 0; i < 10; i++) {
+		sim_CompressedImage_init(body, sizeof(body), &b);
+		assert_non_null(sim_CompressedImage_data_alloc(&b, i == 4 ? 200000 : 20000));
+		native_log_put(l, camera, BEGIN + i * 10 * MS, 0, "", body, sim_builder_size(&b));
+	}
+	native_log_finish(l);
+	begin(CONF); /* whose pools end at 64 KiB */
+	r = stack_ctl("play", LOG_FILE, NULL);
+	assert_int_equal(r->code, 1);
+	if (!strstr(r->out, "9 messages of 1 channels"))
+		fail_msg("%s%s", r->out, r->err);
+	assert_non_null(strstr(r->out, " 1 refused, 0 that cannot be read, 0 channels left out\n"
+				       "1 message of /camera is left out: a message was refused: "));
 	finish();
 }
 
@@ -679,37 +708,95 @@ TEST_WITH(keys_on_a_terminal_that_is_put_back, NULL, stack_sweep)
 	finish();
 }
 
-/* Messages as long as the demo's lidars have them: what simd has by itself has no room for two such channels. */
-TEST_FULL_WITH(the_rig_for_the_demos_log_has_room, NULL, stack_sweep)
+/*
+ * Channels of the demo, with messages as long as they are there, and of each twenty, of which the last one is the longest. simd has by itself
+ * no room for a whole window of each of the large ones.
+ */
+static const struct {
+	const char *name;
+	uint32_t bytes;
+} demo[] = { { "/lidar/top", 3655000 },
+	     { "/lidar/front", 449000 },
+	     { "/camera/front/image_raw", 1228800 },
+	     { "/camera/instances/image_raw", 1228800 },
+	     { "/camera/front/image_raw/compressed", 43700 } };
+#define DEMO     (sizeof(demo) / sizeof(demo[0]))
+#define DEMO_LOG 20u
+
+static void write_demo_log(void)
 {
 	static uint8_t body[3700000] __attribute__((aligned(64)));
 	struct native_log *l = native_log_create(LOG_FILE, LOG_COMPRESSION_ZSTD);
-	json_t *rig = json_load_file("config/rigs/replay.json", 0, NULL);
-	uint32_t top = native_log_channel(l, "/lidar/top", &sim_CompressedImage_type);
-	uint32_t front = native_log_channel(l, "/lidar/front", &sim_CompressedImage_type);
-	const struct ctl_result *r;
-	struct sim_builder b;
-	char *conf = NULL, *text = json_dumps(rig, JSON_COMPACT);
+	uint32_t channels[DEMO], imu;
 
-	for (unsigned i = 0; i < 3; i++) {
-		sim_CompressedImage_init(body, sizeof(body), &b);
-		assert_non_null(sim_CompressedImage_data_alloc(&b, 3600000));
-		native_log_put(l, top, BEGIN + i, 0, "", body, sim_builder_size(&b));
-		sim_CompressedImage_init(body, sizeof(body), &b);
-		assert_non_null(sim_CompressedImage_data_alloc(&b, 440000));
-		native_log_put(l, front, BEGIN + i, 0, "", body, sim_builder_size(&b));
+	for (unsigned k = 0; k < DEMO; k++)
+		channels[k] = native_log_channel(l, demo[k].name, &sim_CompressedImage_type);
+	imu = native_log_channel(l, "/imu", &sim_Imu_type);
+	for (unsigned i = 0; i < DEMO_LOG; i++) {
+		for (unsigned k = 0; k < DEMO; k++) {
+			struct sim_builder b;
+
+			sim_CompressedImage_init(body, sizeof(body), &b);
+			assert_non_null(sim_CompressedImage_data_alloc(&b, demo[k].bytes / 2 + demo[k].bytes * i / 2 /
+												       (DEMO_LOG - 1)));
+			native_log_put(l, channels[k], BEGIN + i * 100 * MS, 0, "", body, sim_builder_size(&b));
+		}
+		put_imu(l, imu, BEGIN + i * 100 * MS, i);
 	}
 	native_log_finish(l);
+}
+
+/* What the demo's rig says of a channel, but of what comes in, the rig for replays says too: the same windows, so that a replay takes no more memory. */
+TEST_WITH(the_rig_for_the_demos_log_lists_its_channels, NULL, stack_sweep)
+{
+	json_t *rig = json_load_file("config/rigs/replay.json", 0, NULL),
+	       *live = json_load_file("config/rigs/demo.json", 0, NULL);
+	const json_t *inbound = json_array_get(json_object_get(live, "inbound"), 0), *ch, *other;
+	size_t i, k, n = 0;
+
+	json_array_foreach(json_object_get(live, "channels"), i, ch) {
+		if (json_equal(json_object_get(ch, "name"), inbound))
+			continue;
+		n++;
+		json_array_foreach(json_object_get(rig, "channels"), k, other)
+			if (json_equal(ch, other))
+				break;
+		if (k == json_array_size(json_object_get(rig, "channels")))
+			fail_msg("%s is not in replay.json as it is in demo.json",
+				 json_string_value(json_object_get(ch, "name")));
+	}
+	assert_true(n > 5);
+	json_decref(rig);
+	json_decref(live);
+}
+
+/* All that the demo records is played with the rig that the README names, and with one that names no channel. */
+static void plays_the_demo(const char *text)
+{
+	const struct ctl_result *r;
+	char *conf = NULL;
+
 	assert_true(asprintf(&conf, "\"rigs\":[%s]", text) > 0);
 	begin(conf);
 	r = stack_ctl("play", LOG_FILE, NULL);
-	assert_int_equal(r->code, 0);
-	assert_non_null(strstr(r->out, "6 messages of 2 channels"));
 	assert_string_equal(r->err, "");
-	finish();
+	assert_int_equal(r->code, 0);
+	assert_non_null(strstr(r->out, "120 messages of 6 channels"));
+	stack_stop(simd);
+	free(conf);
+}
+
+TEST_FULL_WITH(the_rig_for_the_demos_log_has_room, NULL, stack_sweep)
+{
+	json_t *rig = json_load_file("config/rigs/replay.json", 0, NULL);
+	char *text = json_dumps(rig, JSON_COMPACT);
+
+	write_demo_log();
+	plays_the_demo(text);
+	plays_the_demo("{\"name\":\"demo\",\"bridges\":[{\"name\":\"ros2\",\"plugin\":\"ros2\"}]}");
+	(void)unlink(LOG_FILE);
 	json_decref(rig);
 	free(text);
-	free(conf);
 }
 
 /* ---- ends ---- */
