@@ -99,26 +99,27 @@ static size_t body_of(const struct sim_type *t, size_t encoded)
 	return is_fixed(t) ? t->fixed_size : t->fixed_size + encoded + encoded / 4 + ROOM_MARGIN;
 }
 
-/* Another publisher in its place, for larger messages; where simd does not take that, one as before, so that smaller ones go on. */
-static int resize(struct player_simd *s, struct out *o, size_t max_body)
+/* From simd, for longer messages than until now; where it does not have them, smaller ones go on. */
+static int larger_slots(struct out *o, size_t max_body)
 {
-	size_t before = o->max_body;
-	int r = -ENOSPC;
+	struct sim_slot *slot;
+	int r;
 
 	if (o->refused_body && max_body >= o->refused_body)
-		return r;
-	sim_publisher_destroy(o->pub);
-	o->pub = NULL;
-	r = advertise(s, o, max_body);
-	if (r == 0 || r == -ENOTCONN || r == -ESTALE || r == -ENOMEM)
-		return r;
-	o->refused_body = max_body;
-	snprintf(o->refused_why, sizeof(o->refused_why), "%s", *sim_why() ? sim_why() : sim_strerror(r));
-	(void)!advertise(s, o, before);
+		return -ENOSPC;
+	r = sim_loan(o->pub, max_body, &slot);
+	if (r == 0) {
+		o->max_body = max_body;
+		return sim_unloan(o->pub, slot);
+	}
+	if (r == -ENOSPC || r == -EMSGSIZE) {
+		o->refused_body = max_body;
+		snprintf(o->refused_why, sizeof(o->refused_why), "%s", sim_why());
+	}
 	return r;
 }
 
-int out_grow(struct player_simd *s, struct out *o, size_t encoded)
+int out_grow(struct out *o, size_t encoded)
 {
 	size_t max_body = 2 * o->max_body;
 
@@ -128,12 +129,7 @@ int out_grow(struct player_simd *s, struct out *o, size_t encoded)
 		max_body = 2 * encoded + ROOM_MARGIN;
 	if (o->refused_body && max_body >= o->refused_body) /* no more than this one needs */
 		max_body = body_of(o->type, encoded);
-	return max_body > o->max_body ? resize(s, o, max_body) : -ENOSPC;
-}
-
-int out_again(struct player_simd *s, struct out *o)
-{
-	return advertise(s, o, o->max_body);
+	return max_body > o->max_body ? larger_slots(o, max_body) : -ENOSPC;
 }
 
 static struct out *find_out(struct player_simd *s, const char *name, const struct sim_type *type)
@@ -160,8 +156,9 @@ static int make_out(struct player_simd *s, struct route *rt, size_t encoded)
 
 	rt->out = find_out(s, rt->name, type);
 	if (rt->out) { /* of another log, or of another channel by --remap */
-		r = s->open || body_of(type, encoded) <= rt->out->max_body ? 0
-									   : resize(s, rt->out, body_of(type, encoded));
+		r = s->open || body_of(type, encoded) <= rt->out->max_body
+			    ? 0
+			    : larger_slots(rt->out, body_of(type, encoded));
 		return is_refusal(r) ? 0 : r; /* smaller ones have room */
 	}
 	o = MEM_NEW(struct out);

@@ -160,7 +160,7 @@ static void unprepare(void *ctx)
 	s->slot = NULL;
 }
 
-/* Into a slot of its channel; a message that is larger than any before it needs another publisher. */
+/* Into a slot of its channel; for a message that is larger than any before it simd makes larger ones. */
 static int decode(struct player_simd *s, struct route *rt, const struct log_message *m)
 {
 	for (;;) {
@@ -168,8 +168,6 @@ static int decode(struct player_simd *s, struct route *rt, const struct log_mess
 		int r = route_open(s, rt, m->size);
 
 		s->reason = NULL;
-		if (r == 0 && !rt->out->pub)
-			r = out_again(s, rt->out);
 		if (r == 0)
 			r = sim_loan(rt->out->pub, rt->out->max_body, &s->slot);
 		if (r < 0)
@@ -187,7 +185,7 @@ static int decode(struct player_simd *s, struct route *rt, const struct log_mess
 			s->reason = codec_in_reason(r);
 			return -EBADMSG;
 		}
-		r = out_grow(s, rt->out, m->size);
+		r = out_grow(rt->out, m->size);
 		if (r < 0) {
 			s->reason = r == -EMSGSIZE ? codec_in_reason(r) : rt->out->refused_why;
 			return r;

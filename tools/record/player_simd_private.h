@@ -85,11 +85,9 @@ void routes_finish(struct player_simd *s);
 /* Another one, or that of the same channel and reason. NULL: no memory. Thread: any. */
 struct left_out *left_out_add(struct player_simd *s, const char *channel, const char *why);
 /*
- * A larger publisher in its place, for a message of so many encoded bytes. -EMSGSIZE that cannot be what it needs; others: simd refuses it, and
- * out->refused_why says why.
+ * Larger slots for its channel, for a message of so many encoded bytes. -EMSGSIZE that cannot be what it needs; -ENOSPC: simd refuses it,
+ * and out->refused_why says why; others as sim_loan().
  */
-int out_grow(struct player_simd *s, struct out *o, size_t encoded);
-/* Its publisher, where it has none, since it could not be had before. */
-int out_again(struct player_simd *s, struct out *o);
+int out_grow(struct out *o, size_t encoded);
 
 #endif
