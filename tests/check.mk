@@ -21,7 +21,8 @@ RUN  := $(B)/test/run
 CHECKS += $(addprefix tools/dev/check-,format text readme headers arrows symbols dead sizes man install build hardening)
 
 # What a level runs: unit = what needs one process tree and no RouDi; system = what does; quick = both but TESTS_FULL, and the checks of
-# tools/dev; whole = quick and TESTS_FULL; fault = kill runs; all = whole and fault; soak = fault and what can be made long.
+# tools/dev; whole = quick and TESTS_FULL; fault = kill runs; all = whole and fault; plain = all but what the address sanitizer runs as well;
+# soak = fault and what can be made long.
 LEVEL ?= quick
 # Those that can start neither a thread nor another program: the thread sanitizer sees nothing there. tools/dev/check-build looks that they do not.
 ONE_THREAD = $(filter-out camera-encode convert-pb_own examples-chain fuzz-control fuzz-rosbridge fuzz-ss2 fuzz-world_log record-convert record-copy \
@@ -37,10 +38,11 @@ level_whole  = $(if $(SAN_RUNTIME),,$(level_system)) $(level_unit) $(if $(SAN),,
 level_quick  = $(filter-out $(TESTS_FULL),$(level_whole))
 level_fault  = $(TESTS_FAULT)
 level_all    = $(level_whole) $(level_fault)
+level_plain  = $(filter-out $(filter-out $(TESTS_NOSAN),$(TESTS)),$(level_all))
 level_soak   = $(TESTS_FAULT) $(TESTS_SOAK)
 # ONLY='word ...': those whose name contains one of them
-ifeq ($(filter unit system quick whole fault all soak,$(LEVEL)),)
-$(error LEVEL is unit, system, quick, whole, fault, all or soak, not "$(LEVEL)")
+ifeq ($(filter unit system quick whole fault all plain soak,$(LEVEL)),)
+$(error LEVEL is unit, system, quick, whole, fault, all, plain or soak, not "$(LEVEL)")
 endif
 picked = $(if $(ONLY),$(foreach t,$(level_$(LEVEL)),$(if $(strip $(foreach word,$(ONLY),$(findstring $(word),$(notdir $(t))))),$(t))),$(level_$(LEVEL)))
 # the long ones first, so that short ones fill the end
