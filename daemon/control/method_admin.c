@@ -3,7 +3,7 @@
 #include "conn.h"
 
 #include "bridge.h"
-#include "dataplane.h"
+#include "report_pools.h"
 #include "rig.h"
 #include "simd.h"
 #include "slot_reclaim.h"
@@ -25,25 +25,6 @@ static json_t *rigs_json(const struct simd *s)
 	return a;
 }
 
-/* Those that have memory. */
-static json_t *pools_json(const struct simd *s)
-{
-	uint32_t used[POOLS_MAX];
-	json_t *a = json_array();
-
-	dataplane_used(s, used);
-	for (unsigned i = 0; i < s->pools.n; i++) {
-		const struct pool_class *c = &s->pools.c[i];
-		uint32_t count = pools_backed(&s->pools, (int)i);
-
-		if (count)
-			json_array_append_new(a, JSONX_MAKE(JX_INT("size", c->size), JX_INT("count", count),
-							    JX_INT("most", c->count), JX_INT("reserved", c->reserved),
-							    JX_INT("used", used[i])));
-	}
-	return a;
-}
-
 static int method_get_info(struct call *call)
 {
 	const struct simd *s = call->s;
@@ -61,7 +42,7 @@ static int method_get_info(struct call *call)
 			   JX_BOOL("roudi_owned", s->dataplane.roudi_owned),
 			   JX_BOOL("roudi_robust", s->dataplane.roudi_robust),
 			   JX_INT("iox_generation", s->dataplane.generation), JX_STR("backend", call_backend(call)),
-			   JX_NEW("rigs", rigs_json(s)), JX_NEW("pools", pools_json(s)),
+			   JX_NEW("rigs", rigs_json(s)), JX_NEW("pools", report_pools(s)),
 			   JX_INT("shm_total", shm.f_blocks * shm.f_frsize),
 			   JX_INT("shm_free", shm.f_bavail * shm.f_frsize), JX_INT("shm_need", pools_need(&s->pools)),
 			   JX_INT("clients", s->n_clients), JX_INT("channels", s->n_channels),

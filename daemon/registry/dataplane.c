@@ -116,16 +116,6 @@ int dataplane_up(struct simd *s, struct ipc *ipc, uint32_t generation)
 	return 0;
 }
 
-void dataplane_used(const struct simd *s, uint32_t *used)
-{
-	struct ipc_pool v[POOLS_MAX] = { 0 };
-
-	if (s->dataplane.ready)
-		(void)ipc_pools(s->dataplane.ipc, v, POOLS_MAX);
-	for (unsigned i = 0; i < POOLS_MAX; i++)
-		used[i] = v[i].used;
-}
-
 /* A bridge may keep a slot of an old generation for long: each subscriber is counted with its own. */
 void dataplane_sub_free(struct simd *s, struct ipc_sub *sub, uint32_t generation)
 {

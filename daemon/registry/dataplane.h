@@ -25,8 +25,6 @@ void dataplane_set_pools(struct simd *s, const struct pools *pools);
 void dataplane_set_roudi(struct simd *s, pid_t pid, bool owned, bool robust);
 /* RouDi has exited: slots in flight finish, everything else is refused with -ESTALE until dataplane_up(). */
 void dataplane_lost(struct simd *s, const char *why);
-/* Slots of each class that are not free, counted in the pools; 0 while there is no data plane. used: POOLS_MAX of them. */
-void dataplane_used(const struct simd *s, uint32_t *used);
 /* Dispatch has released a subscriber of that generation. */
 void dataplane_sub_free(struct simd *s, struct ipc_sub *sub, uint32_t generation);
 /* End of simd: detach from everything. */

@@ -180,6 +180,24 @@ static void take_bridge(struct top_model *m, json_t *b, json_t *seen)
 	remember(seen, name, "lost", lost);
 }
 
+/* "/camera 26, /lidar 20 and others". */
+static json_t *holders_text(const json_t *p)
+{
+	double left = json_num(p, "reserved");
+	char text[512] = "";
+	size_t i, n = 0;
+	json_t *h;
+
+	json_array_foreach(json_object_get(p, "holders"), i, h) {
+		n += (size_t)snprintf(text + n, n < sizeof(text) ? sizeof(text) - n : 0, "%s%.120s %.0f", i ? ", " : "",
+				      json_text(h, "channel"), json_num(h, "slots"));
+		left -= json_num(h, "slots");
+	}
+	if (left > 0 && n < sizeof(text))
+		snprintf(text + n, sizeof(text) - n, "%s", n ? " and others" : "");
+	return json_string(text);
+}
+
 static void take_pool(struct top_model *m, json_t *p)
 {
 	double count = json_num(p, "count"), used = json_num(p, "used");
@@ -190,6 +208,7 @@ static void take_pool(struct top_model *m, json_t *p)
 	json_object_set_new(p, "name", json_string(name));
 	json_object_set_new(p, "percent", json_real(percent));
 	json_object_set_new(p, "free", json_real(count - used));
+	json_object_set_new(p, "for", holders_text(p));
 	json_object_set_new(p, "state", json_string(top_pool_state(percent)));
 	if (percent > m->totals.pool_percent)
 		m->totals.pool_percent = percent;

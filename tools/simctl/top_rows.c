@@ -43,6 +43,8 @@ static const struct column pools[] = {
 	{ "USED%", "percent", NUM1, .leave = 0 },
 	{ "RESERVED", "reserved", NUM, .leave = 0 },
 	{ "SLOTS", "count", NUM, .leave = 0 },
+	{ "PEAK", "peak", NUM, .leave = 3 },
+	{ "FOR", "for", .leave = 2, .least = 12, .end = true },
 	{ 0 },
 };
 static const struct column bridges[] = {

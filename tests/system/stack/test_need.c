@@ -77,6 +77,18 @@ static void agrees(void)
 	assert_in_range(stack_int("GetInfo", "shm_need"), used - MIB, used + 2 * MIB);
 }
 
+/* Who has most of the largest slots that there are. */
+static void held_by(const char *channel)
+{
+	json_t *info = stack_call("GetInfo", NULL), *pools = json_object_get(info, "pools");
+	const json_t *p = json_array_get(pools, json_array_size(pools) - 1);
+	const json_t *first = json_array_get(json_object_get(p, "holders"), 0);
+
+	assert_string_equal(json_string_value(json_object_get(first, "channel")), channel);
+	assert_true(json_integer_value(json_object_get(p, "peak")) >= json_integer_value(json_object_get(p, "used")));
+	json_decref(info);
+}
+
 static pid_t start(void)
 {
 	pid_t simd = stack_start(CONF);
@@ -284,6 +296,7 @@ TEST_WITH(a_camera_and_sixty_channels_and_a_recorder_run_in_300_mb, NULL, again)
 	for (int i = 1; i <= 3; i++)
 		round_of(p, i);
 	agrees();
+	held_by("/camera");
 	assert_int_equal(stack_bridge("b1", "dropped"), 0);
 	kill(recorder, SIGINT);
 	assert_int_equal(stack_wait(recorder), 0);

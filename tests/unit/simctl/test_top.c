@@ -40,8 +40,9 @@ static void take(double at_s, const char *channels)
 	snprintf(text, sizeof(text), "{\"channels\":[%s]}", channels);
 	s.channels = json_loads(text, 0, NULL);
 	assert_non_null(s.channels);
-	s.info = json_pack("{s:s, s:i, s:[{s:i, s:i, s:i}]}", "version", "9", "uptime_ms", 7000, "pools", "size", 1024,
-			   "count", 10, "used", 8);
+	s.info = json_pack("{s:s, s:i, s:[{s:i, s:i, s:i, s:i, s:i, s:[{s:s, s:i}, {s:s, s:i}]}]}", "version", "9",
+			   "uptime_ms", 7000, "pools", "size", 1024, "count", 10, "used", 8, "reserved", 9, "peak", 9,
+			   "holders", "channel", "/camera", "slots", 5, "channel", "/lidar", "slots", 3);
 	s.clock = json_pack("{s:{s:s, s:f, s:f, s:b, s:I}}", "clock", "source", "system", "scale", 1.0,
 			    "real_time_factor", 0.5, "started", 1, "sim_ns", (json_int_t)3120000000);
 	top_model_take(&model, &s);
@@ -213,6 +214,14 @@ TEST_WITH(a_small_screen_scrolls, setup, teardown)
 	assert_true(!strncmp(lines[4], "/a", 2) && strstr(lines[4], " <"));
 	for (int rows = 1; rows < 7; rows++)
 		draw(80, rows > 4 ? rows : 5);
+}
+
+TEST_WITH(pools_say_whose_they_are, setup, teardown)
+{
+	take(1, "");
+	view.tab = TOP_POOLS;
+	draw(120, 8);
+	assert_true(line_with("/camera 5, /lidar 3 and others") > 0);
 }
 
 TEST_WITH(everything_fits_80_columns, setup, teardown)
