@@ -9,8 +9,11 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mount.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 
 #define CONF \
 	"\"TimeSource\":\"system\",\"rigs\":[{\"name\":\"car\",\"bridges\":[" \
@@ -596,4 +599,95 @@ TEST_WITH(a_shm_that_shrinks_and_grows, NULL, again)
 	assert_int_equal(stack_wait(peer_fork(p, admitted)), 0);
 	peer_free(p);
 	stack_stop(simd);
+}
+
+/* ---- deaths in the middle ---- */
+
+#define STEPS_MAX 40
+
+static int one_grows(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "one");
+	struct sim_publisher *pub = peer_advertise(p, c, "/one", 64, 0);
+
+	send_full(p, pub, 64);
+	atomic_store(&p->ready, 1);
+	PEER_AWAIT(p, atomic_load(&p->command) == 1);
+	send_full(p, pub, MIB); /* asked again and again, of whatever simd there is */
+	atomic_store(&p->result, 1);
+	peer_settle(p);
+	sim_disconnect(c);
+	return 0;
+}
+
+/* Whether the thread that has stopped is before or behind a call of fallocate(). */
+static bool at_commit(pid_t simd, int status)
+{
+	static uint64_t call;
+	struct __ptrace_syscall_info info;
+
+	if (!WIFSTOPPED(status) || WSTOPSIG(status) != (SIGTRAP | 0x80) ||
+	    ptrace(PTRACE_GET_SYSCALL_INFO, simd, sizeof(info), &info) <= 0)
+		return false;
+	if (info.op == PTRACE_SYSCALL_INFO_ENTRY)
+		call = info.entry.nr;
+	return call == SYS_fallocate;
+}
+
+static long signal_for(int status)
+{
+	int s = WSTOPSIG(status);
+
+	return status >> 16 || s == (SIGTRAP | 0x80) ? 0 : s;
+}
+
+/* Kills simd where its main thread begins or ends its step number n of giving memory; false: it has done so in fewer. */
+static bool killed_at_step(pid_t simd, unsigned n, struct peer *p)
+{
+	long signal = 0;
+	int status;
+
+	assert_int_equal(ptrace(PTRACE_SEIZE, simd, NULL, PTRACE_O_TRACESYSGOOD), 0);
+	assert_int_equal(ptrace(PTRACE_INTERRUPT, simd, NULL, NULL), 0);
+	assert_int_equal(waitpid(simd, &status, __WALL), simd);
+	peer_tell(p, 1);
+	for (unsigned i = 0; i < n;) {
+		assert_int_equal(ptrace(PTRACE_SYSCALL, simd, NULL, signal), 0);
+		assert_int_equal(waitpid(simd, &status, __WALL), simd); /* its timers wake it at least once a second */
+		if (atomic_load(&p->result)) {
+			assert_int_equal(ptrace(PTRACE_DETACH, simd, NULL, signal_for(status)), 0);
+			return false;
+		}
+		i += at_commit(simd, status);
+		signal = signal_for(status);
+	}
+	stack_kill(simd);
+	return true;
+}
+
+/* What a killed simd has given memory, all of it or the half, the next one finds again: there is no room to do it twice. */
+TEST_FULL_WITH(simd_may_die_at_each_step_of_a_growth, NULL, again)
+{
+	bool killed = true;
+	unsigned n = 1;
+
+	shm_of("200m");
+	for (; killed; n++) {
+		struct peer *p = peer_new();
+		pid_t simd = start(), pid;
+
+		assert_true(n < STEPS_MAX);
+		pid = peer_fork(p, one_grows);
+		AWAIT(p->ready);
+		fill();
+		assert_int_equal(truncate(FILL, of_others() - 36 * MIB), 0);
+		killed = killed_at_step(simd, n, p);
+		if (killed)
+			simd = start();
+		assert_int_equal(stack_wait(pid), 0);
+		assert_int_equal(unlink(FILL), 0);
+		peer_free(p);
+		stack_stop(simd);
+	}
+	assert_true(n > 4); /* it was killed now and then */
 }
