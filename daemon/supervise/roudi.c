@@ -524,9 +524,14 @@ static int begin(struct roudi *r)
 static bool has_room(struct roudi *r)
 {
 	int64_t need = r->ev.need(r->arg) - SEGMENT_BALLAST, have = roudi_shm_free();
-	bool yes = r->first || have < 0 || have >= need;
+	bool files = roudi_shm_has_files(), yes = r->first || (files && (have < 0 || have >= need));
 
-	if (!yes && !r->waits_for_room)
+	if (!yes && !r->waits_for_room && !files)
+		log_error(
+			"no new generation of the data plane yet: /dev/shm has no room for %d files more (its inodes are used "
+			"up); remove some there, or remount it with a larger nr_inodes",
+			ROUDI_FILES);
+	else if (!yes && !r->waits_for_room)
 		log_error(
 			"no new generation of the data plane yet: it needs %lld MiB of /dev/shm, %lld MiB are free; the memory "
 			"of the last one goes back first, and if that is not enough, make room there",

@@ -76,6 +76,13 @@ int64_t roudi_shm_free(void)
 	return statvfs("/dev/shm", &v) < 0 ? -1 : (int64_t)(v.f_bavail * v.f_frsize);
 }
 
+bool roudi_shm_has_files(void)
+{
+	struct statvfs v;
+
+	return statvfs("/dev/shm", &v) < 0 || v.f_files == 0 || v.f_favail >= ROUDI_FILES;
+}
+
 /* The plain names call it after RouDi's group, which is ours then. */
 static bool payload_path(const char *plane, char *ret, size_t n)
 {

@@ -19,6 +19,9 @@ int roudi_write_config(const char *dir, const struct pools *p, char **ret_path, 
 
 /* Free bytes of /dev/shm; -1 unknown. */
 int64_t roudi_shm_free(void);
+/* Whether it can have as many more files as a generation makes. */
+#define ROUDI_FILES 12
+bool roudi_shm_has_files(void);
 /* The same with what a RouDi has there now: the next simd takes it over, or takes it away. */
 int64_t roudi_shm_room(const char *plane);
 

@@ -254,6 +254,11 @@ static int open_lock(const char *plane, int dir, int *ret_fd)
 		*ret_fd = fd;
 		return 0;
 	}
+	if (fd < 0 && errno == ENOSPC)
+		return err_set(-ENOSPC,
+			       "%s has room for no more file: its inodes are used up; remove some, or remount /dev/shm "
+			       "with a larger nr_inodes",
+			       plane);
 	fd_close(fd);
 	/* made by a member of our group, in a plane that was left */
 	(void)plane_file(plane, PLANE_LOCK, path, sizeof(path));

@@ -601,6 +601,33 @@ TEST_WITH(a_shm_that_shrinks_and_grows, NULL, again)
 	stack_stop(simd);
 }
 
+/* No file can be made in /dev/shm: the next generation waits for that as it does for memory. */
+TEST_WITH(without_inodes_a_generation_waits, NULL, again)
+{
+	struct statvfs v;
+	uint32_t life;
+	struct peer *p;
+	pid_t simd, pid;
+	char option[64];
+
+	shm_of("300m");
+	simd = start();
+	p = begin(10, 0, &pid);
+	round_of(p, 1);
+	life = stack_life();
+	assert_int_equal(statvfs("/dev/shm", &v), 0);
+	snprintf(option, sizeof(option), "nr_inodes=%lld", (long long)(v.f_files - v.f_ffree) + 1);
+	assert_int_equal(mount("tmpfs", "/dev/shm", "tmpfs", MS_REMOUNT, option), 0);
+	assert_int_equal(kill(stack_roudi(), SIGKILL), 0);
+	AWAIT(stack_count("no new generation", "its inodes are used up") == 1);
+	assert_int_equal(mount("tmpfs", "/dev/shm", "tmpfs", MS_REMOUNT, "nr_inodes=100000"), 0);
+	AWAIT(stack_life() != life && stack_life() != 0);
+	round_of(p, 2);
+	peer_join(p, pid);
+	peer_free(p);
+	stack_stop(simd);
+}
+
 /* ---- deaths in the middle ---- */
 
 #define STEPS_MAX 40
