@@ -419,13 +419,30 @@ int hook_shm_open(const char *name, int flags, mode_t mode)
 	return fd;
 }
 
+/*
+ * A process that locks what it will map (mlockall with MCL_FUTURE) would make a page of all that a segment could ever have, and fill
+ * /dev/shm. So nobody may touch it before it is unlocked again.
+ */
+static void *map_segment(void *hint, size_t size, int prot, int flags, int fd, off_t off)
+{
+	long p = syscall(SYS_mmap, hint, size, PROT_NONE, flags, fd, off);
+
+	if (p == -1)
+		return MAP_FAILED;
+	(void)munlock((void *)p, size);
+	if (mprotect((void *)p, size, prot) < 0) {
+		munmap((void *)p, size);
+		return MAP_FAILED;
+	}
+	iox_seg_mapped(fd, (const char *)p, size, (prot & PROT_WRITE) != 0);
+	return (void *)p;
+}
+
 void *hook_mmap(void *hint, size_t size, int prot, int flags, int fd, off_t off)
 {
-	long p = syscall(SYS_mmap, hint, size, prot, flags, fd, off);
-
-	if (p != -1 && fd >= 0 && (flags & MAP_SHARED))
-		iox_seg_mapped(fd, (const char *)p, size, (prot & PROT_WRITE) != 0);
-	return (void *)p;
+	if (fd >= 0 && (flags & MAP_SHARED))
+		return map_segment(hint, size, prot, flags, fd, off);
+	return (void *)syscall(SYS_mmap, hint, size, prot, flags, fd, off);
 }
 
 int hook_flock(int fd, int op)

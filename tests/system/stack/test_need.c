@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
@@ -624,6 +625,26 @@ TEST_WITH(without_inodes_a_generation_waits, NULL, again)
 	AWAIT(stack_life() != life && stack_life() != 0);
 	round_of(p, 2);
 	peer_join(p, pid);
+	peer_free(p);
+	stack_stop(simd);
+}
+
+/* As programs with hard deadlines do: no page of theirs is ever to be fetched. */
+static int locked(struct peer *p)
+{
+	PEER(p, mlockall(MCL_CURRENT | MCL_FUTURE) == 0);
+	return admitted(p);
+}
+
+TEST_WITH(who_locks_all_memory_takes_no_more, NULL, again)
+{
+	struct peer *p = peer_new();
+	pid_t simd;
+
+	shm_of("300m");
+	simd = start();
+	assert_int_equal(stack_wait(peer_fork(p, locked)), 0);
+	agrees();
 	peer_free(p);
 	stack_stop(simd);
 }
