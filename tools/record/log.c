@@ -145,12 +145,6 @@ int log_reader_seek(struct log_reader *r, int64_t log_time_ns)
 	return r->ops->seek(r, log_time_ns);
 }
 
-int log_reader_largest(struct log_reader *r, uint64_t *ret, size_t n)
-{
-	memset(ret, 0, n * sizeof(*ret));
-	return r->ops->largest ? r->ops->largest(r, ret, n) : -ENOTSUP;
-}
-
 int log_reader_next(struct log_reader *r, struct log_message *ret)
 {
 	return r->ops->next(r, ret);

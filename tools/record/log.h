@@ -118,13 +118,6 @@ int log_reader_select(struct log_reader *r, const bool *want, size_t n);
 int log_reader_seek(struct log_reader *r, int64_t log_time_ns);
 
 /*
- * Bytes of the largest message of each channel, ret[id] for all n of them: by the index, so that a quarter more may be said,
- * and of a very long log less, as only a part of it is looked at; without an index what was found when it was opened. 0: not known. The
- * next message is the one that it was. -ENOTSUP the format has no such index; -ENOMEM.
- */
-int log_reader_largest(struct log_reader *r, uint64_t *ret, size_t n);
-
-/*
  * 1: a message; 0: the end; negative errno: damage, named by log_reader_why() with its offset; the next call goes on behind it
  * where that is possible, else gives 0.
  */

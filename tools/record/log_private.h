@@ -34,7 +34,6 @@ struct log_reader_ops {
 	int (*next)(struct log_reader *r, struct log_message *ret);
 	/* NULL: the format has none. data: else ret->data is NULL, and nothing of it is read. */
 	int (*attachment)(struct log_reader *r, uint32_t i, bool data, struct log_attachment *ret);
-	int (*largest)(struct log_reader *r, uint64_t *ret, size_t n); /* ret is zeros; NULL: the format does not say */
 };
 
 /* First member of each format's reader. fd, options and ops are set by log.c and log_reader_init(). */

@@ -222,12 +222,8 @@ static int count(struct mcap_reader *r, struct mcap_entry *e, const struct mcap_
 {
 	struct log_info *info = &r->base.info;
 
-	for (size_t i = 0; i < l->n; i++) {
-		uint64_t bytes = mcap_message_bytes(l, &l->refs[i]), *largest = &r->own[l->refs[i].channel].largest;
-
+	for (size_t i = 0; i < l->n; i++)
 		r->channels[l->refs[i].channel].n_messages++;
-		*largest = bytes > *largest ? bytes : *largest;
-	}
 	if (l->n) {
 		e->start = l->refs[0].time;
 		e->end = l->refs[l->n - 1].time;
@@ -567,12 +563,9 @@ static int attachment(struct log_reader *base, uint32_t i, bool data, struct log
 	return 0;
 }
 
-static const struct log_reader_ops ops = { .close = close_reader,
-					   .select = select_channels,
-					   .seek = seek,
-					   .next = next,
-					   .attachment = attachment,
-					   .largest = mcap_largest };
+static const struct log_reader_ops ops = {
+	.close = close_reader, .select = select_channels, .seek = seek, .next = next, .attachment = attachment
+};
 
 /* ---- opening ---- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reader of MCAP, in five files: mcap_read.c (order of messages), mcap_scan.c (a file record by record), mcap_index.c (its
- * summary), mcap_load.c (one chunk with what it defines), mcap_sizes.c (how large messages are). Thread: as log.h.
+ * The reader of MCAP, in four files: mcap_read.c (order of messages), mcap_scan.c (a file record by record), mcap_index.c (its
+ * summary), mcap_load.c (one chunk with what it defines). Thread: as log.h.
  */
 #ifndef MCAP_READ_PRIVATE_H
 #define MCAP_READ_PRIVATE_H
@@ -67,8 +67,7 @@ struct mcap_channel { /* beside log_info.channels */
 	void *raw;    /* the record's content, to know it again */
 	size_t raw_size;
 	uint16_t schema;
-	bool resolved;    /* its schema is known, or it has none */
-	uint64_t largest; /* bytes of a message, of a file without an index: as far as it was read */
+	bool resolved; /* its schema is known, or it has none */
 	struct log_pair *pairs;
 	char *strings;
 };
@@ -122,12 +121,6 @@ static inline uint16_t mcap_entry_id(const struct mcap_entry *e, uint32_t i)
 	return log_u16(e->ids + (size_t)i * e->stride);
 }
 
-/* Of the data of a message that was loaded. */
-static inline uint64_t mcap_message_bytes(const struct mcap_loaded *l, const struct mcap_ref *f)
-{
-	return log_u64(l->data + f->offset + 1) - MCAP_MESSAGE;
-}
-
 void mcap_entry_finish(struct mcap_entry *e);
 
 /* mcap_load.c */
@@ -153,8 +146,5 @@ int mcap_add_attachment(struct mcap_reader *r, uint64_t at, uint64_t size);
 /* mcap_index.c */
 /* 1: the summary tells where all messages are; 0: the file has to be scanned; -ENOMEM. */
 int mcap_read_summary(struct mcap_reader *r);
-
-/* mcap_sizes.c */
-int mcap_largest(struct log_reader *base, uint64_t *ret, size_t n);
 
 #endif

@@ -378,51 +378,28 @@ static size_t first_size(struct log_reader *r, const struct log_info *info, uint
 	return size;
 }
 
-/* There is no room for slots of its largest message: those that are no larger than the first are played. */
-static int open_smaller(struct player_simd *s, struct route *rt, size_t largest, size_t first)
-{
-	char why[sizeof(rt->out->refused_why)];
-	int r;
-
-	snprintf(why, sizeof(why), "%s", sim_why());
-	r = make_out(s, rt, first);
-	if (r < 0)
-		return r;
-	rt->out->refused_body = body_of(codec_in_type(rt->codec), largest);
-	memcpy(rt->out->refused_why, why, sizeof(why));
-	return 0;
-}
-
-/* For the largest message of a channel, as far as the log says that; else for its first one. */
-static int open_route(struct player_simd *s, struct log_reader *reader, uint32_t channel, struct route *rt,
-		      uint64_t largest)
+/* For the first message of a channel, as far as the log says that; for larger ones it grows. */
+static int open_route(struct player_simd *s, struct log_reader *reader, uint32_t channel, struct route *rt)
 {
 	const struct log_info *info = log_reader_info(reader);
-	size_t first = info->indexed && !largest ? first_size(reader, info, channel) : 0;
-	size_t size = !largest ? first : largest < SIM_BODY_MAX ? (size_t)largest : SIM_BODY_MAX;
-	int r = make_out(s, rt, size);
+	int r = make_out(s, rt, info->indexed ? first_size(reader, info, channel) : 0);
 
-	if (is_refusal(r) && largest) {
-		first = info->indexed ? first_size(reader, info, channel) : 0;
-		r = first < size ? open_smaller(s, rt, size, first) : r;
-	}
 	return is_refusal(r) ? give_up(s, rt, r) : r;
 }
 
-static int open_routes(struct player_simd *s, unsigned input, bool *want, uint64_t *largest)
+static int open_routes(struct player_simd *s, unsigned input, bool *want)
 {
 	struct log_reader *r = s->inputs[input].reader;
 	const struct log_info *info = log_reader_info(r);
 	int result = 0;
 
-	(void)log_reader_largest(r, largest, info->n_channels); /* zeros where it does not know */
 	for (uint32_t i = 0; result == 0 && i < info->n_channels; i++) {
 		struct route *rt = route_of(s, input, i);
 
 		want[i] = rt && rt->codec;
 		if (!want[i] || rt->shown || (info->counted && !info->channels[i].n_messages))
 			continue;
-		result = open_route(s, r, i, rt, largest[i]);
+		result = open_route(s, r, i, rt);
 		if (result == -ENOENT) {
 			want[i] = false;
 			result = 0;
@@ -437,10 +414,8 @@ static int open_input(struct player_simd *s, unsigned input)
 {
 	size_t n = log_reader_info(s->inputs[input].reader)->n_channels + 1;
 	bool *want = mem_calloc(n, sizeof(*want));
-	uint64_t *largest = mem_calloc(n, sizeof(*largest));
-	int r = want && largest ? open_routes(s, input, want, largest) : -ENOMEM;
+	int r = want ? open_routes(s, input, want) : -ENOMEM;
 
-	mem_free(largest);
 	mem_free(want);
 	return r;
 }

@@ -124,24 +124,6 @@ static int rosbag2_attachment(struct log_reader *r, uint32_t i, bool data, struc
 	return log_fail(r->why, sizeof(r->why), -EINVAL, "there is no such attachment");
 }
 
-static int rosbag2_largest(struct log_reader *r, uint64_t *ret, size_t n)
-{
-	struct rosbag2 *d = (struct rosbag2 *)r;
-	int e = 0;
-
-	for (size_t k = 0; e == 0 && k < d->n_parts; k++) {
-		struct part *p = &d->parts[k];
-		uint64_t *of_part = mem_calloc(p->n_map + 1, sizeof(*of_part));
-
-		e = of_part ? log_reader_largest(p->reader, of_part, p->n_map) : -ENOMEM;
-		for (size_t i = 0; e == 0 && i < p->n_map; i++)
-			if (p->map[i] < n && ret[p->map[i]] < of_part[i])
-				ret[p->map[i]] = of_part[i];
-		mem_free(of_part);
-	}
-	return e;
-}
-
 /* ---- reading ---- */
 
 static int rosbag2_next(struct log_reader *r, struct log_message *ret)
@@ -212,8 +194,7 @@ static const struct log_reader_ops ops = { .close = rosbag2_close,
 					   .select = rosbag2_select,
 					   .seek = rosbag2_seek,
 					   .next = rosbag2_next,
-					   .attachment = rosbag2_attachment,
-					   .largest = rosbag2_largest };
+					   .attachment = rosbag2_attachment };
 
 /* ---- open ---- */
 
