@@ -14,6 +14,7 @@
 #include "err.h"
 #include "fd.h"
 #include "jsonx.h"
+#include "mem.h"
 #include "wire/pages.h"
 
 #include <errno.h>
@@ -126,6 +127,43 @@ static int method_advertise(struct call *call)
 				     JX_NEW("fds", bell < 0 ? json_array() : call_give_fd(call, bell, "doorbell"))));
 }
 
+struct enlarged {
+	struct parked *parked;
+	json_t *reply;
+};
+
+static void on_enlarged(void *arg)
+{
+	struct enlarged *e = (struct enlarged *)arg;
+
+	call_answer(e->parked, e->reply ? 0 : err_nomem(), e->reply);
+	mem_free(e);
+}
+
+static json_t *enlarged_json(const struct simd *s, const struct publisher *p)
+{
+	return JSONX_MAKE(JX_INT("max_body", p->max_body), JX_INT("window", p->ch->window),
+			  JX_INT("slot_size", p->ch->slot_size), JX_INT("memory_at", memory_at(s, p->pool)),
+			  JX_INT("memory_bytes", memory_bytes(s, p->pool)));
+}
+
+/* The client publishes as soon as it is answered. */
+static int answer_when_enlarged(struct call *call, const struct publisher *p)
+{
+	struct enlarged *e = MEM_NEW(struct enlarged);
+	int r = e && (e->parked = call_park(call)) ? 0 : err_nomem();
+
+	if (r == 0) {
+		e->reply = enlarged_json(call->s, p);
+		r = call_parked(call, pubsub_when_enlarged(p, on_enlarged, e));
+	}
+	if (r < 0 && e) {
+		json_decref(e->reply);
+		mem_free(e);
+	}
+	return r;
+}
+
 static int method_enlarge(struct call *call)
 {
 	const struct args *a = &call->a;
@@ -134,10 +172,7 @@ static int method_enlarge(struct call *call)
 
 	if (r < 0)
 		return r;
-	return call_reply(call, JSONX_MAKE(JX_INT("max_body", p->max_body), JX_INT("window", p->ch->window),
-					   JX_INT("slot_size", p->ch->slot_size),
-					   JX_INT("memory_at", memory_at(call->s, p->pool)),
-					   JX_INT("memory_bytes", memory_bytes(call->s, p->pool))));
+	return p->flags & ADVERTISE_LOCAL ? call_reply(call, enlarged_json(call->s, p)) : answer_when_enlarged(call, p);
 }
 
 static int method_unadvertise(struct call *call)

@@ -23,6 +23,7 @@ struct d_command {
 	struct d_feed *feed;
 	/* Borrowed. */
 	struct ipc *ipc;
+	dispatch_fn fn;
 	void *arg;
 };
 

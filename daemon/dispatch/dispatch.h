@@ -158,8 +158,9 @@ int dispatch_channel_del(struct dispatch *d, uint32_t channel_id);
  */
 int dispatch_publisher_add(struct dispatch *d, uint32_t publisher_id, uint32_t channel_id, uint32_t client_id,
 			   uint64_t max_body, const struct wire_counters *counters);
-/* Another max_body. Post this before the reply to Enlarge is sent. */
-int dispatch_publisher_resize(struct dispatch *d, uint32_t publisher_id, uint64_t max_body);
+/* Another max_body: fn runs once when it holds. Before that a larger message would be refused. */
+int dispatch_publisher_resize(struct dispatch *d, uint32_t publisher_id, uint64_t max_body, void (*fn)(void *arg),
+			      void *arg);
 /* What it has published still completes. */
 int dispatch_publisher_del(struct dispatch *d, uint32_t publisher_id);
 /*

@@ -339,11 +339,12 @@ static void run_publisher_resize(struct dispatch *d, struct d_command *c)
 
 	if (p)
 		p->max_body = c->size;
+	d_event_call(d, c->fn, c->arg);
 }
 
-int dispatch_publisher_resize(struct dispatch *d, uint32_t publisher_id, uint64_t max_body)
+int dispatch_publisher_resize(struct dispatch *d, uint32_t publisher_id, uint64_t max_body, dispatch_fn fn, void *arg)
 {
-	return COMMAND(d, .run = run_publisher_resize, .id = publisher_id, .size = max_body);
+	return COMMAND(d, .run = run_publisher_resize, .id = publisher_id, .size = max_body, .fn = fn, .arg = arg);
 }
 
 static void run_publisher_del(struct dispatch *d, struct d_command *c)

@@ -337,8 +337,6 @@ static int grow(struct publisher *p, int cls, uint64_t max_body)
 
 	if (r == 0)
 		r = cls != p->pool ? move(p, cls, max_body) : channel_set_size(p->ch, max_body);
-	if (r == 0 && !(p->flags & ADVERTISE_LOCAL))
-		r = dispatch_publisher_resize(shard_of(p->cl->s, p->ch->shard), p->id, max_body);
 	if (r == 0)
 		p->max_body = max_body;
 	return r;
@@ -356,6 +354,11 @@ int pubsub_enlarge(struct client *cl, uint32_t publisher_id, uint64_t max_body, 
 	if (cls < 0)
 		return err_prefix(cls, "channel %s", (*ret)->ch->name);
 	return grow(*ret, cls, pools_body_max(&cl->s->pools, cls));
+}
+
+int pubsub_when_enlarged(const struct publisher *p, dispatch_fn fn, void *arg)
+{
+	return dispatch_publisher_resize(shard_of(p->cl->s, p->ch->shard), p->id, p->max_body, fn, arg);
 }
 
 /* ---- subscribers ---- */

@@ -42,6 +42,8 @@ int pubsub_unadvertise(struct client *cl, uint32_t publisher_id); /* -ENOENT */
  * it, and has the window that is usual for such messages. -ENOENT, -EMSGSIZE, -ENOSPC, -ESTALE.
  */
 int pubsub_enlarge(struct client *cl, uint32_t publisher_id, uint64_t max_body, struct publisher **ret);
+/* fn runs once when dispatch takes such messages, too; not of a publisher for local subscribers only. -ENOMEM. */
+int pubsub_when_enlarged(const struct publisher *p, void (*fn)(void *arg), void *arg);
 int pubsub_unsubscribe(struct client *cl, uint32_t subscriber_id);
 /* All that the client has; dispatch forgets its publishers by itself. */
 void pubsub_close_all(struct client *cl);
