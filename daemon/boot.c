@@ -141,6 +141,12 @@ static int64_t room_here(const struct boot *b)
 	return *plane ? roudi_shm_room(plane) : roudi_shm_free();
 }
 
+/* Who takes a RouDi over needs no more than that has; not to have as much as it would take to begin anew is no reason not to start. */
+static int64_t room_to_start(const char *plane)
+{
+	return roudi_has_left(plane) ? -1 : roudi_shm_room(plane);
+}
+
 int boot_show_config(struct boot *b)
 {
 	json_t *list, *item;
@@ -367,7 +373,7 @@ int boot_runtime(struct boot *b)
 	if (r == 0)
 		r = runtime_lock(&b->rt, conf_choice(conf_object(root, "roudi"), "start") == 1);
 	if (r == 0)
-		r = pools_compute(b->conf, roudi_shm_room(b->rt.plane), &b->pools);
+		r = pools_compute(b->conf, room_to_start(b->rt.plane), &b->pools);
 	if (r < 0)
 		runtime_finish(&b->rt);
 	return r;

@@ -22,7 +22,7 @@
  * size. A large message has a class that is at most half as large again.
  */
 static const struct pool_class ladder[] = {
-	{ .size = 256, .count = 262144 },           { .size = 1 * KIB, .count = 131072 },
+	{ .size = 256, .count = 131072 },           { .size = 1 * KIB, .count = 65536 },
 	{ .size = 4 * KIB, .count = 65536 },        { .size = 16 * KIB, .count = 32768 },
 	{ .size = BODY(64 * KIB), .count = 16384 }, { .size = BODY(256 * KIB), .count = 8192 },
 	{ .size = BODY(1 * MIB), .count = 4000 },
@@ -97,6 +97,7 @@ int64_t pools_bytes(const struct pools *p)
 {
 	int64_t n = POOL_MGMT_BYTES + pools_committed_bytes(p);
 
+	n += p->memory ? p->memory->aside(p->memory_arg) : POOL_ASIDE_BYTES;
 	for (unsigned i = 0; i < p->n; i++) {
 		uint32_t due = demand(p, i, p->c[i].reserved);
 

@@ -23,16 +23,16 @@
 #define POOLS_MAX          32
 #define POOL_PER_PUBLISHER 9 /* iceoryx: 8 loans and the last one sent */
 #define POOL_SLOT_ALIGN    64
-#define POOL_WINDOW_SMALL  64  /* a channel of small slots has at least this window */
-#define POOL_OWN           200 /* of the smallest class, for simd itself, and for who attaches */
-#define POOL_QUEUE_SHARE   64  /* of a class's slots that are left a queue gets one in so many */
-#define POOL_QUEUE_LEAST   2   /* and this at least */
-#define POOL_CHUNK_HEADER  40  /* iceoryx's own, beside each slot */
-#define POOL_CHUNK_ENTRY   56  /* of each slot with memory, in the management segment */
-#define POOL_CHUNK_LISTED  8   /* of each slot, there too */
-#define POOL_MGMT_BYTES \
-	(33LL << 20) /* the management segment without slots, rounded up: measured; and SEGMENT_BALLAST */
-#define POOL_BYTES_MAX ((1LL << 32) - 1) /* above 4 GiB iceoryx 2.0.3 hands out overlapping chunks */
+#define POOL_WINDOW_SMALL  64                /* a channel of small slots has at least this window */
+#define POOL_OWN           200               /* of the smallest class, for simd itself, and for who attaches */
+#define POOL_QUEUE_SHARE   64                /* of a class's slots that are left a queue gets one in so many */
+#define POOL_QUEUE_LEAST   2                 /* and this at least */
+#define POOL_CHUNK_HEADER  40                /* iceoryx's own, beside each slot */
+#define POOL_CHUNK_ENTRY   56                /* of each slot with memory, in the management segment */
+#define POOL_CHUNK_LISTED  8                 /* of each slot, there too */
+#define POOL_MGMT_BYTES    (25LL << 20)      /* the management segment without slots, rounded up: measured */
+#define POOL_ASIDE_BYTES   (8LL << 20)       /* put by for the next generation, at the beginning */
+#define POOL_BYTES_MAX     ((1LL << 32) - 1) /* above 4 GiB iceoryx 2.0.3 hands out overlapping chunks */
 
 struct pool_class {
 	uint64_t size; /* usable bytes of a slot: multiple of 64, ascending */
@@ -47,6 +47,8 @@ struct pool_class {
 struct pool_memory {
 	/* Gives it to the first `slots` slots of a class. Negative: to none of them. */
 	int (*commit)(void *arg, unsigned cls, uint32_t slots);
+	/* The bytes that are put by for the next generation. */
+	int64_t (*aside)(void *arg);
 	/* The bytes that are left, and the name of the place that has no more; static. */
 	int64_t (*room)(void *arg, const char **ret_whose);
 };

@@ -40,8 +40,9 @@ LOG_TOPIC("roudi");
 #define DYING_TRIES      40
 #define FRESH_ATTACH_MS  6000
 #define READY_POLL_MS    50
-#define READY_TIMES      12                /* roudi.ready_ms, for one that is at work for so long */
-#define STARVED_MAX      30                /* probes that it was not given a CPU for */
+#define READY_TIMES      12        /* roudi.ready_ms, for one that is at work for so long */
+#define ROOM_SPARE       (1 << 20) /* bytes that clients write to the old management segment meanwhile, and files */
+#define STARVED_MAX      30        /* probes that it was not given a CPU for */
 #define ROOM_DUR_NS      (500 * NS_PER_MS) /* how often to look for room in /dev/shm */
 
 enum phase { ABSENT, STARTING, UP };
@@ -112,7 +113,12 @@ static int64_t room(void *arg, const char **ret_whose)
 	return memory_room("", ret_whose);
 }
 
-static const struct pool_memory memory = { .commit = commit, .room = room };
+static int64_t aside(void *arg)
+{
+	return ((struct roudi *)arg)->commit.ballast;
+}
+
+static const struct pool_memory memory = { .commit = commit, .room = room, .aside = aside };
 
 /* Of somebody else's RouDi all has pages already. */
 static int begin_memory(struct roudi *r, struct pools *p)
@@ -305,7 +311,10 @@ static void end_generation(struct roudi *r, const char *why)
 	kill_process(r);
 	forget_process(r);
 	dead = segment_commit_end(&r->commit);
-	segment_reclaim_add(&r->reclaim, &dead, r->generation);
+	if (was_up)
+		segment_reclaim_add(&r->reclaim, &dead, r->generation);
+	else
+		segment_commit_close(&dead); /* no client has it */
 	if (r->owned)
 		roudi_clean(r->plane);
 	r->adopted = false;
@@ -384,6 +393,8 @@ static void on_probed(struct roudi *r, struct job *j)
 	if (j->result == 0)
 		r->starved = 0;
 	roudi_log_stopped(r->output, &r->output_read);
+	if (r->owned)
+		segment_commit_ballast(&r->commit, r->plane);
 	exec_timer_at(&r->timer, exec_now(r->x) + r->probe_ms * NS_PER_MS);
 }
 
@@ -523,7 +534,7 @@ static int begin(struct roudi *r)
  */
 static bool has_room(struct roudi *r)
 {
-	int64_t need = r->ev.need(r->arg) - SEGMENT_BALLAST, have = roudi_shm_free();
+	int64_t need = r->ev.need(r->arg) + ROOM_SPARE, have = roudi_shm_free();
 	bool files = roudi_shm_has_files(), yes = r->first || (files && (have < 0 || have >= need));
 
 	if (!yes && !r->waits_for_room && !files)

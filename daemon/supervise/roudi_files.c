@@ -112,6 +112,13 @@ int64_t roudi_shm_room(const char *plane)
 	return bytes;
 }
 
+bool roudi_has_left(const char *plane)
+{
+	char path[SEGMENT_PATH_MAX];
+
+	return plane_memory(plane, PLANE_MGMT, path, sizeof(path)) && file_bytes(path) > 0;
+}
+
 /* ---- segments ---- */
 
 int roudi_open_segment(const char *plane)

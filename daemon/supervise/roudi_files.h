@@ -25,6 +25,9 @@ bool roudi_shm_has_files(void);
 /* The same with what a RouDi has there now: the next simd takes it over, or takes it away. */
 int64_t roudi_shm_room(const char *plane);
 
+/* Whether one has left its memory there, or is there. */
+bool roudi_has_left(const char *plane);
+
 /* Descriptor of the payload segment, to free its memory later. */
 int roudi_open_segment(const char *plane);
 /* Free the memory of an earlier generation's payload; mappings stay valid and read zeros. Returns the bytes freed. */

@@ -9,7 +9,11 @@
 #include "roudi_files.h"
 
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#define BALLAST_SPARE (1 << 20) /* what is written after it was looked at */
 
 static uint64_t align8(uint64_t n)
 {
@@ -40,6 +44,12 @@ struct segment_commit segment_commit_end(struct segment_commit *c)
 	dead.ballast_fd = fd_close(dead.ballast_fd);
 	segment_commit_init(c);
 	return dead;
+}
+
+void segment_commit_close(struct segment_commit *dead)
+{
+	dead->payload_fd = fd_close(dead->payload_fd);
+	dead->mgmt_fd = fd_close(dead->mgmt_fd);
 }
 
 static int open_mgmt(struct segment_commit *c, const char *plane)
@@ -83,25 +93,54 @@ static bool lay_out(struct segment_commit *c, uint64_t *ret_end)
 	return c->mgmt_size >= at + IOX_MGMT_TAIL && c->mgmt_size - at - IOX_MGMT_TAIL <= IOX_MGMT_SPARE;
 }
 
-/* All but slots' entries, what introspection does not come to, and the ports of clients and servers, which we have none of. */
-static int back_mgmt(struct segment_commit *c)
+struct range {
+	uint64_t at, end;
+};
+
+/* All but slots' entries, what introspection does not come to, and the ports of clients and servers, which we have none of. How many. */
+static unsigned mgmt_ranges(struct segment_commit *c, struct range ret[8])
 {
-	static const struct {
-		uint64_t at, end;
-	} head[] = IOX_MGMT_HEAD;
+	static const struct range head[] = IOX_MGMT_HEAD;
 	uint64_t end, size = c->mgmt_size;
-	int r = 0;
+	unsigned n = sizeof(head) / sizeof(head[0]);
 
 	c->whole = !lay_out(c, &end);
-	if (c->whole)
-		return back(c->mgmt_fd, 0, size);
-	for (unsigned i = 0; i < sizeof(head) / sizeof(*head) && r == 0; i++)
-		r = back(c->mgmt_fd, head[i].at, head[i].end - head[i].at);
-	if (r == 0)
-		r = back(c->mgmt_fd, IOX_MGMT_LISTS, c->entries_at - IOX_MGMT_LISTS);
-	if (r == 0)
-		r = back(c->mgmt_fd, end, size - IOX_MGMT_SERVERS - end);
-	return r == 0 ? back(c->mgmt_fd, size - IOX_MGMT_LAST, IOX_MGMT_LAST) : r;
+	if (c->whole) {
+		ret[0] = (struct range){ 0, size };
+		return 1;
+	}
+	memcpy(ret, head, sizeof(head));
+	ret[n++] = (struct range){ IOX_MGMT_LISTS, c->entries_at };
+	ret[n++] = (struct range){ end, size - IOX_MGMT_SERVERS };
+	ret[n++] = (struct range){ size - IOX_MGMT_LAST, size };
+	return n;
+}
+
+/*
+ * What an earlier simd has done is not done again: the kernel would fill the pages with zeros, and nobody could tell any more which have been
+ * written, so that none could go back when there is no room.
+ */
+static bool has_pages(int fd, const struct range *r, unsigned n)
+{
+	uint64_t bytes = 0;
+	struct stat st;
+
+	for (unsigned i = 0; i < n; i++)
+		bytes += r[i].end - r[i].at;
+	return fstat(fd, &st) == 0 && (uint64_t)st.st_blocks * 512 >= bytes;
+}
+
+static int back_mgmt(struct segment_commit *c)
+{
+	struct range r[8];
+	unsigned n = mgmt_ranges(c, r);
+	int rc = 0;
+
+	if (has_pages(c->mgmt_fd, r, n))
+		return 0;
+	for (unsigned i = 0; i < n && rc == 0; i++)
+		rc = back(c->mgmt_fd, r[i].at, r[i].end - r[i].at);
+	return rc;
 }
 
 int segment_commit_begin(struct segment_commit *c, const char *plane, const struct pools *p)
@@ -148,9 +187,28 @@ int segment_commit_slots(struct segment_commit *c, unsigned cls, uint32_t slots)
 	return r;
 }
 
+/* Bytes of a file that somebody has written to: pages that were only reserved are holes to SEEK_DATA. */
+static int64_t written(int fd)
+{
+	off_t at = 0, end;
+	int64_t n = 0;
+
+	while ((at = lseek(fd, at, SEEK_DATA)) >= 0 && (end = lseek(fd, at, SEEK_HOLE)) > at) {
+		n += end - at;
+		at = end;
+	}
+	return n;
+}
+
 void segment_commit_ballast(struct segment_commit *c, const char *plane)
 {
-	c->ballast_fd = open(plane, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (c->ballast_fd < 0 || back(c->ballast_fd, 0, SEGMENT_BALLAST) < 0)
-		c->ballast_fd = fd_close(c->ballast_fd);
+	int64_t due = written(c->mgmt_fd) + BALLAST_SPARE;
+
+	due = due > POOL_ASIDE_BYTES ? due : POOL_ASIDE_BYTES;
+	if (c->ballast_fd < 0)
+		c->ballast_fd = open(plane, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (c->ballast_fd < 0 || due <= c->ballast)
+		return;
+	if (back(c->ballast_fd, (uint64_t)c->ballast, (uint64_t)(due - c->ballast)) == 0)
+		c->ballast = due;
 }

@@ -14,11 +14,10 @@
 
 #include "admission.h"
 
-#define SEGMENT_BALLAST (8LL << 20)
-
 struct segment_commit {
 	int payload_fd, mgmt_fd; /* -1: none */
-	int ballast_fd; /* a file of SEGMENT_BALLAST, so that there is room for the next management segment beside what clients keep of this one */
+	int ballast_fd;  /* a file, so that there is room for the next management segment beside what clients keep of this one */
+	int64_t ballast; /* its bytes */
 	unsigned n;
 	uint64_t at[POOLS_MAX];    /* of each class, in the payload segment */
 	uint64_t chunk[POOLS_MAX]; /* bytes of each of its slots */
@@ -33,10 +32,15 @@ void segment_commit_init(struct segment_commit *c);
 int segment_commit_begin(struct segment_commit *c, const char *plane, const struct pools *p);
 /* Pages for the first so many slots of a class. -ENOSPC: there are none. */
 int segment_commit_slots(struct segment_commit *c, unsigned cls, uint32_t slots);
-/* When all slots that were admitted have pages. If there is no room for it, a restart may have to wait until there is. */
+/*
+ * When all slots that were admitted have pages, and now and then after that: puts by as much as has been written of the management segment,
+ * which more and more ports do. If there is no room for it, a restart may have to wait until there is.
+ */
 void segment_commit_ballast(struct segment_commit *c, const char *plane);
 /* The generation has ended: gives what is known of its segments, without the ballast, and is as new. */
 struct segment_commit segment_commit_end(struct segment_commit *c);
+/* What segment_commit_end() has given. */
+void segment_commit_close(struct segment_commit *dead);
 /* Where the list of a class's free slots begins in the management segment: of each slot the next free one, or, while it is out, more than count. */
 uint64_t segment_commit_list_at(const struct segment_commit *c, unsigned cls);
 

@@ -4,7 +4,6 @@
 
 #include "exec.h"
 #include "err.h"
-#include "fd.h"
 #include "log.h"
 #include "mem.h"
 #include "roudi_files.h"
@@ -32,8 +31,7 @@ static void dead_segment_free(struct dead_segment *v)
 {
 	exec_timer_cancel(&v->timer);
 	list_remove(&v->link);
-	fd_close(v->of.payload_fd);
-	fd_close(v->of.mgmt_fd);
+	segment_commit_close(&v->of);
 	mem_free(v);
 }
 
@@ -96,17 +94,27 @@ static void punch_free(const struct segment_commit *c, unsigned cls)
 	punch_slots(c, cls, free_from, c->count[cls]);
 }
 
+static bool knows_slots(const struct dead_segment *v)
+{
+	return v->of.n > 0 && !v->of.whole;
+}
+
+static void punch_all_free(const struct dead_segment *v)
+{
+	for (unsigned i = 0; i < v->of.n; i++)
+		punch_free(&v->of, i);
+}
+
 /* The rest of it goes when they have moved. */
 static void on_timer(void *arg)
 {
 	struct dead_segment *v = (struct dead_segment *)arg;
 
-	if (v->of.n == 0 || v->of.whole) {
+	if (!knows_slots(v)) {
 		punch(v);
 		return;
 	}
-	for (unsigned i = 0; i < v->of.n; i++)
-		punch_free(&v->of, i);
+	punch_all_free(v);
 	log_info("freed generation %u, but for the slots that clients hold who have not moved yet", v->generation);
 }
 
@@ -133,7 +141,10 @@ void segment_reclaim_for_room(struct segment_reclaim *g)
 			punch(v);
 			continue;
 		}
-		punch_unwritten(v->of.payload_fd);
+		if (knows_slots(v))
+			punch_all_free(v);
+		else
+			punch_unwritten(v->of.payload_fd);
 		punch_unwritten(v->of.mgmt_fd);
 	}
 }
@@ -141,10 +152,10 @@ void segment_reclaim_for_room(struct segment_reclaim *g)
 void segment_reclaim_add(struct segment_reclaim *g, const struct segment_commit *dead, uint32_t generation)
 {
 	struct dead_segment *v = dead->payload_fd >= 0 ? MEM_NEW(struct dead_segment) : NULL;
+	struct segment_commit unwanted = *dead;
 
 	if (!v) {
-		fd_close(dead->payload_fd);
-		fd_close(dead->mgmt_fd);
+		segment_commit_close(&unwanted);
 		return;
 	}
 	v->of = *dead;

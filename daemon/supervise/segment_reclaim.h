@@ -3,7 +3,7 @@
  * Memory of earlier generations of the data plane: the segments of RouDis that have exited. The pages of the payload are freed when the
  * last client has moved on; mappings stay valid and then read zeros. Of a generation whose clients have not all moved within 10 s those of
  * the free slots are: who holds a slot may write to it whenever he goes on, and then there may be no other page for him. Where the next
- * generation has no room, pages that were never written are freed at once, and after these 10 s all.
+ * generation has no room, these are freed at once, with what was never written of the management segment, and after these 10 s all.
  *
  * Thread: simd-main.
  */

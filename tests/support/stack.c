@@ -643,3 +643,24 @@ uint32_t stack_slots(void)
 	json_decref(info);
 	return sum;
 }
+
+/* ---- /dev/shm ---- */
+
+#define OF_OTHERS "/dev/shm/of-others"
+
+void stack_shm_fill(int64_t left)
+{
+	static char page[4096];
+	int fd = open(OF_OTHERS, O_RDWR | O_CREAT | O_CLOEXEC | O_APPEND, 0600);
+
+	assert_true(fd >= 0);
+	while (write(fd, page, sizeof(page)) == (ssize_t)sizeof(page))
+		continue;
+	assert_int_equal(ftruncate(fd, lseek(fd, 0, SEEK_END) - left), 0);
+	close(fd);
+}
+
+void stack_shm_clear(void)
+{
+	(void)unlink(OF_OTHERS);
+}

@@ -87,4 +87,8 @@ const struct ctl_result *stack_run(const char *const *argv);
 /* Slots in use over all pools, as simd counts them. */
 uint32_t stack_slots(void);
 
+/* Others take all that there is of /dev/shm, to the last page but for so many bytes; and give it back. */
+void stack_shm_fill(int64_t left);
+void stack_shm_clear(void);
+
 #endif

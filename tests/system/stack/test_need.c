@@ -6,7 +6,6 @@
 #include "peer.h"
 #include "stack.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -21,7 +20,6 @@
 	"{\"name\":\"b1\",\"plugin\":\"null\",\"channels\":[\"/**\"]}]}]"
 #define MIB       (1 << 20)
 #define FULL_HD   (1920 * 1080 * 3 + 64)
-#define FILL      "/dev/shm/of-others"
 #define RECORDING "/tmp/need.mcap"
 
 /* ---- /dev/shm ---- */
@@ -39,7 +37,7 @@ static void shm_of(const char *size)
 
 static int again(void **state)
 {
-	(void)unlink(FILL);
+	stack_shm_clear();
 	(void)unlink(RECORDING);
 	(void)mount("tmpfs", "/dev/shm", "tmpfs", MS_REMOUNT, "size=2g");
 	return stack_sweep(state);
@@ -51,26 +49,6 @@ static int64_t shm_used(void)
 
 	assert_int_equal(statvfs("/dev/shm", &v), 0);
 	return (int64_t)((v.f_blocks - v.f_bfree) * v.f_frsize);
-}
-
-/* Others take all that there is. */
-static void fill(void)
-{
-	static char page[4096];
-	int fd = open(FILL, O_RDWR | O_CREAT | O_CLOEXEC | O_APPEND, 0600);
-
-	assert_true(fd >= 0);
-	while (write(fd, page, sizeof(page)) == (ssize_t)sizeof(page))
-		continue;
-	close(fd);
-}
-
-static off_t of_others(void)
-{
-	struct stat st;
-
-	assert_int_equal(stat(FILL, &st), 0);
-	return st.st_size;
 }
 
 /* What it says it takes. */
@@ -374,7 +352,7 @@ TEST_WITH(a_full_shm_kills_nobody, NULL, again)
 	simd = start();
 	p = begin(30, FULL_HD, &pid);
 	round_of(p, 1);
-	fill();
+	stack_shm_fill(0);
 	/* what was admitted goes on, in all its slots */
 	for (int i = 2; i <= 6; i++)
 		round_of(p, i);
@@ -385,7 +363,7 @@ TEST_WITH(a_full_shm_kills_nobody, NULL, again)
 	AWAIT(stack_life() != life && stack_life() != 0);
 	for (int i = 7; i <= 9; i++)
 		round_of(p, i);
-	assert_int_equal(unlink(FILL), 0);
+	stack_shm_clear();
 	peer_join(p, pid);
 	peer_free(p);
 	stack_stop(simd);
@@ -413,11 +391,11 @@ TEST_WITH(an_idle_channel_gives_way_in_a_full_shm, NULL, again)
 	round_of(p, 1);
 	peer_join(p, pid);
 	peer_free(p);
-	fill();
+	stack_shm_fill(0);
 	p = peer_new();
 	assert_int_equal(stack_wait(peer_fork(p, admitted)), 0);
 	peer_free(p);
-	assert_int_equal(unlink(FILL), 0);
+	stack_shm_clear();
 	stack_stop(simd);
 }
 
@@ -431,13 +409,13 @@ TEST_WITH(a_simd_that_is_killed_in_a_full_shm_comes_back, NULL, again)
 	simd = start();
 	p = begin(10, FULL_HD, &pid);
 	round_of(p, 1);
-	fill();
+	stack_shm_fill(0);
 	stack_kill(simd);
 	simd = start();
 	for (int i = 2; i <= 4; i++)
 		round_of(p, i);
 	refuses_one_more("/dev/shm has ");
-	assert_int_equal(unlink(FILL), 0);
+	stack_shm_clear();
 	peer_join(p, pid);
 	peer_free(p);
 	stack_stop(simd);
@@ -484,14 +462,14 @@ TEST_WITH(ports_find_pages_in_a_full_shm, NULL, again)
 		pid[i] = peer_fork(p[i], ports);
 		AWAIT(p[i]->ready);
 	}
-	fill();
+	stack_shm_fill(0);
 	for (int i = 0; i < 4; i++)
 		peer_tell(p[i], 1);
 	for (int i = 0; i < 4; i++) {
 		assert_int_equal(stack_wait(pid[i]), 0);
 		peer_free(p[i]);
 	}
-	assert_int_equal(unlink(FILL), 0);
+	stack_shm_clear();
 	stack_stop(simd);
 }
 
@@ -563,16 +541,14 @@ TEST_FULL_WITH(a_slot_in_hand_outlasts_its_generation, NULL, again)
 	simd = start();
 	pid = peer_fork(p, late_writer);
 	AWAIT(p->ready);
-	fill();
-	assert_int_equal(truncate(FILL, of_others() - 16 * MIB),
-			 0); /* what is in hand does not keep the next generation away */
+	stack_shm_fill(16 * MIB); /* what is in hand does not keep the next generation away */
 	life = stack_life();
 	assert_int_equal(kill(stack_roudi(), SIGKILL), 0);
 	AWAIT(stack_life() != life && stack_life() != 0);
-	fill();
+	stack_shm_fill(0);
 	assert_int_equal(kill(pid, SIGCONT), 0);
 	AWAIT(p->result == 1);
-	assert_int_equal(unlink(FILL), 0);
+	stack_shm_clear();
 	assert_int_equal(stack_wait(pid), 0);
 	peer_free(p);
 	stack_stop(simd);
@@ -727,13 +703,12 @@ TEST_FULL_WITH(simd_may_die_at_each_step_of_a_growth, NULL, again)
 		assert_true(n < STEPS_MAX);
 		pid = peer_fork(p, one_grows);
 		AWAIT(p->ready);
-		fill();
-		assert_int_equal(truncate(FILL, of_others() - 36 * MIB), 0);
+		stack_shm_fill(36 * MIB);
 		killed = killed_at_step(simd, n, p);
 		if (killed)
 			simd = start();
 		assert_int_equal(stack_wait(pid), 0);
-		assert_int_equal(unlink(FILL), 0);
+		stack_shm_clear();
 		peer_free(p);
 		stack_stop(simd);
 	}

@@ -49,11 +49,13 @@ TEST(bytes_are_slots_and_management)
 			   .c = { { .size = 1024, .count = 4000 }, { .size = 8 << 20, .count = 40 } },
 			   .fixed = true };
 
-	assert_int_equal(pools_bytes(&p), (33 << 20) + 4000 * (1024 + 40 + 56 + 8) + 40 * ((8 << 20) + 40 + 56 + 8));
+	assert_int_equal(pools_bytes(&p), POOL_MGMT_BYTES + POOL_ASIDE_BYTES + 4000 * (1024 + 40 + 56 + 8) +
+						  40 * ((8 << 20) + 40 + 56 + 8));
 	p.c[1] = (struct pool_class){ .size = 2u << 30, .count = 1000000 };
 	assert_true(pools_bytes(&p) > 1LL << 50);
 	p = (struct pools){ .n = 1, .c = { { .size = 1024, .count = 4000, .reserved = 100, .committed = 50 } } };
-	assert_int_equal(pools_bytes(&p), (33 << 20) + 4000 * 8 + (100 + POOL_OWN) * (1024 + 40 + 56));
+	assert_int_equal(pools_bytes(&p),
+			 POOL_MGMT_BYTES + POOL_ASIDE_BYTES + 4000 * 8 + (100 + POOL_OWN) * (1024 + 40 + 56));
 	assert_int_equal(pools_committed_bytes(&p), 50 * (1024 + 40 + 56));
 }
 
@@ -152,7 +154,13 @@ static int64_t room(void *arg, const char **ret_whose)
 	return ((struct shm *)arg)->free;
 }
 
-static const struct pool_memory memory = { commit, room };
+static int64_t aside(void *arg)
+{
+	(void)arg;
+	return POOL_ASIDE_BYTES;
+}
+
+static const struct pool_memory memory = { commit, aside, room };
 
 static void begin(struct pools *p, struct shm *shm, const char *text, int64_t bytes)
 {

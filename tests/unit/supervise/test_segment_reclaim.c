@@ -118,7 +118,8 @@ TEST_WITH(without_room_more_goes, setup, teardown)
 
 	segment_reclaim_add(&g, &c, 1);
 	segment_reclaim_for_room(&g);
-	assert_int_equal(kept(0, SIZE), SIZE);
+	expect_held();
+	assert_true(kept(0, SIZE) < SMALL + 2 * LARGE + 4 * PAGE);
 	/* who has not moved in 10 s is not waited for where nobody else could move */
 	exec_sim_run(x, exec_now(x) + 11 * NS_PER_S);
 	expect_held();
