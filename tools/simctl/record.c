@@ -199,6 +199,19 @@ static int make_directory(struct recorder *rec)
 	return 0;
 }
 
+/* Whether a file can be made there: said now, not when the first message is lost. It has no message, and so is removed again. */
+static int try_file(struct recorder *rec)
+{
+	char why[RECORDING_PATH_SIZE + 1000] = "";
+	int r = recording_open_file(rec->recording, why, sizeof(why));
+
+	if (r >= 0)
+		r = recording_close_file(rec->recording, why, sizeof(why));
+	if (r < 0)
+		say(rec, why);
+	return r;
+}
+
 static int make_recording(struct recorder *rec, struct recording_options *o)
 {
 	json_t *info = ctl_call(rec->c, "io.simd.Control.GetInfo", NULL);
@@ -223,8 +236,27 @@ static int make_recording(struct recorder *rec, struct recording_options *o)
 	json_decref(clock);
 	if (r < 0)
 		return *why ? fail(rec, why) : 1;
+	if (try_file(rec) < 0)
+		return 1;
 	recording_pause(rec->recording, rec->c->a.start_paused);
 	return 0;
+}
+
+/* Whether there are patterns that no channel has matched: those are named. */
+static bool name_unmatched(struct recorder *rec, bool ended)
+{
+	const char *pattern;
+	char text[1000];
+	unsigned i;
+
+	for (i = 0; (pattern = record_channels_unmatched(rec->channels, i)); i++) {
+		snprintf(text, sizeof(text),
+			 ended ? "no channel has matched '%.600s'"
+			       : "no channel matches '%.600s' yet; one that appears later is recorded",
+			 pattern);
+		say(rec, text);
+	}
+	return i > 0;
 }
 
 static int make_channels(struct recorder *rec)
@@ -249,6 +281,7 @@ static int make_channels(struct recorder *rec)
 		r = record_channels_look(rec->channels);
 	if (r < 0)
 		return fail(rec, *sim_why() ? sim_why() : sim_strerror(r));
+	(void)name_unmatched(rec, false);
 	if (record_services_create(rec->c->client, a->name, &rec->services) < 0) {
 		snprintf(text, sizeof(text), "its services are not offered (--name gives them another name): %s",
 			 sim_why());
@@ -542,6 +575,7 @@ static int finish(struct recorder *rec)
 {
 	char why[RECORDING_PATH_SIZE + 1000] = "";
 	struct recording_stats st;
+	bool unmatched;
 	int r = recording_close_file(rec->recording, why, sizeof(why));
 
 	if (r >= 0 && rec->directory)
@@ -549,9 +583,10 @@ static int finish(struct recorder *rec)
 	rec->directory = false;
 	if (r < 0)
 		say(rec, why);
+	unmatched = name_unmatched(rec, true);
 	recording_stats(rec->recording, &st);
 	summarize(rec);
-	return r < 0 || st.failed;
+	return r < 0 || st.failed || unmatched;
 }
 
 static int ask_for_dump(struct ctl *c)

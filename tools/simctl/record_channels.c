@@ -47,6 +47,7 @@ struct record_channels {
 	struct recording_moment since; /* when it began: what is latched is older, and has this time */
 	uint64_t undated;              /* older than what simd remembers of its clock */
 	bool told_subscribe;
+	bool *matched; /* of each pattern of o.match.include: a channel that is wanted */
 };
 
 static __attribute__((format(printf, 2, 3))) void say(const struct record_channels *all, const char *fmt, ...)
@@ -85,12 +86,19 @@ static int subscribe(struct record_channels *all, struct taken *t)
 	return r;
 }
 
+static void note_patterns(struct record_channels *all, const char *name)
+{
+	for (unsigned i = 0; i < all->o.match.n_include; i++)
+		all->matched[i] |= record_pattern_matches(all->o.match.include[i], name);
+}
+
 static void take_up(struct record_channels *all, const char *name, const char *type)
 {
 	struct taken *t;
 
 	if (strlen(name) > SIM_CHANNEL_MAX || !record_wants(&all->o.match, name, type))
 		return;
+	note_patterns(all, name);
 	t = find(all, name);
 	if (!t) {
 		t = MEM_NEW(struct taken);
@@ -268,6 +276,14 @@ unsigned record_channels_count(const struct record_channels *all)
 	return all->n;
 }
 
+const char *record_channels_unmatched(const struct record_channels *all, unsigned i)
+{
+	for (unsigned k = 0; k < all->o.match.n_include; k++)
+		if (!all->matched[k] && i-- == 0)
+			return all->o.match.include[k];
+	return NULL;
+}
+
 uint64_t record_channels_undated(const struct record_channels *all)
 {
 	return all->undated;
@@ -281,6 +297,11 @@ int record_channels_create(const struct record_channels_options *o, struct recor
 
 	if (!all)
 		return -ENOMEM;
+	all->matched = mem_calloc(o->match.n_include + 1, sizeof(*all->matched));
+	if (!all->matched) {
+		mem_free(all);
+		return -ENOMEM;
+	}
 	all->o = *o;
 	list_init(&all->list);
 	all->since = now(all);
@@ -301,5 +322,6 @@ void record_channels_destroy(struct record_channels *all)
 		list_remove(&t->link);
 		mem_free(t);
 	}
+	mem_free(all->matched);
 	mem_free(all);
 }

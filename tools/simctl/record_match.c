@@ -42,6 +42,11 @@ bool record_wants(const struct record_match *m, const char *name, const char *ty
 	return included && !any_matches(m->exclude, m->n_exclude, name) && type_matches(m, type);
 }
 
+bool record_pattern_matches(const char *pattern, const char *name)
+{
+	return name_matches(pattern, name);
+}
+
 int record_stem(const char *path)
 {
 	static const char *const suffixes[] = { ".mcap", ".record", ".bag" };

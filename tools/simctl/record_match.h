@@ -14,6 +14,9 @@ struct record_match {
 /* type "": not known yet. /clock is wanted only by a pattern that names more than everything: who plays a log makes one. */
 bool record_wants(const struct record_match *m, const char *name, const char *type);
 
+/* Whether one pattern of include matches that name, as record_wants() does it. */
+bool record_pattern_matches(const char *pattern, const char *name);
+
 /* "out/run.mcap": 8, the length without a suffix of a format; all of it where it has none. */
 int record_stem(const char *path);
 

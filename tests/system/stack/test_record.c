@@ -410,7 +410,7 @@ TEST_WITH(a_directory_of_rosbag2_has_its_metadata, NULL, stack_sweep)
 	assert_int_equal(messages_of("/tmp/bag", "/a"), 2000);
 	RECORD(&rec, "/b", "-o", "/tmp/none/");
 	AWAIT(is_ready());
-	assert_int_equal(end_record(&rec, SIGINT), 0);
+	assert_int_equal(end_record(&rec, SIGINT), 1); /* nothing of what was asked for */
 	assert_int_equal(access("/tmp/none", F_OK), -1);
 	end();
 }
@@ -698,4 +698,46 @@ TEST_WITH(what_cannot_be_is_said, NULL, stack_sweep)
 			fail_msg("%s %s: %s", bad[i].arg, bad[i].value, r->err);
 	}
 	assert_int_equal(stack_ctl("record", "--socket", "/tmp/none", NULL)->code, 1);
+}
+
+/* Before it says that it records. What is kept for a trigger is not kept for nothing either. */
+TEST_WITH(no_file_can_be_made_is_an_error_at_start, NULL, stack_sweep)
+{
+	const struct ctl_result *r;
+
+	BEGIN("/a");
+	r = stack_ctl("record", "-o", "/tmp/missing/x.mcap", NULL);
+	assert_int_equal(r->code, 1);
+	assert_non_null(strstr(r->err, "/tmp/missing/x.mcap: No such file or directory"));
+	r = stack_ctl("record", "-o", "/tmp/missing/x.bag", "--pre-buffer", "1s", NULL);
+	assert_int_equal(r->code, 1);
+	assert_non_null(strstr(r->err, "/tmp/missing/x.bag: No such file or directory"));
+	r = stack_ctl("record", "-o", "/proc/x.record", NULL);
+	assert_int_equal(r->code, 1);
+	assert_non_null(strstr(r->err, "/proc/x.record: "));
+	assert_int_equal(access("/tmp/missing", F_OK), -1);
+	end();
+}
+
+TEST_WITH(a_pattern_that_matches_nothing_is_named, NULL, stack_sweep)
+{
+	struct sim_publisher_options po = { .size = sizeof(po), .flags = SIM_PUB_LOCAL };
+	struct recording rec;
+
+	BEGIN("/a");
+	RECORD(&rec, "/a", "late*", "nope*", "-o", FILE_1);
+	AWAIT(is_ready());
+	assert_true(printed(&rec, "no channel matches 'nope*' yet; one that appears later is recorded"));
+	assert_true(printed(&rec, "no channel matches 'late*' yet"));
+	assert_false(printed(&rec, "'/a'"));
+	assert_int_equal(sim_advertise(voice.c, "/later", &sim_Imu_type, &po, &voice.pub[voice.n++]), 0);
+	AWAIT(is_subscribed("/later"));
+	caught_up();
+	publish_many(0, 0, 5);
+	publish_many(1, 0, 5);
+	assert_int_equal(end_record(&rec, SIGINT), 1);
+	assert_true(printed(&rec, "no channel has matched 'nope*'"));
+	assert_false(printed(&rec, "has matched 'late*'"));
+	assert_int_equal(messages_of(FILE_1, NULL), 10);
+	end();
 }

@@ -192,6 +192,28 @@ TEST(two_logs_of_one_run_have_the_same_times)
 	assert_string_equal(said, "");
 }
 
+/* One suffix, whether the name has it or not; another format's is an error. */
+TEST(a_file_has_one_suffix)
+{
+	char path[TEST_PATH_MAX + 16];
+	struct writing w;
+
+	make_clock();
+	begin(&w, "ego.mcap");
+	publish(&w, 1, BEGIN + MS, 0);
+	assert_int_equal(w.ops->connect(w.b, w.stem), 0); /* the same one */
+	end(&w);
+	assert_int_equal(access(w.stem, F_OK), 0);
+	snprintf(path, sizeof(path), "%s.mcap", w.stem);
+	assert_int_equal(access(path, F_OK), -1);
+	assert_string_equal(said, "");
+	assert_int_equal(w.ops->check(&host, "out/ego.bag"), -EINVAL);
+	assert_non_null(strstr(said, "connection: \"out/ego.bag\": the files are MCAP"));
+	assert_int_equal(w.ops->check(&host, "out/"), -EINVAL);
+	assert_int_equal(w.ops->check(&host, "out/.mcap"), 0);
+	assert_int_equal(w.ops->check(&host, "out/ego.1"), 0);
+}
+
 TEST(in_lockstep_it_is_the_newest_stamp)
 {
 	static const int64_t stamps[] = { 100, 120, 110, 140, 300 }, expected[] = { 100, 120, 120, 140, 200 };

@@ -200,11 +200,37 @@ static void report(struct sim_bridge *b, enum sim_bridge_status status, const ch
 	b->host->status(b->host->ctx, status, detail);
 }
 
+/* The length of a suffix that the name of a file has; 0: it has no such one, or is nothing else. */
+static size_t suffix_of(const char *name, const char *suffix)
+{
+	size_t n = strlen(name), k = strlen(suffix);
+
+	return n > k && name[n - k - 1] != '/' && strcmp(name + n - k, suffix) == 0 ? k : 0;
+}
+
+/* The name of a file of another format would get a second suffix, and be none of that format. */
+static bool is_of_other_format(const char *name)
+{
+	static const char *const others[] = { ".bag", ".record", ".db3" };
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (suffix_of(name, others[i]))
+			return true;
+	return false;
+}
+
 static int check_stem(const struct sim_bridge_host *host, const char *connection)
 {
-	if (*connection && strlen(connection) <= RECORDING_STEM_MAX)
+	size_t n = strlen(connection);
+
+	if (!n || n > RECORDING_STEM_MAX || connection[n - 1] == '/')
+		host->log(host->ctx, 0, "connection: must be the stem of a file, 1 .. %d characters, such as out/run",
+			  RECORDING_STEM_MAX);
+	else if (is_of_other_format(connection))
+		host->log(host->ctx, 0, "connection: \"%s\": the files are MCAP, name one .mcap or without a suffix",
+			  connection);
+	else
 		return 0;
-	host->log(host->ctx, 0, "connection: must be the stem of a file, 1 .. %d characters", RECORDING_STEM_MAX);
 	return -EINVAL;
 }
 
@@ -219,15 +245,16 @@ static int mcap_check(const struct sim_bridge_host *host, const char *connection
 /* One for the life of the bridge: topics refer to its channels. */
 static int make_recording(struct sim_bridge *b, const char *stem, char *why)
 {
+	size_t n = strlen(stem) - suffix_of(stem, ".mcap");
 	int r;
 
-	if (b->recording && strcmp(b->stem, stem) == 0)
+	if (b->recording && strlen(b->stem) == n && strncmp(b->stem, stem, n) == 0)
 		return 0;
 	if (b->recording) {
 		snprintf(why, WHY_MAX, "this bridge writes %s; another stem wants another bridge", b->stem);
 		return -EBUSY;
 	}
-	b->stem = strdup(stem);
+	b->stem = strndup(stem, n);
 	if (!b->stem)
 		return -ENOMEM;
 	b->options.stem = b->stem;
