@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -425,8 +426,10 @@ int opt_parse(const struct opt_program *p, int argc, char *const argv[], void *v
 const struct opt_command *opt_parse_or_exit(const struct opt_program *p, int argc, char *const argv[], void *values)
 {
 	const struct opt_command *cmd = NULL;
-	int r = opt_parse(p, argc, argv, values, &cmd, NULL, NULL);
+	int r;
 
+	(void)signal(SIGXFSZ, SIG_IGN);
+	r = opt_parse(p, argc, argv, values, &cmd, NULL, NULL);
 	if (r > 0)
 		exit(fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE);
 	if (r < 0)

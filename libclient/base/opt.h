@@ -108,7 +108,10 @@ struct opt_program {
 int opt_parse(const struct opt_program *p, int argc, char *const argv[], void *values,
 	      const struct opt_command **ret_cmd, FILE *out, FILE *err);
 
-/* The same for main(): exits by itself on 1 and -EINVAL. */
+/*
+ * The same for main(): exits by itself on 1 and -EINVAL. Every program of ours begins with it, so it also ignores SIGXFSZ: at the limit of
+ * a file's size (RLIMIT_FSIZE) a write fails with EFBIG, as one to a full disk fails, instead of ending the process.
+ */
 const struct opt_command *opt_parse_or_exit(const struct opt_program *p, int argc, char *const argv[], void *values);
 
 void opt_print_help(const struct opt_program *p, const struct opt_command *cmd, FILE *out);

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "log_private.h"
@@ -116,27 +117,33 @@ static int reserve_to(struct log_out *o, uint64_t end)
 {
 	uint64_t from = o->reserved > o->size ? o->reserved : o->size;
 
-	while (fallocate(o->fd, FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)(end - from)) < 0) {
-		if (errno == ENOSPC || errno == EDQUOT)
+	while (!o->no_reserve && fallocate(o->fd, FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)(end - from)) < 0) {
+		if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)
 			return -errno;
-		if (errno != EINTR) {
-			o->no_reserve = true;
-			return 0;
-		}
+		o->no_reserve = errno != EINTR;
 	}
 	o->reserved = end;
 	return 0;
 }
 
+/* Not every file system refuses to reserve above it. */
+static uint64_t size_limit(void)
+{
+	struct rlimit l;
+
+	return getrlimit(RLIMIT_FSIZE, &l) == 0 && l.rlim_cur < INT64_MAX ? l.rlim_cur : INT64_MAX;
+}
+
 int log_out_reserve(struct log_out *o, uint64_t n)
 {
-	uint64_t end = o->size + n;
+	uint64_t end = o->size + n, limit;
 
-	if (o->no_reserve || end <= o->reserved)
+	if (n <= INT64_MAX && end <= o->reserved)
 		return 0;
-	if (n > (uint64_t)INT64_MAX - o->size - RESERVE_STEP)
+	limit = size_limit();
+	if (n > INT64_MAX || end > limit)
 		return -EFBIG;
-	if (!reserve_to(o, end + RESERVE_STEP))
+	if (!reserve_to(o, limit - end > RESERVE_STEP ? end + RESERVE_STEP : limit))
 		return 0;
 	return reserve_to(o, end); /* the disk is nearly full: no more than is needed */
 }

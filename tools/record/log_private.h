@@ -61,8 +61,8 @@ int log_out_put(struct log_out *o, const struct iovec *pieces, int n); /* all, o
 int log_out_bytes(struct log_out *o, const void *data, size_t n);
 int log_out_patch(struct log_out *o, uint64_t at, const void *data, size_t n);
 /*
- * Room for n more bytes, so that writing them cannot fail for want of it: 0, -ENOSPC, -EDQUOT. Asked of the file system in
- * large steps; 0 at once where it cannot reserve.
+ * Room for n more bytes, so that writing them cannot fail for want of it: 0, -ENOSPC, -EDQUOT, or -EFBIG (the process's limit, RLIMIT_FSIZE,
+ * or the file system's). Asked of the file system in large steps; where it cannot reserve only the limit is looked at.
  */
 int log_out_reserve(struct log_out *o, uint64_t n);
 int log_out_sync(struct log_out *o); /* free what was reserved and not used; to the disk */

@@ -321,7 +321,7 @@ static int know_channel(struct recording *s, struct recording_channel *c)
 
 static bool of_message(int r)
 {
-	return r == -EINVAL || r == -EMSGSIZE || r == -ERANGE || r == -ENOTSUP;
+	return r == -EINVAL || r == -EMSGSIZE || r == -ERANGE || r == -ENOTSUP || r == -EFBIG;
 }
 
 /* Of a message that is in the file. */
@@ -367,6 +367,26 @@ static int flush_when_due(struct recording *s, int64_t log_time_ns)
 	return recording_file_flush(s);
 }
 
+/*
+ * After -EFBIG: the file has the size that the process (RLIMIT_FSIZE) or the file system allows. Ends it; false: the message would fit into
+ * no file, then this one stays.
+ */
+static bool fits_another(struct recording *s, const struct iovec *pieces, int n)
+{
+	char why[LOG_WHY_MAX];
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < n; i++)
+		bytes += pieces[i].iov_len;
+	if (!s->file_messages && (!s->too_large || bytes < s->too_large))
+		s->too_large = bytes;
+	if (!s->file_messages || (s->too_large && bytes >= s->too_large))
+		return false;
+	if (recording_file_close(s, why, sizeof(why)) < 0)
+		recording_say(s, 0, "%s", why);
+	return true;
+}
+
 int recording_file_put(struct recording *s, const struct ring_entry *h, const struct iovec *pieces, int n)
 {
 	struct recording_channel *c = s->channels[h->id];
@@ -377,6 +397,11 @@ int recording_file_put(struct recording *s, const struct ring_entry *h, const st
 		r = flush_when_due(s, log_time_ns);
 	if (r >= 0)
 		r = write_one(s, c, h, log_time_ns, pieces, n);
+	if (r == -EFBIG && fits_another(s, pieces, n)) {
+		r = right_file(s, h, &log_time_ns);
+		if (r >= 0)
+			r = write_one(s, c, h, log_time_ns, pieces, n);
+	}
 	if (r < 0) {
 		if (of_message(r) && !c->said)
 			recording_say(s, 1, "%s at %" PRId64 " ns: not recorded: %s", c->name, h->log_time_ns,

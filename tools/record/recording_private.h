@@ -67,6 +67,7 @@ struct recording {
 	int64_t first_ns, last_ns, flushed_ns; /* log times of the file: first message, highest, at the last flush */
 	int64_t last_mono_ns;                  /* when the last published message of it was published */
 	uint32_t generation;                   /* of the clock, of its last message; 0: not known */
+	uint64_t too_large;                    /* bytes of a message for which no file is large enough; 0: not known */
 	int64_t try_mono_ns;                   /* after a failure: not before */
 	int error;                             /* negative errno: why no file is open */
 	bool paused, ring_only;

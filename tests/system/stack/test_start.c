@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
@@ -43,6 +44,40 @@ TEST_WITH(a_second_one, NULL, stack_sweep)
 	stack_kill(simd);
 	second = stack_start(CONF); /* a dead one's lock is no lock */
 	stack_stop(second);
+}
+
+/* A write that fails is an error; none of our programs is ended by the signal that goes with it. */
+TEST(a_limit_of_file_size_ends_no_program)
+{
+	static const char *const programs[] = { "simd",        "simbridge",   "simctl",    "simhost",
+						"sim-world",   "sim-sumo",    "sim-lidar", "sim-camera",
+						"sim-sensors", "sim-vehicle", "sim-ss2",   "sim-join" };
+	char path[4200];
+	ssize_t n = readlink("/proc/self/exe", path, 4000);
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+		pid_t pid;
+		int status;
+
+		path[n > 0 ? n : 0] = '\0';
+		sprintf(strrchr(path, '/'), "/../bin/%s", programs[i]);
+		if (access(path, X_OK) < 0)
+			continue; /* what it needs is not on this machine */
+		pid = fork();
+		assert_true(pid >= 0);
+		if (pid == 0) {
+			int fd = open("/tmp/help", O_CREAT | O_TRUNC | O_WRONLY, 0600);
+
+			setrlimit(RLIMIT_FSIZE, &(struct rlimit){ 10, 10 });
+			dup2(fd, STDOUT_FILENO);
+			execl(path, programs[i], "--help", NULL);
+			_exit(127);
+		}
+		status = stack_wait(pid);
+		if (!WIFEXITED(status) || WEXITSTATUS(status) != EXIT_FAILURE)
+			fail_msg("%s: status %#x", programs[i], status);
+	}
+	assert_int_equal(unlink("/tmp/help"), 0);
 }
 
 /* ---- what a killed simd has started ---- */

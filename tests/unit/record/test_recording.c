@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "record/recording.h"
@@ -433,6 +434,51 @@ TEST(a_full_disk_is_counted_and_left)
 	assert_int_equal(first, i + 2);
 	assert_non_null(strstr(about(&o, 2, "simd_losses", "/cam"), "lost="));
 	assert_int_equal(umount(dir), 0);
+}
+
+/* ---- a limit of file size ---- */
+
+/* Not a message is lost by it, but one that is larger than any file may be; and that costs no file. */
+TEST(a_file_at_the_limit_of_its_size_is_followed_by_another)
+{
+	const enum log_compression compressions[] = { LOG_COMPRESSION_NONE, LOG_COMPRESSION_ZSTD };
+	const struct rlimit little = { 60000, RLIM_INFINITY };
+	struct rlimit all;
+
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &all), 0);
+	for (int k = 0; k < 2; k++) {
+		struct recording_options o = plain();
+		struct recording *s;
+		unsigned id, n, next = 1;
+
+		o.compression = compressions[k];
+		assert_int_equal(setrlimit(RLIMIT_FSIZE, &(struct rlimit){ little.rlim_cur, all.rlim_max }), 0);
+		s = begin(&o);
+		id = channel(s, "/cam", &sim_CompressedImage_type);
+		for (unsigned i = 1; i <= 100; i++)
+			assert_int_equal(put(s, id, i, 5000, i * MS), 0);
+		assert_int_equal(recording_close_file(s, sample_why, sizeof(sample_why)), 0);
+		assert_int_equal(setrlimit(RLIMIT_FSIZE, &(struct rlimit){ 15000, all.rlim_max }), 0);
+		for (unsigned i = 101; i <= 104; i++)
+			assert_int_equal(put(s, id, i, BODY, i * MS), -EFBIG);
+		assert_false(stats(s).failed);
+		assert_int_equal(setrlimit(RLIMIT_FSIZE, &all), 0);
+		n = stats(s).files;
+		end(s);
+		assert_in_range(n, 9, 14);
+		for (unsigned i = 1; i <= n; i++) {
+			unsigned first, last;
+
+			if (sscanf(holds(&o, i), "%u..%u", &first, &last) !=
+			    2) /* for the first of the large ones: gone again */
+				continue;
+			assert_int_equal(first, next);
+			next = last + 1;
+		}
+		assert_int_equal(next, 101);
+		assert_non_null(strstr(said, "File too large"));
+	}
 }
 
 TEST(what_cannot_be_is_said)
