@@ -12,7 +12,7 @@
 #include "recording_private.h"
 
 #define CHUNK_LEAST  ((size_t)4 << 10)
-#define CHUNK_MOST   ((size_t)4 << 20)
+#define CHUNK_MOST   RECORDING_CHUNK_BYTES
 #define CHANNELS_MAX 65535u
 
 void recording_say(struct recording *s, int level, const char *fmt, ...)
@@ -516,6 +516,7 @@ void recording_stats(struct recording *s, struct recording_stats *ret)
 		.paused = s->paused,
 		.ring_only = s->ring_only,
 		.failed = s->error < 0,
+		.failures = s->failures,
 		.waiting = s->n_window,
 		.ring_messages = s->n_ring,
 		.ring_bytes = s->ring_bytes,

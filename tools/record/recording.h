@@ -21,8 +21,12 @@
  * "accepted=N recorded=N lost=N" since the last file that has it, where the format has metadata. No wall time, no number of
  * a process: the same messages with the same log times, flushed and split alike, make the same bytes.
  *
- * A full disk: the file is closed and whole, the message is lost and counted, and a sentence goes to say(). Once a second at most, and in
- * recording_open_file(), a new file is tried; what comes until then is lost, and counted.
+ * A full disk: the file is closed and whole, the message is lost and counted, and a sentence goes to say(). After pauses of 1 s, of twice
+ * that, and so on up to RECORDING_TRY_DUR_NS, and in recording_open_file(), a new file is tried, but while there is no room for a chunk none is
+ * made; what comes until then is lost, and counted.
+ *
+ * A file that is not at its name any more, found out by recording_flush(): said, and the next message begins a new one. Deleted, its
+ * messages count as lost; else (renamed, its folder unmounted) it is finished where it is.
  *
  * Memory: what the window and the ring may have, the open chunk of a compressed file, and of each message that is on its way its small fields
  * (packed: all of it). Without compression, native and ros2 payload goes from the slot into the file.
@@ -41,6 +45,7 @@
 #define RECORDING_STEM_MAX     3800 /* characters of a stem */
 #define RECORDING_PATH_SIZE    (RECORDING_STEM_MAX + 32)
 #define RECORDING_BACK_DUR_NS  INT64_C(100000000)
+#define RECORDING_TRY_DUR_NS   INT64_C(10000000000)
 #define RECORDING_WINDOW_BYTES ((size_t)64 << 20)
 #define RECORDING_COPY_BYTES   ((size_t)64 << 10)
 
@@ -70,7 +75,7 @@ struct recording_options {
 	size_t n_about;
 	/* level: 0 error, 1 warning, 2 info. NULL: nobody listens. */
 	void (*say)(void *arg, int level, const char *sentence);
-	/* CLOCK_MONOTONIC, for the window; NULL: the real one. */
+	/* CLOCK_MONOTONIC, for the window and for tries; NULL: the real one. */
 	int64_t (*now)(void *arg);
 	void *arg;
 };
@@ -142,7 +147,8 @@ struct recording_stats {
 	uint64_t copied;                /* bytes of payload that were copied or compressed on the way */
 	unsigned files;
 	bool paused, ring_only;
-	bool failed;      /* the last file could not be written; none is open */
+	bool failed; /* the last file could not be written; none is open */
+	unsigned failures; /* files that could not be written to their end, could not be begun, or went away while they were written */
 	uint64_t waiting; /* messages in the window */
 	uint64_t ring_messages, ring_bytes;
 	int64_t ring_dur_ns;            /* from its first message to its last */

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "log_private.h"
@@ -14,9 +16,10 @@
 #include "recording_private.h"
 #include "timeutil.h"
 
-#define NUMBER_MAX 999999999u
-#define TRIES      1000 /* files of others that come in between */
-#define TRY_DUR_NS NS_PER_S
+#define NUMBER_MAX  999999999u
+#define TRIES       1000 /* files of others that come in between */
+#define TRY_DUR_NS  NS_PER_S
+#define LOOK_DUR_NS (NS_PER_S / 4) /* between looks at the file's name */
 
 /* ---- names ---- */
 
@@ -49,16 +52,23 @@ static unsigned number_of(const char *rest, const char *suffix)
 	return n > 1 && n < NUMBER_MAX && strcmp(p, suffix) == 0 ? (unsigned)n : 0;
 }
 
-static int highest(const struct recording *s, unsigned *ret)
+/* The folder of the files; returns their name's part of the stem. */
+static const char *folder(const struct recording *s, char ret[RECORDING_STEM_MAX + 2])
 {
 	const char *slash = strrchr(s->stem, '/'), *base = slash ? slash + 1 : s->stem;
-	const char *suffix = suffix_of(s->o.format);
-	size_t len = strlen(base);
+
+	snprintf(ret, RECORDING_STEM_MAX + 2, "%.*s", slash ? (int)(base - s->stem) : 1, slash ? s->stem : ".");
+	return base;
+}
+
+static int highest(const struct recording *s, unsigned *ret)
+{
 	char dir[RECORDING_STEM_MAX + 2];
+	const char *base = folder(s, dir), *suffix = suffix_of(s->o.format);
+	size_t len = strlen(base);
 	const struct dirent *e;
 	DIR *d;
 
-	snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(base - s->stem) : 1, slash ? s->stem : ".");
 	d = opendir(dir);
 	if (!d)
 		return -errno;
@@ -91,19 +101,58 @@ static int write_about(struct recording *s)
 	return r == -ENOTSUP ? 0 : r;
 }
 
+/* 0: it is where it was made; 1: it has no name any more; 2: it is somewhere else, or cannot be looked at. */
+static int whereabouts(const struct recording *s)
+{
+	struct stat named, open;
+
+	if (fstat(s->w->out.fd, &open) < 0)
+		return 2;
+	if (!open.st_nlink)
+		return 1;
+	return stat(s->path, &named) == 0 && named.st_ino == open.st_ino && named.st_dev == open.st_dev ? 0 : 2;
+}
+
 /* Nothing is lost with it: it has no message. */
 static void discard(struct recording *s)
 {
+	bool is_ours = whereabouts(s) == 0;
+
 	log_writer_abandon(s->w);
 	s->w = NULL;
-	unlink(s->path);
+	if (is_ours)
+		unlink(s->path);
 }
 
 static int failed(struct recording *s, int r)
 {
+	s->failures += !s->error;
+	s->try_dur_ns = !s->error ? TRY_DUR_NS : 2 * s->try_dur_ns;
+	if (s->try_dur_ns > RECORDING_TRY_DUR_NS)
+		s->try_dur_ns = RECORDING_TRY_DUR_NS;
 	s->error = r;
-	s->try_mono_ns = mono_now_ns() + TRY_DUR_NS;
+	s->try_mono_ns = recording_now(s) + s->try_dur_ns;
 	return r;
+}
+
+static size_t chunk_bytes(const struct recording *s)
+{
+	return s->write.chunk_bytes ? s->write.chunk_bytes : RECORDING_CHUNK_BYTES;
+}
+
+static bool was_full(const struct recording *s)
+{
+	return s->error == -ENOSPC || s->error == -EDQUOT;
+}
+
+/* Before a file is made that would have no room for more than its head. A quota does not show here. */
+static bool has_room(const struct recording *s)
+{
+	char dir[RECORDING_STEM_MAX + 2];
+	struct statvfs v;
+
+	folder(s, dir);
+	return statvfs(dir, &v) < 0 || (uint64_t)v.f_bavail * v.f_frsize >= chunk_bytes(s);
 }
 
 static int create(struct recording *s, char *why, size_t why_size)
@@ -114,6 +163,8 @@ static int create(struct recording *s, char *why, size_t why_size)
 
 	name_file(s, 1);
 	r = highest(s, &n);
+	if (r >= 0 && was_full(s) && !has_room(s))
+		r = -ENOSPC;
 	if (r < 0)
 		return log_fail(why, why_size, r, "%s: %s", s->path, strerror(-r));
 	r = -EEXIST;
@@ -135,7 +186,9 @@ int recording_file_open(struct recording *s, char *why, size_t why_size)
 	r = create(s, why, why_size);
 	if (r < 0)
 		return failed(s, r);
-	r = write_about(s);
+	r = was_full(s) ? log_out_reserve(&s->w->out, chunk_bytes(s)) : 0;
+	if (r >= 0)
+		r = write_about(s);
 	if (r < 0) {
 		discard(s);
 		return failed(s, log_fail(why, why_size, r, "%s: %s", s->path, strerror(-r)));
@@ -216,7 +269,7 @@ static void write_losses(struct recording *s)
 	mem_free(pairs);
 }
 
-int recording_file_close(struct recording *s, char *why, size_t why_size)
+static int finish_file(struct recording *s, char *why, size_t why_size)
 {
 	int r;
 
@@ -233,6 +286,50 @@ int recording_file_close(struct recording *s, char *why, size_t why_size)
 	r = log_writer_finish(s->w, why, why_size);
 	s->w = NULL;
 	return r;
+}
+
+/* ---- files that go away ---- */
+
+/* What was in the file is nowhere any more. */
+static void lose_file(struct recording *s)
+{
+	for (unsigned i = 0; i < s->n_channels; i++) {
+		struct recording_channel *c = s->channels[i];
+		uint64_t n = c->number == s->serial ? c->in_file : 0;
+
+		c->in_file = 0;
+		c->all.recorded -= n;
+		c->due.recorded -= n < c->due.recorded ? n : c->due.recorded;
+		s->messages -= n;
+		recording_count_lost(s, i, n);
+	}
+	s->closed_bytes += log_writer_bytes(s->w);
+	log_writer_abandon(s->w);
+	s->w = NULL;
+}
+
+/* Leaves no file open where it has gone. */
+static void look_at_file(struct recording *s)
+{
+	char why[LOG_WHY_MAX];
+	int where = s->w && s->file_messages ? whereabouts(s) : 0;
+
+	if (!where)
+		return;
+	s->failures++;
+	recording_say(s, 0, "%s: it is not there any more: %s; what comes next goes into a new file", s->path,
+		      where == 1 ? "it was deleted, and what was in it is lost"
+				 : "renamed, or its folder is unmounted; it is finished where it is");
+	if (where == 1)
+		lose_file(s);
+	else if (finish_file(s, why, sizeof(why)) < 0)
+		recording_say(s, 0, "%s", why);
+}
+
+int recording_file_close(struct recording *s, char *why, size_t why_size)
+{
+	look_at_file(s);
+	return finish_file(s, why, why_size);
 }
 
 /* It cannot be written: what it has is kept. */
@@ -253,8 +350,14 @@ static int give_up(struct recording *s, int r)
 
 int recording_file_flush(struct recording *s)
 {
-	int r = s->w ? log_writer_flush(s->w) : 0;
+	int64_t now_mono_ns = recording_now(s);
+	int r;
 
+	if (now_mono_ns - s->looked_mono_ns >= LOOK_DUR_NS) {
+		s->looked_mono_ns = now_mono_ns;
+		look_at_file(s);
+	}
+	r = s->w ? log_writer_flush(s->w) : 0;
 	return r < 0 ? give_up(s, r) : 0;
 }
 
@@ -299,7 +402,7 @@ static int right_file(struct recording *s, const struct ring_entry *h, int64_t *
 	}
 	if (s->w)
 		return 0;
-	if (s->error && mono_now_ns() < s->try_mono_ns)
+	if (s->error && recording_now(s) < s->try_mono_ns)
 		return s->error;
 	r = recording_file_open(s, why, sizeof(why));
 	if (r < 0 && first)
@@ -314,8 +417,10 @@ static int know_channel(struct recording *s, struct recording_channel *c)
 	if (c->number == s->serial)
 		return 0;
 	r = log_writer_add_channel(s->w, codec_out_channel(c->codec), &c->log_id);
-	if (r >= 0)
+	if (r >= 0) {
 		c->number = s->serial;
+		c->in_file = 0;
+	}
 	return r;
 }
 
@@ -413,6 +518,7 @@ int recording_file_put(struct recording *s, const struct ring_entry *h, const st
 	s->messages++;
 	c->all.recorded++;
 	c->due.recorded++;
+	c->in_file++;
 	for (int i = 0; i < n; i++)
 		c->bytes += pieces[i].iov_len;
 	return 0;

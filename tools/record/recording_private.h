@@ -9,6 +9,8 @@
 #include "list.h"
 #include "recording.h"
 
+#define RECORDING_CHUNK_BYTES ((size_t)4 << 20) /* where the options do not say, and files are not small */
+
 struct recording_message { /* one encoder; of its channel, used again */
 	struct recording_message *next;
 	struct codec_out *codec;
@@ -33,6 +35,7 @@ struct recording_channel {
 	bool said;       /* why one of its messages was lost */
 	unsigned number; /* of the file that has it as log_id; 0: none */
 	uint32_t log_id;
+	uint64_t in_file; /* its messages in that file */
 };
 
 /* A message, copied: in the window, then perhaps in the ring. */
@@ -68,6 +71,8 @@ struct recording {
 	int64_t last_mono_ns;                  /* when the last published message of it was published */
 	uint32_t generation;                   /* of the clock, of its last message; 0: not known */
 	uint64_t too_large;                    /* bytes of a message for which no file is large enough; 0: not known */
+	int64_t looked_mono_ns;                /* at the file's name, last */
+	int64_t try_dur_ns;                    /* the last pause between tries */
 	int64_t try_mono_ns;                   /* after a failure: not before */
 	int error;                             /* negative errno: why no file is open */
 	bool paused, ring_only;
@@ -82,10 +87,12 @@ struct recording {
 	bool dumping, dump_goes_on;
 
 	uint64_t messages, lost, closed_bytes, copied;
-	unsigned files;
+	unsigned files, failures;
 };
 
 void recording_say(struct recording *s, int level, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+int64_t recording_now(const struct recording *s); /* CLOCK_MONOTONIC */
 
 /* All under the lock. */
 int recording_file_open(struct recording *s, char *why, size_t why_size);

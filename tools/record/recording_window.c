@@ -9,7 +9,7 @@
 #include "recording_private.h"
 #include "timeutil.h"
 
-static int64_t now_of(const struct recording *s)
+int64_t recording_now(const struct recording *s)
 {
 	return s->o.now ? s->o.now(s->o.arg) : mono_now_ns();
 }
@@ -58,7 +58,7 @@ static int deliver_first(struct recording *s, int error)
 
 int recording_window_expire(struct recording *s)
 {
-	int64_t now_mono_ns = now_of(s);
+	int64_t now_mono_ns = recording_now(s);
 	int r = 0;
 
 	while (s->n_window && is_due(s, now_mono_ns))
@@ -82,7 +82,7 @@ int recording_window_empty(struct recording *s)
 
 int recording_window_put(struct recording *s, struct ring_entry *e)
 {
-	e->arrived_mono_ns = now_of(s);
+	e->arrived_mono_ns = recording_now(s);
 	insert(s, e);
 	return recording_window_expire(s);
 }

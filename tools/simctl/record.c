@@ -586,7 +586,7 @@ static int finish(struct recorder *rec)
 	unmatched = name_unmatched(rec, true);
 	recording_stats(rec->recording, &st);
 	summarize(rec);
-	return r < 0 || st.failed || unmatched;
+	return r < 0 || st.failures || unmatched;
 }
 
 static int ask_for_dump(struct ctl *c)

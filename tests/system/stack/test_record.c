@@ -549,6 +549,27 @@ TEST_WITH(losses_are_counted_and_in_the_file, NULL, stack_sweep)
 	end();
 }
 
+/* ---- files that go away ---- */
+
+TEST_WITH(a_file_that_is_deleted_is_said_and_the_rest_is_recorded, NULL, stack_sweep)
+{
+	struct recording rec;
+
+	BEGIN("/a");
+	RECORD(&rec, "/a", "-o", FILE_1);
+	AWAIT(is_ready());
+	publish_many(0, 0, 10);
+	caught_up();
+	AWAIT(access(FILE_1, F_OK) == 0);
+	assert_int_equal(unlink(FILE_1), 0);
+	AWAIT(printed(&rec, FILE_1 ": it is not there any more"));
+	publish_many(0, 10, 20);
+	assert_int_equal(end_record(&rec, SIGINT), 1);
+	assert_non_null(strstr(rec.text, "20 messages, 10 lost"));
+	check_numbers(FILE_1, "/a", 10, 20);
+	end();
+}
+
 /* ---- log times ---- */
 
 #define BRIDGED \

@@ -413,6 +413,7 @@ TEST(a_full_disk_is_counted_and_left)
 	assert_int_equal(mount("tmpfs", dir, "tmpfs", 0, "size=400k"), 0);
 	fd = open(filler, O_CREAT | O_WRONLY, 0644);
 	assert_int_equal(ftruncate(fd, 200000) | posix_fallocate(fd, 0, 200000), 0);
+	o.chunk_bytes = 100000;
 	s = begin(&o);
 	id = channel(s, "/cam", &sim_CompressedImage_type);
 	while ((r = put(s, id, i, 4000, i * MS)) == 0 && i < 1000)
@@ -434,6 +435,153 @@ TEST(a_full_disk_is_counted_and_left)
 	assert_int_equal(first, i + 2);
 	assert_non_null(strstr(about(&o, 2, "simd_losses", "/cam"), "lost="));
 	assert_int_equal(umount(dir), 0);
+}
+
+static int64_t clock_ns;
+
+static int64_t on_now(void *arg)
+{
+	(void)arg;
+	return clock_ns;
+}
+
+/* An hour of a full disk on which something little comes and goes: one sentence, and not one more file until a chunk has room. */
+TEST(a_full_disk_gets_no_little_files)
+{
+	struct recording_options o = plain();
+	char dir[TEST_PATH_MAX + 8], filler[TEST_PATH_MAX + 32];
+	unsigned id, i, last;
+	struct recording *s;
+	int fd;
+
+	if (!getenv("SIMD_TESTS_NS"))
+		skip(); /* no namespace: the mount would be the machine's */
+	snprintf(dir, sizeof(dir), "%.*s", (int)(strrchr(o.stem, '/') - o.stem), o.stem);
+	snprintf(filler, sizeof(filler), "%s/filler", dir);
+	assert_int_equal(mount("tmpfs", dir, "tmpfs", 0, "size=400k"), 0);
+	fd = open(filler, O_CREAT | O_WRONLY, 0644);
+	assert_int_equal(posix_fallocate(fd, 0, 200000), 0);
+	o.chunk_bytes = 100000;
+	o.now = on_now;
+	clock_ns = S;
+	s = begin(&o);
+	id = channel(s, "/cam", &sim_CompressedImage_type);
+	for (i = 1; put(s, id, i, 4000, i * MS) == 0; i++)
+		;
+	assert_int_equal(ftruncate(fd, 150000), 0);
+	for (last = i + 3600; i < last; i++) {
+		clock_ns += S;
+		assert_int_equal(put(s, id, i, 4000, i * MS), -ENOSPC);
+	}
+	assert_int_equal(stats(s).files, 1);
+	assert_int_equal(stats(s).failures, 1);
+	assert_string_equal(holds(&o, 2), "none");
+	assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1);
+	assert_int_equal(ftruncate(fd, 0), 0);
+	for (last = i; put(s, id, i, 4000, i * MS) < 0; i++)
+		clock_ns += S;
+	assert_true(i - last <= 10); /* seconds */
+	assert_int_equal(stats(s).failures, 1);
+	end(s);
+	close(fd);
+	assert_true(strncmp(holds(&o, 2), "none", 4) != 0);
+	assert_int_equal(umount(dir), 0);
+}
+
+/* ---- files that go away ---- */
+
+static void write_some(struct recording *s, unsigned id, unsigned from, unsigned n)
+{
+	for (unsigned i = from; i < from + n; i++)
+		assert_int_equal(put(s, id, i, 100, i * MS), 0);
+}
+
+TEST(a_file_that_is_deleted_is_lost_and_the_rest_is_not)
+{
+	const enum log_compression compressions[] = { LOG_COMPRESSION_NONE, LOG_COMPRESSION_ZSTD };
+
+	for (unsigned k = 0; k < 2; k++) {
+		struct recording_options o = plain();
+		struct recording *s;
+		unsigned id;
+
+		o.compression = compressions[k];
+		o.now = on_now;
+		clock_ns = S;
+		s = begin(&o);
+		id = channel(s, "/cam", &sim_CompressedImage_type);
+		write_some(s, id, 1, 5);
+		assert_int_equal(recording_flush(s), 0);
+		assert_string_equal(said, "");
+		assert_int_equal(unlink(path_of(&o, 1)), 0);
+		clock_ns += S / 4; /* a look at its name is not for each flush */
+		assert_int_equal(recording_flush(s), 0);
+		assert_non_null(strstr(said, "it was deleted, and what was in it is lost"));
+		assert_int_equal(stats(s).lost, 5);
+		write_some(s, id, 6, 2);
+		assert_int_equal(stats(s).messages, 2);
+		assert_int_equal(stats(s).failures, 1);
+		assert_int_equal(recording_close_file(s, sample_why, sizeof(sample_why)), 0);
+		assert_string_equal(holds(&o, 1), "6..7");
+		assert_string_equal(about(&o, 1, "simd_losses", "/cam"), "accepted=7 recorded=2 lost=5");
+		write_some(s, id, 8, 1);
+		assert_int_equal(unlink(path_of(&o, 2)), 0);
+		end(s); /* the end looks, too */
+		assert_non_null(strstr(said, path_of(&o, 2)));
+	}
+}
+
+/* Its messages are not lost, and whoever has its name now keeps it. */
+TEST(a_file_that_is_renamed_is_finished_where_it_is)
+{
+	struct recording_options o = plain();
+	struct recording *s = begin(&o);
+	unsigned id = channel(s, "/cam", &sim_CompressedImage_type);
+	char to[TEST_PATH_MAX + 64];
+	FILE *f;
+
+	write_some(s, id, 1, 5);
+	snprintf(to, sizeof(to), "%s", path_of(&o, 9));
+	assert_int_equal(rename(path_of(&o, 1), to), 0);
+	f = fopen(path_of(&o, 1), "w");
+	assert_true(f && fputs("mine", f) >= 0 && fclose(f) == 0);
+	assert_int_equal(recording_flush(s), 0);
+	assert_non_null(strstr(said, "it is finished where it is"));
+	write_some(s, id, 6, 1);
+	assert_int_equal(stats(s).lost, 0);
+	assert_int_equal(stats(s).failures, 1);
+	end(s);
+	assert_string_equal(holds(&o, 9), "1..5");
+	assert_string_equal(holds(&o, 10), "6..6");
+	assert_string_equal(about(&o, 9, "simd_losses", "/cam"), "accepted=5 recorded=5 lost=0");
+	s = begin(&o);
+	assert_int_equal(recording_open_file(s, sample_why, sizeof(sample_why)), 0);
+	assert_int_equal(rename(to, path_of(&o, 11)), 0);
+	end(s); /* what has no message is removed, but not another's file */
+	assert_string_equal(holds(&o, 11), "1..5");
+}
+
+TEST(a_folder_that_is_unmounted_is_left)
+{
+	struct recording_options o = plain();
+	struct recording *s;
+	char dir[TEST_PATH_MAX + 8];
+	unsigned id;
+
+	if (!getenv("SIMD_TESTS_NS"))
+		skip(); /* no namespace: the mount would be the machine's */
+	snprintf(dir, sizeof(dir), "%.*s", (int)(strrchr(o.stem, '/') - o.stem), o.stem);
+	assert_int_equal(mount("tmpfs", dir, "tmpfs", 0, "size=4m"), 0);
+	s = begin(&o);
+	id = channel(s, "/cam", &sim_CompressedImage_type);
+	write_some(s, id, 1, 5);
+	assert_int_equal(umount2(dir, MNT_DETACH), 0);
+	assert_int_equal(recording_flush(s), 0);
+	assert_non_null(strstr(said, "its folder is unmounted"));
+	write_some(s, id, 6, 2);
+	assert_int_equal(stats(s).failures, 1);
+	end(s);
+	assert_string_equal(holds(&o, 1), "6..7");
 }
 
 /* ---- a limit of file size ---- */
