@@ -102,6 +102,7 @@ static void free_channel(struct recording_channel *c)
 
 static void free_recording(struct recording *s)
 {
+	recording_left_out_clear(s);
 	recording_window_clear(s);
 	recording_ring_clear(s);
 	for (unsigned i = 0; i < s->n_channels; i++)

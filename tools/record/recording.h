@@ -18,7 +18,8 @@
  * RECORDING_BACK_DUR_NS (two threads that overtook one another) is written with the last one's time, an earlier one is a jump.
  *
  * In each file: metadata "simd" (version, encoding, what recording_options.about says), and at its end "simd_losses": of each channel
- * "accepted=N recorded=N lost=N" since the last file that has it, where the format has metadata. No wall time, no number of
+ * "accepted=N recorded=N lost=N" since the last file that has it, and "simd_left_out": channels that are not recorded, and why; where the
+ * format has metadata. No wall time, no number of
  * a process: the same messages with the same log times, flushed and split alike, make the same bytes.
  *
  * A full disk: the file is closed and whole, the message is lost and counted, and a sentence goes to say(). After pauses of 1 s, of twice
@@ -124,6 +125,11 @@ int recording_write(struct recording *s, struct recording_message *e, int64_t lo
 int recording_write_at(struct recording *s, struct recording_message *e, const struct recording_moment *at);
 /* recording_encode() and that. */
 int recording_put_at(struct recording *s, unsigned id, const struct sim_message *m, const struct recording_moment *at);
+/*
+ * The channel is not recorded, for that reason: named in metadata "simd_left_out" of each file that ends until it is (why: NULL), and of the
+ * one that ends then. Copied. -ENOMEM.
+ */
+int recording_left_out(struct recording *s, const char *name, const char *why);
 /* n messages of the channel did not arrive: accepted and lost. */
 void recording_lost(struct recording *s, unsigned id, uint64_t n);
 
@@ -160,6 +166,13 @@ struct recording_channel_stats {
 	const char *name;                         /* until recording_destroy() */
 	uint64_t accepted, recorded, lost, bytes; /* since create; bytes: encoded, before compression */
 };
+struct recording_left_out {
+	const char *name, *why; /* the last reason; until recording_destroy() or the next recording_left_out() */
+	bool now;               /* it still is */
+};
+/* The i-th channel of all that were left out, if only for a while; false: there are fewer. */
+bool recording_left_out_at(struct recording *s, unsigned i, struct recording_left_out *ret);
+
 /* false: there is no channel of that number. */
 bool recording_channel_stats(struct recording *s, unsigned id, struct recording_channel_stats *ret);
 

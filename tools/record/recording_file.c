@@ -281,6 +281,7 @@ static int finish_file(struct recording *s, char *why, size_t why_size)
 		return 0;
 	}
 	write_losses(s);
+	recording_left_out_write(s);
 	s->closed_bytes += log_writer_bytes(s->w);
 	s->copied += s->w->copied;
 	r = log_writer_finish(s->w, why, why_size);

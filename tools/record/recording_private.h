@@ -53,6 +53,11 @@ struct ring_entry {
 	uint8_t data[];
 };
 
+struct left_out {
+	char *name, *why;
+	bool now, due; /* still so; since the last metadata that has it */
+};
+
 struct recording {
 	struct recording_options o;
 	struct log_pair *about; /* o's, copied */
@@ -61,6 +66,8 @@ struct recording {
 	pthread_mutex_t lock; /* guards all below; not the encoder that a thread has */
 	struct recording_channel **channels;
 	unsigned n_channels;
+	struct left_out *left_out; /* channels that are not recorded, or were not for a while */
+	unsigned n_left_out;
 
 	struct log_writer *w; /* NULL: no file is open */
 	unsigned number;      /* of the last file; 0: there has been none */
@@ -109,6 +116,8 @@ int recording_window_put(struct recording *s, struct ring_entry *e);
 int recording_window_before(struct recording *s, int64_t mono_ns); /* writes what was published before that */
 int recording_window_expire(struct recording *s);                  /* writes what has waited long enough */
 int recording_window_empty(struct recording *s);                   /* writes all */
+void recording_left_out_write(struct recording *s); /* at the end of a file; what finds no room stands in the next one */
+void recording_left_out_clear(struct recording *s);
 void recording_window_clear(struct recording *s);
 int recording_deliver(struct recording *s, struct ring_entry *e); /* into the ring or the file; takes e, counts it */
 void recording_ring_clear(struct recording *s);

@@ -288,6 +288,7 @@ static const struct opt record_opts[] = {
 	FLAG("trigger", trigger, "each trigger writes what is kept as a file of its own"),
 	OPT("max-memory", 0, STRING, max_memory, "SIZE", "of what is kept in memory (256MiB)"),
 	FLAG("start-paused", start_paused, "begin with a pause"),
+	FLAG("strict", strict, "begin only if all that is asked for can be recorded"),
 	FLAG("dump", dump, "trigger the recorder that runs, and exit"),
 	OPT("name", 0, STRING, name, "NAME", "of the recorder and its services (record)"),
 	{ 0 },

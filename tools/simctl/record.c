@@ -259,6 +259,13 @@ static bool name_unmatched(struct recorder *rec, bool ended)
 	return i > 0;
 }
 
+static bool is_anything_left_out(const struct recorder *rec)
+{
+	struct recording_left_out x;
+
+	return recording_left_out_at(rec->recording, 0, &x);
+}
+
 static int make_channels(struct recorder *rec)
 {
 	const struct args *a = &rec->c->a;
@@ -281,7 +288,8 @@ static int make_channels(struct recorder *rec)
 		r = record_channels_look(rec->channels);
 	if (r < 0)
 		return fail(rec, *sim_why() ? sim_why() : sim_strerror(r));
-	(void)name_unmatched(rec, false);
+	if ((name_unmatched(rec, false) | is_anything_left_out(rec)) && a->strict)
+		return fail(rec, "not all of what was asked for can be recorded (--strict)");
 	if (record_services_create(rec->c->client, a->name, &rec->services) < 0) {
 		snprintf(text, sizeof(text), "its services are not offered (--name gives them another name): %s",
 			 sim_why());
@@ -358,6 +366,25 @@ static void print_losses(const struct recorder *rec)
 			printf("  %s: %" PRIu64 " of %" PRIu64 " lost\n", st.name, st.lost, st.accepted);
 }
 
+static void print_left_out(const struct recorder *rec)
+{
+	struct recording_left_out x;
+
+	for (unsigned i = 0; recording_left_out_at(rec->recording, i, &x); i++)
+		printf("  %s: not recorded%s: %s\n", x.name, x.now ? "" : " for a while", x.why);
+}
+
+static json_t *left_out_json(const struct recorder *rec)
+{
+	struct recording_left_out x;
+	json_t *all = json_array();
+
+	for (unsigned i = 0; recording_left_out_at(rec->recording, i, &x); i++)
+		json_array_append_new(all,
+				      json_pack("{s:s, s:s, s:b}", "name", x.name, "why", x.why, "now", (int)x.now));
+	return all;
+}
+
 static json_t *channels_json(const struct recorder *rec)
 {
 	struct recording_channel_stats st;
@@ -379,6 +406,7 @@ static void print_summary(const struct recorder *rec, const struct recording_sta
 	if (undated)
 		printf("  %" PRIu64 " came too late for the time of their publishing\n", undated);
 	print_losses(rec);
+	print_left_out(rec);
 }
 
 static void summarize(struct recorder *rec)
@@ -390,10 +418,11 @@ static void summarize(struct recorder *rec)
 		fputs("\r\033[K", stdout);
 	rec->line = false;
 	if (rec->c->a.json) {
-		json_t *j = json_pack("{s:I, s:I, s:I, s:I, s:I, s:s, s:o}", "messages", (json_int_t)st.messages,
+		json_t *j = json_pack("{s:I, s:I, s:I, s:I, s:I, s:s, s:o, s:o}", "messages", (json_int_t)st.messages,
 				      "lost", (json_int_t)st.lost, "undated",
 				      (json_int_t)record_channels_undated(rec->channels), "bytes", (json_int_t)st.bytes,
-				      "files", (json_int_t)st.files, "file", st.path, "channels", channels_json(rec));
+				      "files", (json_int_t)st.files, "file", st.path, "channels", channels_json(rec),
+				      "left_out", left_out_json(rec));
 
 		ctl_print_json(rec->c, j);
 		json_decref(j);
@@ -586,7 +615,7 @@ static int finish(struct recorder *rec)
 	unmatched = name_unmatched(rec, true);
 	recording_stats(rec->recording, &st);
 	summarize(rec);
-	return r < 0 || st.failures || unmatched;
+	return r < 0 || st.failures || unmatched || is_anything_left_out(rec);
 }
 
 static int ask_for_dump(struct ctl *c)

@@ -21,7 +21,10 @@ struct record_channels_options {
 
 int record_channels_create(const struct record_channels_options *o, struct record_channels **ret);
 void record_channels_destroy(struct record_channels *all); /* NULL is fine */
-/* Subscribe to what is there and wanted, and is not subscribed to yet. Errors: of the call to simd. */
+/*
+ * Subscribe to what is there and wanted, and is not subscribed to yet. What cannot be is left out, said in one sentence, and tried again, unless its
+ * type has no form in the encoding. Errors: of the call to simd.
+ */
 int record_channels_look(struct record_channels *all);
 /*
  * Record what has arrived, in the order of its publishing, and with that time; how many messages. What was published before the recorder

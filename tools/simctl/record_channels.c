@@ -36,6 +36,7 @@ struct taken {
 	struct recording_moment at;     /* of the head */
 	bool touched;                   /* in this turn something came */
 	bool refused;                   /* for good */
+	bool left_out, said;            /* not recorded, which the recording knows; and has been said */
 	uint64_t lost;                  /* given to the recording */
 	uint64_t untyped;               /* the same, without a type to give them to */
 };
@@ -46,8 +47,7 @@ struct record_channels {
 	unsigned n;
 	struct recording_moment since; /* when it began: what is latched is older, and has this time */
 	uint64_t undated;              /* older than what simd remembers of its clock */
-	bool told_subscribe;
-	bool *matched; /* of each pattern of o.match.include: a channel that is wanted */
+	bool *matched;                 /* of each pattern of o.match.include: a channel that is wanted */
 };
 
 static __attribute__((format(printf, 2, 3))) void say(const struct record_channels *all, const char *fmt, ...)
@@ -59,6 +59,40 @@ static __attribute__((format(printf, 2, 3))) void say(const struct record_channe
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	all->o.say(all->o.arg, text);
+}
+
+/* ---- what is left out ---- */
+
+static void leave_out(struct record_channels *all, struct taken *t, const char *why)
+{
+	t->left_out = true;
+	(void)!recording_left_out(all->o.recording, t->name, why);
+}
+
+/* One sentence for all that are new, with the reason of the last one; the others' are in the summary. */
+static void say_left_out(struct record_channels *all)
+{
+	char names[3000] = "", why[600] = "";
+	size_t n = 0, more = 0;
+	struct recording_left_out x;
+	struct taken *t;
+
+	list_for_each(t, &all->list, link) {
+		if (!t->left_out || t->said)
+			continue;
+		t->said = true;
+		if (n + strlen(t->name) + 3 < sizeof(names))
+			n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", n ? ", " : "", t->name);
+		else
+			more++;
+		for (unsigned i = 0; recording_left_out_at(all->o.recording, i, &x); i++)
+			if (strcmp(x.name, t->name) == 0)
+				snprintf(why, sizeof(why), "%s", x.why);
+	}
+	if (n && more)
+		say(all, "not recorded: %s and %zu more: %s", names, more, why);
+	else if (n)
+		say(all, "not recorded: %s: %s", names, why);
 }
 
 /* ---- subscribing ---- */
@@ -78,12 +112,41 @@ static int subscribe(struct record_channels *all, struct taken *t)
 	struct sim_subscriber_options o = { .size = sizeof(o), .depth = DEPTH_MAX, .flags = SIM_SUB_LATCHED };
 	int r = sim_subscribe(all->o.client, t->name, NULL, &o, &t->sub);
 
-	if (r == 0)
-		all->n++;
-	else if (!all->told_subscribe)
-		say(all, "%s is not recorded, trying again: %s", t->name, sim_why());
-	all->told_subscribe |= r < 0;
+	char why[600];
+
+	if (r < 0) {
+		snprintf(why, sizeof(why), "%s (trying again)", sim_why());
+		leave_out(all, t, why);
+		return r;
+	}
+	all->n++;
+	if (t->left_out)
+		(void)!recording_left_out(all->o.recording, t->name, NULL);
+	t->left_out = false;
+	return 0;
+}
+
+static int add_to_recording(struct record_channels *all, struct taken *t, const struct sim_type *type)
+{
+	char why[600] = "";
+	int r = recording_add_channel(all->o.recording, t->name, type, &t->id, why, sizeof(why));
+
+	sim_type_unref(t->type);
+	t->type = type;
+	if (r < 0) {
+		leave_out(all, t, why);
+		t->refused = true;
+	}
 	return r;
+}
+
+/* Before its first message, where its type is known: so a channel that cannot be recorded is named at once. */
+static void look_at_type(struct record_channels *all, struct taken *t)
+{
+	const struct sim_type *type;
+
+	if (sim_channel_type(all->o.client, t->name, &type) == 0)
+		(void)!add_to_recording(all, t, type);
 }
 
 static void note_patterns(struct record_channels *all, const char *name)
@@ -107,8 +170,8 @@ static void take_up(struct record_channels *all, const char *name, const char *t
 		snprintf(t->name, sizeof(t->name), "%s", name);
 		list_append(&all->list, &t->link);
 	}
-	if (!t->sub && !t->refused)
-		(void)subscribe(all, t);
+	if (!t->sub && !t->refused && subscribe(all, t) == 0 && !t->type)
+		look_at_type(all, t);
 }
 
 int record_channels_look(struct record_channels *all)
@@ -128,6 +191,7 @@ int record_channels_look(struct record_channels *all)
 		if (*json_text(ch, "type"))
 			take_up(all, json_text(ch, "name"), json_text(ch, "type"));
 	json_decref(reply);
+	say_left_out(all);
 	return 0;
 }
 
@@ -153,8 +217,6 @@ static void drop(struct record_channels *all, struct taken *t)
 static bool find_type(struct record_channels *all, struct taken *t, const struct sim_message *m)
 {
 	const struct sim_type *type;
-	char why[600] = "";
-	int r;
 
 	if (t->type && t->type->hash == m->header.type_hash)
 		return true;
@@ -164,14 +226,7 @@ static bool find_type(struct record_channels *all, struct taken *t, const struct
 		sim_type_unref(type);
 		return false;
 	}
-	r = recording_add_channel(all->o.recording, t->name, type, &t->id, why, sizeof(why));
-	sim_type_unref(t->type);
-	t->type = type;
-	if (r == 0)
-		return true;
-	say(all, "%s is not recorded: %s", t->name, why);
-	t->refused = true;
-	return false;
+	return add_to_recording(all, t, type) == 0;
 }
 
 static void count_lost(struct record_channels *all, struct taken *t)
@@ -216,9 +271,33 @@ static struct recording_moment published(struct record_channels *all, const stru
 	return r < 0 ? now(all) : moment(&s);
 }
 
+/* Not for a moment: simd has restarted, and had no place for it any more. */
+static bool is_refused(int r)
+{
+	return r < 0 && r != -EAGAIN && r != -ESTALE && r != -EBUSY && r != -ENOBUFS && r != -ENOMEM && r != -ENOTCONN;
+}
+
+/* It is subscribed to again by the next look. */
+static void lose_subscriber(struct record_channels *all, struct taken *t)
+{
+	leave_out(all, t, sim_why());
+	count_lost(all, t);
+	sim_subscriber_destroy(t->sub);
+	t->sub = NULL;
+	t->lost = t->untyped = 0; /* the next one begins to count */
+	all->n--;
+}
+
 static void take(struct record_channels *all, struct taken *t)
 {
-	if (t->head || !t->sub || t->refused || sim_take(t->sub, &t->head) < 0)
+	int r;
+
+	if (t->head || !t->sub || t->refused)
+		return;
+	r = sim_take(t->sub, &t->head);
+	if (is_refused(r))
+		lose_subscriber(all, t);
+	if (r < 0)
 		return;
 	t->at = published(all, t->head);
 	t->touched = true;

@@ -549,6 +549,43 @@ TEST_WITH(losses_are_counted_and_in_the_file, NULL, stack_sweep)
 	end();
 }
 
+/* ---- channels that are left out ---- */
+
+/* Two of simd's own channels, and one. */
+#define FEW CONF ",\"limits\":{\"subscribers\":3}"
+
+static bool is_left_out(const char *path, const char *channel, const char *why)
+{
+	return strstr(metadata_of(path, "simd_left_out", channel), why);
+}
+
+TEST_WITH(channels_that_simd_refuses_are_named_and_the_exit_code_says_so, NULL, stack_sweep)
+{
+	static const char *const channels[] = { "/a", "/b", "/c" };
+	const struct ctl_result *r;
+	struct recording rec;
+
+	begin_with(FEW, SIM_PUB_LOCAL, channels, 3);
+	r = stack_ctl("record", "--strict", "-o", FILE_1, NULL);
+	assert_int_equal(r->code, 1);
+	assert_non_null(strstr(r->err, "not all of what was asked for can be recorded (--strict)"));
+	assert_int_equal(access(FILE_1, F_OK), -1);
+	RECORD(&rec, "-o", FILE_1);
+	AWAIT(is_ready());
+	assert_true(printed(&rec, "not recorded: /b, /c: "));
+	assert_true(printed(&rec, "limits.subscribers allows no more"));
+	for (unsigned i = 0; i < 3; i++)
+		publish_many(i, 0, 5);
+	assert_int_equal(end_record(&rec, SIGINT), 1);
+	assert_non_null(strstr(rec.text, "/c: not recorded: "));
+	assert_ptr_equal(strstr(strstr(rec.text, "not recorded: /b") + 1, "not recorded: /"), NULL); /* said once */
+	assert_int_equal(messages_of(FILE_1, NULL), 5);
+	assert_true(is_left_out(FILE_1, "/b", "limits.subscribers"));
+	assert_true(is_left_out(FILE_1, "/c", "limits.subscribers"));
+	assert_string_equal(metadata_of(FILE_1, "simd_left_out", "/a"), "");
+	end();
+}
+
 /* ---- files that go away ---- */
 
 TEST_WITH(a_file_that_is_deleted_is_said_and_the_rest_is_recorded, NULL, stack_sweep)

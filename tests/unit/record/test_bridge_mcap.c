@@ -37,10 +37,12 @@ __attribute__((format(printf, 3, 4))) static void on_log(void *ctx, int level, c
 	va_end(ap);
 }
 
+static const char *encoding = "native";
+
 static const char *on_option(void *ctx, const char *name)
 {
 	(void)ctx;
-	return !strcmp(name, "encoding") ? "native" : !strcmp(name, "compression") ? "zstd" : "0";
+	return !strcmp(name, "encoding") ? encoding : !strcmp(name, "compression") ? "zstd" : "0";
 }
 
 static void on_status(void *ctx, enum sim_bridge_status s, const char *detail)
@@ -212,6 +214,37 @@ TEST(a_file_has_one_suffix)
 	assert_int_equal(w.ops->check(&host, "out/"), -EINVAL);
 	assert_int_equal(w.ops->check(&host, "out/.mcap"), 0);
 	assert_int_equal(w.ops->check(&host, "out/ego.1"), 0);
+}
+
+/* A channel that the encoding cannot say is named in the file, too. */
+TEST(a_channel_that_is_left_out_is_in_the_metadata)
+{
+	struct sim_type other = sim_Ultrasonic_type;
+	const struct sim_bridge_channel ch = { .name = "/other", .type = &other };
+	struct sim_bridge_topic *t;
+	const struct log_info *info;
+	struct log_reader *r;
+	struct writing w;
+	char path[TEST_PATH_MAX + 8];
+	bool is_named = false;
+
+	other.hash ^= 1;
+	encoding = "apollo";
+	make_clock();
+	begin(&w, "less");
+	assert_int_equal(w.ops->open(w.b, &ch, &t), -ENOTSUP);
+	publish(&w, 1, BEGIN + MS, 0);
+	end(&w);
+	encoding = "native";
+	snprintf(path, sizeof(path), "%s.mcap", w.stem);
+	r = sample_open(path, NULL);
+	info = log_reader_info(r);
+	for (size_t i = 0; i < info->n_metadata; i++)
+		if (strcmp(info->metadata[i].name, "simd_left_out") == 0)
+			is_named = info->metadata[i].n == 1 && !strcmp(info->metadata[i].pairs[0].key, "/other") &&
+				   strstr(info->metadata[i].pairs[0].value, "another definition");
+	log_reader_close(r);
+	assert_true(is_named);
 }
 
 TEST(in_lockstep_it_is_the_newest_stamp)

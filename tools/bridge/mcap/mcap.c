@@ -338,6 +338,7 @@ static int mcap_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, 
 	r = recording_add_channel(b->recording, ch->name, ch->type, &t->id, why, sizeof(why));
 	if (r < 0) {
 		b->host->log(b->host->ctx, 1, "%s: %s", ch->name, why);
+		(void)!recording_left_out(b->recording, ch->name, why);
 		free(t);
 		return r;
 	}
