@@ -2,12 +2,13 @@
 /*
  * config/rigs/full.json, as a user has it, with the ROS 2 and the foxglove bridge: of every type that there is, but those that no sensor has, a
  * process of the rig is a publisher, and its messages come to a DDS program and to a client of WebSocket. A type that is new has no
- * publisher and is on no list: this test fails until it has the one or is on the other.
+ * publisher and is on no list: this test fails until it has the one or is on the other. And `simctl record` has all of its channels.
  */
 #include "peer.h"
 #include "stack.h"
 
 #include <endian.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -339,6 +340,61 @@ static void comes_at_foxglove(void)
 	close(fd);
 }
 
+/* ---- simctl record ---- */
+
+#define SUMMARY "/tmp/full-record.json"
+
+static pid_t record(void)
+{
+	pid_t pid = fork();
+	char path[4200];
+	ssize_t n;
+	int fd;
+
+	assert_true(pid >= 0);
+	if (pid)
+		return pid;
+	fd = open(SUMMARY, O_CREAT | O_TRUNC | O_WRONLY, 0600);
+	n = readlink("/proc/self/exe", path, 4000);
+	path[n > 0 ? n : 0] = '\0';
+	strcpy(strrchr(path, '/'), "/../bin/simctl");
+	dup2(fd, STDOUT_FILENO);
+	execl(path, "simctl", "--socket", STACK_SOCKET, "record", "--strict", "--json", "-o", "/tmp/full.mcap", NULL);
+	_exit(127);
+}
+
+static bool has_channel(json_t *recorded, const char *name)
+{
+	json_t *c;
+	size_t i;
+
+	json_array_foreach(recorded, i, c)
+		if (strcmp(json_string_value(json_object_get(c, "name")), name) == 0)
+			return true;
+	return false;
+}
+
+/* The rig leaves room for a recorder of all its channels, beside its bridges. */
+static void is_recorded_whole(void)
+{
+	pid_t pid = record();
+	json_t *summary;
+	int status;
+
+	AWAIT(strstr(stack_ctl("service", "list", "--names", NULL)->out, "/record/split"));
+	kill(pid, SIGINT);
+	status = stack_wait(pid);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	summary = json_load_file(SUMMARY, 0, NULL);
+	assert_int_equal(json_array_size(json_object_get(summary, "left_out")), 0);
+	for (size_t i = 0; i < n_channels; i++)
+		if (strcmp(channels[i].name, "/clock") != 0 && /* who plays the log makes one */
+		    !has_channel(json_object_get(summary, "channels"), channels[i].name))
+			fail_msg("simctl record has no %s", channels[i].name);
+	json_decref(summary);
+	assert_int_equal(unlink(SUMMARY) | unlink("/tmp/full.mcap"), 0);
+}
+
 /* ---- */
 
 TEST_WITH(every_type_of_a_sensor_has_a_publisher_and_comes_out, start, stack_sweep)
@@ -346,6 +402,7 @@ TEST_WITH(every_type_of_a_sensor_has_a_publisher_and_comes_out, start, stack_swe
 	await_publishers();
 	comes_in_ros();
 	comes_at_foxglove();
+	is_recorded_whole();
 	assert_int_equal(stack_bridge("ros2", "failed"), 0);
 	assert_int_equal(stack_bridge("foxglove", "failed"), 0);
 	stack_stop(simd);
