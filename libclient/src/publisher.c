@@ -631,7 +631,8 @@ static void loan_header(const struct sim_publisher *p, struct sim_slot *slot, si
 	*slot = p->header; /* first: its lines come from a reader's cache meanwhile */
 	clock_sample(p->c, &now);
 	slot->body_size = body_size;
-	slot->flags = now.flags & SIM_CLOCK_STALE ? SIM_SLOT_CLOCK_STALE : 0;
+	slot->flags = (uint16_t)((now.flags & SIM_CLOCK_STALE ? SIM_SLOT_CLOCK_STALE : 0) |
+				 (p->flags & SIM_PUB_LATCH ? SIM_SLOT_LATCHED : 0));
 	slot->stamp_sim_ns = now.sim_ns;
 	slot->clock_generation = now.clock_generation;
 }

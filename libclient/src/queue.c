@@ -420,7 +420,8 @@ void publisher_send_kept(const struct kept *k)
 
 static void fill_header(const struct publish *q, struct sim_slot *slot, uint64_t sequence)
 {
-	slot->flags = (uint16_t)((slot->flags & SIM_SLOT_CLOCK_STALE) | (q->dispatch ? SIM_SLOT_DISPATCH : 0));
+	slot->flags = (uint16_t)((slot->flags & (SIM_SLOT_CLOCK_STALE | SIM_SLOT_LATCHED)) |
+				 (q->dispatch ? SIM_SLOT_DISPATCH : 0));
 	slot->channel_id = q->reg->channel_id;
 	slot->publisher_id = q->reg->publisher_id;
 	slot->iox_generation = q->reg->port->att->iox_generation;

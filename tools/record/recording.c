@@ -105,8 +105,10 @@ static void free_recording(struct recording *s)
 	recording_left_out_clear(s);
 	recording_window_clear(s);
 	recording_ring_clear(s);
-	for (unsigned i = 0; i < s->n_channels; i++)
+	for (unsigned i = 0; i < s->n_channels; i++) {
+		recording_latched_clear(s, s->channels[i]);
 		free_channel(s->channels[i]);
+	}
 	for (size_t i = 0; s->about && i < s->o.n_about; i++) {
 		mem_free((char *)s->about[i].key);
 		mem_free((char *)s->about[i].value);
@@ -144,6 +146,9 @@ int recording_create(const struct recording_options *o, struct recording **ret, 
 		return log_fail(why, why_size, r, "no memory");
 	}
 	set_write_options(s);
+	s->latched_most = RECORDING_LATCHED_BYTES;
+	if (o->split_bytes && o->split_bytes / 4 < s->latched_most)
+		s->latched_most = (size_t)(o->split_bytes / 4);
 	*ret = s;
 	return 0;
 }
@@ -311,6 +316,8 @@ int recording_encode(struct recording *s, unsigned id, const struct sim_message 
 	if (!e)
 		return not_encoded(s, id, NULL, -ENOMEM, why);
 	e->sequence = (uint32_t)m->header.sequence;
+	e->publisher_id = m->header.publisher_id;
+	e->latched = m->header.flags & SIM_SLOT_LATCHED;
 	e->stamp_ns = m->header.stamp_sim_ns;
 	r = codec_out_encode(e->codec, m, &e->out, why, sizeof(why));
 	if (r < 0)
@@ -376,6 +383,8 @@ static struct ring_entry head_of(const struct recording_message *e, const struct
 	return (struct ring_entry){
 		.id = e->id,
 		.sequence = e->sequence,
+		.publisher_id = e->publisher_id,
+		.latched = e->latched,
 		.stamp_ns = e->stamp_ns,
 		.log_time_ns = at->log_time_ns,
 		.mono_ns = at->mono_ns,

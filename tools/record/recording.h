@@ -7,6 +7,10 @@
  * A new file begins when the last one has its size or its duration, when time goes back, when it was closed because the disk
  * was full, and after recording_close_file(). A file holds messages: one that would have none is removed again.
  *
+ * What a publisher latches (SIM_SLOT_LATCHED) holds until its next message: each file but the first begins with the last one of each such publisher,
+ * with the log time of the file's first message, and its own stamp and sequence; of RECORDING_LATCHED_BYTES in all, and of a quarter of split_bytes. They are not counted as
+ * recorded again.
+ *
  * Order, of messages whose moment of publishing is told (recording_write_at()): each waits window_dur_ns, and of those that wait the one
  * that was published first is written first; so in a file log times only rise, unless a message comes later than that, which is written
  * when it comes, with its own time. Time that jumps is told by its generation: a file holds one, or several through which time only
@@ -18,7 +22,7 @@
  * RECORDING_BACK_DUR_NS (two threads that overtook one another) is written with the last one's time, an earlier one is a jump.
  *
  * In each file: metadata "simd" (version, encoding, what recording_options.about says), and at its end "simd_losses": of each channel
- * "accepted=N recorded=N lost=N" since the last file that has it, and "simd_left_out": channels that are not recorded, and why; where the
+ * "accepted=N recorded=N lost=N" since the last file that has it, behind it " repeated=N" of latched ones, and "simd_left_out": channels that are not recorded, and why; where the
  * format has metadata. No wall time, no number of
  * a process: the same messages with the same log times, flushed and split alike, make the same bytes.
  *
@@ -43,12 +47,13 @@
 #include "codec_out.h"
 #include "log.h"
 
-#define RECORDING_STEM_MAX     3800 /* characters of a stem */
-#define RECORDING_PATH_SIZE    (RECORDING_STEM_MAX + 32)
-#define RECORDING_BACK_DUR_NS  INT64_C(100000000)
-#define RECORDING_TRY_DUR_NS   INT64_C(10000000000)
-#define RECORDING_WINDOW_BYTES ((size_t)64 << 20)
-#define RECORDING_COPY_BYTES   ((size_t)64 << 10)
+#define RECORDING_STEM_MAX      3800 /* characters of a stem */
+#define RECORDING_PATH_SIZE     (RECORDING_STEM_MAX + 32)
+#define RECORDING_BACK_DUR_NS   INT64_C(100000000)
+#define RECORDING_TRY_DUR_NS    INT64_C(10000000000)
+#define RECORDING_WINDOW_BYTES  ((size_t)64 << 20)
+#define RECORDING_LATCHED_BYTES ((size_t)64 << 20)
+#define RECORDING_COPY_BYTES    ((size_t)64 << 10)
 
 /* With a flush each RECORDING_FLUSH_DUR_NS of wall time a kill takes a second at most. */
 #define RECORDING_WINDOW_DUR_NS INT64_C(200000000)

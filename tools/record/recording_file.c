@@ -204,7 +204,7 @@ int recording_file_open(struct recording *s, char *why, size_t why_size)
 /* Of one name; two channels of it may have two types. */
 struct account {
 	const char *name;
-	uint64_t recorded, lost;
+	struct recording_count n;
 	char *text;
 };
 
@@ -221,9 +221,8 @@ static size_t add_up(const struct recording *s, struct account *list)
 	for (unsigned i = 0; i < s->n_channels; i++) {
 		const struct recording_channel *c = s->channels[i];
 
-		if (c->due.recorded || c->due.lost)
-			list[n++] =
-				(struct account){ .name = c->name, .recorded = c->due.recorded, .lost = c->due.lost };
+		if (c->due.recorded || c->due.lost || c->due.repeated)
+			list[n++] = (struct account){ .name = c->name, .n = c->due };
 	}
 	if (n)
 		qsort(list, n, sizeof(*list), by_name);
@@ -232,10 +231,21 @@ static size_t add_up(const struct recording *s, struct account *list)
 			list[++k] = list[i];
 			continue;
 		}
-		list[k].recorded += list[i].recorded;
-		list[k].lost += list[i].lost;
+		list[k].n.recorded += list[i].n.recorded;
+		list[k].n.lost += list[i].n.lost;
+		list[k].n.repeated += list[i].n.repeated;
 	}
 	return n ? k + 1 : 0;
+}
+
+static char *account_text(const struct recording_count *n)
+{
+	char repeated[40] = "";
+
+	if (n->repeated)
+		snprintf(repeated, sizeof(repeated), " repeated=%" PRIu64, n->repeated);
+	return mem_printf("accepted=%" PRIu64 " recorded=%" PRIu64 " lost=%" PRIu64 "%s", n->recorded + n->lost,
+			  n->recorded, n->lost, repeated);
 }
 
 static int put_accounts(struct recording *s, struct account *list, struct log_pair *pairs)
@@ -244,8 +254,7 @@ static int put_accounts(struct recording *s, struct account *list, struct log_pa
 	int r = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		list[i].text = mem_printf("accepted=%" PRIu64 " recorded=%" PRIu64 " lost=%" PRIu64,
-					  list[i].recorded + list[i].lost, list[i].recorded, list[i].lost);
+		list[i].text = account_text(&list[i].n);
 		pairs[i] = (struct log_pair){ list[i].name, list[i].text };
 		r = list[i].text ? r : -ENOMEM;
 	}
@@ -411,12 +420,14 @@ static int right_file(struct recording *s, const struct ring_entry *h, int64_t *
 	return r;
 }
 
-static int know_channel(struct recording *s, struct recording_channel *c)
+static int know_channel(struct recording *s, struct recording_channel *c, bool latched)
 {
 	int r;
 
 	if (c->number == s->serial)
 		return 0;
+	if (latched)
+		codec_out_set_latched(c->codec);
 	r = log_writer_add_channel(s->w, codec_out_channel(c->codec), &c->log_id);
 	if (r >= 0) {
 		c->number = s->serial;
@@ -444,23 +455,32 @@ static void note_times(struct recording *s, const struct ring_entry *h, int64_t 
 	s->generation = h->generation;
 }
 
-static int write_one(struct recording *s, struct recording_channel *c, const struct ring_entry *h, int64_t log_time_ns,
-		     const struct iovec *pieces, int n)
+int recording_file_write(struct recording *s, struct recording_channel *c, const struct ring_entry *h,
+			 int64_t log_time_ns, const struct iovec *pieces, int n)
 {
 	struct log_message m = { .sequence = h->sequence, .log_time_ns = log_time_ns, .publish_time_ns = h->stamp_ns };
-	int r = know_channel(s, c);
+	int r = know_channel(s, c, h->latched);
 
 	if (m.publish_time_ns < 0)
 		m.publish_time_ns = log_time_ns;
 	m.channel = c->log_id;
-	if (r >= 0)
-		r = log_writer_put(s->w, &m, pieces, n);
+	return r < 0 ? r : log_writer_put(s->w, &m, pieces, n);
+}
+
+static int write_one(struct recording *s, struct recording_channel *c, const struct ring_entry *h, int64_t log_time_ns,
+		     const struct iovec *pieces, int n)
+{
+	int r = s->file_messages ? 0 : recording_latched_write(s, h, log_time_ns);
+
+	if (r >= 0 || of_message(r))
+		r = recording_file_write(s, c, h, log_time_ns, pieces, n);
 	if (r < 0)
 		return of_message(r) ? r : give_up(s, r);
 	if (s->error)
 		recording_say(s, 1, "recording goes on in %s", s->path);
 	s->error = 0;
 	note_times(s, h, log_time_ns);
+	recording_latched_keep(s, h, pieces, n);
 	return 0;
 }
 

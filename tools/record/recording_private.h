@@ -16,13 +16,15 @@ struct recording_message { /* one encoder; of its channel, used again */
 	struct codec_out *codec;
 	struct iov_buf out;
 	unsigned id;
-	uint32_t sequence;
+	uint32_t sequence, publisher_id;
+	bool latched;
 	int64_t stamp_ns;
 	uint64_t copied; /* of out, as far as it is counted */
 };
 
 struct recording_count {
 	uint64_t recorded, lost;
+	uint64_t repeated; /* at the begin of a file, and not recorded anew */
 };
 
 struct recording_channel {
@@ -32,8 +34,9 @@ struct recording_channel {
 	struct recording_message *spare; /* encoders that are not in use */
 	struct recording_count all, due; /* since create; since the last metadata that has them */
 	uint64_t accepted, bytes;
-	bool said;       /* why one of its messages was lost */
-	unsigned number; /* of the file that has it as log_id; 0: none */
+	struct ring_entry *latched; /* the last message of each publisher that latches, in the order of their coming */
+	bool said;                  /* why one of its messages was lost */
+	unsigned number;            /* of the file that has it as log_id; 0: none */
 	uint32_t log_id;
 	uint64_t in_file; /* its messages in that file */
 };
@@ -45,7 +48,8 @@ struct ring_entry {
 	struct list by_arrival;  /* in: recording::by_arrival */
 	int64_t arrived_mono_ns;
 	unsigned id;
-	uint32_t sequence;
+	uint32_t sequence, publisher_id;
+	bool latched;
 	int64_t log_time_ns, stamp_ns;
 	int64_t mono_ns;     /* when it was published */
 	uint32_t generation; /* of the clock; 0: not known, and neither is mono_ns */
@@ -86,6 +90,7 @@ struct recording {
 
 	struct list by_time, by_arrival; /* the window */
 	uint64_t n_window, window_bytes;
+	size_t latched_bytes, latched_most;
 
 	struct ring_entry *oldest, *newest;
 	uint64_t n_ring, ring_bytes;
@@ -116,6 +121,14 @@ int recording_window_put(struct recording *s, struct ring_entry *e);
 int recording_window_before(struct recording *s, int64_t mono_ns); /* writes what was published before that */
 int recording_window_expire(struct recording *s);                  /* writes what has waited long enough */
 int recording_window_empty(struct recording *s);                   /* writes all */
+/* Without counting it as recorded: a channel that the file does not know is added. Fails as log_writer_put(). */
+int recording_file_write(struct recording *s, struct recording_channel *c, const struct ring_entry *h,
+			 int64_t log_time_ns, const struct iovec *pieces, int n);
+/* Of a message that is in a file, or has fallen out of the ring; nothing, if its publisher does not latch. */
+void recording_latched_keep(struct recording *s, const struct ring_entry *h, const struct iovec *pieces, int n);
+/* All that is kept, with that log time, before h, the first message of a file. */
+int recording_latched_write(struct recording *s, const struct ring_entry *h, int64_t log_time_ns);
+void recording_latched_clear(struct recording *s, struct recording_channel *c);
 void recording_left_out_write(struct recording *s); /* at the end of a file; what finds no room stands in the next one */
 void recording_left_out_clear(struct recording *s);
 void recording_window_clear(struct recording *s);

@@ -60,6 +60,15 @@ static bool is_gone(const struct ring_entry *newest, const struct ring_entry *e)
 	       e->mono_ns < newest->mono_ns;
 }
 
+/* It is in no file, but what it says may hold when there is one. */
+static void drop_oldest(struct recording *s)
+{
+	struct ring_entry *e = recording_ring_take(s);
+
+	recording_latched_keep(s, e, &(struct iovec){ .iov_base = e->data, .iov_len = e->size }, 1);
+	mem_free(e);
+}
+
 /* What is too old, or from before a jump back, and as much as makes room for `bytes`. */
 static void evict(struct recording *s, const struct ring_entry *now, size_t bytes)
 {
@@ -70,7 +79,7 @@ static void evict(struct recording *s, const struct ring_entry *now, size_t byte
 	while (s->oldest &&
 	       (s->ring_bytes + bytes > s->o.ring_bytes ||
 		(!s->dumping && (s->oldest->log_time_ns < now_ns - s->o.ring_dur_ns || goes_back(s->oldest, now)))))
-		mem_free(recording_ring_take(s));
+		drop_oldest(s);
 }
 
 struct ring_entry *recording_entry_new(const struct ring_entry *head, const struct iovec *pieces, int n)

@@ -34,6 +34,7 @@ enum sim_slot_flag {
 	SIM_SLOT_DISPATCH = 1u << 0,    /* bridges are to get it; simd answers with one completion */
 	SIM_SLOT_CLOCK_STALE = 1u << 1, /* stamped while the clock page had no writer */
 	SIM_SLOT_PROBE = 1u << 2,       /* libsimclient asks whether simd hears it; subscribers never see it */
+	SIM_SLOT_LATCHED = 1u << 3,     /* of a publisher with SIM_PUB_LATCH: it holds until that one's next message */
 };
 
 struct sim_slot {

@@ -376,6 +376,38 @@ TEST_WITH(files_are_split_by_time, NULL, stack_sweep)
 	end();
 }
 
+/* A latched publisher's last message is at the begin of each file, as it was published. */
+TEST_WITH(each_file_of_a_split_begins_with_what_is_latched, NULL, stack_sweep)
+{
+	struct sim_publisher_options po = { .size = sizeof(po), .flags = SIM_PUB_LOCAL | SIM_PUB_LATCH };
+	struct recording rec;
+	unsigned files;
+
+	BEGIN("/a");
+	assert_int_equal(sim_advertise(voice.c, "/map", &sim_Imu_type, &po, &voice.pub[voice.n++]), 0);
+	publish(1, 76);
+	publish(1, 77);
+	RECORD(&rec, "/a", "/map", "--split-duration", "1us", "-o", FILE_1);
+	AWAIT(is_ready());
+	caught_up();
+	for (unsigned i = 0; i < 3; i++) {
+		publish(0, i);
+		caught_up();
+	}
+	assert_int_equal(end_record(&rec, SIGINT), 0);
+	assert_non_null(strstr(rec.text, "4 messages, 0 lost"));
+	files = files_of("a.");
+	assert_int_equal(files, 4);
+	for (unsigned i = 1; i <= files; i++) {
+		char path[64];
+
+		snprintf(path, sizeof(path), i == 1 ? FILE_1 : "/tmp/a.%u.mcap", i);
+		check_numbers(path, "/map", 77, 1);
+		assert_int_equal(messages_of(path, "/a"), i > 1);
+	}
+	end();
+}
+
 TEST_WITH(logs_of_ros_1_and_apollo_are_recorded, NULL, stack_sweep)
 {
 	static const char *const files[] = { "/tmp/a.bag", "/tmp/a.record" };

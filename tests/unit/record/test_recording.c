@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include "record/channels.h"
 #include "record/recording.h"
 #include "sim/msg/CompressedImage.h"
 #include "sim/msg/Imu.h"
@@ -97,6 +98,15 @@ static int put(struct recording *s, unsigned id, uint64_t seq, unsigned bytes, i
 {
 	struct sim_message m = image(seq, bytes);
 
+	return put_message(s, id, &m, ns);
+}
+
+static int put_latched(struct recording *s, unsigned id, uint32_t publisher, uint64_t seq, int64_t ns)
+{
+	struct sim_message m = image(seq, 400);
+
+	m.header.flags = SIM_SLOT_LATCHED;
+	m.header.publisher_id = publisher;
 	return put_message(s, id, &m, ns);
 }
 
@@ -241,6 +251,114 @@ TEST(files_end_at_their_duration_and_where_time_goes_back)
 	assert_string_equal(holds(&o, 4), "none");
 }
 
+/* "/map:1@0 /map:2@2500 ...": topic, sequence, log time in ms of each message, in the order of the file. */
+static const char *listed(const struct recording_options *o, unsigned number)
+{
+	static char text[400];
+	struct log_reader *r = NULL;
+	struct log_message m;
+	size_t n = 0;
+
+	assert_int_equal(log_reader_open(path_of(o, number), &(struct log_read_options){ .file_order = true }, &r,
+					 sample_why, sizeof(sample_why)),
+			 0);
+	text[0] = '\0';
+	while (log_reader_next(r, &m) > 0) {
+		const struct log_channel *ch = &log_reader_info(r)->channels[m.channel];
+
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s:%u@%lld", n ? " " : "", ch->topic, m.sequence,
+				      (long long)(m.log_time_ns / MS));
+		assert_int_equal(channel_is_latched(ch), strcmp(ch->topic, "/cam") != 0);
+	}
+	log_reader_close(r);
+	return text;
+}
+
+/* The last one of each publisher, and none twice. */
+TEST(each_file_begins_with_what_is_latched)
+{
+	struct recording_options o = plain();
+	unsigned cam, map, tf;
+	struct recording *s;
+
+	o.split_dur_ns = S;
+	s = begin(&o);
+	tf = channel(s, "/tf_static", &sim_CompressedImage_type);
+	map = channel(s, "/map", &sim_CompressedImage_type);
+	cam = channel(s, "/cam", &sim_CompressedImage_type);
+	put_latched(s, tf, 7, 1, 0);
+	put_latched(s, tf, 8, 5, 0);
+	put_latched(s, map, 9, 1, 0);
+	put_latched(s, map, 9, 2, 500 * MS);
+	put(s, cam, 1, 10, 600 * MS);
+	put(s, cam, 2, 10, 1500 * MS);        /* a new file */
+	put_latched(s, map, 9, 3, 2500 * MS); /* and another, whose own message is the newest */
+	put(s, cam, 3, 10, 2600 * MS);
+	put(s, cam, 4, 10, 100 * MS); /* time jumps back */
+	assert_int_equal(stats(s).messages, 9);
+	end(s);
+	assert_string_equal(listed(&o, 1), "/tf_static:1@0 /tf_static:5@0 /map:1@0 /map:2@500 /cam:1@600");
+	assert_string_equal(listed(&o, 2), "/map:2@1500 /tf_static:1@1500 /tf_static:5@1500 /cam:2@1500");
+	assert_string_equal(listed(&o, 3), "/tf_static:1@2500 /tf_static:5@2500 /map:3@2500 /cam:3@2600");
+	assert_string_equal(listed(&o, 4), "/map:3@100 /tf_static:1@100 /tf_static:5@100 /cam:4@100");
+	assert_string_equal(about(&o, 2, "simd_losses", "/tf_static"), "accepted=0 recorded=0 lost=0 repeated=2");
+	assert_string_equal(about(&o, 3, "simd_losses", "/map"), "accepted=1 recorded=1 lost=0");
+	assert_string_equal(said, "");
+}
+
+static int dump(struct recording *s, bool go_on)
+{
+	int r;
+
+	recording_dump_begin(s, go_on);
+	while ((r = recording_dump_some(s, SIZE_MAX, sample_why, sizeof(sample_why))) > 0)
+		;
+	return r;
+}
+
+/* What fell out of the ring is what holds when it begins. */
+TEST(a_dump_begins_with_what_was_latched_before)
+{
+	struct recording_options o = plain();
+	unsigned cam, map;
+	struct recording *s;
+
+	o.ring_only = true;
+	o.ring_dur_ns = S;
+	s = begin(&o);
+	map = channel(s, "/map", &sim_CompressedImage_type);
+	cam = channel(s, "/cam", &sim_CompressedImage_type);
+	put_latched(s, map, 9, 1, 0);
+	put(s, cam, 1, 10, 1500 * MS);
+	put_latched(s, map, 9, 2, 2000 * MS);
+	assert_int_equal(dump(s, false), 0);
+	assert_string_equal(listed(&o, 1), "/map:1@1500 /cam:1@1500 /map:2@2000");
+	put(s, cam, 2, 10, 2100 * MS);
+	assert_int_equal(dump(s, false), 0);
+	assert_string_equal(listed(&o, 2), "/map:2@2100 /cam:2@2100");
+	end(s);
+}
+
+TEST(latched_messages_leave_a_file_room_for_others)
+{
+	struct recording_options o = plain();
+	struct recording *s;
+	unsigned id, map, n;
+
+	o.split_bytes = 40000;
+	s = begin(&o);
+	map = channel(s, "/map", &sim_CompressedImage_type);
+	id = channel(s, "/cam", &sim_CompressedImage_type);
+	for (uint32_t i = 1; i <= 200; i++)
+		assert_int_equal(put_latched(s, map, i, 1, 0), 0);
+	assert_non_null(strstr(said, "/map: latched messages of more than 10000 bytes"));
+	for (unsigned i = 1; i <= 100; i++)
+		assert_int_equal(put(s, id, i, 3000, i * MS), 0);
+	n = stats(s).files;
+	end(s);
+	assert_in_range(n, 8, 14);
+}
+
 TEST(what_is_there_stays)
 {
 	struct recording_options o = plain();
@@ -260,16 +378,6 @@ TEST(what_is_there_stays)
 	assert_int_equal(recording_open_file(a, sample_why, sizeof(sample_why)), 0);
 	end(a);
 	assert_string_equal(holds(&o, 10), "none");
-}
-
-static int dump(struct recording *s, bool go_on)
-{
-	int r;
-
-	recording_dump_begin(s, go_on);
-	while ((r = recording_dump_some(s, SIZE_MAX, sample_why, sizeof(sample_why))) > 0)
-		;
-	return r;
 }
 
 TEST(the_ring_keeps_the_last_seconds)
