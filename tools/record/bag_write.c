@@ -338,6 +338,7 @@ static void info_add(struct bag_writer *d, uint64_t at)
 	memcpy(d->infos.data + d->infos.size, &x, sizeof(x));
 	d->infos.size += sizeof(x);
 	d->tail_bytes += INFO_HEAD + 8 * x.n;
+	d->w.index_bytes = d->infos.size + d->counts.size;
 }
 
 static int bag_flush(struct log_writer *w)

@@ -249,6 +249,11 @@ uint64_t log_writer_bytes(const struct log_writer *w)
 	return w->out.size;
 }
 
+uint64_t log_writer_index_bytes(const struct log_writer *w)
+{
+	return w->index_bytes;
+}
+
 void log_writer_abandon(struct log_writer *w)
 {
 	int fd;

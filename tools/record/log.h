@@ -158,6 +158,8 @@ int log_writer_attachment(struct log_writer *w, const struct log_attachment *a);
 /* Close the open chunk: what was put so far survives a kill of this process. */
 int log_writer_flush(struct log_writer *w);
 uint64_t log_writer_bytes(const struct log_writer *w); /* of the file so far */
+uint64_t log_writer_index_bytes(
+	const struct log_writer *w); /* of memory, for the index that stands at its end: grows with each chunk */
 /* Index, summary, fdatasync; frees w in every case. */
 int log_writer_finish(struct log_writer *w, char *why, size_t why_size);
 /* Free it and leave the file as it stands, as after a kill. */

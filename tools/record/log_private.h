@@ -83,7 +83,8 @@ struct log_writer {
 	const struct log_writer_ops *ops;
 	struct log_out out;
 	char *path;
-	uint64_t copied; /* bytes of payload that were copied or compressed, for the benches */
+	uint64_t copied;      /* bytes of payload that were copied or compressed, for the benches */
+	uint64_t index_bytes; /* of memory that grow with the file until it is finished */
 };
 
 /* ---- formats ---- */

@@ -170,6 +170,7 @@ static void chunk_closed(struct mcap_writer *w)
 	w->chunk = (struct mcap_writer_chunk){ 0 };
 	w->packed.n = 0;
 	w->n_chunks++;
+	w->base.index_bytes = w->chunk_indexes.n;
 }
 
 /* What is written of it: the indexes behind its records, which are there, then its fields over the empty ones. */

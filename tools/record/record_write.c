@@ -312,6 +312,7 @@ static int record_flush(struct log_writer *w)
 	d->n_chunks++;
 	d->items[d->n_items++] = (struct index_item){ .channel = -1 };
 	d->index_bytes += HEAD_MAX;
+	d->w.index_bytes = d->n_items * sizeof(*d->items) + d->n_chunks * sizeof(*d->chunks);
 	d->chunk = (struct record_chunk){ 0 };
 	iov_buf_reset(&d->body);
 	return 0;

@@ -4,7 +4,8 @@
  * (or .record, .bag). What is there is never opened for writing: each file is a new one, with the number after the highest one,
  * so that a second writer of the stem, or one that was started again, goes on in a file of its own.
  *
- * A new file begins when the last one has its size or its duration, when time goes back, when it was closed because the disk
+ * A new file begins when the last one has its size or its duration, when the index that is to stand at its end has 4 MiB (with 20 channels and a
+ * flush a second after four hours: so memory does not grow with the length of a recording), when time goes back, when it was closed because the disk
  * was full, and after recording_close_file(). A file holds messages: one that would have none is removed again.
  *
  * What a publisher latches (SIM_SLOT_LATCHED) holds until its next message: each file but the first begins with the last one of each such publisher,

@@ -395,6 +395,8 @@ static bool file_ends(const struct recording *s, const struct ring_entry *h, int
 		*log_time_ns = s->last_ns;
 	if (s->o.split_bytes && log_writer_bytes(s->w) >= s->o.split_bytes)
 		return true;
+	if (log_writer_index_bytes(s->w) >= RECORDING_INDEX_BYTES)
+		return true;
 	return s->o.split_dur_ns && *log_time_ns - s->first_ns >= s->o.split_dur_ns;
 }
 

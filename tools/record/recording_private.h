@@ -9,6 +9,8 @@
 #include "list.h"
 #include "recording.h"
 
+#define RECORDING_INDEX_BYTES \
+	((uint64_t)4 << 20) /* of a file's index in memory, some hours with a flush a second: a new file */
 #define RECORDING_CHUNK_BYTES ((size_t)4 << 20) /* where the options do not say, and files are not small */
 
 struct recording_message { /* one encoder; of its channel, used again */

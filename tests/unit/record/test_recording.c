@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include "mem.h"
 #include "record/channels.h"
 #include "record/recording.h"
 #include "sim/msg/CompressedImage.h"
@@ -249,6 +250,37 @@ TEST(files_end_at_their_duration_and_where_time_goes_back)
 	assert_string_equal(holds(&o, 2), "3..4");
 	assert_string_equal(holds(&o, 3), "5..6");
 	assert_string_equal(holds(&o, 4), "none");
+}
+
+/* For days a process that records is as large as it was: each flush adds to the index of the file, so a file ends by that, too. */
+TEST(files_end_before_their_index_is_large)
+{
+	static const enum log_format formats[] = { LOG_MCAP, LOG_BAG, LOG_RECORD };
+	static const enum codec_kind kinds[] = { CODEC_NATIVE, CODEC_ROS1, CODEC_APOLLO };
+
+	for (unsigned k = 0; k < 3; k++) {
+		static const struct sim_Imu imu;
+		struct sim_message m = { .body = &imu, .body_size = sizeof(imu) };
+		struct recording_options o = plain();
+		struct mem_stats before, now;
+		struct recording *s;
+		unsigned id, n = 0;
+
+		o.format = formats[k];
+		o.kind = kinds[k];
+		s = begin(&o);
+		id = channel(s, "/imu", &sim_Imu_type);
+		mem_stats(&before);
+		while (stats(s).files < 2 && n < 300000) {
+			assert_int_equal(put_message(s, id, &m, ++n * MS), 0);
+			assert_int_equal(recording_flush(s), 0);
+			mem_stats(&now);
+			assert_true(now.bytes < before.bytes + (24u << 20));
+		}
+		assert_int_equal(stats(s).files, 2);
+		assert_true(n > 20000);
+		end(s);
+	}
 }
 
 /* "/map:1@0 /map:2@2500 ...": topic, sequence, log time in ms of each message, in the order of the file. */
