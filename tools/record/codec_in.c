@@ -172,8 +172,10 @@ static void set_static(struct message_in *m)
 
 int codec_in_decode(struct codec_in *c, const struct log_message *m, struct message_in *ret)
 {
-	int r = c->decode(c, m, ret);
+	int r;
 
+	ret->sequence = 0;
+	r = c->decode(c, m, ret);
 	if (r != 0)
 		return r;
 	if (ret->stamp_sim_ns == MESSAGE_IN_NO_STAMP)

@@ -82,6 +82,7 @@ static int decode_before_1_8(struct codec_in *c, const struct log_message *m, st
 	ops.list = list_before_1_8;
 	r.d.dec.ops = &ops;
 	e = conversion_in_take(&c->conv, &r.d.dec, ret);
+	ret->sequence = r.d.sequence;
 	end = cdr_reader_end(&r.d);
 	return end < 0 ? end : e;
 }

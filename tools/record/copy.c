@@ -51,6 +51,7 @@ struct copy {
 	uint64_t file_messages;
 	char *why;
 	size_t why_size;
+	bool said_sequence;
 };
 
 static void say(struct copy *c, const char *path, const char *what)
@@ -457,6 +458,15 @@ static void refuse_message(struct copy *c, struct target *t, const char *why)
 		snprintf(t->why, sizeof(t->why), "%.199s", why);
 }
 
+/* Once. In a .bag the number is in the header of the messages that have one. */
+static void say_without_sequence(struct copy *c, const struct log_message *m)
+{
+	if (c->o->write.format != LOG_RECORD || !m->sequence || c->said_sequence)
+		return;
+	c->said_sequence = true;
+	say(c, c->path, "the sequence numbers of messages are left out: a .record has no place for them");
+}
+
 static int write_message(struct copy *c, struct target *t, struct log_message *m)
 {
 	struct iovec pieces[IOV_BUF_PIECES] = { { .iov_base = (void *)m->data, .iov_len = m->size } };
@@ -471,6 +481,9 @@ static int write_message(struct copy *c, struct target *t, struct log_message *m
 		return 0;
 	}
 	m->channel = t->id;
+	if (t->recode)
+		m->sequence = recode_sequence(t->recode);
+	say_without_sequence(c, m);
 	r = log_writer_put(c->w, m, pieces, (int)n);
 	if (r == -ERANGE || r == -EMSGSIZE) {
 		refuse_message(c, t, "the format does not hold its time or size");

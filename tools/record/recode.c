@@ -17,6 +17,7 @@ struct recode {
 	char topic[SIM_CHANNEL_MAX + 1];
 	struct codec_room room;
 	struct iov_buf buf;
+	uint32_t sequence; /* of the last message */
 };
 
 /* ---- encodings ---- */
@@ -113,7 +114,8 @@ int recode_message(struct recode *r, const struct log_message *m, struct iovec *
 	}
 	memset(&out.header, 0, sizeof(out.header));
 	out.header.stamp_sim_ns = in.stamp_sim_ns;
-	out.header.sequence = m->sequence;
+	r->sequence = in.sequence ? in.sequence : m->sequence;
+	out.header.sequence = r->sequence;
 	out.header.body_size = in.size;
 	memcpy(out.header.frame_id, in.frame, sizeof(out.header.frame_id));
 	out.body = in.buf;
@@ -122,4 +124,9 @@ int recode_message(struct recode *r, const struct log_message *m, struct iovec *
 	if (e == 0)
 		*ret_n = iov_buf_iov(&r->buf, ret);
 	return e;
+}
+
+uint32_t recode_sequence(const struct recode *r)
+{
+	return r->sequence;
 }

@@ -166,6 +166,17 @@ static void holds(const char *path, unsigned way)
 	log_reader_close(r);
 }
 
+/* But that a .record has no sequence numbers. */
+static void assert_nothing_said(const char *path)
+{
+	char expected[2 * TEST_PATH_MAX] = "";
+
+	if (log_format_of(path) == LOG_RECORD && *said)
+		snprintf(expected, sizeof(expected),
+			 "%s: the sequence numbers of messages are left out: a .record has no place for them\n", path);
+	assert_string_equal(said, expected);
+}
+
 TEST(any_log_becomes_any_other)
 {
 	const char *native = a_log();
@@ -178,7 +189,7 @@ TEST(any_log_becomes_any_other)
 		snprintf(first, sizeof(first), "%s", sample_fresh(name));
 		if (convert(native, first, ways[i].encoding, &x) < 0)
 			fail_msg("%s", why);
-		assert_string_equal(said, "");
+		assert_nothing_said(first);
 		holds(first, i);
 		for (unsigned k = 0; k < WAYS; k++) {
 			const char *second;
@@ -187,7 +198,7 @@ TEST(any_log_becomes_any_other)
 			second = sample_fresh(name);
 			if (convert(first, second, ways[k].encoding, &x) < 0)
 				fail_msg("%s to %s: %s", ways[i].name, ways[k].name, why);
-			assert_string_equal(said, "");
+			assert_nothing_said(second);
 			assert_int_equal(x.n_messages, 2 * N);
 			holds(second, k);
 		}
@@ -290,6 +301,49 @@ TEST(of_several_with_one_name_the_first_by_name_has_it)
 }
 
 /* A map that is sent once stays for who comes later, in each encoding that can say so. */
+/* Sequence numbers of an IMU: of the log, and of the messages' headers in a bag. */
+static void has_sequences(const char *path, bool in_header)
+{
+	struct log_reader *r = sample_open(path, NULL);
+	struct log_message m;
+	unsigned k = 0;
+
+	while (log_reader_next(r, &m) > 0) {
+		uint32_t seq = m.sequence;
+
+		if (strcmp(log_reader_info(r)->channels[m.channel].topic, "/car/imu") != 0)
+			continue;
+		if (in_header)
+			memcpy(&seq, m.data, sizeof(seq));
+		assert_int_equal(seq, k++);
+	}
+	assert_int_equal(k, N);
+	log_reader_close(r);
+}
+
+/* ROS 1 has it in the header, the others in the log: there and back. */
+TEST(a_sequence_number_stays)
+{
+	static const int kinds[] = { CODEC_NATIVE, CODEC_PACKED, CODEC_ROS2 };
+	char bag[TEST_PATH_MAX], log[TEST_PATH_MAX];
+	struct copy_result x;
+
+	snprintf(bag, sizeof(bag), "%s", sample_fresh("seq.bag"));
+	assert_int_equal(convert(a_log(), bag, -1, &x), 0);
+	has_sequences(bag, true);
+	for (unsigned i = 0; i < 3; i++) {
+		snprintf(log, sizeof(log), "%s", sample_fresh("seq.mcap"));
+		assert_int_equal(convert(bag, log, kinds[i], &x), 0);
+		assert_string_equal(said, "");
+		has_sequences(log, false);
+		assert_int_equal(convert(log, sample_fresh("seq2.bag"), -1, &x), 0);
+		has_sequences(sample_path("seq2.bag"), true);
+	}
+	assert_int_equal(convert(bag, sample_fresh("seq.record"), -1, &x), 0);
+	assert_non_null(strstr(said, "sequence numbers of messages are left out"));
+	assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1); /* once */
+}
+
 TEST(what_is_latched_stays_so)
 {
 	static const struct log_pair latching = { "latching", "1" };

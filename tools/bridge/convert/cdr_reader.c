@@ -149,8 +149,13 @@ static int64_t dec_header(struct sim_dec *e, const char *name, const char **ret_
 	const char *frame;
 	size_t len;
 
-	if (dec_of(e)->seq)
-		take_u32(dec_of(e));
+	if (dec_of(e)->seq) {
+		bool first = !dec_of(e)->at;
+		uint32_t sequence = take_u32(dec_of(e));
+
+		if (first)
+			dec_of(e)->sequence = sequence;
+	}
 	stamp_sim_ns = dec_time(e, name, SIM_KIND_TIME);
 	frame = dec_string(e, name, FRAME_MAX, &len);
 	if (ret_frame) {

@@ -19,6 +19,7 @@ struct cdr_reader {
 	bool cdr;
 	bool counted; /* arrays of fixed size have their count too: no more than that, the rest stays 0 */
 	bool seq, time_signed;
+	uint32_t sequence; /* of a header with which the message begins */
 };
 
 /* WIRE_CDR: its header included. */

@@ -343,6 +343,7 @@ int conversion_in_read(const struct conversion_in *c, enum wire_format format, c
 
 	cdr_reader_begin(&d, format, data, len);
 	r = conversion_in_take(c, &d.dec, to);
+	to->sequence = d.sequence;
 	e = cdr_reader_end(&d);
 	return e < 0 && (r >= 0 || (r == -ERANGE && e == -EBADMSG)) ? e : r;
 }
