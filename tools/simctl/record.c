@@ -38,6 +38,7 @@ struct recorder {
 	bool screen, line, gone, directory;
 	bool dumping, asked; /* what the ring has is being written; a service waits for it */
 	uint64_t dumped_from;
+	size_t backlog_bytes;
 	int64_t looked_mono_ns, shown_mono_ns, flushed_mono_ns;
 	uint64_t shown_messages, shown_bytes;
 };
@@ -156,7 +157,7 @@ static int read_encoding(struct recorder *rec, struct recording_options *o)
 static int read_bounds(struct recorder *rec, struct recording_options *o)
 {
 	const struct args *a = &rec->c->a;
-	int64_t split = 0, memory = 0;
+	int64_t split = 0, memory = 0, backlog = 0;
 
 	if (a->split_size && (size_parse(a->split_size, &split) < 0 || split <= 0))
 		return fail(rec, "--split-size is a number of bytes such as 512MiB");
@@ -166,6 +167,9 @@ static int read_bounds(struct recorder *rec, struct recording_options *o)
 		return fail(rec, "--pre-buffer and --split-duration are times above 0, such as 10s");
 	if (!a->pre_buffer_dur_ns && (a->trigger || a->max_memory))
 		return fail(rec, "--trigger and --max-memory go with --pre-buffer, which says how much is kept");
+	if (a->backlog && (size_parse(a->backlog, &backlog) < 0 || backlog <= 0))
+		return fail(rec, "--backlog is a number of bytes such as 256MiB");
+	rec->backlog_bytes = (size_t)backlog;
 	o->split_bytes = (uint64_t)split;
 	o->split_dur_ns = a->split_dur_ns;
 	o->ring_only = a->pre_buffer_dur_ns > 0;
@@ -278,6 +282,7 @@ static int make_channels(struct recorder *rec)
 			   .n_exclude = a->exclude.n,
 			   .types = a->types.v,
 			   .n_types = a->types.n },
+		.backlog_bytes = rec->backlog_bytes,
 		.say = say,
 		.arg = rec,
 	};
@@ -290,6 +295,9 @@ static int make_channels(struct recorder *rec)
 		return fail(rec, *sim_why() ? sim_why() : sim_strerror(r));
 	if ((name_unmatched(rec, false) | is_anything_left_out(rec)) && a->strict)
 		return fail(rec, "not all of what was asked for can be recorded (--strict)");
+	r = record_channels_start(rec->channels);
+	if (r < 0)
+		return fail(rec, sim_strerror(r));
 	if (record_services_create(rec->c->client, a->name, &rec->services) < 0) {
 		snprintf(text, sizeof(text), "its services are not offered (--name gives them another name): %s",
 			 sim_why());
@@ -437,7 +445,7 @@ static void summarize(struct recorder *rec)
 /* Of what was published before an order. */
 static void catch_up(struct recorder *rec)
 {
-	for (unsigned i = 0; i < LAST_ROUNDS && record_channels_drain(rec->channels) > 0; i++)
+	for (unsigned i = 0; i < LAST_ROUNDS && record_channels_catch_up(rec->channels) > 0; i++)
 		;
 }
 
@@ -594,6 +602,7 @@ static int attend(struct recorder *rec)
 		show(rec, false);
 	}
 	keys_close();
+	record_channels_stop(rec->channels);
 	catch_up(rec);
 	while (rec->dumping)
 		go_on_dumping(rec);

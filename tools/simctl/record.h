@@ -15,6 +15,7 @@ struct record_channels_options {
 	struct sim_client *client;   /* keeps */
 	struct recording *recording; /* keeps */
 	struct record_match match;
+	size_t backlog_bytes; /* of what is received and not recorded yet, record_backlog.h; 0: its default */
 	void (*say)(void *arg, const char *sentence);
 	void *arg;
 };
@@ -26,6 +27,13 @@ void record_channels_destroy(struct record_channels *all); /* NULL is fine */
  * type has no form in the encoding. Errors: of the call to simd.
  */
 int record_channels_look(struct record_channels *all);
+/* A thread that receives from here on, into the backlog, while main writes; without it record_channels_drain() does. -EAGAIN, -ENOMEM. */
+int record_channels_start(struct record_channels *all);
+void record_channels_stop(struct record_channels *all);
+/* What has arrived goes into the backlog; how many messages. Thread: any. */
+unsigned record_channels_receive(struct record_channels *all);
+/* Receive, and record all that is in the backlog then. How many were received. */
+unsigned record_channels_catch_up(struct record_channels *all);
 /*
  * Record what has arrived, in the order of its publishing, and with that time; how many messages. What was published before the recorder
  * began (it is latched) has the time at which that began.

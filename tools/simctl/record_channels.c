@@ -1,24 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The channels of a recording: found, subscribed to, given to the recording in the order in which their messages were published, with the
- * time of that: so it does not matter how long they lay in their queues, nor which queue is emptied first. See record.h. Thread: main.
+ * time of that: so it does not matter how long they lay in their queues, nor which queue is emptied first. See record.h. Thread: main, and
+ * record-in, which receives while main writes, so that a slow disk fills the backlog, bounded in bytes, and not the queue of each channel.
  */
 #include "record.h"
+#include "record_backlog.h"
 
 #include "list.h"
 #include "mem.h"
+#include "thread.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <pthread.h>
 #include <sim/sim.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define DEPTH_MAX   256
 #define AT_A_TIME   64 /* messages a channel, before the caller has its turn */
 #define LIST_DUR_NS INT64_C(1000000000)
+#define REST_US     1000 /* with nothing to receive: a queue takes 256 messages meanwhile */
 
 /* What simd publishes only while somebody subscribes. */
 static const char *const of_simd[][2] = {
@@ -29,12 +35,17 @@ static const char *const of_simd[][2] = {
 struct taken {
 	struct list link; /* record_channels::list */
 	char name[SIM_CHANNEL_MAX + 1];
-	struct sim_subscriber *sub;     /* NULL: it could not be had, or not be written */
-	const struct sim_type *type;    /* NULL: no message yet */
-	unsigned id;                    /* in the recording, with a type */
-	const struct sim_message *head; /* taken, and not recorded yet; NULL: none */
+	struct sim_subscriber
+		*sub; /* NULL: it could not be had, or not be written. Guarded by lock, as what follows up to dropped */
+	const struct sim_message *head; /* taken, and not in the backlog yet; NULL: none */
 	struct recording_moment at;     /* of the head */
-	bool touched;                   /* in this turn something came */
+	bool holds;                     /* one in the backlog is not copied */
+	bool touched;                   /* since main looked last something came */
+	bool failed;                    /* simd does not let it subscribe again */
+	char why[300];                  /* it has failed */
+	uint64_t dropped;               /* for want of room in the backlog */
+	const struct sim_type *type;    /* main's, as what follows. NULL: no message yet */
+	unsigned id;                    /* in the recording, with a type */
 	bool refused;                   /* for good */
 	bool left_out, said;            /* not recorded, which the recording knows; and has been said */
 	uint64_t lost;                  /* given to the recording */
@@ -43,11 +54,17 @@ struct taken {
 
 struct record_channels {
 	struct record_channels_options o;
-	struct list list;
+	pthread_mutex_t lock; /* held for no longer than it takes to receive a turn */
+	struct list list;     /* main changes it, with the lock */
+	struct backlog *backlog;
+	uint64_t undated; /* older than what simd remembers of its clock */
 	unsigned n;
 	struct recording_moment since; /* when it began: what is latched is older, and has this time */
-	uint64_t undated;              /* older than what simd remembers of its clock */
 	bool *matched;                 /* of each pattern of o.match.include: a channel that is wanted */
+	bool told_undated;
+	pthread_t thread; /* record-in, if it runs */
+	bool runs;
+	_Atomic bool stops;
 };
 
 static __attribute__((format(printf, 2, 3))) void say(const struct record_channels *all, const char *fmt, ...)
@@ -110,16 +127,19 @@ static struct taken *find(struct record_channels *all, const char *name)
 static int subscribe(struct record_channels *all, struct taken *t)
 {
 	struct sim_subscriber_options o = { .size = sizeof(o), .depth = DEPTH_MAX, .flags = SIM_SUB_LATCHED };
-	int r = sim_subscribe(all->o.client, t->name, NULL, &o, &t->sub);
-
+	struct sim_subscriber *sub;
 	char why[600];
+	int r = sim_subscribe(all->o.client, t->name, NULL, &o, &sub);
 
 	if (r < 0) {
 		snprintf(why, sizeof(why), "%s (trying again)", sim_why());
 		leave_out(all, t, why);
 		return r;
 	}
+	pthread_mutex_lock(&all->lock);
+	t->sub = sub;
 	all->n++;
+	pthread_mutex_unlock(&all->lock);
 	if (t->left_out)
 		(void)!recording_left_out(all->o.recording, t->name, NULL);
 	t->left_out = false;
@@ -168,7 +188,9 @@ static void take_up(struct record_channels *all, const char *name, const char *t
 		if (!t)
 			return;
 		snprintf(t->name, sizeof(t->name), "%s", name);
+		pthread_mutex_lock(&all->lock);
 		list_append(&all->list, &t->link);
+		pthread_mutex_unlock(&all->lock);
 	}
 	if (!t->sub && !t->refused && subscribe(all, t) == 0 && !t->type)
 		look_at_type(all, t);
@@ -197,20 +219,38 @@ int record_channels_look(struct record_channels *all)
 
 /* ---- recording ---- */
 
-static void release(struct taken *t)
+/* Of the backlog: with the lock. */
+static void on_dropped(void *owner, const struct sim_message *held)
 {
+	struct taken *t = owner;
+
+	t->dropped++;
+	t->touched = true;
+	if (held)
+		sim_release(t->sub, held);
+	t->holds = t->holds && !held;
+}
+
+/* What of it has not been recorded is lost. */
+static void end_subscriber(struct record_channels *all, struct taken *t)
+{
+	struct sim_subscriber *sub;
+	uint64_t lost;
+
+	pthread_mutex_lock(&all->lock);
+	lost = t->dropped;
+	backlog_drop(all->backlog, t);
+	lost = t->dropped - lost + (t->head ? 1 : 0);
 	if (t->head)
 		sim_release(t->sub, t->head);
 	t->head = NULL;
-}
-
-static void drop(struct record_channels *all, struct taken *t)
-{
-	release(t);
-	sim_subscriber_destroy(t->sub);
+	sub = t->sub;
 	t->sub = NULL;
-	t->refused = true;
 	all->n--;
+	pthread_mutex_unlock(&all->lock);
+	sim_subscriber_destroy(sub);
+	if (lost && t->type && !t->refused)
+		recording_lost(all->o.recording, t->id, lost);
 }
 
 /* Of the first message, and of the first one of another type. */
@@ -236,8 +276,10 @@ static void count_lost(struct record_channels *all, struct taken *t)
 
 	if (!t->type || t->refused)
 		return;
+	pthread_mutex_lock(&all->lock);
 	sim_subscriber_stats(t->sub, &st);
-	lost = st.lost + t->untyped;
+	lost = st.lost + t->untyped + t->dropped;
+	pthread_mutex_unlock(&all->lock);
 	if (lost > t->lost)
 		recording_lost(all->o.recording, t->id, lost - t->lost);
 	t->lost = lost;
@@ -264,10 +306,7 @@ static struct recording_moment published(struct record_channels *all, const stru
 	if (m->header.publish_mono_ns < all->since.mono_ns)
 		return all->since;
 	r = sim_clock_at(all->o.client, m->header.publish_mono_ns, &s);
-	if (r > 0 && !all->undated++)
-		say(all,
-		    "simd does not remember its clock at the publishing of messages that come so late; they have the "
-		    "oldest time that it does");
+	all->undated += r > 0;
 	return r < 0 ? now(all) : moment(&s);
 }
 
@@ -277,26 +316,17 @@ static bool is_refused(int r)
 	return r < 0 && r != -EAGAIN && r != -ESTALE && r != -EBUSY && r != -ENOBUFS && r != -ENOMEM && r != -ENOTCONN;
 }
 
-/* It is subscribed to again by the next look. */
-static void lose_subscriber(struct record_channels *all, struct taken *t)
-{
-	leave_out(all, t, sim_why());
-	count_lost(all, t);
-	sim_subscriber_destroy(t->sub);
-	t->sub = NULL;
-	t->lost = t->untyped = 0; /* the next one begins to count */
-	all->n--;
-}
-
 static void take(struct record_channels *all, struct taken *t)
 {
 	int r;
 
-	if (t->head || !t->sub || t->refused)
+	if (t->head || !t->sub || t->failed)
 		return;
 	r = sim_take(t->sub, &t->head);
-	if (is_refused(r))
-		lose_subscriber(all, t);
+	if (is_refused(r)) {
+		t->failed = true;
+		snprintf(t->why, sizeof(t->why), "%s", sim_why());
+	}
 	if (r < 0)
 		return;
 	t->at = published(all, t->head);
@@ -314,40 +344,163 @@ static struct taken *earliest(struct record_channels *all)
 	return first;
 }
 
-static void record_head(struct record_channels *all, struct taken *t)
+/* One of a channel stays in its slot: with a disk that keeps up large ones are not copied. */
+static void keep_head(struct record_channels *all, struct taken *t)
 {
-	if (find_type(all, t, t->head))
-		(void)!recording_put_at(all->o.recording, t->id, t->head, &t->at);
+	const struct sim_message *m = t->head;
+	bool held = !t->holds && m->body_size >= BACKLOG_LARGE;
+
+	t->head = NULL;
+	t->holds |= held;
+	backlog_put(all->backlog, t, m, held, &t->at);
+	if (!held)
+		sim_release(t->sub, m);
+}
+
+/* What is published meanwhile is for the next turn: behind it there may be an earlier one in a queue that was empty. */
+unsigned record_channels_receive(struct record_channels *all)
+{
+	int64_t until_mono_ns = now(all).mono_ns;
+	unsigned n, most;
+	struct taken *t;
+
+	pthread_mutex_lock(&all->lock);
+	most = AT_A_TIME * (all->n + 1);
+	list_for_each(t, &all->list, link)
+		take(all, t);
+	for (n = 0; n < most && (t = earliest(all)) && t->at.mono_ns <= until_mono_ns; n++) {
+		keep_head(all, t);
+		take(all, t);
+	}
+	pthread_mutex_unlock(&all->lock);
+	return n;
+}
+
+static void done_with(struct record_channels *all, struct backlog_item *i)
+{
+	struct taken *t = i->owner;
+
+	if (i->held) {
+		pthread_mutex_lock(&all->lock);
+		sim_release(t->sub, i->held);
+		t->holds = false;
+		pthread_mutex_unlock(&all->lock);
+	}
+	backlog_free(i);
+}
+
+static void record_item(struct record_channels *all, struct backlog_item *i)
+{
+	struct taken *t = i->owner;
+
+	if (t->refused)
+		t->untyped++;
+	else if (find_type(all, t, &i->m))
+		(void)!recording_put_at(all->o.recording, t->id, &i->m, &i->at);
 	else
 		t->untyped++;
-	release(t);
+	done_with(all, i);
 }
 
 static void account(struct record_channels *all, struct taken *t)
 {
-	if (t->touched)
-		count_lost(all, t);
+	bool touched, failed;
+
+	pthread_mutex_lock(&all->lock);
+	touched = t->touched;
+	failed = t->failed;
 	t->touched = false;
+	pthread_mutex_unlock(&all->lock);
+	if (touched && t->sub)
+		count_lost(all, t);
 	if (t->sub && t->refused)
-		drop(all, t);
+		end_subscriber(all, t);
+	if (!t->sub || !failed)
+		return;
+	leave_out(all, t, t->why); /* it is subscribed to again by the next look */
+	end_subscriber(all, t);
+	t->lost = t->untyped = t->dropped = 0; /* the next one begins to count */
+	t->failed = false;
 }
 
-/* What is published meanwhile is for the next turn: behind it there may be an earlier one in a queue that was empty. */
+static void say_undated(struct record_channels *all)
+{
+	if (all->told_undated || !record_channels_undated(all))
+		return;
+	all->told_undated = true;
+	say(all,
+	    "simd does not remember its clock at the publishing of messages that come so late; they have the oldest time "
+	    "that it does");
+}
+
+static struct backlog_item *next_item(struct record_channels *all)
+{
+	struct backlog_item *i;
+
+	pthread_mutex_lock(&all->lock);
+	i = backlog_take(all->backlog);
+	pthread_mutex_unlock(&all->lock);
+	return i;
+}
+
 unsigned record_channels_drain(struct record_channels *all)
 {
-	int64_t until_mono_ns = now(all).mono_ns;
 	unsigned n, most = AT_A_TIME * (all->n + 1);
+	struct backlog_item *i;
 	struct taken *t;
 
-	list_for_each(t, &all->list, link)
-		take(all, t);
-	for (n = 0; n < most && (t = earliest(all)) && t->at.mono_ns <= until_mono_ns; n++) {
-		record_head(all, t);
-		take(all, t);
-	}
+	if (!all->runs)
+		(void)record_channels_receive(all);
+	for (n = 0; n < most && (i = next_item(all)); n++)
+		record_item(all, i);
 	list_for_each(t, &all->list, link)
 		account(all, t);
+	say_undated(all);
 	return n;
+}
+
+unsigned record_channels_catch_up(struct record_channels *all)
+{
+	size_t received = record_channels_receive(all), left;
+
+	pthread_mutex_lock(&all->lock);
+	left = backlog_count(all->backlog);
+	pthread_mutex_unlock(&all->lock);
+	while (left) {
+		unsigned n = record_channels_drain(all);
+
+		left = n && n < left ? left - n : 0;
+	}
+	return (unsigned)received;
+}
+
+/* ---- the thread ---- */
+
+static void *receive_all(void *arg)
+{
+	struct record_channels *all = arg;
+
+	while (!all->stops)
+		if (!record_channels_receive(all))
+			usleep(REST_US);
+	return NULL;
+}
+
+int record_channels_start(struct record_channels *all)
+{
+	int r = thread_start(&all->thread, "record-in", receive_all, all);
+
+	all->runs = r == 0;
+	return r;
+}
+
+void record_channels_stop(struct record_channels *all)
+{
+	if (!all->runs)
+		return;
+	all->stops = true;
+	pthread_join(all->thread, NULL);
+	all->runs = false;
 }
 
 unsigned record_channels_count(const struct record_channels *all)
@@ -365,7 +518,13 @@ const char *record_channels_unmatched(const struct record_channels *all, unsigne
 
 uint64_t record_channels_undated(const struct record_channels *all)
 {
-	return all->undated;
+	struct record_channels *a = (struct record_channels *)(uintptr_t)all;
+	uint64_t n;
+
+	pthread_mutex_lock(&a->lock);
+	n = a->undated;
+	pthread_mutex_unlock(&a->lock);
+	return n;
 }
 
 /* ---- making ---- */
@@ -377,10 +536,12 @@ int record_channels_create(const struct record_channels_options *o, struct recor
 	if (!all)
 		return -ENOMEM;
 	all->matched = mem_calloc(o->match.n_include + 1, sizeof(*all->matched));
-	if (!all->matched) {
+	if (!all->matched || backlog_create(o->backlog_bytes, on_dropped, &all->backlog) < 0) {
+		mem_free(all->matched);
 		mem_free(all);
 		return -ENOMEM;
 	}
+	pthread_mutex_init(&all->lock, NULL);
 	all->o = *o;
 	list_init(&all->list);
 	all->since = now(all);
@@ -394,13 +555,16 @@ void record_channels_destroy(struct record_channels *all)
 
 	if (!all)
 		return;
+	record_channels_stop(all);
 	list_for_each_safe(t, tmp, &all->list, link) {
-		release(t);
-		sim_subscriber_destroy(t->sub);
+		if (t->sub)
+			end_subscriber(all, t);
 		sim_type_unref(t->type);
 		list_remove(&t->link);
 		mem_free(t);
 	}
+	backlog_destroy(all->backlog);
+	pthread_mutex_destroy(&all->lock);
 	mem_free(all->matched);
 	mem_free(all);
 }

@@ -24,7 +24,7 @@ struct args { /* every command's values; filled by opt from the table */
 	bool trigger, dump;                        /* record */
 	int64_t pre_buffer_dur_ns;
 	struct opt_strings types;
-	const char *max_memory;
+	const char *max_memory, *backlog;
 	bool strict;
 	bool ros, json, watch, names, once, no_arr, cont, pretty, no_wait;
 	int64_t count, timeout_dur_ns, window_dur_ns, max_array, step_dur_ns;

@@ -12,7 +12,7 @@ $(B)/test/scenario-client-play: $(B)/obj/tests/support/native_log.o $(RECORD_LIB
 LINK_scenario-client-play = $(LINK_test) $(LINK_RECORD)
 # the channels of a recorder
 FLAGS_tests/scenario/client/test_record.c := -Itools -Itools/record -Itools/simctl -Itools/bridge -Itools/keys
-$(B)/test/scenario-client-record: $(patsubst %,$(B)/obj/tools/simctl/%.o,record_channels record_match json) $(RECORD_LIBS)
+$(B)/test/scenario-client-record: $(patsubst %,$(B)/obj/tools/simctl/%.o,record_channels record_backlog record_match json) $(RECORD_LIBS)
 LINK_scenario-client-record = $(LINK_test) $(LINK_RECORD)
 $(CLIENT_SCENARIOS:%=$(B)/test/scenario-client-%): $(B)/test/scenario-client-%: $(B)/obj/tests/scenario/client/test_%.o $(CLIENT_WORLD) $(CLIENT_WORLD_LIBS)
 

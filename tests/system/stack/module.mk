@@ -31,6 +31,12 @@ FLAGS_tests/system/stack/test_lockstep.c := -DSHELF='"$(B)/test/plugins"'
 $(B)/test/system-stack-lockstep: | $(addprefix $(B)/bin/,simhost sim-sumo sim-lidar) $(B)/examples/libperception.so $(B)/lib/simd/bridge_mcap.so $(GRAPH)
 # runs of the whole perception rig, 12 s of simulated time each
 LIMIT_system-stack-lockstep := $(if $(filter 1,$(FULL)),600,300)
+# a disk that stands still, for a recorder
+$(B)/test/lib/gate.so: $(B)/obj/tests/system/stack/gate.o
+	@mkdir -p $(@D)
+	$(CC) -shared $(HARDEN_LINK) -o $@ $<
+TEST_PROGRAMS += $(B)/test/lib/gate.so
+$(B)/test/system-stack-record: | $(B)/test/lib/gate.so
 FLAGS_tests/system/stack/test_lost.c := -DDYING='"$(B)/test/dying.so"'
 $(B)/test/system-stack-lost: | $(B)/test/dying.so
 # those that have a DDS program beside them
@@ -100,7 +106,7 @@ FLAGS_tests/system/stack/test_replay.c := -Itools -Itools/bridge -Itools/bridge/
 # logs that are recorded
 $(B)/test/system-stack-record: $(addprefix $(B)/lib/,librecord.a libconvert.a libros.a libmsggen.a) | $(B)/lib/simd/bridge_mcap.so
 LINK_system-stack-record += $(LINK_RECORD) -lutil
-FLAGS_tests/system/stack/test_record.c := -Itests -Itools -Itools/bridge
+FLAGS_tests/system/stack/test_record.c := -Itests -Itools -Itools/bridge -DGATE='"$(B)/test/lib/gate.so"'
 # terminals that are read
 $(B)/test/system-stack-top: $(B)/obj/tests/support/screen.o | $(B)/examples/sensor_minimal
 $(B)/test/system-stack-plot: $(B)/obj/tests/support/screen.o

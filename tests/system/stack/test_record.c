@@ -14,6 +14,7 @@
 #include <utmp.h>
 
 #include <sim/msg/ClockEvent.h>
+#include <sim/msg/CompressedImage.h>
 #include <sim/msg/Imu.h>
 #include <sim/msg/ServiceCall.h>
 
@@ -581,6 +582,83 @@ TEST_WITH(losses_are_counted_and_in_the_file, NULL, stack_sweep)
 	end();
 }
 
+/* ---- a disk that stands still ---- */
+
+#define SMALL  200 /* in a round: fewer than a queue has */
+#define LARGE  20
+#define ROUNDS 10
+
+/* How often the thread that receives has slept; 0: not there yet. */
+static unsigned long receiver_slept(pid_t pid)
+{
+	char line[512];
+	unsigned long n = 0;
+	FILE *f;
+
+	snprintf(line, sizeof(line), "grep -l record-in /proc/%d/task/*/comm | sed s/comm/status/ | xargs cat",
+		 (int)pid);
+	f = popen(line, "r");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		(void)sscanf(line, "voluntary_ctxt_switches: %lu", &n);
+	pclose(f);
+	return n;
+}
+
+/* It sleeps only when it has found nothing. */
+static void await_received(pid_t pid)
+{
+	unsigned long slept = receiver_slept(pid);
+
+	AWAIT(receiver_slept(pid) >= slept + 3);
+}
+
+static void publish_image(struct sim_publisher *p)
+{
+	static uint8_t body[100000 + 4096] __attribute__((aligned(64)));
+	struct sim_builder b;
+
+	sim_CompressedImage_init(body, sizeof(body), &b);
+	assert_non_null(sim_CompressedImage_data_alloc(&b, 100000));
+	assert_int_equal(sim_publish_local_copy(p, body, sim_builder_size(&b), 0), 0);
+}
+
+/* What waits is bounded by --backlog, and of small messages none is lost while there are large ones to lose. */
+TEST_WITH(while_the_disk_stands_large_messages_are_lost_first, NULL, stack_sweep)
+{
+	static const char *const channels[] = { "/imu" };
+	struct sim_publisher_options po = { .size = sizeof(po), .flags = SIM_PUB_LOCAL };
+	unsigned accepted, recorded, lost;
+	struct recording rec;
+
+	begin_with("\"TimeSource\":\"simulation\"", SIM_PUB_LOCAL, channels, 1);
+	assert_int_equal(sim_advertise(voice.c, "/cam", &sim_CompressedImage_type, &po, &voice.pub[voice.n++]), 0);
+	setenv("LD_PRELOAD", GATE, 1);
+	RECORD(&rec, "/imu", "/cam", "--backlog", "4MiB", "--compression", "none", "-o", FILE_1);
+	unsetenv("LD_PRELOAD");
+	AWAIT(is_ready());
+	close(open("/tmp/gate", O_CREAT | O_WRONLY, 0600));
+	publish(0, 0);
+	AWAIT(access("/tmp/gate.waits", F_OK) == 0);
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		publish_many(0, 1 + i * SMALL, SMALL);
+		for (unsigned k = 0; k < LARGE; k++)
+			publish_image(voice.pub[1]);
+		await_received(rec.pid);
+	}
+	assert_int_equal(unlink("/tmp/gate"), 0);
+	assert_int_equal(end_record(&rec, SIGINT), 0);
+	check_numbers(FILE_1, "/imu", 0, 1 + ROUNDS * SMALL);
+	assert_int_equal(sscanf(metadata_of(FILE_1, "simd_losses", "/cam"), "accepted=%u recorded=%u lost=%u",
+				&accepted, &recorded, &lost),
+			 3);
+	assert_int_equal(accepted, ROUNDS * LARGE);
+	assert_int_equal(recorded, messages_of(FILE_1, "/cam"));
+	assert_true(recorded <= 4 * 1024 * 1024 / 100000 + 2 && recorded + lost == accepted);
+	assert_int_equal(unlink("/tmp/gate.waits"), 0);
+	end();
+}
+
 /* ---- channels that are left out ---- */
 
 /* Two of simd's own channels, and one. */
@@ -643,12 +721,12 @@ TEST_WITH(a_file_that_is_deleted_is_said_and_the_rest_is_recorded, NULL, stack_s
 
 #define BRIDGED \
 	CONF ",\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"rec\",\"plugin\":\"mcap\",\"connection\":\"/tmp/bridge\"}]}]"
-#define ROUNDS 6
-#define EACH   50
+#define EACH  50
+#define STOPS 6
 
 /* Of each channel's messages, by number; 0: not there. */
 struct times {
-	int64_t ns[2][ROUNDS * EACH + 1];
+	int64_t ns[2][STOPS * EACH + 1];
 };
 
 static void add_times(const char *path, struct times *t)
@@ -664,7 +742,7 @@ static void add_times(const char *path, struct times *t)
 
 		if (strcmp(topic, "/a") != 0 && strcmp(topic, "/b") != 0)
 			continue;
-		assert_in_range(m.sequence, 1, ROUNDS * EACH);
+		assert_in_range(m.sequence, 1, STOPS * EACH);
 		t->ns[topic[1] == 'b'][m.sequence] = m.log_time_ns;
 	}
 	log_reader_close(r);
@@ -714,7 +792,7 @@ TEST_WITH(a_stopped_recorder_writes_the_times_of_the_bridge, NULL, stack_sweep)
 	AWAIT(!strcmp(stack_bridge_text("rec", "status"), "connected"));
 	RECORD(&rec, "/a", "/b", "-o", FILE_1);
 	AWAIT(is_ready());
-	for (unsigned round = 0; round < ROUNDS; round++) {
+	for (unsigned round = 0; round < STOPS; round++) {
 		kill(rec.pid, SIGSTOP);
 		AWAIT(test_stands(rec.pid));
 		for (unsigned i = 0; i < EACH; i++) {
@@ -732,7 +810,7 @@ TEST_WITH(a_stopped_recorder_writes_the_times_of_the_bridge, NULL, stack_sweep)
 	stack_stop(simd); /* in order: the bridge has written all */
 	read_times("bridge", &bridge);
 	read_times("a", &recorder);
-	for (unsigned k = 1; k <= ROUNDS * EACH; k++)
+	for (unsigned k = 1; k <= STOPS * EACH; k++)
 		for (unsigned i = 0; i < 2; i++) {
 			assert_true(bridge.ns[i][k] > 0);
 			assert_int_equal(recorder.ns[i][k], bridge.ns[i][k]);

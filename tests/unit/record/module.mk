@@ -13,6 +13,7 @@ LIMIT_record-bag := 600
 LIMIT_record-mcap_bad := 600
 $(B)/test/record-play_time: $(B)/obj/tools/simctl/play_time.o
 $(B)/test/record-record_match: $(B)/obj/tools/simctl/record_match.o
+$(B)/test/record-record_backlog: $(B)/obj/tools/simctl/record_backlog.o
 $(addprefix $(B)/test/record-,codec_in codec_out convert): $(B)/obj/tests/unit/convert/sample.o
 FLAGS_tests/unit/record/test_bridge_mcap.c := -DPLUGINS='"$(B)/lib/simd"'
 $(B)/test/record-bridge_mcap: | $(B)/lib/simd/bridge_mcap.so
