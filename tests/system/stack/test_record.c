@@ -696,6 +696,30 @@ TEST_WITH(channels_that_simd_refuses_are_named_and_the_exit_code_says_so, NULL, 
 	end();
 }
 
+/* ---- two of them ---- */
+
+TEST_WITH(two_recorders_of_one_file_name_have_a_file_each, NULL, stack_sweep)
+{
+	struct recording one, two;
+
+	BEGIN("/a");
+	RECORD(&one, "/a", "-o", FILE_1);
+	AWAIT(is_ready());
+	RECORD(&two, "/a", "--name", "other", "-o", FILE_1);
+	AWAIT(strstr(stack_ctl("service", "list", "--names", NULL)->out, "/other/split"));
+	for (unsigned i = 0; i < 5; i++) {
+		publish_many(0, i * 100, 100);
+		caught_up();
+		assert_int_equal(stack_ctl("service", "call", "/other/resume", NULL)->code, 0);
+	}
+	assert_int_equal(end_record(&one, SIGINT), 0);
+	assert_int_equal(end_record(&two, SIGINT), 0);
+	assert_int_equal(files_of("a."), 2);
+	check_numbers(FILE_1, "/a", 0, 500);
+	check_numbers(FILE_2, "/a", 0, 500);
+	end();
+}
+
 /* ---- files that go away ---- */
 
 TEST_WITH(a_file_that_is_deleted_is_said_and_the_rest_is_recorded, NULL, stack_sweep)

@@ -724,6 +724,43 @@ TEST(a_folder_that_is_unmounted_is_left)
 	assert_string_equal(holds(&o, 1), "6..7");
 }
 
+/* What is open is finished, what comes then is lost and counted, until a file can be made again. */
+TEST(a_folder_that_becomes_read_only_is_said)
+{
+	struct recording_options o = plain();
+	struct recording *s;
+	char dir[TEST_PATH_MAX + 8];
+	unsigned id;
+
+	if (!getenv("SIMD_TESTS_NS"))
+		skip(); /* no namespace: the mount would be the machine's */
+	snprintf(dir, sizeof(dir), "%.*s", (int)(strrchr(o.stem, '/') - o.stem), o.stem);
+	assert_int_equal(mount("tmpfs", dir, "tmpfs", 0, "size=4m"), 0);
+	o.now = on_now;
+	clock_ns = S;
+	s = begin(&o);
+	id = channel(s, "/cam", &sim_CompressedImage_type);
+	write_some(s, id, 1, 5);
+	assert_int_equal(recording_close_file(s, sample_why, sizeof(sample_why)), 0);
+	assert_int_equal(mount(NULL, dir, NULL, MS_REMOUNT | MS_RDONLY, NULL), 0);
+	for (unsigned i = 6; i < 106; i++) {
+		clock_ns += S;
+		assert_int_equal(put(s, id, i, 100, i * MS), -EROFS);
+	}
+	assert_non_null(strstr(said, "Read-only file system; messages are lost until a file can be written"));
+	assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1); /* once */
+	assert_int_equal(stats(s).lost, 100);
+	assert_int_equal(stats(s).failures, 1);
+	assert_int_equal(mount(NULL, dir, NULL, MS_REMOUNT, NULL), 0);
+	clock_ns += RECORDING_TRY_DUR_NS;
+	write_some(s, id, 106, 2);
+	end(s);
+	assert_string_equal(holds(&o, 1), "1..5");
+	assert_string_equal(holds(&o, 2), "106..107");
+	assert_string_equal(about(&o, 2, "simd_losses", "/cam"), "accepted=102 recorded=2 lost=100");
+	assert_int_equal(umount(dir), 0);
+}
+
 /* ---- a limit of file size ---- */
 
 /* Not a message is lost by it, but one that is larger than any file may be; and that costs no file. */
