@@ -16,7 +16,7 @@
 
 struct segment_commit {
 	int payload_fd, mgmt_fd; /* -1: none */
-	int ballast_fd;  /* a file, so that there is room for the next management segment beside what clients keep of this one */
+	int ballast_fd; /* a file, so that there is room for the next management segment beside what clients keep of this one */
 	int64_t ballast; /* its bytes */
 	unsigned n;
 	uint64_t at[POOLS_MAX];    /* of each class, in the payload segment */

@@ -102,6 +102,8 @@ struct sim_client {
 	pthread_mutex_t seen_lock;              /* a leaf */
 	_Atomic uint32_t stuck_seq;             /* of the page, in a write in which its writer was given up; else 0 */
 
+	unsigned unanswered; /* publishers and subscribers that are to be registered once more; under setup */
+
 	/* the clock of earlier moments: see clock_past.c. Guarded by past_lock, a leaf */
 	const struct sim_clock_history *past, *past_before; /* of the last simd, of the one before it; NULL: none */
 	pthread_mutex_t past_lock;

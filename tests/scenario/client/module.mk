@@ -26,3 +26,4 @@ $(B)/test/scenario-client-weave: $(B)/obj/tests/scenario/client/weave.o $(WEAVE_
 LINK_scenario-client-weave = $(LINK_test) -Wl,--wrap=ipc_take,--wrap=ipc_sub_has_data,--wrap=ipc_publish
 LINK_scenario-client-calls = $(LINK_test) $(addprefix -Wl$(comma)--wrap=,recv recvmsg recvmmsg send sendmsg write)
 LINK_scenario-client-own_steps = $(LINK_test) -Wl,--wrap=write
+LINK_scenario-client-again = $(LINK_test) -Wl,--wrap=pub_reg_create
