@@ -144,11 +144,6 @@ size_t backlog_count(const struct backlog *b)
 	return b->n;
 }
 
-size_t backlog_bytes(const struct backlog *b)
-{
-	return b->bytes;
-}
-
 void backlog_destroy(struct backlog *b)
 {
 	struct backlog_item *i;

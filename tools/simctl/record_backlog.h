@@ -37,6 +37,5 @@ void backlog_free(struct backlog_item *i);
 /* All of the owner's are lost. */
 void backlog_drop(struct backlog *b, const void *owner);
 size_t backlog_count(const struct backlog *b);
-size_t backlog_bytes(const struct backlog *b);
 
 #endif
