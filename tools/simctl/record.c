@@ -287,13 +287,16 @@ static int make_channels(struct recorder *rec)
 		.arg = rec,
 	};
 	int r = record_channels_create(&o, &rec->channels);
+	bool unmatched, left_out;
 	char text[600];
 
 	if (r == 0)
 		r = record_channels_look(rec->channels);
 	if (r < 0)
 		return fail(rec, *sim_why() ? sim_why() : sim_strerror(r));
-	if ((name_unmatched(rec, false) | is_anything_left_out(rec)) && a->strict)
+	unmatched = name_unmatched(rec, false); /* both are said */
+	left_out = is_anything_left_out(rec);
+	if ((unmatched || left_out) && a->strict)
 		return fail(rec, "not all of what was asked for can be recorded (--strict)");
 	r = record_channels_start(rec->channels);
 	if (r < 0)
