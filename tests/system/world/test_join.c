@@ -21,10 +21,7 @@ static pid_t start(const char *processes)
 {
 	char conf[1024];
 
-	snprintf(conf, sizeof(conf),
-		 "\"TimeSource\":\"unity\",\"pools\":[{\"size\":\"1KiB\",\"count\":1500},{\"size\":\"80KiB\",\"count\":100}],"
-		 "\"rigs\":[{\"name\":\"rig\",\"channels\":[{\"name\":\"objects\",\"max_body\":\"64000\",\"window\":4},"
-		 "{\"name\":\"tf\",\"max_body\":\"64000\",\"window\":4,\"publishers\":2}],\"processes\":[%s]}]",
+	snprintf(conf, sizeof(conf), "\"TimeSource\":\"unity\",\"rigs\":[{\"name\":\"rig\",\"processes\":[%s]}]",
 		 processes);
 	return stack_start(conf);
 }
@@ -106,7 +103,7 @@ TEST_WITH(a_rig_is_a_host_of_a_world, NULL, stack_sweep)
 	snprintf(
 		processes, sizeof(processes),
 		"{\"name\":\"car\",\"command\":[\"sim-vehicle\",\"--params\",\"config/rigs/vehicle/car.json\",\"--x\",\"100\","
-		"\"--yaw\",\"1.5707963\"]},{\"name\":\"join\",\"command\":[\"sim-join\",\"--world\",\"%s\",\"--most\",\"200\"]}",
+		"\"--yaw\",\"1.5707963267948966\"]},{\"name\":\"join\",\"command\":[\"sim-join\",\"--world\",\"%s\",\"--most\",\"200\"]}",
 		server.address);
 	simd = start(processes);
 	w = join(&t);
