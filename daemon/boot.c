@@ -141,7 +141,7 @@ static int64_t room_here(const struct boot *b)
 	return *plane ? roudi_shm_room(plane) : roudi_shm_free();
 }
 
-/* Who takes a RouDi over needs no more than that has; not to have as much as it would take to begin anew is no reason not to start. */
+/* A simd that takes a RouDi over uses the memory which that has, so it starts without the room for another. */
 static int64_t room_to_start(const char *plane)
 {
 	return roudi_has_left(plane) ? -1 : roudi_shm_room(plane);

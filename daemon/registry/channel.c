@@ -310,7 +310,7 @@ static int move(struct channel *ch, int cls, uint32_t *window)
 	return 0;
 }
 
-/* Who publishes larger messages claims fewer cells from the answer on; claims in the others end as they would have. */
+/* A publisher of larger messages claims only these cells, once it is answered; earlier claims in the others end as usual. */
 static int resize_open(struct channel *ch)
 {
 	atomic_store(&ch->s->layout_page->info[ch->id].window, ch->window);

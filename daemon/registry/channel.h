@@ -133,7 +133,7 @@ int channel_open(struct channel *ch, bool inbound);
 int channel_renew(struct channel *ch);
 /* Close channels that nobody uses any more, for the room they take; not `keep`, which somebody is about to use (NULL: all). How many. */
 unsigned channel_reclaim(struct simd *s, const struct channel *keep);
-/* Asks the data plane how many slots of a class are out: the other slots that were given back are free again (admission.h). */
+/* Asks the data plane how many slots of a class are in use: no more than these can still be on their way back (admission.h). */
 void channel_settle(struct simd *s, int cls);
 /* Slots of a class for the channel, after a reclaim if there is no room. -ENOSPC. */
 int channel_reserve(struct channel *ch, int cls, uint32_t slots);

@@ -358,7 +358,9 @@ int pubsub_enlarge(struct client *cl, uint32_t publisher_id, uint64_t max_body, 
 
 int pubsub_when_enlarged(const struct publisher *p, dispatch_fn fn, void *arg)
 {
-	return dispatch_publisher_resize(shard_of(p->cl->s, p->ch->shard), p->id, p->max_body, fn, arg);
+	int r = dispatch_publisher_resize(shard_of(p->cl->s, p->ch->shard), p->id, p->max_body, fn, arg);
+
+	return r < 0 ? err_set(r, "channel %s: dispatch refused its larger messages: %s", p->ch->name, err_text(r)) : 0;
 }
 
 /* ---- subscribers ---- */

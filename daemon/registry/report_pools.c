@@ -14,7 +14,7 @@ struct holder {
 	uint32_t slots;
 };
 
-/* What is reserved of a class for a channel, its publishers and its subscribers. */
+/* The slots of a class that are reserved for a channel, its publishers and its subscribers. */
 static uint32_t slots_for(const struct channel *ch, int cls)
 {
 	uint32_t n = ch->pool == cls ? ch->reserved : 0;

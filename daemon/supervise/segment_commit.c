@@ -117,8 +117,8 @@ static unsigned mgmt_ranges(struct segment_commit *c, struct range ret[8])
 }
 
 /*
- * What an earlier simd has done is not done again: the kernel would fill the pages with zeros, and nobody could tell any more which have been
- * written, so that none could go back when there is no room.
+ * An earlier simd has reserved them. A second fallocate() would fill the pages with zeros, and nobody could tell any more which of them a
+ * client has written to, so that none could go back when there is no room.
  */
 static bool has_pages(int fd, const struct range *r, unsigned n)
 {

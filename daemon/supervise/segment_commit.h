@@ -33,13 +33,13 @@ int segment_commit_begin(struct segment_commit *c, const char *plane, const stru
 /* Pages for the first so many slots of a class. -ENOSPC: there are none. */
 int segment_commit_slots(struct segment_commit *c, unsigned cls, uint32_t slots);
 /*
- * When all slots that were admitted have pages, and now and then after that: puts by as much as has been written of the management segment,
- * which more and more ports do. If there is no room for it, a restart may have to wait until there is.
+ * When all slots that were admitted have pages, and now and then after that: puts by as many bytes as have been written of the management
+ * segment, which grow with each port. If there is no room for them, a restart may have to wait until there is.
  */
 void segment_commit_ballast(struct segment_commit *c, const char *plane);
 /* The generation has ended: gives what is known of its segments, without the ballast, and is as new. */
 struct segment_commit segment_commit_end(struct segment_commit *c);
-/* What segment_commit_end() has given. */
+/* Closes the segments that segment_commit_end() has given. */
 void segment_commit_close(struct segment_commit *dead);
 /* Where the list of a class's free slots begins in the management segment: of each slot the next free one, or, while it is out, more than count. */
 uint64_t segment_commit_list_at(const struct segment_commit *c, unsigned cls);

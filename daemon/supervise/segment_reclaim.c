@@ -16,7 +16,7 @@
 
 LOG_TOPIC("roudi");
 
-#define WAIT_DUR_NS (10 * NS_PER_S) /* what clients have that have not moved by then is theirs until they do */
+#define WAIT_DUR_NS (10 * NS_PER_S) /* the slots that a client holds which has not moved by then stay until it does */
 #define PAGE        UINT64_C(4096)
 #define LIST_PIECE  1024u /* of a list of free slots, read at once */
 
@@ -74,7 +74,7 @@ static void punch_slots(const struct segment_commit *c, unsigned cls, uint32_t f
 				(off_t)(end - at));
 }
 
-/* What the list says may be anybody's invention: it decides which of the class's own pages are freed, and no more. */
+/* A client can have written the list: it decides which of the class's own pages are freed, and no more. */
 static void punch_free(const struct segment_commit *c, unsigned cls)
 {
 	uint64_t at = segment_commit_list_at(c, cls);
@@ -149,13 +149,12 @@ void segment_reclaim_for_room(struct segment_reclaim *g)
 	}
 }
 
-void segment_reclaim_add(struct segment_reclaim *g, const struct segment_commit *dead, uint32_t generation)
+void segment_reclaim_add(struct segment_reclaim *g, struct segment_commit *dead, uint32_t generation)
 {
 	struct dead_segment *v = dead->payload_fd >= 0 ? MEM_NEW(struct dead_segment) : NULL;
-	struct segment_commit unwanted = *dead;
 
 	if (!v) {
-		segment_commit_close(&unwanted);
+		segment_commit_close(dead);
 		return;
 	}
 	v->of = *dead;

@@ -2,8 +2,8 @@
 /*
  * Memory of earlier generations of the data plane: the segments of RouDis that have exited. The pages of the payload are freed when the
  * last client has moved on; mappings stay valid and then read zeros. Of a generation whose clients have not all moved within 10 s those of
- * the free slots are: who holds a slot may write to it whenever he goes on, and then there may be no other page for him. Where the next
- * generation has no room, these are freed at once, with what was never written of the management segment, and after these 10 s all.
+ * the free slots are: a client that holds a slot may write to it whenever it goes on, and then there may be no other page for it. Where the
+ * next generation has no room, the free slots and the unwritten pages of the management segment are freed at once, and after these 10 s all.
  *
  * Thread: simd-main.
  */
@@ -26,8 +26,8 @@ void segment_reclaim_init(struct segment_reclaim *g, struct exec *x);
 /* Forgets them all; the memory is freed with its last mapping. */
 void segment_reclaim_finish(struct segment_reclaim *g);
 /* dead: takes its descriptors. */
-void segment_reclaim_add(struct segment_reclaim *g, const struct segment_commit *dead, uint32_t generation);
-/* There is no room for the next generation: what can go goes now. */
+void segment_reclaim_add(struct segment_reclaim *g, struct segment_commit *dead, uint32_t generation);
+/* There is no room for the next generation: the pages that can be spared go back now. */
 void segment_reclaim_for_room(struct segment_reclaim *g);
 /* They are no longer read: free all of it now. */
 void segment_reclaim_now(struct segment_reclaim *g);

@@ -23,8 +23,8 @@ void page_write_end(struct sim_clock_page *p);
 void page_wake(struct sim_clock_page *p);
 
 /*
- * What the page is going to say, into its history, unless the last piece of a time that stands says the same. Between begin and end, and
- * before the payload: the piece is there when readers see what it is about.
+ * Adds the state that the page is about to have to its history, unless time stands and the last piece is equal. Between begin and end, and
+ * before the payload: so the piece is there when readers see that state.
  */
 void page_note_piece(struct sim_clock_history *h, const struct sim_clock_piece *p);
 

@@ -121,7 +121,7 @@ static size_t own_head(const char *text, size_t len)
 
 /* ---- services ---- */
 
-/* What service introspection says of a call, besides its halves. */
+/* service_msgs/ServiceEventInfo, the first field of each message of service introspection. */
 static const char event_info[] = "uint8 REQUEST_SENT=0\nuint8 REQUEST_RECEIVED=1\nuint8 RESPONSE_SENT=2\n"
 				 "uint8 RESPONSE_RECEIVED=3\nuint8 event_type\nbuiltin_interfaces/Time stamp\n"
 				 "char[16] client_gid\nint64 sequence_number\n";
@@ -129,7 +129,7 @@ static const char event_info[] = "uint8 REQUEST_SENT=0\nuint8 REQUEST_RECEIVED=1
 enum { REQUEST, RESPONSE, EVENT };
 static const char *const suffixes[] = { [REQUEST] = "_Request", [RESPONSE] = "_Response", [EVENT] = "_Event" };
 
-/* Which message of its service that is, and the length of the service's name. -1: none of them is called so. */
+/* The index of a message among those of its service, and the length of the service's name. -1: no message of a service has such a name. */
 static int message_of(const char *name, size_t *ret_len)
 {
 	for (int i = REQUEST; i <= EVENT; i++) {

@@ -26,7 +26,7 @@ struct recording_message { /* one encoder; of its channel, used again */
 
 struct recording_count {
 	uint64_t recorded, lost;
-	uint64_t repeated; /* at the begin of a file, and not recorded anew */
+	uint64_t repeated; /* written once more at the beginning of a file, and not counted as recorded */
 };
 
 struct recording_channel {

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #define DEPTH_MAX   256
-#define AT_A_TIME   64 /* messages a channel, before the caller has its turn */
+#define AT_A_TIME   64 /* messages of each channel in one call, so that it ends */
 #define LIST_DUR_NS INT64_C(1000000000)
 #define REST_US     1000 /* with nothing to receive: a queue takes 256 messages meanwhile */
 

@@ -67,7 +67,7 @@ struct sim_clock_page {
 	int64_t pause_mono_ns;     /* CLOCK_MONOTONIC at the last pause: what was published by then is dispatched */
 };
 
-/* What the page said from mono_ns until the next piece begins. */
+/* A state that the page had, from mono_ns until the next piece begins. */
 struct sim_clock_piece {
 	int64_t mono_ns;
 	int64_t sim_ns; /* at mono_ns */

@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-static struct world w;
+WORLD_FIXTURE(1, "");
 static int unanswered;
 
 /* By the linker in place of the library's. */
@@ -19,20 +19,6 @@ int __wrap_pub_reg_create(struct sim_publisher *p, struct session *s, struct att
 	if (unanswered > 0)
 		return unanswered--, -ETIMEDOUT;
 	return __real_pub_reg_create(p, s, l, prior, ret);
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	world_create(&w, 1, "");
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	world_destroy(&w);
-	return 0;
 }
 
 TEST_WITH(a_publisher_that_had_no_answer_asks_again, setup, teardown)

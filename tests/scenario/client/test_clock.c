@@ -8,7 +8,7 @@
 
 #include <sim/msg/Clock.h>
 
-static struct world w;
+WORLD_FIXTURE(test_seed(3), "");
 
 static void call(struct sim_client *c, const char *method, const char *params)
 {
@@ -23,20 +23,6 @@ static void wall_source(struct sim_client *c)
 {
 	call(c, "SetSource", "{\"source\": \"simulation\"}");
 	world_run(&w, MS);
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	world_create(&w, test_seed(3), "");
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	world_destroy(&w);
-	return 0;
 }
 
 TEST_WITH(one_driver_moves_time, setup, teardown)
@@ -353,7 +339,7 @@ static void expect_moment(const struct sim_client *c, const struct moment *m)
 	assert_int_equal(s.clock_generation, m->generation);
 }
 
-/* Who has looked at nothing since finds each moment as it was: running, paused, scaled, behind a jump, and in the simd before this one. */
+/* A client that looks back finds each moment as it was: running, paused, scaled, behind a jump, and in the simd before this one. */
 TEST_WITH(earlier_moments_are_as_they_were, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "user", SIM_CLIENT_SOURCE), *late = world_client(&w, "late", 0);

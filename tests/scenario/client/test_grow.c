@@ -11,21 +11,7 @@
 #define LONG   900000 /* of the world's largest slots, where the window is 12 */
 #define SHORTS 20
 
-static struct world w;
-
-static int setup(void **state)
-{
-	(void)state;
-	world_create(&w, 1, "");
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	world_destroy(&w);
-	return 0;
-}
+WORLD_FIXTURE(1, "");
 
 static struct sim_slot *long_loan(struct sim_publisher *p)
 {

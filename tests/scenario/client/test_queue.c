@@ -9,21 +9,7 @@
 #include <jansson.h>
 #include <sys/mman.h>
 
-static struct world w;
-
-static int setup(void **state)
-{
-	(void)state;
-	world_create(&w, test_seed(1), ", \"dispatch\": {\"wait_ms\": 200}");
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	world_destroy(&w);
-	return 0;
-}
+WORLD_FIXTURE(test_seed(1), ", \"dispatch\": {\"wait_ms\": 200}");
 
 TEST_WITH(a_message_is_delivered_and_completed, setup, teardown)
 {

@@ -6,21 +6,7 @@
 
 #include <sim/msg/Clock.h>
 
-static struct world w;
-
-static int setup(void **state)
-{
-	(void)state;
-	world_create(&w, test_seed(4), "");
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	world_destroy(&w);
-	return 0;
-}
+WORLD_FIXTURE(test_seed(4), "");
 
 TEST_WITH(messages_come_in_order, setup, teardown)
 {

@@ -16,7 +16,7 @@
 #define MESSAGES 80 /* of each: no more than a queue takes */
 #define FILES    64
 
-static struct world w;
+WORLD_FIXTURE(test_seed(3), "");
 
 /* When each was published: by channel and number. */
 struct times {
@@ -194,20 +194,6 @@ static void expect_same(const struct times *a, const struct times *b)
 	for (unsigned i = 0; i < CHANNELS; i++)
 		for (unsigned k = 1; k <= MESSAGES; k++)
 			assert_int_equal(a->ns[i][k], b->ns[i][k]);
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	world_create(&w, test_seed(3), "");
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	world_destroy(&w);
-	return 0;
 }
 
 TEST_WITH(a_starved_recorder_writes_the_same_times, setup, teardown)

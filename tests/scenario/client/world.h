@@ -40,6 +40,23 @@ struct world {
 	struct mem_stats before;
 };
 
+/* For tests that need nothing beside a world: it, `w`, with their setup and teardown. */
+#define WORLD_FIXTURE(seed, extra) \
+	static struct world w; \
+	static int setup(void **state) \
+	{ \
+		(void)state; \
+		world_create(&w, (seed), (extra)); \
+		return 0; \
+	} \
+	static int teardown(void **state) \
+	{ \
+		(void)state; \
+		world_destroy(&w); \
+		return 0; \
+	} \
+	struct world /* a semicolon follows */
+
 struct bridge_peer {
 	struct sim_client *c;
 	struct sim_bridge_session *s;

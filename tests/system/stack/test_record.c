@@ -605,7 +605,7 @@ static unsigned long receiver_slept(pid_t pid)
 	return n;
 }
 
-/* It sleeps only when it has found nothing. */
+/* The receiving thread rests after a turn in which it has found nothing: three rests later all that was published is received. */
 static void await_received(pid_t pid)
 {
 	unsigned long slept = receiver_slept(pid);

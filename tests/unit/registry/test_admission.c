@@ -193,7 +193,7 @@ TEST(what_is_admitted_has_memory)
 	assert_int_equal(pools_reserve(&p, cls, pools_left(&p, cls), "/less"), 0);
 }
 
-/* Slots that were given back may still be held, so the next publisher gets other slots. */
+/* A client may still hold slots whose reservation has ended, so the next publisher gets other slots. */
 TEST(what_is_leaving_counts_until_it_is_not_out_any_more)
 {
 	struct pools p;
