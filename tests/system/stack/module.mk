@@ -36,7 +36,7 @@ $(B)/test/lib/gate.so: $(B)/obj/tests/system/stack/gate.o
 	@mkdir -p $(@D)
 	$(CC) -shared $(HARDEN_LINK) -o $@ $<
 TEST_PROGRAMS += $(B)/test/lib/gate.so
-$(B)/test/system-stack-record: | $(B)/test/lib/gate.so
+$(B)/test/system-stack-record_bad: | $(B)/test/lib/gate.so
 FLAGS_tests/system/stack/test_lost.c := -DDYING='"$(B)/test/dying.so"'
 $(B)/test/system-stack-lost: | $(B)/test/dying.so
 # those that have a DDS program beside them
@@ -104,9 +104,13 @@ $(B)/test/system-stack-replay: $(addprefix $(B)/obj/tests/,system/ros2/typed.o s
 LINK_system-stack-replay += $(LINK_RECORD) -lddsc -lexpat
 FLAGS_tests/system/stack/test_replay.c := -Itools -Itools/bridge -Itools/bridge/convert -Itools/record
 # logs that are recorded
-$(B)/test/system-stack-record: $(addprefix $(B)/lib/,librecord.a libconvert.a libros.a libmsggen.a) | $(B)/lib/simd/bridge_mcap.so
+RECORDS := $(addprefix $(B)/test/system-stack-,record record_bad)
+$(RECORDS): $(B)/obj/tests/system/stack/recorder.o $(addprefix $(B)/lib/,librecord.a libconvert.a libros.a libmsggen.a) | $(B)/lib/simd/bridge_mcap.so
 LINK_system-stack-record += $(LINK_RECORD) -lutil
-FLAGS_tests/system/stack/test_record.c := -Itests -Itools -Itools/bridge -DGATE='"$(B)/test/lib/gate.so"'
+LINK_system-stack-record_bad += $(LINK_RECORD)
+FLAGS_tests/system/stack/recorder.c := -Itests -Itools -Itools/bridge
+FLAGS_tests/system/stack/test_record.c := -Itests -Itools -Itools/bridge
+FLAGS_tests/system/stack/test_record_bad.c := -Itests -Itools -Itools/bridge -DGATE='"$(B)/test/lib/gate.so"'
 # terminals that are read
 $(B)/test/system-stack-top: $(B)/obj/tests/support/screen.o | $(B)/examples/sensor_minimal
 $(B)/test/system-stack-plot: $(B)/obj/tests/support/screen.o
