@@ -470,8 +470,8 @@ static void on_attached(struct roudi *r, struct job *j)
 				 (int)r->proc.pid);
 		rc = r->ev.up(r->arg, j->ipc, r->generation, &pools);
 	}
-	/* -EMFILE: this process has used up its attachments, trying again does not help */
-	if (rc < 0 && ((r->first && !is_passing(rc)) || rc == -EMFILE || ++r->failures > FAILURES_MAX || !r->owned)) {
+	/* -ENOTRECOVERABLE: this process has used up its attachments, trying again does not help */
+	if (rc < 0 && ((r->first && !is_passing(rc)) || rc == -ENOTRECOVERABLE || ++r->failures > FAILURES_MAX || !r->owned)) {
 		char why[ERR_WHY_MAX];
 
 		snprintf(why, sizeof(why), "%s", err_why());

@@ -278,7 +278,7 @@ static void on_failed(void *arg, int r)
 		return;
 	}
 	log_error("the data plane is lost for good: %s", err_why());
-	k->reexec = r == -EMFILE;
+	k->reexec = r == -ENOTRECOVERABLE;
 	supervisor_stop(k);
 }
 

@@ -115,6 +115,16 @@ HOOK struct group *plane_getgrgid(gid_t gid) __asm__("getgrgid");
 HOOK struct group *plane_getgrnam(const char *name) __asm__("getgrnam");
 HOOK int plane_getgrouplist(const char *user, gid_t group, gid_t *ret, int *n) __asm__("_Z16iox_getgrouplistPKcjPjPi");
 
+/* Its own errno may be that of a service behind the first one. */
+static bool database_lacks(void)
+{
+	int fd = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 && iox_plane_lacks(errno);
+}
+
 static gid_t plane_group(void)
 {
 	struct stat st;
@@ -147,46 +157,62 @@ static struct group *group_of(gid_t gid)
 
 struct passwd *plane_getpwuid(uid_t uid)
 {
+	struct passwd *found;
 	static _Atomic(void *) next;
 	pwuid_fn get;
 
 	if (*iox_plane())
 		return user_of(uid);
 	*(void **)&get = iox_next(&next, "getpwuid");
-	return get(uid);
+	do
+		found = get(uid);
+	while (!found && database_lacks());
+	return found;
 }
 
 struct passwd *plane_getpwnam(const char *name)
 {
+	struct passwd *found;
 	static _Atomic(void *) next;
 	pwnam_fn get;
 
 	if (*iox_plane() && strncmp(name, "uid-", 4) == 0)
 		return user_of((uid_t)strtoul(name + 4, NULL, 10));
 	*(void **)&get = iox_next(&next, "getpwnam");
-	return get(name);
+	do
+		found = get(name);
+	while (!found && database_lacks());
+	return found;
 }
 
 struct group *plane_getgrgid(gid_t gid)
 {
+	struct group *found;
 	static _Atomic(void *) next;
 	grgid_fn get;
 
 	if (*iox_plane())
 		return group_of(gid);
 	*(void **)&get = iox_next(&next, "getgrgid");
-	return get(gid);
+	do
+		found = get(gid);
+	while (!found && database_lacks());
+	return found;
 }
 
 struct group *plane_getgrnam(const char *name)
 {
+	struct group *found;
 	static _Atomic(void *) next;
 	grnam_fn get;
 
 	if (*iox_plane() && strncmp(name, "gid-", 4) == 0)
 		return group_of((gid_t)strtoul(name + 4, NULL, 10));
 	*(void **)&get = iox_next(&next, "getgrnam");
-	return get(name);
+	do
+		found = get(name);
+	while (!found && database_lacks());
+	return found;
 }
 
 int plane_getgrouplist(const char *user, gid_t group, gid_t *ret, int *n)

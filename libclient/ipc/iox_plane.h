@@ -3,6 +3,7 @@
 #ifndef IOX_PLANE_H
 #define IOX_PLANE_H
 
+#include <stdbool.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/un.h>
@@ -11,6 +12,8 @@
 
 /* Of this process's attachment (the module), or of the environment (what is preloaded into RouDi). */
 const char *iox_plane(void);
+/* The user database could not be asked, with this errno. True: ask again. */
+bool iox_plane_lacks(int e);
 
 /* Where a file is that iceoryx has called path, below /tmp or not. Returns path, or buf of PLANE_PATH_MAX bytes. */
 const char *iox_plane_path(const char *path, char *buf);

@@ -62,9 +62,9 @@ struct ipc_options {
 /*
  * Attach. Errors: -ENOENT no RouDi, -ECONNREFUSED stale RouDi socket, -EACCES not in RouDi's group,
  * -EEXIST an application of that name runs, -ETIMEDOUT RouDi does not answer, -EINVAL bad name,
- * -EMFILE this process has used up its attachments (11, or 15 with GLIBC_TUNABLES=glibc.rtld.nns=16; an
- * attachment that ended in good order, or timed out, is used again, by any application of the process),
- * -ELIBACC the iceoryx module or library cannot be loaded.
+ * -ENOTRECOVERABLE this process has used up its attachments (11, or 15 with GLIBC_TUNABLES=glibc.rtld.nns=16; an
+ * attachment that ended in good order, timed out, or lacked something is used again, by any application of the process),
+ * -ELIBACC the iceoryx module or library cannot be loaded; as the system says where it has no file, descriptor, memory or thread.
  */
 int ipc_attach(const struct ipc_options *o, struct ipc **ret);
 

@@ -39,6 +39,8 @@ static struct {
 	struct iox_job job;
 	char name[128];
 	char plane[PLANE_MAX]; /* for good, once the worker runs */
+	int lacks;             /* errno: the start waits in iox_start_lacks() to be let go on; 0: it does not */
+	char lacks_what[160];
 	_Atomic bool started, dead, prompt;
 	_Atomic pid_t roudi; /* 0: nobody to be excused */
 	/* Locked for a few instructions at a time, also inside hooks: it keeps the state word's page in place. */
@@ -135,6 +137,29 @@ _Noreturn void iox_fatal_unguarded(void)
 	}
 	iox_attachment_over();
 	park();
+}
+
+/* ---- what is missing while it starts ---- */
+
+/* iceoryx would end the process for any of these, and its runtime cannot be started twice. */
+static bool is_want(int e)
+{
+	return e == ENOSPC || e == EDQUOT || e == EROFS || e == EACCES || e == EPERM || e == EMFILE || e == ENFILE ||
+	       e == ENOMEM || e == ENOBUFS || e == EAGAIN;
+}
+
+bool iox_start_lacks(int e, const char *what)
+{
+	if (!is_want(e) || atomic_load(&att.started) || !att.worker_runs || !pthread_equal(pthread_self(), att.worker))
+		return false;
+	pthread_mutex_lock(&att.lock);
+	att.lacks = e;
+	snprintf(att.lacks_what, sizeof(att.lacks_what), "%s", what);
+	pthread_cond_broadcast(&att.cond);
+	while (att.lacks)
+		pthread_cond_wait(&att.cond, &att.lock);
+	pthread_mutex_unlock(&att.lock);
+	return true;
 }
 
 /* ---- the worker ---- */
@@ -236,6 +261,8 @@ static int await_job(uint32_t timeout_ms)
 		bool over = proc_wait_over(&w, now);
 		struct timespec until;
 
+		if (att.lacks)
+			return -att.lacks;
 		if (goes_early(now - begin) || (over && (atomic_load(&att.prompt) || now >= end || !worker_excused())))
 			return -ETIMEDOUT;
 		next = over ? now + PROC_SLICE_DUR_NS : proc_wait_until(&w);
@@ -419,8 +446,9 @@ static int start_attachment(const struct ipc_start *start)
 		snprintf(att.plane, sizeof(att.plane), "%s", start->plane);
 		snprintf(att.job.instance, sizeof(att.job.instance), "%s", start->name);
 		att.job.kind = JOB_START;
-		pthread_cond_broadcast(&att.cond);
 	}
+	att.lacks = 0;
+	pthread_cond_broadcast(&att.cond);
 	/* Else the start of an attach that gave up: it may still succeed, or has. */
 	return atomic_load(&att.started) ? 0 : await_job(start->timeout_ms);
 }
@@ -446,6 +474,24 @@ static void farewell(void)
 	unlink(path);
 }
 
+static void say_refusal(int r, int lacks, struct ipc_text *why)
+{
+	if (lacks)
+		snprintf(why->s, sizeof(why->s), "%s: %s; attach again when there is", att.lacks_what, strerror(lacks));
+	else if (att.job.kind == JOB_NONE)
+		snprintf(why->s, sizeof(why->s), "no thread to attach with: %s; attach again when there is",
+			 strerror(-r));
+	else
+		snprintf(why->s, sizeof(why->s), "%s (iceoryx: %s)", attach_refusal(r),
+			 iox_error_name(atomic_load(&iox_report.error)));
+}
+
+/* The same attachment may serve the next who attaches: it has not begun, or its start waits for something. att.lock held. */
+static bool is_unspent(int r)
+{
+	return att.job.kind == JOB_NONE || att.lacks || (r == -ETIMEDOUT && !att.stuck);
+}
+
 int iox_attach(const struct ipc_start *start, struct ipc_text *why, void **ret)
 {
 	struct iox_seg seg;
@@ -462,7 +508,8 @@ int iox_attach(const struct ipc_start *start, struct ipc_text *why, void **ret)
 		r = -EACCES;
 	if (r < 0) {
 		set_state_word(NULL);
-		att.status = r == -ETIMEDOUT && !att.stuck ? ATT_FREE : ATT_SPENT;
+		att.status = is_unspent(r) ? ATT_FREE : ATT_SPENT;
+		say_refusal(r, att.lacks, why);
 		/* the worker is parked inside iceoryx with its files; another application's of that name are not ours */
 		if (att.stuck && r != -EEXIST)
 			farewell();
@@ -470,11 +517,8 @@ int iox_attach(const struct ipc_start *start, struct ipc_text *why, void **ret)
 	pthread_mutex_unlock(&att.lock);
 	if (r == -ESTALE)
 		iox_attachment_over();
-	if (r < 0) {
-		snprintf(why->s, sizeof(why->s), "%s (iceoryx: %s)", attach_refusal(r),
-			 iox_error_name(atomic_load(&iox_report.error)));
+	if (r < 0)
 		return r;
-	}
 	*ret = &att; /* a token: there is only the one */
 	return 0;
 }
@@ -560,6 +604,11 @@ bool iox_attachment_started(void)
 const char *iox_plane(void)
 {
 	return att.plane;
+}
+
+bool iox_plane_lacks(int e)
+{
+	return iox_start_lacks(e, "the user database");
 }
 
 const char *iox_runtime_name(void)

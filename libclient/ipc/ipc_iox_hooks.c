@@ -12,6 +12,7 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -365,7 +366,12 @@ HOOK void *hook_mmap(void *hint, size_t size, int prot, int flags, int fd, off_t
 
 int hook_socket(int domain, int type, int protocol)
 {
-	return socket(domain, type | SOCK_CLOEXEC, protocol);
+	int fd;
+
+	do
+		fd = socket(domain, type | SOCK_CLOEXEC, protocol);
+	while (fd < 0 && iox_start_lacks(errno, "a socket"));
+	return fd;
 }
 
 /* RouDi's group, to which our files are given; (gid_t)-1: nothing to do. Whether we are in it was looked at before. */
@@ -388,8 +394,11 @@ int hook_bind(int fd, const struct sockaddr *at, socklen_t len)
 {
 	struct sockaddr_un buf;
 	const struct sockaddr_un *un = (const struct sockaddr_un *)(const void *)iox_plane_address(at, &len, &buf);
-	int r = bind(fd, (const struct sockaddr *)(const void *)un, len);
+	int r;
 
+	do
+		r = bind(fd, (const struct sockaddr *)(const void *)un, len);
+	while (r < 0 && iox_start_lacks(errno, un->sun_path));
 	if (r == 0 && un->sun_family == AF_UNIX && un->sun_path[0] == '/') {
 		atomic_store(&own_socket, fd);
 		(void)!lchown(un->sun_path, (uid_t)-1, roudi_group());
@@ -403,8 +412,12 @@ int hook_open(const char *path, int flags, mode_t mode)
 	bool shared =
 		(flags & O_CREAT) && strncmp(path, "/tmp/", 5) == 0; /* somebody may have made a link of that name */
 	char buf[PLANE_PATH_MAX];
-	int fd = open(iox_plane_path(path, buf), flags | O_CLOEXEC | (shared ? O_NOFOLLOW : 0), mode);
+	const char *at = iox_plane_path(path, buf);
+	int fd;
 
+	do
+		fd = open(at, flags | O_CLOEXEC | (shared ? O_NOFOLLOW : 0), mode);
+	while (fd < 0 && iox_start_lacks(errno, at));
 	if (fd >= 0 && shared && fchown(fd, (uid_t)-1, roudi_group()) == 0)
 		(void)!fchmod(fd, 0660);
 	return fd;
@@ -412,8 +425,11 @@ int hook_open(const char *path, int flags, mode_t mode)
 
 int hook_shm_open(const char *name, int flags, mode_t mode)
 {
-	int fd = iox_plane_shm_open(name, flags, mode); /* close-on-exec */
+	int fd;
 
+	do
+		fd = iox_plane_shm_open(name, flags, mode); /* close-on-exec */
+	while (fd < 0 && iox_start_lacks(errno, name));
 	if (fd >= 0)
 		iox_seg_note(name, fd);
 	return fd;
@@ -425,8 +441,11 @@ int hook_shm_open(const char *name, int flags, mode_t mode)
  */
 static void *map_segment(void *hint, size_t size, int prot, int flags, int fd, off_t off)
 {
-	long p = syscall(SYS_mmap, hint, size, PROT_NONE, flags, fd, off);
+	long p;
 
+	do
+		p = syscall(SYS_mmap, hint, size, PROT_NONE, flags, fd, off);
+	while (p == -1 && iox_start_lacks(errno, "address space for a segment"));
 	if (p == -1)
 		return MAP_FAILED;
 	(void)munlock((void *)p, size);
@@ -443,6 +462,54 @@ void *hook_mmap(void *hint, size_t size, int prot, int flags, int fd, off_t off)
 	if (fd >= 0 && (flags & MAP_SHARED))
 		return map_segment(hint, size, prot, flags, fd, off);
 	return (void *)syscall(SYS_mmap, hint, size, prot, flags, fd, off);
+}
+
+/*
+ * iceoryx reads CLOCK_REALTIME and waits until a moment of it. When somebody sets the clock back by an hour, a wait of a second would
+ * last an hour. So in this namespace that clock is CLOCK_MONOTONIC, which nobody sets.
+ */
+HOOK int hook_clock_gettime(clockid_t clock, struct timespec *ret) __asm__("clock_gettime");
+HOOK int hook_sem_timedwait(sem_t *sem,
+			    const struct timespec *until) __asm__("_Z17iox_sem_timedwaitP5sem_tPK8timespec");
+
+int hook_clock_gettime(clockid_t clock, struct timespec *ret)
+{
+	static _Atomic(void *) next;
+	int (*get)(clockid_t, struct timespec *);
+
+	*(void **)&get = iox_next(&next, "clock_gettime");
+	return get(clock == CLOCK_REALTIME ? CLOCK_MONOTONIC : clock, ret);
+}
+
+int hook_sem_timedwait(sem_t *sem, const struct timespec *until)
+{
+	return sem_clockwait(sem, CLOCK_MONOTONIC, until);
+}
+
+/* Of std::thread, which throws where there is none. */
+HOOK int hook_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*fn)(void *),
+			     void *arg) __asm__("pthread_create");
+
+int hook_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
+{
+	static _Atomic(void *) next;
+	int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+	int e;
+
+	*(void **)&create = iox_next(&next, "pthread_create");
+	do
+		e = create(ret, attr, fn, arg);
+	while (e && iox_start_lacks(e, "a thread"));
+	return e;
+}
+
+/* A file in /proc for a name that nobody needs: without a descriptor for it iceoryx would end the process. */
+HOOK int hook_setname(pthread_t thread, const char *name) __asm__("_Z22iox_pthread_setname_npmPKc");
+
+int hook_setname(pthread_t thread, const char *name)
+{
+	(void)pthread_setname_np(thread, name);
+	return 0;
 }
 
 int hook_flock(int fd, int op)

@@ -71,6 +71,11 @@ const char *iox_error_name(uint32_t error);
 void iox_set_quiet(bool quiet);
 /* Called by the hooks when RouDi's socket refuses: the attachment is over. */
 void iox_roudi_gone(void);
+/*
+ * A call of the worker's failed with e. True: for want of something that may be there later, and the attachment is being started: call
+ * again. Whoever waited for the start has been told, and the next who attaches has let it go on. what: a few words, copied.
+ */
+bool iox_start_lacks(int e, const char *what);
 /* Called on the thread of a FATAL error that has no guard: the worker. Does not return. */
 _Noreturn void iox_fatal_unguarded(void);
 /* RouDi's socket in this attachment's plane. */

@@ -121,6 +121,17 @@ static int find_module(char *ret, size_t n, struct ipc_text *why)
 
 /* ---- loading ---- */
 
+/* The loader says the cause in words alone. */
+static int errno_in(const char *text)
+{
+	static const int causes[] = { EMFILE, ENFILE, ENOMEM, EACCES, EIO };
+
+	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)
+		if (strstr(text, strerror(causes[i])))
+			return -causes[i];
+	return strstr(text, "failed to map segment") ? -ENOMEM : -ELIBACC;
+}
+
 static int load_failed(const char *path, struct ipc_text *why)
 {
 	const char *e = dlerror();
@@ -131,10 +142,10 @@ static int load_failed(const char *path, struct ipc_text *why)
 			 "this process has used up its %u attachments to the data plane: start it "
 			 "again (GLIBC_TUNABLES=glibc.rtld.nns=16 in its environment gives 15)",
 			 attachments.n);
-		return -EMFILE;
+		return -ENOTRECOVERABLE;
 	}
 	snprintf(why->s, sizeof(why->s), "%.80s cannot be loaded: %.120s", path, e);
-	return -ELIBACC;
+	return errno_in(e);
 }
 
 static int load(const struct ipc_ops **ret, struct ipc_text *why)
@@ -175,7 +186,7 @@ static int attachment_new(const char *plane, const char *app, struct ipc_text *w
 			 "this process has used up its %u attachments to the data plane: start it "
 			 "again",
 			 attachments.n);
-		return -EMFILE;
+		return -ENOTRECOVERABLE;
 	}
 	r = load(&l->ops, why);
 	if (r < 0)

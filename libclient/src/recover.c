@@ -227,7 +227,7 @@ static void backoff(struct sim_client *c)
 /* Trying again would not help. */
 static bool fatal(int r)
 {
-	return r == -EMFILE || r == -EACCES || r == -ELIBACC || r == -EINVAL || r == -ENOMEM;
+	return r == -ENOTRECOVERABLE || r == -EACCES || r == -ELIBACC || r == -EINVAL;
 }
 
 static void attach_failed(struct sim_client *c, int r, const char *why)

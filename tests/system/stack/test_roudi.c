@@ -127,7 +127,7 @@ static int mortal(struct peer *p)
 			atomic_store(&p->generation, loan->iox_generation);
 			sim_unloan(pub, loan);
 		} else {
-			PEER(p, r == -ESTALE || r == -ENOTCONN || r == -EMFILE);
+			PEER(p, r == -ESTALE || r == -ENOTCONN || r == -ENOTRECOVERABLE);
 		}
 		pace_us(1000);
 	}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lacking.so, a module (SIM_IPC_MODULE) whose calls of the system fail from a chosen one on. It comes before the real one. It is
+ * told by memory at a fixed address, for a namespace of its own has no other way in.
+ */
+#ifndef TEST_LACKING_H
+#define TEST_LACKING_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+
+#define LACKING_ADDRESS ((void *)UINT64_C(0x600000100000))
+
+struct lacking {
+	_Atomic uint32_t calls; /* so far */
+	_Atomic uint32_t at;    /* this one and all after it fail; 0: none */
+	int error;
+};
+
+/* Before the attach. NULL: that address is taken. */
+static inline struct lacking *lacking_map(void)
+{
+	void *p = mmap(LACKING_ADDRESS, sizeof(struct lacking), PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+	return p == LACKING_ADDRESS ? (struct lacking *)p : NULL;
+}
+
+#endif
