@@ -3,6 +3,7 @@
 #include "pubsub.h"
 
 #include "channel.h"
+#include "channel_name.h"
 #include "client.h"
 #include "err.h"
 #include "log.h"
@@ -234,6 +235,15 @@ static int settle_inbound(const struct client *cl, const struct channel *ch, str
 	return 0;
 }
 
+static int may_have_name(const struct client *cl, const struct channel *ch)
+{
+	const char *whose = cl->id == CLIENT_SIMD ? NULL : channel_name_reserved(ch->name);
+
+	if (!whose)
+		return 0;
+	return err_set(-EPERM, "channel %s: only %s may publish under that name; choose another", ch->name, whose);
+}
+
 static void warn_second_clock(const struct client *cl, const struct channel *ch)
 {
 	if (cl->id != CLIENT_SIMD && strcmp(ch->name, CLOCK_CHANNEL) == 0)
@@ -264,6 +274,8 @@ int pubsub_advertise(struct client *cl, const struct advertise *asked, struct pu
 		r = host_ok(&a);
 	if (r == 0)
 		r = channel_get(cl->s, cl->rig, a.channel, &ch);
+	if (r == 0)
+		r = may_have_name(cl, ch);
 	if (r == 0)
 		r = settle_inbound(cl, ch, &a);
 	if (r == 0)

@@ -28,6 +28,16 @@ bool channel_name_ok(const char *s)
 	return channel_name_made_of(s, CHANNEL_NAME_MAX, "_./~-") && !strstr(s, "//") && s[strlen(s) - 1] != '/';
 }
 
+const char *channel_name_reserved(const char *full)
+{
+	static const char *const of_ros[] = { "/rosout", "/parameter_events", "/ros_discovery_info" };
+
+	for (size_t i = 0; i < sizeof(of_ros) / sizeof(of_ros[0]); i++)
+		if (strcmp(full, of_ros[i]) == 0)
+			return "the nodes of ROS 2 themselves";
+	return strncmp(full, "/simd/", 6) == 0 ? "simd itself" : NULL;
+}
+
 int node_name_check(const char *name)
 {
 	if (name && channel_name_made_of(name, NODE_NAME_MAX, "_./~-") && name[0] != '/' &&

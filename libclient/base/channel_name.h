@@ -17,6 +17,12 @@ bool channel_name_ok(const char *s);
  */
 int channel_name_full(const char *prefix, const char *name, char ret[CHANNEL_NAME_MAX + 1]);
 
+/*
+ * Whose a full name is, in words; NULL: anybody's. Bridges carry a channel as a topic of its name, where each node of ROS 2 has topics of its own,
+ * and tools take what stands below /simd for simd's word.
+ */
+const char *channel_name_reserved(const char *full);
+
 #define NODE_NAME_MAX 63
 
 /* 1..63 of [A-Za-z0-9_.~-] and single slashes inside. 0; -EINVAL with a sentence. NULL is no name. */

@@ -5,6 +5,7 @@
  */
 #include "player_simd_private.h"
 
+#include "channel_name.h"
 #include "channels.h"
 #include "mem.h"
 #include "timeutil.h"
@@ -211,10 +212,10 @@ static void skip(struct player_simd *s, const char *path, const char *channel, c
 	s->o.say(s->o.ctx, text);
 }
 
-/* That of a log would be a second one beside simd's. It is not said: nothing is missing. */
-static void skip_clock(struct player_simd *s, const char *channel)
+/* What others give while the log is played, such as simd's clock. It is not said: nothing is missing. */
+static void skip_given(struct player_simd *s, const char *channel, const char *why)
 {
-	struct left_out *l = left_out_add(s, channel, "simd gives the clock itself");
+	struct left_out *l = left_out_add(s, channel, why);
 
 	atomic_fetch_add(&s->skipped, 1);
 	atomic_fetch_add(&s->clocks, 1);
@@ -234,7 +235,7 @@ static void route_free(struct route *rt)
 static void make_codec(struct player_simd *s, const char *path, struct route *rt, const struct log_channel *ch)
 {
 	char why[512];
-	const char *text = why;
+	const char *text = why, *whose;
 	size_t n = strlen(ch->topic);
 
 	if (name_of(&s->o, ch->topic, rt->name, sizeof(rt->name)) < 0) {
@@ -243,7 +244,13 @@ static void make_codec(struct player_simd *s, const char *path, struct route *rt
 		return;
 	}
 	if (strcmp(rt->name, CLOCK_CHANNEL) == 0) {
-		skip_clock(s, rt->name);
+		skip_given(s, rt->name, "simd gives the clock itself");
+		return;
+	}
+	whose = is_shown(ch->topic) ? NULL : channel_name_reserved(rt->name);
+	if (whose) {
+		snprintf(why, sizeof(why), "only %s may publish under that name", whose);
+		skip_given(s, rt->name, why);
 		return;
 	}
 	if (codec_in_create(ch, &rt->codec, why, sizeof(why)) == 0)

@@ -290,7 +290,9 @@ TEST_WITH(a_clock_that_was_recorded_is_left_to_simd, NULL, stack_sweep)
 	const struct ctl_result *r;
 	struct native_log *l = native_log_create(LOG_FILE, LOG_COMPRESSION_ZSTD);
 	uint32_t clock = native_log_channel(l, "/clock", &sim_Clock_type),
-		 imu = native_log_channel(l, "/imu", &sim_Imu_type), other = native_log_channel(l, "/other", NULL);
+		 imu = native_log_channel(l, "/imu", &sim_Imu_type),
+		 rosout = native_log_channel(l, "/rosout", &sim_Imu_type),
+		 other = native_log_channel(l, "/other", NULL);
 	struct sim_Clock now = { .clock = BEGIN };
 
 	(void)native_log_channel(l, "/idle", NULL);
@@ -299,20 +301,24 @@ TEST_WITH(a_clock_that_was_recorded_is_left_to_simd, NULL, stack_sweep)
 		put_imu(l, imu, BEGIN + i * 10 * MS, i);
 	}
 	native_log_put(l, other, BEGIN, 0, "", NULL, 0);
+	put_imu(l, rosout, BEGIN, 0);
 	native_log_finish(l);
 	begin(CONF);
 	r = stack_ctl("play", "-c", "!/other", LOG_FILE, NULL);
 	assert_string_equal(r->err, "");
 	assert_int_equal(r->code, 0);
 	assert_non_null(strstr(r->out, "10 messages of 1 channels"));
-	assert_non_null(strstr(r->out, ", 1 channel left out\n/clock is left out: simd gives the clock itself\n"));
+	assert_non_null(strstr(r->out, ", 2 channels left out\n/clock is left out: simd gives the clock itself\n"));
+	assert_non_null(
+		strstr(r->out,
+		       "/rosout is left out: only the nodes of ROS 2 themselves may publish under that name\n"));
 	assert_null(strstr(r->out, "/idle"));
 	r = stack_ctl("play", "-c", "!/other", "--remap", "/clock:=/old/clock", LOG_FILE, NULL);
 	assert_int_equal(r->code, 0);
 	assert_non_null(strstr(r->out, "20 messages of 2 channels"));
 	r = stack_ctl("play", "--json", LOG_FILE, NULL);
 	assert_int_equal(r->code, 1);
-	assert_non_null(strstr(r->out, "\"skipped\":2"));
+	assert_non_null(strstr(r->out, "\"skipped\":3"));
 	assert_non_null(strstr(
 		r->out,
 		"{\"channel\":\"/clock\",\"reason\":\"simd gives the clock itself\",\"messages\":0,\"error\":false}"));

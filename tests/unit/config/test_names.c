@@ -75,6 +75,11 @@ TEST(channels_get_their_rigs_prefix)
 	assert_int_equal(channel_name_full("/car1", "/imu", full), 0);
 	assert_string_equal(full, "/imu");
 	assert_int_equal(channel_name_full("", "a b", full), -EINVAL);
+	assert_string_equal(channel_name_reserved("/rosout"), "the nodes of ROS 2 themselves");
+	assert_string_equal(channel_name_reserved("/simd/clock_events"), "simd itself");
+	assert_null(channel_name_reserved("/car/rosout"));
+	assert_null(channel_name_reserved("/simd"));
+	assert_null(channel_name_reserved("/rosout_agg"));
 	memset(name, 'x', CHANNEL_NAME_MAX);
 	name[CHANNEL_NAME_MAX] = '\0';
 	assert_int_equal(channel_name_full("", name, full), -ENAMETOOLONG);

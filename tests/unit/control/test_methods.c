@@ -103,6 +103,21 @@ TEST_WITH(a_tool_gets_the_clock_only, begin, end)
 			 -EPERM);
 }
 
+TEST_WITH(names_of_others_are_kept_for_them, begin, end)
+{
+	static const char *const names[] = { "/rosout", "/parameter_events", "/ros_discovery_info",
+					     "/simd/clock_events" };
+	char text[160];
+
+	peer_hello(&one, "a", "client");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(text, sizeof(text),
+			 "{\"channel\": \"%s\", \"type\": " TYPE_A ", \"max_body\": 8, \"flags\": 0}", names[i]);
+		assert_int_equal(peer_call(&one, "Advertise", text, NULL), -EPERM);
+		assert_non_null(strstr(err_why(), "may publish under that name"));
+	}
+}
+
 TEST_WITH(hello_is_checked, begin, end)
 {
 	static const struct {
