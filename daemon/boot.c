@@ -22,6 +22,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -39,11 +40,27 @@ LOG_TOPIC("simd");
 
 /* ---- configuration ---- */
 
+void boot_config_end(struct boot *b)
+{
+	conf_destroy(b->conf);
+	b->conf = NULL;
+	mem_free(b->bin_dir);
+	b->bin_dir = NULL;
+	/* the path stays for boot_again() */
+}
+
 /* --check-config reports them all. */
 static void print_mistake(void *arg)
 {
 	((struct boot *)arg)->mistakes++;
 	fprintf(stderr, "simd: %s\n", err_why());
+}
+
+static int check_backend(const struct conf *c)
+{
+	if (conf_choice(conf_root(c), "backend") == 0)
+		return 0;
+	return err_set(-EINVAL, "backend \"mem\" exists inside one process, so no other could attach; it is for tests");
 }
 
 static int load_config(struct boot *b)
@@ -58,15 +75,13 @@ static int load_config(struct boot *b)
 		.each = b->args.check ? print_mistake : NULL,
 		.arg = b,
 	};
+	int r = config_load(&s, &b->conf);
 
-	return config_load(&s, &b->conf);
-}
-
-static int check_backend(const struct conf *c)
-{
-	if (conf_choice(conf_root(c), "backend") == 0)
-		return 0;
-	return err_set(-EINVAL, "backend \"mem\" exists inside one process, so no other could attach; it is for tests");
+	if (r == 0)
+		r = check_backend(b->conf);
+	if (r < 0)
+		boot_config_end(b);
+	return r;
 }
 
 static void find_exe(struct boot *b)
@@ -88,15 +103,6 @@ int boot_config(struct boot *b)
 {
 	find_exe(b);
 	return load_config(b);
-}
-
-void boot_config_end(struct boot *b)
-{
-	conf_destroy(b->conf);
-	b->conf = NULL;
-	mem_free(b->bin_dir);
-	b->bin_dir = NULL;
-	/* the path stays for boot_again() */
 }
 
 static int with_plugin_dirs(struct boot *b, int (*fn)(struct boot *b, const char *const *dirs))
@@ -154,10 +160,8 @@ int boot_show_config(struct boot *b)
 	size_t i;
 	int r = boot_config(b);
 
-	if (r == 0) {
+	if (r == 0)
 		room = room_here(b);
-		r = check_backend(b->conf);
-	}
 	if (r == 0 && b->args.check)
 		r = with_plugin_dirs(b, check_all);
 	if (r == 0)
@@ -188,21 +192,30 @@ out:
 	return r;
 }
 
+/* What a killed simd has left goes even if somebody has broken the configuration since. */
+static int config_for_clean_up(struct boot *b)
+{
+	static const struct config_sources none = { 0 };
+
+	if (boot_config(b) == 0)
+		return 0;
+	fprintf(stderr, "simd: %s\nsimd: cleaning up without that configuration%s\n", err_why(),
+		b->args.runtime_dir ? "" : ", in the usual runtime directory (another one: --runtime-dir)");
+	return config_load(&none, &b->conf);
+}
+
 int boot_clean_up(struct boot *b)
 {
-	struct conf_view root;
-	int r = boot_config(b);
+	int r = config_for_clean_up(b);
 
 	if (r == 0)
 		r = log_setup("simd");
-	if (r == 0) {
-		root = conf_root(b->conf);
+	if (r == 0)
 		r = runtime_init(&b->rt, asked_runtime(b));
-	}
 	if (r == 0) {
 		r = runtime_lock(&b->rt, false);
 		if (r == 0)
-			r = cleanup(&b->rt, conf_int(conf_object(root, "process"), "stop_ms") * NS_PER_MS);
+			r = cleanup(&b->rt, conf_int(conf_root(b->conf), "process.stop_ms") * NS_PER_MS);
 		runtime_finish(&b->rt);
 	}
 	if (r < 0)
@@ -360,23 +373,39 @@ void boot_signals_end(struct boot *b)
 
 /* ---- runtime directory, supervision, registry ---- */
 
+/* Who may connect and cannot reach the memory would be told by each call that fails. */
+static int check_group(struct conf_view root)
+{
+	const char *name = conf_string(root, "socket.group");
+	const struct group *g = *name ? getgrnam(name) : NULL;
+
+	if (!g || g->gr_gid == getegid() || conf_choice(root, "roudi.start") == 1)
+		return 0;
+	return err_set(
+		-EINVAL,
+		"socket.group: the memory of iox-roudi is open to simd's group %u alone, and \"%s\" is another: start simd "
+		"in that group (Group= of its unit; sg %s), or leave socket.group empty",
+		(unsigned)getegid(), name, name);
+}
+
 int boot_runtime(struct boot *b)
 {
 	struct conf_view root = conf_root(b->conf);
-	int r;
+	int r = check_group(root);
 
-	r = check_backend(b->conf);
-	if (r < 0)
-		return r;
 	b->id = rnd_entropy();
-	r = runtime_init(&b->rt, asked_runtime(b));
+	if (r == 0)
+		r = runtime_init(&b->rt, asked_runtime(b));
 	if (r == 0)
 		r = runtime_lock(&b->rt, conf_choice(conf_object(root, "roudi"), "start") == 1);
-	if (r == 0)
-		r = pools_compute(b->conf, room_to_start(b->rt.plane), &b->pools);
 	if (r < 0)
 		runtime_finish(&b->rt);
 	return r;
+}
+
+int boot_memory(struct boot *b)
+{
+	return pools_compute(b->conf, room_to_start(b->rt.plane), &b->pools);
 }
 
 void boot_runtime_end(struct boot *b)
@@ -403,10 +432,11 @@ static void on_closing(void *arg)
 	(void)notify_send("STOPPING=1");
 }
 
-static void on_stopped(void *arg, bool reexec)
+static void on_stopped(void *arg, int r, bool reexec)
 {
 	struct boot *b = (struct boot *)arg;
 
+	b->result = r;
 	b->reexec = reexec;
 	exec_quit(b->x);
 }
@@ -607,7 +637,7 @@ int boot_loop(struct boot *b)
 {
 	int r = exec_run(b->x);
 
-	return r < 0 ? r : 0;
+	return r < 0 ? r : b->result;
 }
 
 /* The descriptor of --ready-fd was for the first start; by now its number may be anything's. */

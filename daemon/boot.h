@@ -50,6 +50,7 @@ struct boot {
 	struct control *control;
 	struct pool *pool;
 	int ready_result;  /* of the first generation of the data plane */
+	int result;        /* negative: simd ends without having been asked to */
 	unsigned mistakes; /* in the configuration, that were reported */
 	bool dataplane_ready, signalled, reexec;
 	struct rlimit files; /* RLIMIT_NOFILE as it was */
@@ -73,6 +74,7 @@ void boot_loops_end(struct boot *b);
 int boot_mask(struct boot *b);
 int boot_signals(struct boot *b);
 void boot_signals_end(struct boot *b);
+int boot_memory(struct boot *b);
 int boot_runtime(struct boot *b);
 void boot_runtime_end(struct boot *b);
 int boot_supervisor(struct boot *b);

@@ -6,6 +6,7 @@
 #include "boot.h"
 #include "err.h"
 #include "opt.h"
+#include "supervise/process.h"
 #include "trust.h"
 
 #include <malloc.h>
@@ -55,22 +56,24 @@ static const struct {
 	const char *name;
 	int (*init)(struct boot *b);
 	void (*fini)(struct boot *b);
+	bool configured; /* it fails by the configuration, so a further start would fail like this one */
 } parts[] = {
-	{ "signal mask", boot_mask, NULL }, /* before any thread of ours exists: all inherit it */
-	{ "configuration", boot_config, boot_config_end },
-	{ "tunables", boot_tunables, NULL },
-	{ "log", boot_log, boot_log_end },
-	{ "descriptors", boot_files, boot_files_end },
-	{ "event loops", boot_loops, boot_loops_end },
-	{ "signals", boot_signals, boot_signals_end },
-	{ "runtime directory", boot_runtime, boot_runtime_end },
-	{ "supervision", boot_supervisor, boot_supervisor_end },
-	{ "registry", boot_simd, boot_simd_end },
-	{ "dispatch", boot_dispatch, boot_dispatch_end },
-	{ "data plane", boot_dataplane, boot_dataplane_end },
-	{ "control socket", boot_control, boot_control_end },
-	{ "processes", boot_processes, NULL },
-	{ "readiness", boot_ready, boot_ready_end },
+	{ "signal mask", boot_mask, NULL, false }, /* before any thread of ours exists: all inherit it */
+	{ "configuration", boot_config, boot_config_end, true },
+	{ "tunables", boot_tunables, NULL, false },
+	{ "log", boot_log, boot_log_end, true },
+	{ "descriptors", boot_files, boot_files_end, false },
+	{ "event loops", boot_loops, boot_loops_end, false },
+	{ "signals", boot_signals, boot_signals_end, false },
+	{ "runtime directory", boot_runtime, boot_runtime_end, false },
+	{ "memory", boot_memory, NULL, false },
+	{ "supervision", boot_supervisor, boot_supervisor_end, false },
+	{ "registry", boot_simd, boot_simd_end, true },
+	{ "dispatch", boot_dispatch, boot_dispatch_end, false },
+	{ "data plane", boot_dataplane, boot_dataplane_end, false },
+	{ "control socket", boot_control, boot_control_end, false },
+	{ "processes", boot_processes, NULL, false },
+	{ "readiness", boot_ready, boot_ready_end, false },
 };
 
 int main(int argc, char *argv[])
@@ -79,7 +82,7 @@ int main(int argc, char *argv[])
 		.argv = argv, .usual_config = CONFIG_FILE, .usual_plugins = SIMD_PLUGINDIR, .args.ready_fd = -1
 	};
 	size_t n = 0, count = sizeof(parts) / sizeof(*parts);
-	int r = 0;
+	int r = 0, failed = EXIT_FAILURE;
 
 	/* What is large is short-lived (a scan of the pools): unmapped each time, instead of kept at the end of the heap. */
 	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
@@ -95,8 +98,10 @@ int main(int argc, char *argv[])
 		if (r != 0)
 			break;
 	}
-	if (r < 0)
+	if (r < 0) {
 		fprintf(stderr, "simd: %s: %s\n", parts[n].name, err_why());
+		failed = parts[n].configured ? PROCESS_NEVER_WORKS : EXIT_FAILURE;
+	}
 	if (r == 0)
 		r = boot_loop(&b);
 	while (n-- > 0) {
@@ -104,5 +109,5 @@ int main(int argc, char *argv[])
 			parts[n].fini(&b);
 	}
 	boot_again(&b);
-	return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+	return r < 0 ? failed : EXIT_SUCCESS;
 }

@@ -49,6 +49,9 @@ static const struct conf_key roudi_keys[] = {
 	INT("probe_ms", 1000, 50, 60000, "How often its health is checked."),
 	INT("probe_timeout_ms", 2000, 50, 60000,
 	    "A check without an answer for so long means that it hangs: it is killed and started again."),
+	INT("retry_ms", 60000, 0, 86400000,
+	    "One that worked and cannot be started again: how long simd goes on trying, with pauses up to 5 s, before it ends with exit "
+	    "code 1. At simd's own start it tries six times."),
 	{ 0 }
 };
 

@@ -75,31 +75,52 @@ static int64_t group_has(const char *root, const char *group)
 	return max - current + (files > 0 ? files : 0);
 }
 
-static int64_t groups_have(const char *root)
+/* The control group of this process, as a path that begins with "/", in *ret_text; NULL: not known. mem_free(*ret_text). */
+static char *own_group(const char *root, char **ret_text)
 {
-	char path[PATH_MAX], *text, *group, *cut;
-	int64_t least = INT64_MAX;
+	char path[PATH_MAX], *text, *group;
 	size_t len;
 
+	*ret_text = NULL;
 	snprintf(path, sizeof(path), "%s/proc/self/cgroup", root);
 	if (fd_read_file(path, FILE_MAX, &text, &len) < 0)
-		return INT64_MAX;
+		return NULL;
+	*ret_text = text;
 	group = strncmp(text, "0::/", 4) == 0 ? text : strstr(text, "\n0::/");
-	if (group) {
-		group = strchr(group, '/');
-		group[strcspn(group, "\n")] = '\0';
-		for (int i = 0; i < DEPTH_MAX; i++) {
-			int64_t has = group_has(root, strcmp(group, "/") == 0 ? "" : group);
+	if (!group)
+		return NULL;
+	group = strchr(group, '/');
+	group[strcspn(group, "\n")] = '\0';
+	return group;
+}
 
-			least = has < least ? has : least;
-			cut = strrchr(group, '/');
-			if (!cut || !group[1])
-				break;
-			cut[cut == group] = '\0'; /* "/a" is in "/" */
-		}
+static int64_t groups_have(const char *root)
+{
+	char *text, *group = own_group(root, &text), *cut;
+	int64_t least = INT64_MAX;
+
+	for (int i = 0; group && i < DEPTH_MAX; i++) {
+		int64_t has = group_has(root, strcmp(group, "/") == 0 ? "" : group);
+
+		least = has < least ? has : least;
+		cut = strrchr(group, '/');
+		if (!cut || !group[1])
+			break;
+		cut[cut == group] = '\0'; /* "/a" is in "/" */
 	}
 	mem_free(text);
 	return least;
+}
+
+int64_t memory_oom_kills(const char *root)
+{
+	char path[PATH_MAX], *text, *group = own_group(root, &text);
+	int64_t n = -1;
+
+	if (group && snprintf(path, sizeof(path), "%s/sys/fs/cgroup%s/memory.events", root, group) < PATH_MAX)
+		n = number_in(path, "oom_kill ");
+	mem_free(text);
+	return n;
 }
 
 int64_t memory_room(const char *root, const char **ret_whose)

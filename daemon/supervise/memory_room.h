@@ -13,5 +13,7 @@
 
 /* root: before /proc, /sys and /dev; "". In bytes; what is unknown bounds nothing. ret_whose: what has so little; static. */
 int64_t memory_room(const char *root, const char **ret_whose);
+/* How many processes in the control group of this process the kernel has killed for want of memory; -1: not known. */
+int64_t memory_oom_kills(const char *root);
 
 #endif

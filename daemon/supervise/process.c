@@ -5,6 +5,7 @@
 #include "err.h"
 #include "fd.h"
 #include "log.h"
+#include "memory_room.h"
 #include "printable.h"
 #include "timeutil.h"
 
@@ -56,6 +57,23 @@ static void on_output(void *arg, uint32_t events)
 }
 
 /* ---- the end of a process ---- */
+
+const char *process_end_text(int status, int64_t oom_before, int64_t oom_now, char ret[PROCESS_END_TEXT])
+{
+	size_t n;
+
+	spawn_status_text(status, ret, PROCESS_END_TEXT);
+	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL || oom_before < 0 || oom_now < 0)
+		return ret;
+	n = strlen(ret);
+	if (oom_now == oom_before)
+		snprintf(ret + n, PROCESS_END_TEXT - n, ", not by the kernel for want of memory");
+	else
+		snprintf(ret + n, PROCESS_END_TEXT - n,
+			 ", while the kernel killed %lld of simd's control group for want of memory (memory.events)",
+			 (long long)(oom_now - oom_before));
+	return ret;
+}
 
 static void wait_for_next(struct process *p)
 {
@@ -119,12 +137,12 @@ static bool again(const struct process *p, int status)
 static void process_ended(struct process *p, int status)
 {
 	bool stopping = p->state == PROCESS_STOPPING, restart = again(p, status) && !stopping;
-	char text[64];
+	char text[PROCESS_END_TEXT];
 
 	exec_timer_cancel(&p->timer);
 	if (exec_now(p->x) - p->started_mono_ns >= STABLE_DUR_NS)
 		p->failures = 0;
-	spawn_status_text(status, text, sizeof(text));
+	process_end_text(status, p->oom, memory_oom_kills(""), text);
 	if (p->state == PROCESS_AGAIN) {
 		log_info("%s exited: %s; restarting it, as requested", p->o.name, text);
 		p->failures = p->respawns = 0; /* the record is for exits that nobody requested */
@@ -182,6 +200,7 @@ void process_start(struct process *p)
 	if (process_alive(p))
 		return;
 	p->started_mono_ns = exec_now(p->x);
+	p->oom = memory_oom_kills("");
 	p->permanent[0] = p->last[0] = '\0';
 	r = p->ops->start(p->user, &p->o.spawn, &p->child);
 	if (r < 0) {

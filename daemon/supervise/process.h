@@ -56,7 +56,7 @@ struct process {
 	struct spawned child;
 	struct exec_io exit_io, out_io;
 	struct exec_timer timer;
-	int64_t started_mono_ns;
+	int64_t started_mono_ns, oom; /* oom: memory_oom_kills() then */
 	uint32_t failures, restarts;
 	uint32_t respawns;      /* restarts by the rule; an operator's restart resets it */
 	uint32_t hopeless;      /* starts in a row that cannot work */
@@ -83,5 +83,9 @@ void process_expect_end(struct process *p, const char *why);
 /* SIGTERM, later SIGKILL, and started again at once, whatever its rule, and also when it was given up. */
 void process_again(struct process *p);
 bool process_alive(const struct process *p);
+
+#define PROCESS_END_TEXT 192
+/* How a process ended. oom_before, oom_now: memory_oom_kills() at its start and now; it says of a SIGKILL whether that moved. */
+const char *process_end_text(int status, int64_t oom_before, int64_t oom_now, char ret[PROCESS_END_TEXT]);
 
 #endif

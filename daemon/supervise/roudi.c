@@ -20,7 +20,9 @@
 #include "segment_reclaim.h"
 #include "helper.h"
 #include "memory_room.h"
+#include "process.h"
 #include "roudi_files.h"
+#include "roudi_job.h"
 #include "timeutil.h"
 
 #include <errno.h>
@@ -36,32 +38,14 @@ LOG_TOPIC("roudi");
 #define EARLY_END_DUR_NS (1 * NS_PER_S) /* the kernel may still tear the last one down: not a failure */
 #define RETRY_DUR_NS     (50 * NS_PER_MS)
 #define RETRY_MAX_DUR_NS (5 * NS_PER_S)
-#define FAILURES_MAX     5 /* starts in a row without a generation */
+#define FAILURES_MAX     5 /* starts in a row without a generation, before the first one; after it roudi.retry_ms counts */
+#define DOUBLINGS_MAX    7
 #define DYING_TRIES      40
-#define FRESH_ATTACH_MS  6000
-#define READY_POLL_MS    50
-#define READY_TIMES      12        /* roudi.ready_ms, for one that is at work for so long */
 #define ROOM_SPARE       (1 << 20) /* bytes that clients write to the old management segment meanwhile, and files */
 #define STARVED_MAX      30        /* probes that it was not given a CPU for */
 #define ROOM_DUR_NS      (500 * NS_PER_MS) /* how often to look for room in /dev/shm */
 
 enum phase { ABSENT, STARTING, UP };
-
-/* Probe until it answers, then attach; or only probe. */
-struct job {
-	struct helper_job job;
-	struct roudi *r;             /* NULL: no longer waited for */
-	const char *plane;           /* of the runtime, which outlives it */
-	bool attach, foreign, fresh; /* fresh: just started by us */
-	bool starved;                /* it did not answer, but could not have either */
-	pid_t pid;
-	uint32_t timeout_ms;
-	_Atomic bool cancel;
-	char app[80];
-	int result;
-	char why[ERR_WHY_MAX];
-	struct ipc *ipc;
-};
 
 struct roudi {
 	struct exec *x;
@@ -76,6 +60,7 @@ struct roudi {
 	size_t output_read;     /* of what it has printed */
 	const char *path, *log; /* of the configuration */
 	uint32_t ready_ms, probe_ms, probe_timeout_ms;
+	int64_t retry_dur_ns;
 
 	enum phase phase;
 	bool owned, adopted, first, stopping;
@@ -86,7 +71,7 @@ struct roudi {
 	bool is_child; /* we must reap it */
 	struct exec_io exit_io;
 	struct exec_timer timer; /* next probe, or next start */
-	struct job *job;         /* under way */
+	struct roudi_job *job;   /* under way */
 	uint32_t generation, failures;
 	uint32_t starved; /* probes one after the other that it had no CPU to answer */
 	uint64_t config_hash;
@@ -96,6 +81,8 @@ struct roudi {
 		uint64_t hash;
 	} left; /* by an earlier simd */
 	int64_t started_mono_ns;
+	int64_t failing_mono_ns;        /* the first of these failures */
+	int64_t oom;                    /* memory_oom_kills() at its start */
 	struct segment_commit commit;   /* memory of the present generation */
 	struct segment_reclaim reclaim; /* memory of earlier ones */
 };
@@ -151,82 +138,12 @@ void roudi_all_moved(struct roudi *r)
 
 /* ---- jobs ---- */
 
-/* It fills its memory first, which takes long where other programs have the CPUs. */
-static bool is_at_work(const struct job *j, struct proc_cpu *before)
-{
-	struct proc_cpu now = proc_cpu_now(j->pid);
-	bool works = now.ready || now.ran_ns - before->ran_ns > j->timeout_ms * NS_PER_MS / 20;
-
-	*before = now;
-	return works;
-}
-
-static void await_answer(struct job *j)
-{
-	const int64_t begin = mono_now_ns(), dur_ns = j->timeout_ms * NS_PER_MS;
-	struct proc_cpu before = proc_cpu_now(j->pid);
-	int64_t until = begin + dur_ns;
-
-	do {
-		j->result = ipc_probe(j->plane, READY_POLL_MS);
-		if (j->result < 0 && j->fresh && mono_now_ns() >= until && until < begin + READY_TIMES * dur_ns &&
-		    is_at_work(j, &before)) {
-			log_warn(
-				"iox-roudi (pid %d) is not ready yet, %lld s after its start, but at work: waiting for it",
-				(int)j->pid, (long long)((until - begin) / NS_PER_S));
-			until += dur_ns;
-		}
-	} while (j->result < 0 && !atomic_load(&j->cancel) && mono_now_ns() < until &&
-		 fd_wait(-1, 0, 5 * NS_PER_MS) >= 0);
-}
-
-static void probe(struct job *j)
-{
-	int64_t begin = mono_now_ns();
-	struct proc_cpu now, before = proc_cpu_now(j->pid);
-
-	j->result = ipc_probe(j->plane, j->timeout_ms);
-	now = proc_cpu_now(j->pid);
-	j->starved = j->result == -ETIMEDOUT && proc_cpu_starved(&now, &before, mono_now_ns() - begin);
-}
-
-static void attach(struct job *j)
-{
-	int64_t until = mono_now_ns() + j->timeout_ms * NS_PER_MS;
-	struct ipc_options o = {
-		.backend = "iox", .app = j->app, .plane = j->plane, .app_by_simd = true, .prompt = true
-	};
-	struct ipc_pool have[POOLS_MAX];
-
-	await_answer(j);
-	/* on a loaded machine a new one takes its socket long before it has zeroed its memory and answers */
-	if (j->fresh)
-		o.timeout_ms = FRESH_ATTACH_MS;
-	if (j->result == 0)
-		j->result = ipc_attach(&o, &j->ipc);
-	/* somebody else's RouDi reports its pools once a second; ours has those that we configured */
-	while (j->foreign && j->result == 0 && ipc_pools(j->ipc, have, POOLS_MAX) == -EAGAIN && mono_now_ns() < until)
-		(void)fd_wait(-1, 0, 20 * NS_PER_MS);
-}
-
-static void job_run(struct helper_job *hj)
-{
-	struct job *j = container_of(hj, struct job, job);
-
-	if (j->attach)
-		attach(j);
-	else
-		probe(j);
-	if (j->result < 0)
-		snprintf(j->why, sizeof(j->why), "%s", *ipc_why() ? ipc_why() : err_text(j->result));
-}
-
-static void on_attached(struct roudi *r, struct job *j);
-static void on_probed(struct roudi *r, struct job *j);
+static void on_attached(struct roudi *r, struct roudi_job *j);
+static void on_probed(struct roudi *r, struct roudi_job *j);
 
 static void job_done(struct helper_job *hj)
 {
-	struct job *j = container_of(hj, struct job, job);
+	struct roudi_job *j = container_of(hj, struct roudi_job, job);
 	struct roudi *r = j->r;
 
 	if (!r) {
@@ -252,11 +169,11 @@ static void job_forget(struct roudi *r)
 
 static int job_start(struct roudi *r, bool attach, uint32_t timeout_ms)
 {
-	struct job *j = MEM_NEW(struct job);
+	struct roudi_job *j = MEM_NEW(struct roudi_job);
 
 	if (!j)
 		return err_nomem();
-	j->job = (struct helper_job){ .run = job_run, .done = job_done };
+	j->job = (struct helper_job){ .run = roudi_job_run, .done = job_done };
 	j->r = r;
 	j->attach = attach;
 	j->foreign = attach && !r->owned;
@@ -322,7 +239,8 @@ static void end_generation(struct roudi *r, const char *why)
 
 static void restart(struct roudi *r, const char *why)
 {
-	int64_t pause = RETRY_DUR_NS * (r->failures ? 1 << (r->failures - 1) : 1);
+	uint32_t doublings = r->failures > DOUBLINGS_MAX ? DOUBLINGS_MAX : r->failures ? r->failures - 1 : 0;
+	int64_t pause = RETRY_DUR_NS << doublings;
 
 	end_generation(r, why);
 	if (r->stopping)
@@ -345,20 +263,61 @@ void roudi_broken(struct roudi *r, const char *why)
 	restart(r, text);
 }
 
+/* One more failure: whether it is the last. What was there for so long comes back more likely than what has never worked. */
+static bool gives_up(struct roudi *r)
+{
+	int64_t now = exec_now(r->x);
+
+	if (!r->failures++)
+		r->failing_mono_ns = now;
+	return r->first ? r->failures > FAILURES_MAX : now - r->failing_mono_ns >= r->retry_dur_ns;
+}
+
+/* It could not be started or used: err_why() says why. */
+static void start_failed(struct roudi *r, int rc, bool for_good)
+{
+	char why[ERR_WHY_MAX];
+
+	snprintf(why, sizeof(why), "%s", err_why());
+	if (for_good) {
+		end_generation(r, why);
+		give_up(r, err_set(rc, "%s", why));
+		return;
+	}
+	log_error("the data plane is unavailable: %s; retrying", why);
+	restart(r, "it could not be used");
+}
+
 /* ---- watching ---- */
+
+/* Reaps it, if it is a child. The kernel tells nobody else the status. */
+static const char *how_it_ended(struct roudi *r, char ret[PROCESS_END_TEXT])
+{
+	int status = 0;
+
+	if (!r->is_child)
+		return "it is no child of this simd, so its exit status is unknown";
+	r->is_child = false;
+	(void)r->ops->reap(r->user, r->proc.pid, r->pidfd, &status);
+	return process_end_text(status, r->oom, memory_oom_kills(""), ret);
+}
 
 static void on_exit_fd(void *arg, uint32_t events)
 {
 	struct roudi *r = (struct roudi *)arg;
 	bool early = r->phase == STARTING && exec_now(r->x) - r->started_mono_ns < EARLY_END_DUR_NS;
+	char text[PROCESS_END_TEXT];
+	const char *how = how_it_ended(r, text);
 
 	(void)events;
-	log_at(early ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR, "iox-roudi (pid %d) exited", (int)r->proc.pid);
+	log_at(early && !r->failures ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR, "iox-roudi (pid %d) exited: %s",
+	       (int)r->proc.pid, how);
 	if (!early || r->failures == FAILURES_MAX)
 		roudi_log_output(r->output);
-	if (r->phase == STARTING && ++r->failures > FAILURES_MAX) {
-		end_generation(r, "it exited");
-		give_up(r, err_set(-ECHILD, "iox-roudi exits right after its start; its last lines are in the log"));
+	if (r->phase == STARTING && gives_up(r)) {
+		(void)err_set(-ECHILD, "iox-roudi exits right after its start (%s); its last lines are in the log",
+			      how);
+		start_failed(r, -ECHILD, true);
 		return;
 	}
 	restart(r, "iox-roudi exited");
@@ -374,7 +333,7 @@ static int watch(struct roudi *r, int pidfd)
 }
 
 /* Not forever: what is ready to run and never runs serves nobody. */
-static bool excused(struct roudi *r, const struct job *j)
+static bool excused(struct roudi *r, const struct roudi_job *j)
 {
 	r->starved = j->starved ? r->starved + 1 : 0;
 	if (r->starved == 1)
@@ -384,7 +343,7 @@ static bool excused(struct roudi *r, const struct job *j)
 	return r->starved && r->starved < STARVED_MAX;
 }
 
-static void on_probed(struct roudi *r, struct job *j)
+static void on_probed(struct roudi *r, struct roudi_job *j)
 {
 	if (j->result < 0 && !excused(r, j)) {
 		roudi_broken(r, j->why);
@@ -444,7 +403,7 @@ static bool is_passing(int rc)
 	return rc == -ETIMEDOUT || rc == -ENOENT || rc == -ECONNREFUSED || rc == -ESTALE || rc == -EAGAIN;
 }
 
-static void on_attached(struct roudi *r, struct job *j)
+static void on_attached(struct roudi *r, struct roudi_job *j)
 {
 	struct pools pools = r->pools;
 	int rc = j->result;
@@ -470,18 +429,9 @@ static void on_attached(struct roudi *r, struct job *j)
 				 (int)r->proc.pid);
 		rc = r->ev.up(r->arg, j->ipc, r->generation, &pools);
 	}
-	/* -ENOTRECOVERABLE: this process has used up its attachments, trying again does not help */
-	if (rc < 0 && ((r->first && !is_passing(rc)) || rc == -ENOTRECOVERABLE || ++r->failures > FAILURES_MAX || !r->owned)) {
-		char why[ERR_WHY_MAX];
-
-		snprintf(why, sizeof(why), "%s", err_why());
-		end_generation(r, why);
-		give_up(r, err_set(rc, "%s", why));
-		return;
-	}
-	if (rc < 0) {
-		log_error("the data plane is unavailable: %s; retrying", err_why());
-		restart(r, "it could not be used");
+	if (rc < 0) { /* -ENOTRECOVERABLE: this process has used up its attachments, trying again does not help */
+		start_failed(r, rc,
+			     (r->first && !is_passing(rc)) || rc == -ENOTRECOVERABLE || !r->owned || gives_up(r));
 		return;
 	}
 	if (r->owned)
@@ -512,6 +462,7 @@ static int spawn_roudi(struct roudi *r)
 	r->proc = state_proc_of(child.pid);
 	r->proc.pid = child.pid;
 	r->started_mono_ns = exec_now(r->x);
+	r->oom = memory_oom_kills("");
 	r->generation++; /* of this process, though it is not used yet: it may outlive us */
 	r->ev.changed(r->arg);
 	log_info("iox-roudi started, pid %d", (int)child.pid);
@@ -549,6 +500,8 @@ static bool has_room(struct roudi *r)
 			(long long)(need >> 20), (long long)(have >> 20));
 	if (!yes && r->waits_for_room) /* clients have heard of its end by now */
 		segment_reclaim_for_room(&r->reclaim);
+	if (!yes)
+		r->failures = 0; /* what fails once there is room is counted anew */
 	r->waits_for_room = !yes;
 	return yes;
 }
@@ -575,7 +528,7 @@ static void on_timer(void *arg)
 	}
 	rc = begin(r);
 	if (rc < 0)
-		give_up(r, rc);
+		start_failed(r, rc, gives_up(r));
 }
 
 /* ---- one that runs already ---- */
@@ -686,6 +639,7 @@ static int copy_options(struct roudi *r, const struct roudi_options *o)
 	r->ready_ms = (uint32_t)conf_int(v, "ready_ms");
 	r->probe_ms = (uint32_t)conf_int(v, "probe_ms");
 	r->probe_timeout_ms = (uint32_t)conf_int(v, "probe_timeout_ms");
+	r->retry_dur_ns = conf_int(v, "retry_ms") * NS_PER_MS;
 	r->path = conf_string(v, "path");
 	r->log = conf_string(v, "log");
 	r->app = mem_strdup(o->app);

@@ -279,6 +279,7 @@ static void on_failed(void *arg, int r)
 	}
 	log_error("the data plane is lost for good: %s", err_why());
 	k->reexec = r == -ENOTRECOVERABLE;
+	k->result = r;
 	supervisor_stop(k);
 }
 
@@ -299,7 +300,7 @@ static void on_bridges_stopped(void *arg)
 	struct supervisor *k = (struct supervisor *)arg;
 
 	exec_timer_cancel(&k->drain_timer);
-	k->o.stopped(k->o.arg, k->reexec);
+	k->o.stopped(k->o.arg, k->result, k->reexec);
 }
 
 static void on_drained(void *arg)

@@ -31,8 +31,11 @@ struct supervisor_options {
 	void (*ready)(void *arg, int r);
 	/* The stop begins: admit no new connection. */
 	void (*closing)(void *arg);
-	/* Everything that was to be stopped has stopped: end the loop. reexec: this process cannot attach again, execute it again. */
-	void (*stopped)(void *arg, bool reexec);
+	/*
+	 * Everything that was to be stopped has stopped: end the loop. r: 0: it was asked to; negative: the data plane is lost for good.
+	 * reexec: this process cannot attach again, execute it again.
+	 */
+	void (*stopped)(void *arg, int r, bool reexec);
 	void *arg;
 };
 

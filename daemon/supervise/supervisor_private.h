@@ -38,6 +38,7 @@ struct supervisor {
 	struct list waits;   /* applications: their ports are freed */
 	struct list orphans; /* children: nothing is ready before they have exited */
 	bool up, notified_ready, stopping, drained, reexec;
+	int result; /* of stopped() */
 	bool old_app_freed;
 	struct exec_timer save_timer, broken_timer, drain_timer, sweep_timer, orphan_timer;
 	char broken_why[ERR_WHY_MAX];

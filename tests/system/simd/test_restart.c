@@ -2,6 +2,8 @@
 /* RouDi, simd and bridges killed: everything comes back, in the same processes, and nothing is kept. Under ns.sh. */
 #include "system/simd/run.h"
 
+#include "fd.h"
+
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -153,8 +155,85 @@ TEST_WITH(a_killed_roudi_is_replaced, begin, end)
 		through_the_bridge();
 		assert_int_not_equal(run_number("GetInfo", "roudi_pid"), roudi);
 	}
+	assert_non_null(strstr(run_errors(&r), "exited: killed by signal 9 (Killed)"));
 	/* the memory of the three is back: the pages of their management, which old handles may still touch, are not payload */
 	AWAIT(shm_used() <= before + 3 * (80 << 20));
+}
+
+/* ---- a RouDi that cannot be started for a while ---- */
+
+#define FLAKY             "/tmp/flaky-roudi"
+#define BROKEN            "/tmp/broken"
+#define FLAKY_CONF(retry) "{" POOLS ", \"TimeSource\": \"simulation\", \"roudi\": {\"path\": \"" FLAKY "\"" retry "}}"
+
+static void break_roudi(bool broken)
+{
+	if (broken)
+		assert_int_equal(fd_write_file(BROKEN, "", 0, 0600), 0);
+	else
+		(void)unlink(BROKEN);
+}
+
+static void write_flaky(void)
+{
+	static const char script[] = "#!/bin/sh\n[ ! -e " BROKEN " ] || exit 3\nexec iox-roudi \"$@\"\n";
+
+	assert_int_equal(fd_write_file(FLAKY, script, strlen(script), 0700), 0);
+}
+
+static int begin_flaky(void **state)
+{
+	(void)state;
+	write_flaky();
+	return begin_with(FLAKY_CONF(""));
+}
+
+static int begin_flaky_once(void **state)
+{
+	(void)state;
+	write_flaky();
+	return begin_with(FLAKY_CONF(", \"retry_ms\": 0"));
+}
+
+static int end_flaky(void **state)
+{
+	break_roudi(false);
+	(void)unlink(FLAKY);
+	return end(state);
+}
+
+static unsigned failed_starts(void)
+{
+	unsigned n = 0;
+
+	for (const char *at = run_errors(&r); (at = strstr(at, "exited: exit code 3")); at++)
+		n++;
+	return n;
+}
+
+/* simd gave up after six starts, which is three seconds, and ended as if it had been asked to. */
+TEST_WITH(a_roudi_that_cannot_start_is_tried_for_long, begin_flaky, end_flaky)
+{
+	break_roudi(true);
+	assert_int_equal(kill((pid_t)run_number("GetInfo", "roudi_pid"), SIGKILL), 0);
+	AWAIT(failed_starts() > 7);
+	break_roudi(false);
+	run_until_through(p, s);
+}
+
+TEST_WITH(who_gives_up_says_why_and_fails, begin_flaky_once, end_flaky)
+{
+	int status;
+
+	break_roudi(true);
+	assert_int_equal(kill((pid_t)run_number("GetInfo", "roudi_pid"), SIGKILL), 0);
+	status = run_wait(&r);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+	assert_non_null(strstr(run_errors(&r), "lost for good: iox-roudi exits right after its start (exit code 3)"));
+	close(r.err_fd);
+	break_roudi(false);
+	run_start(&r, rig, NULL);
+	assert_true(run_ready(&r));
 }
 
 TEST_WITH(roudi_that_hangs_is_replaced, begin_impatient, end)

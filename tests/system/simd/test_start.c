@@ -102,16 +102,17 @@ TEST(mistakes_end_it_with_a_sentence)
 {
 	static const struct {
 		const char *config, *says;
+		int code;
 	} bad[] = {
-		{ "{\"colour\": 1}", "colour" },
-		{ "{", ":1" },
-		{ "{\"backend\": \"mem\"}", "mem" },
-		{ "{\"pools\": [" GIBS_30 "]}", "MiB" },
-		{ "{" POOLS ", \"TimeSource\": \"sundial\"}", "sundial" },
-		{ "{" POOLS ", \"roudi\": {\"start\": \"external\"}}", "roudi.start" },
-		{ "{" POOLS ", \"roudi\": {\"path\": \"no-such-roudi\"}}", "no-such-roudi" },
-		{ "{" POOLS ", \"roudi\": {\"path\": \"false\"}}", "iox-roudi" },
-		{ "{" POOLS ", \"socket\": {\"group\": \"no-such-group\"}}", "no-such-group" },
+		{ "{\"colour\": 1}", "colour", 78 },
+		{ "{", ":1", 78 },
+		{ "{\"backend\": \"mem\"}", "mem", 78 },
+		{ "{\"pools\": [" GIBS_30 "]}", "MiB", 1 },
+		{ "{" POOLS ", \"TimeSource\": \"sundial\"}", "sundial", 78 },
+		{ "{" POOLS ", \"roudi\": {\"start\": \"external\"}}", "roudi.start", 1 },
+		{ "{" POOLS ", \"roudi\": {\"path\": \"no-such-roudi\"}}", "no-such-roudi", 1 },
+		{ "{" POOLS ", \"roudi\": {\"path\": \"false\"}}", "iox-roudi", 1 },
+		{ "{" POOLS ", \"socket\": {\"group\": \"no-such-group\"}}", "no-such-group", 78 },
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
@@ -119,7 +120,7 @@ TEST(mistakes_end_it_with_a_sentence)
 
 		run_start(&r, bad[i].config, NULL);
 		assert_false(run_ready(&r));
-		assert_int_equal(WEXITSTATUS(run_wait(&r)), 1);
+		assert_int_equal(WEXITSTATUS(run_wait(&r)), bad[i].code);
 		if (!strstr(run_errors(&r), bad[i].says))
 			fail_msg("%s: says \"%s\", not \"%s\"", bad[i].config, run_errors(&r), bad[i].says);
 		close(r.err_fd);

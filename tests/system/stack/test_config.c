@@ -4,9 +4,10 @@
 #include "stack.h"
 #include "trust.h"
 
-#include <sys/stat.h>
-
+#include <grp.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define FILE_NAME     "/tmp/out.json"
 #define RIG(text)     "{\"rigs\":[{\"name\":\"a\"," text "}]}"
@@ -229,6 +230,26 @@ TEST_WITH(a_roudi_of_others_is_not_started_by_root, NULL, stack_sweep)
 		fail_msg("%d, \"%s\"", r->code, r->err);
 }
 
+/* Its members could connect, and reach no memory. */
+TEST_WITH(the_socket_s_group_is_the_memory_s, NULL, stack_sweep)
+{
+	static const char *const argv[] = { "simd", "--config", FILE_NAME, "--runtime-dir", STACK_DIR, NULL };
+	const struct group *g = getgrgid(getegid() == 1 ? 2 : 1);
+	const struct ctl_result *r;
+	char text[200];
+
+	assert_non_null(g);
+	snprintf(text, sizeof(text), "{" STACK_POOLS ",\"socket\":{\"group\":\"%s\"}}", g->gr_name);
+	write_file(text);
+	r = stack_run(argv);
+	if (r->code != 1 || !strstr(r->err, "socket.group: the memory of iox-roudi is open to simd's group"))
+		fail_msg("%d, \"%s\"", r->code, r->err);
+	g = getgrgid(getegid());
+	assert_non_null(g);
+	snprintf(text, sizeof(text), STACK_POOLS ",\"socket\":{\"group\":\"%s\"}", g->gr_name);
+	stack_stop(stack_start(text));
+}
+
 /* The iceoryx module: simd does not start with one. */
 TEST_WITH(a_module_of_others_is_not_loaded_by_root, NULL, stack_sweep)
 {
@@ -419,10 +440,11 @@ TEST(at_the_start)
 {
 	static const struct {
 		const char *conf, *words;
+		int code;
 	} late[] = {
-		{ "{\"TimeSource\":\"sundial\"}", "sundial" },
-		{ "{\"runtime_dir\":\"/proc/nowhere\"}", "simd: runtime directory: directory /proc/nowhere" },
-		{ BRIDGE(",\"plugin\":\"no-such-plugin\""), "no-such-plugin" },
+		{ "{\"TimeSource\":\"sundial\"}", "sundial", 78 },
+		{ "{\"runtime_dir\":\"/proc/nowhere\"}", "simd: runtime directory: directory /proc/nowhere", 1 },
+		{ BRIDGE(",\"plugin\":\"no-such-plugin\""), "no-such-plugin", 78 },
 	};
 	static const char *const argv[] = { "simd", "--config", FILE_NAME, NULL };
 
@@ -431,7 +453,7 @@ TEST(at_the_start)
 
 		write_file(late[i].conf);
 		r = stack_run(argv);
-		if (r->code != 1 || !strstr(r->err, late[i].words))
+		if (r->code != late[i].code || !strstr(r->err, late[i].words))
 			fail_msg("%s: exit code %d, said \"%s\"", late[i].conf, r->code, r->err);
 		assert_string_equal(stack_leftovers(), "");
 	}

@@ -286,6 +286,28 @@ TEST_WITH(one_of_others_is_left_alone, NULL, stack_sweep)
 	refuses(CONF EXTERNAL, "no iox-roudi runs", "external");
 }
 
+/* Nobody reads the file while things go well: so it is broken when simd has been killed. No start can use it, and --clean-up need not. */
+TEST_WITH(a_broken_configuration_keeps_nothing_here, NULL, stack_sweep)
+{
+	static const char *const argv[] = { "simd", "--config", "/tmp/out-broken.json", "--runtime-dir", STACK_DIR,
+					    NULL,   NULL };
+	const char *clean_up[sizeof(argv) / sizeof(*argv)];
+	const struct ctl_result *r;
+
+	memcpy(clean_up, argv, sizeof(argv));
+	clean_up[5] = "--clean-up";
+	stack_kill(stack_start(CONF));
+	assert_string_not_equal(stack_leftovers(), "");
+	script("/tmp/out-broken.json", "{\"clocks\": 1}");
+	r = stack_run(argv);
+	assert_int_equal(r->code, 78);
+	assert_non_null(strstr(r->err, "clocks: unknown key"));
+	r = stack_run(clean_up);
+	assert_int_equal(r->code, 0);
+	assert_non_null(strstr(r->err, "clocks: unknown key"));
+	assert_string_equal(stack_leftovers(), "");
+}
+
 TEST_WITH(one_that_suits, NULL, stack_sweep)
 {
 	static const char *const clean_up[] = { "simd", "--runtime-dir", STACK_DIR, "--clean-up", NULL };

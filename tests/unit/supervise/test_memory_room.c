@@ -64,6 +64,9 @@ TEST(the_least_counts)
 	room_is(3 * MIB, "this container or service");
 	put("sys/fs/cgroup/memory.current", "4145728\n");
 	assert_int_equal(memory_room(root, &said), 0);
+	assert_int_equal(memory_oom_kills(root), -1);
+	put("sys/fs/cgroup/memory.events", "low 0\nhigh 1\nmax 2\noom 3\noom_kill 4\noom_group_kill 5\n");
+	assert_int_equal(memory_oom_kills(root), 4);
 	snprintf(command, sizeof(command), "rm -r %s", root);
 	assert_int_equal(system(command), 0);
 }
