@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * doctor: which GPUs can hand images to slots. Drivers are foreign code that may crash or hang while they are looked at, so each is, by libsimreadback, in
- * a process of its own, with a bound. Thread: main.
+ * a process of its own, all at once, with a bound. Thread: main.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -29,6 +29,8 @@ static const struct {
 	enum sim_readback_backend backend;
 	const char *name;
 } BACKENDS[] = { { SIM_READBACK_VULKAN, "vulkan" }, { SIM_READBACK_GLES, "gles" }, { SIM_READBACK_CUDA, "cuda" } };
+
+#define BACKENDS_N (sizeof(BACKENDS) / sizeof(BACKENDS[0]))
 
 /* ---- in the child ---- */
 
@@ -108,29 +110,35 @@ static void judge(struct doctor *d, const char *name, int status, const char *te
 		doctor_find(d, "gpu", DOCTOR_FINE, "%s: %s", name, text);
 }
 
-static void check_backend(struct doctor *d, enum sim_readback_backend backend, const char *name)
+/* Where what the child says can be read; -1: there is no child. */
+static int start(enum sim_readback_backend backend, pid_t *ret_pid)
 {
-	int64_t until_mono_ns = mono_now_ns() + LOOK_DUR_NS;
-	char text[TEXT_MAX];
 	int pair[2];
-	pid_t pid;
 
 	if (pipe2(pair, O_CLOEXEC) < 0)
-		return;
+		return -1;
 	(void)fflush(NULL);
-	pid = fork();
-	if (pid == 0)
+	*ret_pid = fork();
+	if (*ret_pid == 0)
 		look(backend, pair[1]);
 	close(pair[1]);
-	if (pid > 0) {
-		read_all(pair[0], text, until_mono_ns);
-		judge(d, name, end(pid, until_mono_ns), text);
-	}
-	close(pair[0]);
+	return *ret_pid > 0 ? pair[0] : fd_close(pair[0]);
 }
 
 void doctor_check_gpus(struct doctor *d)
 {
-	for (size_t i = 0; i < sizeof(BACKENDS) / sizeof(BACKENDS[0]); i++)
-		check_backend(d, BACKENDS[i].backend, BACKENDS[i].name);
+	int64_t until_mono_ns = mono_now_ns() + LOOK_DUR_NS;
+	int from[BACKENDS_N];
+	pid_t pid[BACKENDS_N];
+	char text[TEXT_MAX];
+
+	for (size_t i = 0; i < BACKENDS_N; i++)
+		from[i] = start(BACKENDS[i].backend, &pid[i]);
+	for (size_t i = 0; i < BACKENDS_N; i++) {
+		if (from[i] < 0)
+			continue;
+		read_all(from[i], text, until_mono_ns);
+		judge(d, BACKENDS[i].name, end(pid[i], until_mono_ns), text);
+		close(from[i]);
+	}
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* simctl: the table of commands, and running one. Thread: main, and libsimclient's where data is received. */
+#include <errno.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -413,20 +414,32 @@ int cmd_shutdown(struct ctl *c)
 	return reply ? 0 : 1;
 }
 
+/* One that runs and does not let this user in has a reason. */
+static const char *why_no_version(int r, char *buf, size_t size)
+{
+	if (r >= 0 || r == -ENOENT || r == -ECONNREFUSED)
+		return "not running";
+	snprintf(buf, size, "%s", sim_why());
+	return buf;
+}
+
 int cmd_version(struct ctl *c)
 {
-	json_t *info = ctl_connect(c) < 0 ? NULL : ctl_call(c, "io.simd.Control.GetInfo", NULL);
+	int r = ctl_connect(c);
+	json_t *info = r < 0 ? NULL : ctl_call(c, "io.simd.Control.GetInfo", NULL);
 	const char *simd = info ? json_text(info, "version") : NULL;
+	char buf[512];
+	const char *why = simd ? NULL : why_no_version(r, buf, sizeof(buf));
 
 	if (c->a.json) {
-		json_t *j =
-			json_pack("{s:s, s:s, s:s?}", "simctl", SIM_VERSION, "library", sim_version(), "simd", simd);
+		json_t *j = json_pack("{s:s, s:s, s:s?, s:s*}", "simctl", SIM_VERSION, "library", sim_version(), "simd",
+				      simd, "why", why);
 
 		ctl_print_json(c, j);
 		json_decref(j);
 	} else {
-		printf("simctl %s\nlibsimclient %s\nsimd %s\n", SIM_VERSION, sim_version(),
-		       simd ? simd : "(not running)");
+		printf("simctl %s\nlibsimclient %s\nsimd %s%s%s\n", SIM_VERSION, sim_version(), simd ? simd : "(",
+		       simd ? "" : why, simd ? "" : ")");
 	}
 	json_decref(info);
 	return 0;

@@ -62,6 +62,11 @@ struct watch {
 	} named[SLOW_MAX]; /* as slow */
 	unsigned next_named;
 	int64_t now_mono_ns; /* of this look */
+	struct {
+		const struct dag_component *first;
+		unsigned n;
+		uint64_t skipped;
+	} overrun; /* of this look */
 	pthread_t thread;
 	_Atomic uint32_t stop; /* futex */
 };
@@ -228,13 +233,29 @@ static void look_at(void *user, unsigned index, const struct dag_component *d, s
 	sim_component_stats(c, &st);
 	look_failed(s, d->name, c, st.failed);
 	look_unmatched(s, d, &st);
-	if ((n = news(s, KIND_OVERRUN, st.overrun)))
-		log_warn("component %s is too slow for %s: %llu messages were skipped", d->name, d->reader[0].channel,
-			 (unsigned long long)n);
+	if ((n = news(s, KIND_OVERRUN, st.overrun))) {
+		w->overrun.first = w->overrun.n++ ? w->overrun.first : d;
+		w->overrun.skipped += n;
+	}
 	if ((n = news(s, KIND_REFUSED, st.refused)))
 		log_warn(
 			"component %s: %llu of its messages were refused; it writes faster than they are taken, or time is paused",
 			d->name, (unsigned long long)n);
+}
+
+/* In one line: where a machine stands still they are all late at once, and a line of each would push others out of simd's log. */
+static void say_overrun(struct watch *w)
+{
+	const struct dag_component *d = w->overrun.first;
+	char others[48] = "";
+
+	if (w->overrun.n > 1)
+		snprintf(others, sizeof(others), ", and %u other%s too", w->overrun.n - 1, w->overrun.n > 2 ? "s" : "");
+	if (w->overrun.n)
+		log_warn("component %s is too slow for %s%s: %llu messages were skipped", d->name, d->reader[0].channel,
+			 others, (unsigned long long)w->overrun.skipped);
+	w->overrun.n = 0;
+	w->overrun.skipped = 0;
 }
 
 static void on_flow(void *user, bool error, const char *sentence)
@@ -278,6 +299,7 @@ static void *watch_main(void *arg)
 		w->now_mono_ns = mono_now_ns();
 		look_at_calls(w);
 		load_each(w->l, look_at, w);
+		say_overrun(w);
 		load_each_busy(w->l, look_at_busy, w);
 		look_at_flow(w);
 		look_at_notes(w);
