@@ -9,6 +9,10 @@
 #include <sim/srv/SetBool.h>
 
 #include "line.h"
+#include "raw.h"
+
+#define FOXGLOVE_CLIENTS_MAX 64u
+#define UPGRADE              "Host: 127.0.0.1\r\nSec-WebSocket-Protocol: foxglove.sdk.v1\r\n"
 
 #define TOKEN_FILE "/tmp/foxglove-token"
 #define COMMAND \
@@ -165,6 +169,28 @@ TEST(without_the_token_one_may_only_look)
 	line_down();
 	line_up(looking); /* the right token, where the rig allows nothing */
 	may_only_look(with_token());
+	line_down();
+}
+
+/* All places are taken by others; the last of them goes. */
+TEST(who_has_the_token_has_a_place)
+{
+	int fd[FOXGLOVE_CLIENTS_MAX], known;
+	char path[300];
+
+	line_up(control);
+	for (unsigned i = 0; i < FOXGLOVE_CLIENTS_MAX; i++) {
+		fd[i] = raw_open(line_port, "/", UPGRADE);
+		assert_true(fd[i] >= 0 && raw_hears(fd[i], "serverInfo"));
+	}
+	assert_int_equal(raw_open(line_port, "/", UPGRADE), -1);
+	snprintf(path, sizeof(path), "/%s", with_token());
+	known = raw_open(line_port, path, UPGRADE);
+	assert_true(known >= 0 && raw_hears(known, "serverInfo"));
+	raw_await_close(fd[FOXGLOVE_CLIENTS_MAX - 1]);
+	for (unsigned i = 0; i < FOXGLOVE_CLIENTS_MAX; i++)
+		close(fd[i]);
+	close(known);
 	line_down();
 }
 

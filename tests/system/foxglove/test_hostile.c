@@ -285,6 +285,22 @@ TEST_WITH(more_connections_than_it_takes, up, down)
 	}
 }
 
+/* They stood until their five seconds were over, and nobody else was let in. */
+TEST_WITH(silent_connections_hold_no_place, up, down)
+{
+	int fd[MANY];
+
+	for (int i = 0; i < MANY; i++) {
+		fd[i] = raw_connect(line_port);
+		if (fd[i] >= 0 && i % 2)
+			raw_send(fd[i], "GET / HTTP", 10);
+	}
+	is_let_in(HERE SDK, true);
+	for (int i = 0; i < MANY; i++)
+		if (fd[i] >= 0)
+			close(fd[i]);
+}
+
 TEST_WITH(more_clients_than_it_takes, up, down)
 {
 	int fd[80], n = 0;

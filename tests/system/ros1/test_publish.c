@@ -527,6 +527,37 @@ static int64_t code_of(const struct xmlrpc_doc *d)
 	return xmlrpc_int(xmlrpc_at(xmlrpc_at(d->params, 0), 0), -9);
 }
 
+#define SILENT 300 /* more than either port has places */
+
+/* Connections that say nothing stood until their time was over, and nobody else was let in. */
+TEST_WITH(silent_connections_hold_no_place, setup, teardown)
+{
+	static const char *const begun[] = { "", "POST / HTTP/1.0\r\nContent-Le" };
+	unsigned port, node_port = 0;
+	struct sim_bridge_topic *t;
+	struct xmlrpc_doc *d;
+	int fd, silent[2 * SILENT];
+
+	up(no_options);
+	port = open_topic("/chat", &sim_String_type, "{}", &t);
+	assert_int_equal(sscanf(master.node_uri, "http://127.0.0.1:%u/", &node_port), 1);
+	for (int i = 0; i < SILENT; i++) {
+		silent[2 * i] = fake_connect(node_port, 0);
+		fake_send(silent[2 * i], begun[i % 2], strlen(begun[i % 2]));
+		silent[2 * i + 1] = fake_connect(port, 0);
+	}
+	d = ask("getPid");
+	assert_int_equal(code_of(d), 1);
+	xmlrpc_free(d);
+	fd = subscriber(port, "/chat", "*", "*", 0);
+	assert_string_equal(fake_field(fd, "topic"), "/chat");
+	close(fd);
+	for (int i = 0; i < 2 * SILENT; i++)
+		close(silent[i]);
+	h.ops->close(b, t);
+	down();
+}
+
 TEST_WITH(the_node_says_who_is_connected, setup, teardown)
 {
 	const struct xmlrpc_value *v;

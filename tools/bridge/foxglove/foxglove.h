@@ -90,6 +90,8 @@ struct client {
 	struct lws *wsi;
 	unsigned id;
 	char peer[64];
+	bool known;   /* it has the token */
+	bool leaves;  /* it was put out */
 	bool control; /* it may change things */
 	/* guarded by the bridge's lock */
 	struct subscription *subscriptions;
@@ -186,6 +188,8 @@ struct sim_bridge {
 
 	/* the server thread's */
 	unsigned n_connections, n_client_ids;
+	struct lws *silent[FOXGLOVE_CONNECTIONS_MAX]; /* connections that have not asked anything yet, oldest first */
+	unsigned n_silent;
 	lws_sorted_usec_list_t tick;
 	bool ticking;
 	unsigned n_ticks;

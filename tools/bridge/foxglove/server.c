@@ -22,6 +22,7 @@
 #define SILENCE_S      20 /* then it is asked whether it is there */
 #define GONE_S         60
 #define HANDSHAKE_S    5
+#define LEAVING_MAX    16 /* connections that are being closed, beyond those that may be open */
 
 struct session { /* of a connection, as libwebsockets keeps it */
 	struct client *client;
@@ -120,15 +121,62 @@ static int check_request(struct sim_bridge *b, struct lws *wsi)
 	return 0;
 }
 
+/* For one who has the token, of those who have none the one that came last. False: all have it. */
+static bool put_one_out(struct sim_bridge *b)
+{
+	struct client *c = b->clients;
+
+	while (c && (c->known || c->leaves))
+		c = c->next;
+	if (!c)
+		return false;
+	c->leaves = true;
+	log_info(b, "client %u: %s makes room for one with the token", c->id, c->peer);
+	lws_set_timeout(c->wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_ASYNC);
+	return true;
+}
+
 static int check_socket(struct sim_bridge *b, struct lws *wsi)
 {
 	int r = check_request(b, wsi);
 
 	if (r == 0 && strcmp(lws_get_protocol(wsi)->name, "http") == 0)
 		r = refuse(b, wsi, "it asks for no sub-protocol of Foxglove: foxglove.sdk.v1 or foxglove.websocket.v1");
-	if (r == 0 && atomic_load(&b->n_clients) >= FOXGLOVE_CLIENTS_MAX)
+	if (r == 0 && atomic_load(&b->n_clients) >= FOXGLOVE_CLIENTS_MAX && !(has_token(b, wsi) && put_one_out(b)))
 		r = refuse(b, wsi, "there are %u clients", FOXGLOVE_CLIENTS_MAX);
 	return r;
+}
+
+/* ---- silent connections ---- */
+
+static void no_longer_silent(struct sim_bridge *b, const struct lws *wsi)
+{
+	unsigned i = 0;
+
+	while (i < b->n_silent && b->silent[i] != wsi)
+		i++;
+	if (i == b->n_silent)
+		return;
+	b->n_silent--;
+	memmove(&b->silent[i], &b->silent[i + 1], (b->n_silent - i) * sizeof(b->silent[0]));
+}
+
+static void on_accepted(struct sim_bridge *b, struct lws *wsi)
+{
+	if (b->n_silent < FOXGLOVE_CONNECTIONS_MAX)
+		b->silent[b->n_silent++] = wsi;
+}
+
+/* Who connects and asks nothing holds nobody's place: the oldest of them goes. 0, or -1: all places are taken. */
+static int make_place(struct sim_bridge *b)
+{
+	if (b->n_connections < FOXGLOVE_CONNECTIONS_MAX)
+		return 0;
+	if (!b->n_silent || b->n_connections >= FOXGLOVE_CONNECTIONS_MAX + LEAVING_MAX)
+		return -1;
+	lws_set_timeout(b->silent[0], PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_ASYNC);
+	no_longer_silent(b, b->silent[0]);
+	return 0;
 }
 
 /* ---- the page ---- */
@@ -214,7 +262,8 @@ static int on_connected(struct sim_bridge *b, struct lws *wsi, struct session *s
 	c->bridge = b;
 	c->wsi = wsi;
 	c->id = ++b->n_client_ids;
-	c->control = b->control && has_token(b, wsi);
+	c->known = has_token(b, wsi);
+	c->control = b->control && c->known;
 	lws_get_peer_simple(wsi, c->peer, sizeof(c->peer));
 	s->client = c;
 	pthread_mutex_lock(&b->lock);
@@ -433,8 +482,6 @@ static int on_socket_event(struct sim_bridge *b, struct lws *wsi, enum lws_callb
 			   void *in, size_t len)
 {
 	switch (reason) {
-	case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION:
-		return check_socket(b, wsi);
 	case LWS_CALLBACK_ESTABLISHED:
 		return on_connected(b, wsi, s);
 	case LWS_CALLBACK_RECEIVE:
@@ -455,14 +502,22 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
 
 	switch (reason) {
 	case LWS_CALLBACK_FILTER_NETWORK_CONNECTION:
-		return b->n_connections >= FOXGLOVE_CONNECTIONS_MAX ? -1 : 0;
+		return make_place(b);
 	case LWS_CALLBACK_WSI_CREATE:
 		b->n_connections++;
 		return 0;
+	case LWS_CALLBACK_SERVER_NEW_CLIENT_INSTANTIATED:
+		on_accepted(b, wsi);
+		return 0;
 	case LWS_CALLBACK_WSI_DESTROY:
+		no_longer_silent(b, wsi);
 		b->n_connections--;
 		return 0;
+	case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION:
+		no_longer_silent(b, wsi);
+		return check_socket(b, wsi);
 	case LWS_CALLBACK_HTTP:
+		no_longer_silent(b, wsi);
 		return on_http(b, wsi, user, in);
 	case LWS_CALLBACK_HTTP_WRITEABLE:
 		return on_http_writable(b, wsi, user);
@@ -567,7 +622,7 @@ static int begin(struct sim_bridge *b, char *why, size_t size)
 		.ssl_private_key_filepath = *b->cert ? b->key : NULL,
 		.alpn = "http/1.1", /* WebSocket over HTTP/2 has other frames around it */
 		.fd_limit_per_thread = FOXGLOVE_CONNECTIONS_MAX + 32,
-		.max_http_header_pool = 128,
+		.max_http_header_pool = FOXGLOVE_CONNECTIONS_MAX + LEAVING_MAX, /* who has begun a request keeps one */
 		.max_http_header_data = 4096,
 		.pt_serv_buf_size = 65536,
 		.timeout_secs = HANDSHAKE_S,
@@ -596,7 +651,7 @@ static void end(struct sim_bridge *b)
 		lws_context_destroy(c);
 	}
 	b->ticking = false;
-	b->n_connections = 0;
+	b->n_connections = b->n_silent = 0;
 }
 
 static void *server_main(void *arg)

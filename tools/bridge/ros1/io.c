@@ -102,6 +102,18 @@ void io_close(struct io *io, struct io_source *s)
 		close(io_release(io, s));
 }
 
+bool io_make_room(struct io *io, void (*kind)(struct io_source *s))
+{
+	struct io_source *goes = NULL;
+
+	for (struct io_source *s = io->sources; s; s = s->next)
+		if (s->free == kind && s->calm && (!goes || s->calm >= goes->calm))
+			goes = s;
+	if (goes)
+		io_close(io, goes);
+	return goes;
+}
+
 static void free_closed(struct io *io)
 {
 	while (io->closed) {

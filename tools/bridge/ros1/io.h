@@ -22,7 +22,12 @@ struct io_source {
 	void (*expired)(struct io_source *s); /* NULL: it is closed */
 	void (*free)(struct io_source *s);    /* when nobody refers to it any more; its descriptor is closed by then */
 	bool closed;
-	struct io_source *next; /* of the loop */
+	enum {
+		IO_BUSY,
+		IO_IDLE,
+		IO_SILENT
+	} calm;                 /* io_make_room(). IO_SILENT: the peer has not said anything whole yet */
+	struct io_source *next; /* of the loop; newest first */
 };
 
 /* CLOCK_MONOTONIC */
@@ -47,6 +52,12 @@ int io_add(struct io *io, struct io_source *s);
 void io_close(struct io *io, struct io_source *s); /* may be called twice */
 /* The same, but its descriptor stays open: returns it. */
 int io_release(struct io *io, struct io_source *s);
+
+/*
+ * So that nobody holds all places of a server: the oldest source with this free() that is silent is closed, else the oldest one that is
+ * idle. False: all are busy.
+ */
+bool io_make_room(struct io *io, void (*kind)(struct io_source *s));
 
 /* A turn of the loop, soon. */
 void io_wake(struct io *io);

@@ -403,6 +403,7 @@ static int serve(struct asker *a)
 			return r;
 		memmove(a->in, a->in + m.total, a->in_len - m.total);
 		a->in_len -= m.total;
+		a->io.calm = IO_BUSY;
 	}
 	return 0;
 }
@@ -419,6 +420,7 @@ static int flush(struct asker *a)
 			continue;
 		free(a->out);
 		a->out = NULL;
+		a->io.calm = IO_IDLE;
 		a->io.due_mono_ns = io_mono_ns() + ASKER_DUR_NS;
 		if (!a->keep_alive)
 			return -ECONNRESET;
@@ -469,7 +471,8 @@ static void ready(struct io_source *io, uint32_t events)
 
 void slave_accept(struct sim_bridge *b, int fd, const char *peer)
 {
-	struct asker *a = b->n_askers < ASKERS_MAX ? calloc(1, sizeof(*a)) : NULL;
+	bool room = b->n_askers < ASKERS_MAX || io_make_room(b->io, free_it);
+	struct asker *a = room ? calloc(1, sizeof(*a)) : NULL;
 
 	if (!a) {
 		node_refuses(b, "a request from %s: %u are connected", peer, b->n_askers);
@@ -477,7 +480,7 @@ void slave_accept(struct sim_bridge *b, int fd, const char *peer)
 		return;
 	}
 	a->io = (struct io_source){
-		.fd = fd, .ready = ready, .free = free_it, .due_mono_ns = io_mono_ns() + ASKER_DUR_NS
+		.fd = fd, .ready = ready, .free = free_it, .calm = IO_SILENT, .due_mono_ns = io_mono_ns() + ASKER_DUR_NS
 	};
 	a->bridge = b;
 	snprintf(a->peer, sizeof(a->peer), "%s", peer);

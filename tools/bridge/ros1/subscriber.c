@@ -161,6 +161,7 @@ static int greeted(struct subscriber *s, const struct tcpros_header *h)
 	free(s->in);
 	s->in = NULL;
 	s->io.due_mono_ns = 0;
+	s->io.calm = IO_BUSY;
 	log_peer(s->bridge, "%s: subscriber %s (%s)", topic, s->node, s->peer);
 	return 0;
 }
@@ -219,7 +220,8 @@ static void ready(struct io_source *io, uint32_t events)
 
 void subscriber_accept(struct sim_bridge *b, int fd, const char *peer)
 {
-	struct subscriber *s = b->n_subscribers < SUBSCRIBERS_MAX ? calloc(1, sizeof(*s)) : NULL;
+	bool room = b->n_subscribers < SUBSCRIBERS_MAX || io_make_room(b->io, free_it);
+	struct subscriber *s = room ? calloc(1, sizeof(*s)) : NULL;
 
 	if (s)
 		s->in = malloc(HEADER_MAX);
@@ -229,9 +231,11 @@ void subscriber_accept(struct sim_bridge *b, int fd, const char *peer)
 		close(fd);
 		return;
 	}
-	s->io = (struct io_source){
-		.fd = fd, .ready = ready, .free = free_it, .due_mono_ns = io_mono_ns() + HEADER_DUR_NS
-	};
+	s->io = (struct io_source){ .fd = fd,
+				    .ready = ready,
+				    .free = free_it,
+				    .calm = IO_SILENT,
+				    .due_mono_ns = io_mono_ns() + HEADER_DUR_NS };
 	s->bridge = b;
 	s->id = ++b->n_connections;
 	snprintf(s->peer, sizeof(s->peer), "%s", peer);
