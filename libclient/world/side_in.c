@@ -39,6 +39,7 @@ static int on_welcome(struct side *s, const Sim__World__Welcome *m, struct side_
 	s->connection = m->connection;
 	s->world = m->world;
 	s->objects = m->objects;
+	s->granted = (enum side_role)m->role;
 	s->beat_mono_ns = 0;
 	s->tick = (struct side_tick){ .tick = m->tick,
 				      .time_sim_ns = m->time_sim_ns,

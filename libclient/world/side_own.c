@@ -173,6 +173,9 @@ static int check(const struct side *s, const struct side_object *o)
 			       (unsigned long long)o->id);
 	if (s->o.role == SIDE_OBSERVER)
 		return err_set(-EPERM, "an observer has no objects");
+	if (s->granted == SIDE_OBSERVER)
+		return err_set(-EPERM,
+			       "an observer has no objects, and the access list of the server makes this host one");
 	if (!may_say(s, o->code))
 		return err_set(-EINVAL, "object %llu: code %u is none of an object, or not among own_codes",
 			       (unsigned long long)o->id, o->code);

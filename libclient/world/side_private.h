@@ -52,6 +52,7 @@ struct side {
 	enum { SIDE_OUT, SIDE_HELLO, SIDE_IN } state;
 	uint32_t connection, objects; /* of the last Welcome; 0: there was none */
 	uint64_t world;
+	enum side_role granted; /* by the last Welcome; 0: there was none */
 	struct side_tick tick;
 	int64_t beat_mono_ns, arrived_mono_ns,
 		in_mono_ns; /* of the newest Heartbeat: the server's, ours; of the newest bytes */

@@ -10,8 +10,9 @@
 #define NS_PER_MS     INT64_C(1000000)
 #define RUNG_LEAST_NS (50 * NS_PER_MS)
 #define RUNG_STEPS    5
-#define TRIP_MAX_NS   (250 * NS_PER_MS) /* of a round trip that counts: the client could lie */
-#define PACE_LEAST    100u              /* a tenth of real time */
+#define TRIP_MAX_NS   (250 * NS_PER_MS)  /* of a round trip that counts: the client could lie */
+#define PACE_LEAST    100u               /* a tenth of real time */
+#define SILENT_MAX_NS (5000 * NS_PER_MS) /* of one that has to earn its role */
 #define RTT_KEPT      8u
 #define HELD_MAX_NS   (INT64_C(3600) * 1000000000)
 
@@ -28,6 +29,9 @@ struct participant {
 	uint32_t connection;
 	enum barrier_role role; /* the one it came with */
 	bool demoted;
+	int64_t earn_dur_ns;  /* for which it has to keep pace before it is in its role again */
+	int64_t pace_mono_ns; /* since when it does; INT64_MAX: it does not */
+	int64_t said_mono_ns; /* its last promise that was one, or its coming */
 	uint64_t promised;
 	uint64_t lookahead; /* in ticks */
 	enum barrier_rung rung;
@@ -135,6 +139,8 @@ int barrier_join(struct barrier *b, uint32_t connection, enum barrier_role role,
 					  .promised = b->tick ? b->tick - 1 : 0,
 					  .lookahead = (uint64_t)(lookahead_dur_ns / b->o.step_dur_ns),
 					  .since_mono_ns = INT64_MAX,
+					  .pace_mono_ns = INT64_MAX,
+					  .said_mono_ns = now_mono_ns,
 					  .joined_mono_ns = now_mono_ns,
 					  .work_dur_ns = -1 };
 	return 0;
@@ -186,6 +192,7 @@ int barrier_done(struct barrier *b, uint32_t connection, const struct barrier_do
 	if (d->tick <= p->promised)
 		return 0;
 	p->promised = d->tick;
+	p->said_mono_ns = now_mono_ns;
 	if (d->tick == b->tick)
 		note_work(b, p, now_mono_ns);
 	return 0;
@@ -230,10 +237,33 @@ static int64_t waited_since(const struct barrier *b, const struct participant *p
 	return p->joined_mono_ns > since ? p->joined_mono_ns : since;
 }
 
+/* When one that has to earn its role has been silent for too long. */
+static int64_t silent_until(const struct barrier *b, const struct participant *p)
+{
+	int64_t dur = rung_at[BARRIER_OUT] * rung_dur_ns(b, p);
+
+	return p->said_mono_ns + (dur > SILENT_MAX_NS ? dur : SILENT_MAX_NS);
+}
+
+static bool is_silent(const struct barrier *b, struct participant *p, int64_t now_mono_ns, struct barrier_next *ret)
+{
+	if (p->rung == BARRIER_OUT || now_mono_ns < silent_until(b, p))
+		return false;
+	p->rung = BARRIER_OUT;
+	*ret = (struct barrier_next){ .connection = p->connection,
+				      .rung = p->rung,
+				      .late_dur_ns = now_mono_ns - p->said_mono_ns,
+				      .earns = true,
+				      .wake_mono_ns = now_mono_ns };
+	return true;
+}
+
 static bool moves(struct barrier *b, struct participant *p, int64_t now_mono_ns, struct barrier_next *ret)
 {
 	int64_t since = p->since_mono_ns, late = now_mono_ns - since;
 
+	if (p->earn_dur_ns)
+		return is_silent(b, p, now_mono_ns, ret);
 	if (since == INT64_MAX || p->rung == BARRIER_OUT || late < rung_at[p->rung + 1] * rung_dur_ns(b, p))
 		return false;
 	p->rung++;
@@ -244,24 +274,73 @@ static bool moves(struct barrier *b, struct participant *p, int64_t now_mono_ns,
 	return true;
 }
 
-/* It has promised after all: back to the bottom, and into its role when it has caught up. */
-static bool returns(struct barrier *b, struct participant *p, struct barrier_next *ret)
+static bool others_regulate(const struct barrier *b, const struct participant *p)
+{
+	for (uint32_t i = 0; i < b->n; i++)
+		if (&b->all[i] != p && regulates(&b->all[i]))
+			return true;
+	return false;
+}
+
+static bool has_earned(const struct barrier *b, struct participant *p, int64_t now_mono_ns)
+{
+	if (p->pace_mono_ns == INT64_MAX)
+		p->pace_mono_ns = now_mono_ns;
+	return now_mono_ns - p->pace_mono_ns >= p->earn_dur_ns || !others_regulate(b, p);
+}
+
+/* It has promised after all: back to the bottom, and into its role when it has caught up, and kept pace for as long as it has to. */
+static bool returns(struct barrier *b, struct participant *p, int64_t now_mono_ns, struct barrier_next *ret)
 {
 	bool was_demoted = p->demoted;
 
 	if (p->promised < b->tick && (was_demoted || !has_promised(b, p)))
 		return false;
 	p->since_mono_ns = INT64_MAX;
+	if (was_demoted && !has_earned(b, p, now_mono_ns))
+		return false;
 	p->rung = BARRIER_IN_TIME;
 	p->demoted = false;
+	p->earn_dur_ns = 0;
+	p->pace_mono_ns = INT64_MAX;
 	if (was_demoted)
 		*ret = (struct barrier_next){ .connection = p->connection, .rung = BARRIER_IN_TIME };
 	return was_demoted;
 }
 
+/* Who is in a role that it has to earn is late for itself alone. */
+static void lose_pace(const struct barrier *b, struct participant *p, int64_t now_mono_ns)
+{
+	if (p->demoted && p->since_mono_ns != INT64_MAX && now_mono_ns - p->since_mono_ns >= rung_dur_ns(b, p))
+		p->pace_mono_ns = INT64_MAX;
+}
+
+void barrier_earn(struct barrier *b, uint32_t connection, int64_t dur_ns)
+{
+	struct participant *p = find(b, connection);
+
+	if (!p || p->role != BARRIER_REGULATING || dur_ns <= 0 || !others_regulate(b, p))
+		return;
+	p->demoted = true;
+	p->rung = BARRIER_DEMOTED;
+	p->earn_dur_ns = dur_ns;
+	p->pace_mono_ns = INT64_MAX;
+}
+
+int64_t barrier_late_dur_ns(const struct barrier *b, uint32_t connection, int64_t now_mono_ns)
+{
+	const struct participant *p = find(b, connection);
+
+	return p && regulates(p) && p->since_mono_ns != INT64_MAX ? now_mono_ns - p->since_mono_ns : 0;
+}
+
 static int64_t wake_for(const struct barrier *b, const struct participant *p)
 {
-	if (p->since_mono_ns == INT64_MAX || p->rung == BARRIER_OUT)
+	if (p->rung == BARRIER_OUT)
+		return INT64_MAX;
+	if (p->earn_dur_ns)
+		return silent_until(b, p);
+	if (p->since_mono_ns == INT64_MAX)
 		return INT64_MAX;
 	return p->since_mono_ns + rung_at[p->rung + 1] * rung_dur_ns(b, p);
 }
@@ -275,7 +354,8 @@ void barrier_next(struct barrier *b, int64_t now_mono_ns, struct barrier_next *r
 
 		if (p->role != BARRIER_REGULATING)
 			continue;
-		if (p->since_mono_ns != INT64_MAX && returns(b, p, ret))
+		lose_pace(b, p, now_mono_ns);
+		if ((p->since_mono_ns != INT64_MAX || p->demoted) && returns(b, p, now_mono_ns, ret))
 			return;
 		if (p->since_mono_ns == INT64_MAX && !has_promised(b, p))
 			p->since_mono_ns = waited_since(b, p);
@@ -320,7 +400,7 @@ void barrier_ticked(struct barrier *b, uint64_t tick, int64_t now_mono_ns)
 {
 	b->waited_for = 0;
 	for (uint32_t i = 0; i < b->n; i++)
-		b->waited_for += b->all[i].rung >= BARRIER_WARNED;
+		b->waited_for += b->all[i].rung >= BARRIER_WARNED && !b->all[i].earn_dur_ns;
 	b->tick = tick;
 	b->ticked_mono_ns = now_mono_ns;
 	if (b->o.dilate && b->o.pace_permille)

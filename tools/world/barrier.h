@@ -34,6 +34,13 @@ void barrier_destroy(struct barrier *b);
 int barrier_join(struct barrier *b, uint32_t connection, enum barrier_role role, int64_t lookahead_dur_ns,
 		 int64_t now_mono_ns) __attribute__((warn_unused_result));
 void barrier_leave(struct barrier *b, uint32_t connection);
+/*
+ * One that regulates has to keep pace for so long before it is waited for (again): while it has not, it is as if it had been demoted, and it is
+ * put out when it has promised nothing for 5 s, or for as long as any other. Not asked of the only one that regulates, whom nobody else waits with.
+ */
+void barrier_earn(struct barrier *b, uint32_t connection, int64_t dur_ns);
+/* How long it has kept time waiting by now; 0: it does not. */
+int64_t barrier_late_dur_ns(const struct barrier *b, uint32_t connection, int64_t now_mono_ns);
 
 struct barrier_done {
 	uint64_t tick;
@@ -50,7 +57,8 @@ struct barrier_next {
 	int64_t wake_mono_ns;   /* else: look again then, or after a promise or a leave; INT64_MAX: only then */
 	uint32_t connection;    /* somebody is on another rung; 0: nobody. Call again at once */
 	enum barrier_rung rung; /* where; BARRIER_OUT: it is to leave. BARRIER_IN_TIME: back in its own role */
-	int64_t late_dur_ns;    /* how long it has kept time waiting */
+	int64_t late_dur_ns;    /* how long it has kept time waiting, or */
+	bool earns;             /* has promised nothing, while it had to earn its role */
 };
 void barrier_next(struct barrier *b, int64_t now_mono_ns, struct barrier_next *ret);
 /* Tick `tick` was made, and its heartbeats go out now. */

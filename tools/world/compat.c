@@ -14,6 +14,9 @@
 
 #define STUCK_DUR_NS (10 * NS_PER_S) /* for a client to read something of what waits for it */
 #define LAST_DUR_NS  (2 * NS_PER_S)  /* for one at its end */
+#define SILENT_DUR_NS \
+	(60 * \
+	 NS_PER_S) /* for one to say something: it does in each step of its simulation, and may stand in a debugger */
 
 int compat_create(struct world *w, const struct compat_fields *fields, int64_t now_mono_ns, struct compat **ret)
 {
@@ -172,6 +175,7 @@ int compat_open(struct compat *c, int64_t now_mono_ns, struct compat_client **re
 		return err_nomem();
 	cl->c = c;
 	cl->stuck_mono_ns = INT64_MAX;
+	cl->heard_mono_ns = now_mono_ns;
 	list_init(&cl->link);
 	r = compat_number_of_client(c, cl, now_mono_ns);
 	if (r == -ENOSPC && make_room(c))
@@ -195,6 +199,10 @@ void compat_close(struct compat_client *cl, int64_t now_mono_ns)
 	if (!cl)
 		return;
 	compat_numbers_forget(cl);
+	if (cl->s && !session_ends(cl->s)) {
+		(void)!side_bye(cl->side);
+		(void)speak(cl, now_mono_ns);
+	}
 	session_close(cl->s, now_mono_ns);
 	side_destroy(cl->side);
 	list_remove(&cl->link);
@@ -211,6 +219,7 @@ size_t compat_room(struct compat_client *cl, uint8_t **ret)
 void compat_add(struct compat_client *cl, size_t n, int64_t now_mono_ns)
 {
 	cl->n_in += n;
+	cl->heard_mono_ns = now_mono_ns;
 	compat_take(cl, now_mono_ns);
 }
 
@@ -270,6 +279,8 @@ static void beat(struct compat *c)
 /* Returns when it is to be looked at again. */
 static int64_t turn_client(struct compat_client *cl, int64_t now_mono_ns)
 {
+	int64_t wake;
+
 	compat_pump(cl, now_mono_ns);
 	if (cl->sent == cl->out.len)
 		cl->stuck_mono_ns = INT64_MAX;
@@ -277,7 +288,10 @@ static int64_t turn_client(struct compat_client *cl, int64_t now_mono_ns)
 		cl->stuck_mono_ns = now_mono_ns;
 	if (!cl->ends && patience(cl) <= now_mono_ns)
 		compat_end(cl, "it does not read what is sent to it");
-	return patience(cl);
+	if (!cl->ends && now_mono_ns - cl->heard_mono_ns >= SILENT_DUR_NS)
+		compat_end(cl, "it has said nothing for 60 s");
+	wake = cl->ends ? INT64_MAX : cl->heard_mono_ns + SILENT_DUR_NS;
+	return patience(cl) < wake ? patience(cl) : wake;
 }
 
 int64_t compat_turn(struct compat *c, int64_t now_mono_ns, int64_t now_wall_s)

@@ -43,7 +43,7 @@ void compat_info(const struct compat *c, struct compat_info *ret);
 
 /* -ENOSPC as many as may be; -ENOMEM. With a sentence. */
 int compat_open(struct compat *c, int64_t now_mono_ns, struct compat_client **ret) __attribute__((warn_unused_result));
-/* Its connection is gone. Unless it said so its vehicle stays for the world's grace. */
+/* Its connection is gone, and its vehicle with it: it would come again under another number, and meet itself. */
 void compat_close(struct compat_client *cl, int64_t now_mono_ns);
 /* Room for what comes from it; 0: it is to read first what is there for it. */
 size_t compat_room(struct compat_client *cl, uint8_t **ret);
@@ -52,7 +52,7 @@ void compat_add(struct compat_client *cl, size_t n, int64_t now_mono_ns);
 size_t compat_output(const struct compat_client *cl, const uint8_t **ret);
 /* n of it are sent; what had to wait for that is looked at. */
 void compat_sent(struct compat_client *cl, size_t n, int64_t now_mono_ns);
-/* Why it is at an end, for people; NULL: it goes on. One that reads nothing of what waits for it for 10 s is at an end. */
+/* Why it is at an end, for people; NULL: it goes on. One that reads nothing of what waits for it for 10 s, or says nothing for 60 s, is at an end. */
 const char *compat_ends(const struct compat_client *cl);
 /* It is at an end, and has been sent all, or has not taken it for 2 s: its connection is to be closed. */
 bool compat_over(const struct compat_client *cl, int64_t now_mono_ns);

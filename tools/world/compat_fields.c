@@ -13,12 +13,32 @@
 #define FILE_MAX 16384u
 #define WORD_MAX 32
 
-/* The report's words, where it has any: wheels are counted as the vehicle has them, from front left to rear right. */
-static const char *const names[COMPAT_FIELDS] = {
-	"timestamp",      "vehicleId",      "chTime",         "speed",      "chassisCom", "wheelFLCom",
-	"wheelFRCom",     "wheelRLCom",     "wheelRRCom",     "chassisRot", "wheelFLRot", "wheelFRRot",
-	"wheelRLRot",     "wheelRRRot",     "MVector.x",      "MVector.y",  "MVector.z",  "MQuaternion.e0",
-	"MQuaternion.e1", "MQuaternion.e2", "MQuaternion.e3",
+/* As the original client, of 2016, has them: it counts the right wheel before the left one. */
+static const struct {
+	const char *name;
+	uint8_t number;
+} fields[COMPAT_FIELDS] = {
+	{ "timestamp", 1 },
+	{ "vehicleId", 2 },
+	{ "chTime", 3 },
+	{ "speed", 4 },
+	{ "ChassisCOM", 5 },
+	{ "FrontLeftWheelCOM", 7 },
+	{ "FrontRightWheelCOM", 6 },
+	{ "BackLeftWheelCOM", 9 },
+	{ "BackRightWheelCOM", 8 },
+	{ "ChassisRot", 10 },
+	{ "FrontLeftWheelRot", 12 },
+	{ "FrontRightWheelRot", 11 },
+	{ "BackLeftWheelRot", 14 },
+	{ "BackRightWheelRot", 13 },
+	{ "MVector.x", 1 },
+	{ "MVector.y", 2 },
+	{ "MVector.z", 3 },
+	{ "MQuaternion.e0", 1 },
+	{ "MQuaternion.e1", 2 },
+	{ "MQuaternion.e2", 3 },
+	{ "MQuaternion.e3", 4 },
 };
 
 /* Where each message's fields begin, and the end. */
@@ -26,9 +46,8 @@ static const unsigned messages[] = { 0, COMPAT_VECTOR, COMPAT_QUATERNION, COMPAT
 
 void compat_fields_default(struct compat_fields *ret)
 {
-	for (unsigned m = 0; m < 3; m++)
-		for (unsigned i = messages[m]; i < messages[m + 1]; i++)
-			ret->number[i] = (uint8_t)(i - messages[m] + 1);
+	for (unsigned i = 0; i < COMPAT_FIELDS; i++)
+		ret->number[i] = fields[i].number;
 }
 
 static int take_line(const char *name, unsigned line, const char *text, struct compat_fields *f)
@@ -39,13 +58,13 @@ static int take_line(const char *name, unsigned line, const char *text, struct c
 
 	if (n == EOF)
 		return 0;
-	while (field < COMPAT_FIELDS && strcmp(names[field], word))
+	while (field < COMPAT_FIELDS && strcmp(fields[field].name, word))
 		field++;
 	if (field == COMPAT_FIELDS)
 		return err_set(-EINVAL,
-			       "%s:%u: %s: no such field; there are timestamp, vehicleId, chTime, speed, chassisCom, "
-			       "wheelFLCom ... wheelRRCom, chassisRot, wheelFLRot ... wheelRRRot, MVector.x ... z, "
-			       "MQuaternion.e0 ... e3",
+			       "%s:%u: %s: no such field; there are timestamp, vehicleId, chTime, speed, ChassisCOM, "
+			       "FrontRightWheelCOM, FrontLeft..., BackRight..., BackLeftWheelCOM, ChassisRot, "
+			       "FrontRightWheelRot ... BackLeftWheelRot, MVector.x ... z, MQuaternion.e0 ... e3",
 			       name, line, word);
 	if (n != 2 || number < 1 || number > COMPAT_NUMBER_MAX)
 		return err_set(-EINVAL, "%s:%u: %s: give a number from 1 to %d and nothing else", name, line, word,
@@ -61,8 +80,8 @@ static int look_for_doubles(const char *name, const struct compat_fields *f)
 		for (unsigned i = messages[m]; i < messages[m + 1]; i++)
 			for (unsigned k = messages[m]; k < i; k++)
 				if (f->number[i] == f->number[k])
-					return err_set(-EINVAL, "%s: %s and %s both have number %u", name, names[k],
-						       names[i], f->number[i]);
+					return err_set(-EINVAL, "%s: %s and %s both have number %u", name,
+						       fields[k].name, fields[i].name, f->number[i]);
 	return 0;
 }
 

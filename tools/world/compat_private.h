@@ -24,6 +24,7 @@ struct compat {
 	struct compat_number numbers[COMPAT_NUMBERS];
 	unsigned next, last; /* number for a client, if it is free; for another vehicle */
 	int64_t beat_mono_ns, wall_s;
+	bool wheels_said; /* that a vehicle has more or fewer than four */
 	struct compat_info info;
 };
 
@@ -39,6 +40,7 @@ struct compat_client {
 	int64_t stuck_mono_ns; /* since when it has read nothing of what waits; INT64_MAX: nothing waits */
 	bool ends;
 	bool spoken; /* it has said something of its vehicle */
+	int64_t heard_mono_ns;
 	uint8_t in[4096];
 	size_t n_in;
 	int64_t now_mono_ns;

@@ -7,10 +7,15 @@
 
 #include "compat_private.h"
 #include "err.h"
+#include "log.h"
 #include "world/body.h"
 #include "world/little.h"
 
-#define BODY_ROOM (200 + 48 * COMPAT_WHEELS)
+LOG_TOPIC("compat");
+
+#define BODY_ROOM    (200 + 48 * COMPAT_WHEELS)
+#define CAR_HEIGHT   1.5 /* [m] */
+#define WHEEL_RADIUS 0.35
 
 /* ---- turns: quaternions w x y z ---- */
 
@@ -54,13 +59,31 @@ static struct sim_world_part part_of(const struct compat_pose *chassis, const st
 	return p;
 }
 
+/* The message has no size. A car's box reaches about so far beyond the centres of its wheels. */
+static void guess_shape(const struct sim_world_part *parts, struct sim_world_shape *ret)
+{
+	static const double beyond[2] = { 1.6, 0.25 };
+
+	for (int i = 0; i < 3; i++) {
+		double least = parts[0].position[i], most = least;
+
+		for (unsigned k = 1; k < COMPAT_WHEELS; k++) {
+			least = parts[k].position[i] < least ? parts[k].position[i] : least;
+			most = parts[k].position[i] > most ? parts[k].position[i] : most;
+		}
+		ret->size[i] = i < 2 ? most - least + beyond[i] : CAR_HEIGHT;
+		ret->offset[i] = i < 2 ? (least + most) / 2 : least - WHEEL_RADIUS + CAR_HEIGHT / 2;
+	}
+}
+
 static int body_of(const struct compat_vehicle *v, uint8_t body[BODY_ROOM])
 {
-	const struct sim_world_vehicle as = { .shape.model = COMPAT_CERTIFICATE, .n_parts = COMPAT_WHEELS };
+	struct sim_world_vehicle as = { .shape.model = COMPAT_CERTIFICATE, .n_parts = COMPAT_WHEELS };
 	struct sim_world_part parts[COMPAT_WHEELS];
 
 	for (unsigned i = 0; i < COMPAT_WHEELS; i++)
 		parts[i] = part_of(&v->chassis, &v->wheels[i]);
+	guess_shape(parts, &as.shape);
 	return sim_world_vehicle_write(&as, parts, body, BODY_ROOM);
 }
 
@@ -90,27 +113,40 @@ static int put(struct compat_client *cl, struct compat_vehicle *v)
 
 /* ---- to the client ---- */
 
-static void wheels_of(const struct remote *o, const struct compat_pose *chassis, struct compat_pose *wheels)
+/* Once: many may be like it. */
+static void say_wheels(struct compat *c, const struct remote *o, size_t n)
+{
+	if (n == COMPAT_WHEELS || c->wheels_said)
+		return;
+	c->wheels_said = true;
+	log_info("vehicle %llx has %zu wheels, and the message of tr2016 four: those that it lacks are said to be where its chassis is, and more "
+		 "than four are left out; so it is with others like it",
+		 (unsigned long long)o->id, n);
+}
+
+static void wheels_of(struct compat *c, const struct remote *o, const struct compat_pose *chassis,
+		      struct compat_pose *wheels)
 {
 	struct sim_world_part parts[SIM_WORLD_PARTS_MAX];
 	struct sim_world_vehicle v = { .n_parts = 0 };
-	unsigned n = 0;
+	unsigned n = 0, all = 0;
 
 	for (unsigned i = 0; i < COMPAT_WHEELS; i++)
 		wheels[i] = *chassis;
 	if (!o->body || sim_world_vehicle_read(o->body->data, o->body->len, &v, parts, SIM_WORLD_PARTS_MAX) < 0)
 		return;
-	for (size_t i = 0; i < v.n_parts && n < COMPAT_WHEELS; i++) {
-		if (parts[i].kind != SIM_WORLD_WHEEL)
+	for (size_t i = 0; i < v.n_parts && i < SIM_WORLD_PARTS_MAX; i++) {
+		if (parts[i].kind != SIM_WORLD_WHEEL || all++ >= COMPAT_WHEELS)
 			continue;
 		turn(chassis->rot, parts[i].position, wheels[n].com);
 		for (int k = 0; k < 3; k++)
 			wheels[n].com[k] += chassis->com[k];
 		multiply(chassis->rot, parts[i].rotation, wheels[n++].rot);
 	}
+	say_wheels(c, o, all);
 }
 
-static void vehicle_of(const struct compat *c, const struct remote *o, int number, struct compat_vehicle *ret)
+static void vehicle_of(struct compat *c, const struct remote *o, int number, struct compat_vehicle *ret)
 {
 	const struct motion_real *m = &o->states[o->newest];
 	const double ahead[3] = { 1, 0, 0 };
@@ -122,7 +158,7 @@ static void vehicle_of(const struct compat *c, const struct remote *o, int numbe
 	turn(m->rotation, ahead, forward);
 	for (int i = 0; i < 3; i++)
 		ret->speed += forward[i] * m->velocity[i];
-	wheels_of(o, &ret->chassis, ret->wheels);
+	wheels_of(c, o, &ret->chassis, ret->wheels);
 }
 
 static void say_vehicle(struct compat_client *cl, const struct remote *o)

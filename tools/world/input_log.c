@@ -31,6 +31,11 @@ struct input_log {
 	struct wire_buf writes; /* the thread's */
 
 	pthread_mutex_t lock;
+	bool took; /* the store, since the last tick */
+	struct quiet {
+		unsigned n;          /* ticks that have no record yet */
+		uint64_t tick, hash; /* of the last one */
+	} quiet;
 	pthread_cond_t news;   /* a tick or half a queue waits, or it ends */
 	struct wire_buf waits; /* whole records, their hashes not made yet */
 	bool ends;
@@ -143,22 +148,53 @@ static void end(struct input_log *l, size_t at)
 		pthread_cond_signal(&l->news);
 }
 
-void input_log_told(void *user, const struct store_told *t)
+/* The quiet ticks so far are written, as something follows them. With the lock. */
+static void end_quiet(struct input_log *l)
 {
-	static const uint8_t kinds[] = {
-		[STORE_UPDATE] = INPUT_LOG_UPDATE,    [STORE_REMOVE] = INPUT_LOG_REMOVE, [STORE_GIVE] = INPUT_LOG_GIVE,
-		[STORE_REMOVE_ALL] = INPUT_LOG_LEAVE, [STORE_FORGET] = INPUT_LOG_FORGET, [STORE_TICK] = INPUT_LOG_TICK
-	};
-	struct input_log *l = user;
+	size_t at;
+
+	if (!l->quiet.n)
+		return;
+	l->quiet.n = 0;
+	at = begin(&l->waits, INPUT_LOG_TICK);
+	put(&l->waits, l->quiet.tick, 8);
+	put(&l->waits, l->quiet.hash, 8);
+	end(l, at);
+}
+
+/* With the lock. */
+static void take_tick(struct input_log *l, const struct snapshot *s)
+{
+	size_t at;
+
+	if (!l->took && l->quiet.n + 1 < INPUT_LOG_QUIET) {
+		l->quiet = (struct quiet){ l->quiet.n + 1, s->tick, s->hash };
+		return;
+	}
+	l->took = false;
+	l->quiet.n = 0;
+	at = begin(&l->waits, INPUT_LOG_TICK);
+	put_tick(&l->waits, s);
+	end(l, at);
+	pthread_cond_signal(&l->news);
+}
+
+/* Anything but a tick. With the lock. */
+static void take(struct input_log *l, const struct store_told *t)
+{
+	static const uint8_t kinds[] = { [STORE_UPDATE] = INPUT_LOG_UPDATE,
+					 [STORE_REMOVE] = INPUT_LOG_REMOVE,
+					 [STORE_GIVE] = INPUT_LOG_GIVE,
+					 [STORE_REMOVE_ALL] = INPUT_LOG_LEAVE,
+					 [STORE_FORGET] = INPUT_LOG_FORGET };
 	struct wire_buf *b = &l->waits;
 	size_t at;
 
-	pthread_mutex_lock(&l->lock);
+	end_quiet(l);
+	l->took = true;
 	at = begin(b, (enum input_log_kind)kinds[t->what]);
 	if (t->what == STORE_UPDATE)
 		put_update(b, t);
-	else if (t->what == STORE_TICK)
-		put_tick(b, t->snapshot);
 	else
 		put(b, t->connection, 4);
 	if (t->what == STORE_GIVE)
@@ -166,8 +202,17 @@ void input_log_told(void *user, const struct store_told *t)
 	if (t->what == STORE_GIVE || t->what == STORE_REMOVE)
 		put(b, t->id, 8);
 	end(l, at);
+}
+
+void input_log_told(void *user, const struct store_told *t)
+{
+	struct input_log *l = user;
+
+	pthread_mutex_lock(&l->lock);
 	if (t->what == STORE_TICK)
-		pthread_cond_signal(&l->news);
+		take_tick(l, t->snapshot);
+	else
+		take(l, t);
 	pthread_mutex_unlock(&l->lock);
 }
 
@@ -176,6 +221,7 @@ void input_log_event(struct input_log *l, unsigned what, uint32_t connection, co
 	size_t at;
 
 	pthread_mutex_lock(&l->lock);
+	end_quiet(l);
 	at = begin(&l->waits, INPUT_LOG_EVENT);
 	put(&l->waits, what, 1);
 	put(&l->waits, connection, 4);
@@ -281,6 +327,7 @@ int input_log_create(const struct input_log_options *o, struct input_log **ret)
 	pthread_mutex_init(&l->lock, NULL);
 	thread_cond_init(&l->news);
 	l->fd = -1;
+	l->took = true; /* so the first tick has a record of its own */
 	l->queue_max = o->queue_max ? o->queue_max : QUEUE_MAX;
 	l->ring = o->ring;
 	r = open_new(l, o->path);
@@ -305,6 +352,7 @@ void input_log_destroy(struct input_log *l)
 		return;
 	if (l->runs) {
 		pthread_mutex_lock(&l->lock);
+		end_quiet(l);
 		l->ends = true;
 		pthread_cond_signal(&l->news);
 		pthread_mutex_unlock(&l->lock);

@@ -6,6 +6,9 @@
  * the last record's such hash (before the first: 0) and of kind and contents. So a record that is changed, left out or moved is found. All numbers are
  * little-endian, doubles as their bits.
  *
+ * A tick is quiet where the store took nothing since the tick before it. Of quiet ticks that follow each other the last one has a record, and the others
+ * have none, so a world in which nothing happens writes some bytes a second.
+ *
  * A file that is there is never written to. A thread of its own writes, at each tick and when much has come since the last one, so a slow
  * disk does not hold a tick: what waits for it is bounded, and where that, or the disk, is full, the log ends with a line in the server's
  * log, the world goes on, and what is not written is counted.
@@ -20,6 +23,7 @@
 #define INPUT_LOG_MAGIC    "SIMWLOG1"
 #define INPUT_LOG_RECORD   (2u << 20) /* bytes at most, of kind and contents */
 #define INPUT_LOG_SECTIONS 65536u     /* of a tick: of more none is named */
+#define INPUT_LOG_QUIET    1000u      /* ticks from one record of a tick to the next, at most */
 
 enum input_log_kind {
 	INPUT_LOG_BEGIN =
@@ -29,8 +33,8 @@ enum input_log_kind {
 	INPUT_LOG_GIVE,   /* u32 connection, u32 to; u64 id */
 	INPUT_LOG_LEAVE,  /* u32 connection: all that it owns goes */
 	INPUT_LOG_FORGET, /* u32 connection: its number never comes back */
-	INPUT_LOG_TICK,   /* u64 tick, u64 hash; of each section of level 0: i32 x, i32 y, u32 count, u64 hash */
-	INPUT_LOG_EVENT,  /* for people: u8 enum world_event; u32 connection; name, NUL, sentence */
+	INPUT_LOG_TICK, /* u64 tick, u64 hash; of each section of level 0: i32 x, i32 y, u32 count, u64 hash; none of a quiet tick */
+	INPUT_LOG_EVENT, /* for people: u8 enum world_event; u32 connection; name, NUL, sentence */
 };
 
 struct input_log;

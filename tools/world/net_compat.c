@@ -120,10 +120,13 @@ static void accept_all(struct net_compat *nc, int64_t now_mono_ns)
 /* False: the connection is gone. */
 static bool read_peer(struct compat_peer *p, int64_t now_mono_ns)
 {
+	const int on = 1;
 	uint8_t *room;
 	size_t size = compat_room(p->cl, &room);
 	ssize_t r = size ? recv(p->fd, room, size, 0) : 1;
 
+	/* It writes a byte and then the rest, without NODELAY: the rest waits at its side until the byte is acknowledged. */
+	(void)setsockopt(p->fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
 	if (size && r > 0)
 		compat_add(p->cl, (size_t)r, now_mono_ns);
 	return r > 0 || (r < 0 && (errno == EAGAIN || errno == EINTR));

@@ -45,10 +45,16 @@ void session_set_certificate(struct session *s, const char *name)
 	snprintf(s->certificate, sizeof(s->certificate), "%s", name);
 }
 
+void session_set_address(struct session *s, const char *address)
+{
+	snprintf(s->address, sizeof(s->address), "%s", address);
+}
+
 void session_close(struct session *s, int64_t now_mono_ns)
 {
 	if (!s)
 		return;
+	s->w->now_mono_ns = now_mono_ns;
 	if (s->m)
 		world_say(s, WORLD_LEFT, "its connection is lost");
 	world_leave(s, true, now_mono_ns);
@@ -261,6 +267,7 @@ static int join(struct session *s, const uint8_t said[IDENTITY_SIZE], int64_t no
 	m->until_mono_ns = INT64_MAX;
 	s->m = m;
 	s->info.connection = m->connection;
+	session_begin_standing(s);
 	w->n_strangers--;
 	return 0;
 }
@@ -291,10 +298,13 @@ static void on_hello(struct session *s, const Sim__World__Hello *h, int64_t now_
 		s->in.max = FRAME_MAX_CLIENT;
 		s->told_tick = s->w->newest ? s->w->newest->tick : 0;
 		put_welcome(s, store_owned(s->w->store, s->m->connection) > 0, now_mono_ns);
-		world_say(s, WORLD_CAME, "%s",
+		world_say(s, WORLD_CAME, "%s%s",
 			  s->role == BARRIER_REGULATING    ? "regulating"
 			  : s->role == BARRIER_CONSTRAINED ? "constrained"
-							   : "observer");
+							   : "observer",
+			  (int)s->role == (h->role ? (int)h->role : BARRIER_REGULATING)
+				  ? ""
+				  : ", as the access list has it");
 	}
 }
 
@@ -616,6 +626,7 @@ void session_input(struct session *s, const void *data, size_t len, int64_t now_
 	const uint8_t *at = data;
 	uint64_t frames = s->info.frames_in;
 
+	s->w->now_mono_ns = now_mono_ns;
 	s->info.bytes_in += len;
 	session_share_time(s, now_mono_ns);
 	while (len && !s->ends) {

@@ -224,7 +224,7 @@ static int object_for(struct store *st, uint32_t connection, const struct store_
 		st->counters.not_owner++;
 		return -EPERM;
 	}
-	if (u->motion.time_sim_ns <= o->said_sim_ns || o->said.remove) {
+	if (u->motion.time_sim_ns < o->said_sim_ns || o->said.remove) {
 		st->counters.stale++;
 		return -ESTALE;
 	}

@@ -46,7 +46,7 @@ static inline uint64_t store_id(uint32_t connection, uint32_t number, uint16_t g
 struct store_counters {
 	uint64_t updates;   /* that were taken */
 	uint64_t not_owner; /* said of somebody else's object, or with somebody else's id */
-	uint64_t stale;     /* not later than what is known */
+	uint64_t stale;     /* earlier than what is known */
 	uint64_t gone;      /* an id that is gone, or a generation before one that was */
 	uint64_t full;      /* a new object beyond the limits */
 };
@@ -64,7 +64,7 @@ struct store_update {
 
 /*
  * What `connection` says of an object. Takes u->body, also on failure. Until the next tick of several the last counts.
- * 0; -EINVAL a number is not finite, or id, code or connection is 0; -ERANGE beyond the protocol's range; -EPERM not its own; -ESTALE not later than what is
+ * 0; -EINVAL a number is not finite, or id, code or connection is 0; -ERANGE beyond the protocol's range; -EPERM not its own; -ESTALE earlier than what is
  * known, or an id that is gone; -ENOSPC no room; -ENOMEM. All but -EINVAL, -ERANGE and -ENOMEM are counted.
  */
 int store_update(struct store *st, uint32_t connection, const struct store_update *u)

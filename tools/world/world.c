@@ -98,6 +98,7 @@ void world_leave(struct session *s, bool lost, int64_t now_mono_ns)
 
 	if (!m)
 		return;
+	session_goes_late(s);
 	s->m = NULL;
 	m->session = NULL;
 	barrier_leave(s->w->barrier, m->connection);
@@ -397,11 +398,14 @@ static void on_rung(struct world *w, const struct barrier_next *n, int64_t now_m
 			session_put_tick(s, true, now_mono_ns);
 		break;
 	case BARRIER_DEMOTED:
+		session_was_slow(s);
 		world_say(s, WORLD_LATE,
 			  "time has waited for it for %.3f s, and goes on without it: it is an observer now", late);
 		break;
 	case BARRIER_OUT:
-		session_tell_end(s, SIM__WORLD__BYE__REASON__SLOW, "time has waited for it for %.3f s", late);
+		session_tell_end(s, SIM__WORLD__BYE__REASON__SLOW,
+				 n->earns ? "it has promised nothing for %.3f s" : "time has waited for it for %.3f s",
+				 late);
 		break;
 	case BARRIER_IN_TIME:
 		world_say(s, WORLD_IN_TIME, "it has caught up, and is in its role again");
@@ -465,9 +469,11 @@ static bool has_a_driver(const struct world *w)
 
 int64_t world_turn(struct world *w, int64_t now_mono_ns)
 {
-	int64_t wake = expire(w, now_mono_ns);
+	int64_t wake;
 	struct barrier_next n;
 
+	w->now_mono_ns = now_mono_ns;
+	wake = expire(w, now_mono_ns);
 	for (;;) {
 		barrier_next(w->barrier, now_mono_ns, &n);
 		if (n.connection)

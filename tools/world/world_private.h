@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What world.c, session.c, session_bounds.c and session_out.c share. */
+/* What world.c and session*.c share. */
 #ifndef WORLD_WORLD_PRIVATE_H
 #define WORLD_WORLD_PRIVATE_H
 
 #include "list.h"
 #include "members.h"
+#include "standing.h"
 #include "view.h"
 #include "wire/world.pb-c.h"
 #include "world.h"
@@ -50,6 +51,7 @@ struct session {
 	int64_t hello_mono_ns; /* by then; INT64_MAX: it has */
 	struct member *m;      /* NULL: it does not take part, not yet or not any more */
 	char name[NAME_MAX_LEN + 1], certificate[NAME_MAX_LEN + 1];
+	char address[48];                  /* without a port; "": not known */
 	const struct access_entry *access; /* its entry; NULL: there is no list, or no Hello yet */
 	bool refusal_said;                 /* by session_refuse() */
 	enum barrier_role role;
@@ -91,6 +93,7 @@ struct world {
 	struct store *store;
 	struct barrier *barrier;
 	struct members members;
+	struct standing standing;
 	struct list sessions; /* session::link */
 	uint32_t n_sessions;
 	uint32_t n_strangers;        /* of the sessions those that never took part */
@@ -108,6 +111,7 @@ struct world {
 	uint32_t *forgotten; /* connections of members that are no more, whose objects are still there */
 	uint32_t n_forgotten, forgotten_size;
 	uint64_t ahead, notes, notes_lost, floods, withheld;
+	int64_t now_mono_ns; /* of the call that is under way */
 };
 
 /* ---- session_out.c ---- */
@@ -165,6 +169,15 @@ void session_again_due(struct session *s, int64_t now_mono_ns);
 void session_partial(struct session *s, bool whole, int64_t now_mono_ns);
 /* When the frame that has begun is too late, if no more of it comes; INT64_MAX: none has begun. */
 int64_t session_partial_until(const struct session *s);
+
+/* ---- session_standing.c ---- */
+
+/* It has kept time waiting. */
+void session_was_slow(struct session *s);
+/* It takes part no more, and time may be waiting for it just now. */
+void session_goes_late(struct session *s);
+/* It takes part from now on: waited for at once, or when it has earned that. */
+void session_begin_standing(struct session *s);
 
 /* ---- session_access.c ---- */
 

@@ -109,7 +109,11 @@ TEST(a_certificate_says_who_may_do_what)
 	server_says(&server, "host (certificate car-1): connected: regulating");
 	assert_int_equal(sim_world_each_type(car, is_drone, NULL), 1);
 	assert_int_equal(come("eye", 0, &eye), 0);
-	server_says(&server, "host (certificate eye): connected: observer"); /* it asked to regulate */
+	server_says(&server,
+		    "host (certificate eye): connected: observer, as the access list has it"); /* it asked to regulate */
+	assert_int_equal(sim_world_put(eye, &(struct sim_world_object){ .code = SIM_WORLD_VEHICLE, .rotation = { 1 } }),
+			 -EPERM);
+	assert_non_null(strstr(sim_world_why(), "the access list of the server makes this host one"));
 	is_out("bob", 0, "the access list has no entry for certificate bob");
 	is_out("car-1", 201, "no type with code 201");
 	sim_world_disconnect(car);

@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
@@ -143,7 +144,7 @@ static int bye(struct far *f)
 /* ---- the table ---- */
 
 #define HANDSHAKE "its handshake was not done in 5 s"
-#define NO_HELLO  "(certificate harm): refused: no Hello came in 5.0 s"
+#define NO_HELLO  "refused: no Hello came in 5.0 s"
 #define LATE      "time has waited for it for"
 #define LOST      "its connection is lost"
 /* Of a client that takes part: what is silent is late, and who dies is lost. */
@@ -204,10 +205,12 @@ static void trickle(struct far *f, const struct state *s)
 static int harm(const struct state *s)
 {
 	struct far f;
+	char certificate[24];
 	int r = switch_enter(net, 2);
 
+	snprintf(certificate, sizeof(certificate), "harm-%td", s - states);
 	if (r == 0)
-		r = far_dial(&f, keys, "harm", "10.0.0.1", server.port, s->room);
+		r = far_dial(&f, keys, certificate, "10.0.0.1", server.port, s->room);
 	if (r == 0) {
 		shared->port = far_port(&f);
 		r = s->reach(&f);
@@ -306,13 +309,17 @@ static pid_t start(int (*fn)(const struct state *s), const struct state *s)
 
 static int make(void **state)
 {
-	char command[500];
+	char command[1000];
+	int n;
 
 	(void)state;
 	test_path(keys, "keys");
 	test_path(control, "control");
-	snprintf(command, sizeof(command),
-		 SIM_WORLD " --make-keys %s --name 10.0.0.1 --client alice --client bob --client harm >&2", keys);
+	n = snprintf(command, sizeof(command), SIM_WORLD " --make-keys %s --name 10.0.0.1 --client alice --client bob",
+		     keys);
+	for (size_t i = 0; i < STATES; i++) /* who was late once has to earn its role again: so each is another one */
+		n += snprintf(command + n, sizeof(command) - (size_t)n, " --client harm-%zu", i);
+	snprintf(command + n, sizeof(command) - (size_t)n, " >&2");
 	assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c) */
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	return shared == MAP_FAILED;
@@ -332,8 +339,19 @@ static struct server_status status(void)
 	do { \
 		AWAIT((cond) || *shared->why); \
 		if (*shared->why) \
-			fail_msg("%s", shared->why); \
+			fail_with_log(); \
 	} while (0)
+
+static void fail_with_log(void)
+{
+	static char text[65536];
+	ssize_t r;
+
+	(void)fcntl(server.log, F_SETFL, O_NONBLOCK);
+	r = read(server.log, text, sizeof(text) - 1);
+	text[r > 0 ? r : 0] = '\0';
+	fail_msg("%s\n%s", shared->why, text);
+}
 
 static void goes_on(void)
 {
@@ -424,9 +442,10 @@ static void says_why(const struct state *s, const struct struck *c, enum fault f
 	if (s->is == RAW)
 		snprintf(line, sizeof(line), "10.0.0.3:%u: %s", c->port, s->why[fault]);
 	else if (s->is == UNKNOWN)
-		snprintf(line, sizeof(line), "%s", s->why[fault]);
+		snprintf(line, sizeof(line), "(certificate harm-%td): %s", s - states, s->why[fault]);
 	else
-		snprintf(line, sizeof(line), "%s (certificate harm): disconnected: %s", s->name, s->why[fault]);
+		snprintf(line, sizeof(line), "%s (certificate harm-%td): disconnected: %s", s->name, s - states,
+			 s->why[fault]);
 	server_says(&server, line);
 }
 

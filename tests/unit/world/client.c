@@ -57,6 +57,7 @@ void client_connect_as(struct client *c, struct world *w, const char *certificat
 	*c = (struct client){ .n_gone = 0 };
 	assert_int_equal(session_open(w, now_mono_ns, &c->s), 0);
 	session_set_certificate(c->s, certificate);
+	session_set_address(c->s, "127.0.0.1");
 	hello(c, o, now_mono_ns);
 }
 

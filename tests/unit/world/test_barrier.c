@@ -256,6 +256,93 @@ TEST_WITH(who_catches_up_has_its_role_again, NULL, end)
 	assert_false(ticks());
 }
 
+/* Both keep pace for so many milliseconds; whether somebody is back in its role by then. */
+static bool keep_pace(int64_t dur_ms)
+{
+	bool back = false;
+
+	for (int64_t until = now + dur_ms * MS; now < until; now += MS) {
+		struct barrier_next n = next();
+
+		back |= n.connection == 2 && n.rung == BARRIER_IN_TIME;
+		if (n.tick)
+			barrier_ticked(b, ++tick, now);
+		done(1, tick);
+		done(2, tick);
+	}
+	return back;
+}
+
+TEST_WITH(a_role_is_earned_by_keeping_pace, NULL, end)
+{
+	struct barrier_client c;
+
+	start(1000, false);
+	join(1, BARRIER_REGULATING, 0);
+	join(2, BARRIER_REGULATING, 0);
+	barrier_earn(b, 2, 1000 * MS);
+	for (int i = 0; i < 499; i++, now += 10 * MS) { /* it says nothing, and is not waited for */
+		assert_true(ticks());
+		done(1, tick);
+	}
+	assert_int_equal(barrier_waited_for(b), 0);
+	assert_true(barrier_client(b, 2, &c) && c.role == BARRIER_OBSERVER);
+	assert_false(keep_pace(900));
+	for (int i = 0; i < 10; i++, now += 10 * MS) { /* not for long enough */
+		assert_true(ticks());
+		done(1, tick);
+	}
+	assert_false(keep_pace(900));
+	assert_true(keep_pace(200));
+	assert_true(barrier_client(b, 2, &c) && c.role == BARRIER_REGULATING);
+	done(1, tick);
+	now += 100 * MS;
+	assert_int_equal(barrier_late_dur_ns(b, 1, now), 0);
+	while (next().tick) {
+		barrier_ticked(b, ++tick, now);
+		done(1, tick);
+	}
+	now += 20 * MS;
+	assert_in_range(barrier_late_dur_ns(b, 2, now), 20 * MS, 200 * MS);
+}
+
+TEST_WITH(who_earns_a_role_is_not_silent_for_5_s, NULL, end)
+{
+	struct barrier_next n;
+
+	start(1000, false);
+	join(1, BARRIER_REGULATING, 0);
+	join(2, BARRIER_REGULATING, 0);
+	barrier_earn(b, 2, 1000 * MS);
+	for (int i = 0; i < 500; i++, now += 10 * MS) {
+		assert_true(ticks());
+		done(1, tick);
+		if (i == 100)
+			done(2, 50);
+	}
+	for (; (n = next()).connection == 0; now += 10 * MS) {
+		assert_true(ticks());
+		done(1, tick);
+	}
+	assert_true(n.connection == 2 && n.rung == BARRIER_OUT && n.earns && n.late_dur_ns == 5000 * MS);
+}
+
+TEST_WITH(who_regulates_alone_has_nothing_to_earn, NULL, end)
+{
+	start(0, false);
+	join(2, BARRIER_REGULATING, 0);
+	barrier_earn(b, 2, 1000 * MS);
+	assert_true(ticks());
+	assert_false(ticks());
+	done(2, tick);
+	assert_true(ticks());
+	join(1, BARRIER_REGULATING, 0);
+	barrier_earn(b, 2, 1000 * MS);
+	barrier_leave(b, 1);
+	done(2, tick);
+	rung_is(2, BARRIER_IN_TIME);
+}
+
 TEST_WITH(nobody_else_is_on_the_ladder, NULL, end)
 {
 	start(0, false);

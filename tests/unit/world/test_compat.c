@@ -216,6 +216,8 @@ TEST_WITH(others_see_it_as_a_vehicle_of_theirs, begin, end)
 	assert_true(close_to(parts[0].position[0], 2) && close_to(parts[0].position[1], 1));
 	assert_true(close_to(parts[3].position[0], -2) && close_to(parts[3].position[1], -1));
 	assert_true(close_to(parts[0].rotation[0], 1));
+	assert_true(close_to(v.shape.size[0], 4 + 1.6) && close_to(v.shape.size[1], 2 + 0.25)); /* around its wheels */
+	assert_true(close_to(v.shape.offset[0], 0) && v.shape.size[2] > 1);
 }
 
 TEST_WITH(it_sees_vehicles_of_others_and_their_wheels, begin, end)
@@ -305,8 +307,8 @@ TEST_WITH(nobody_speaks_for_anothers_vehicle, begin, end)
 	assert_true(info.clients == 2 && info.updates == 1 && info.foreign == 1);
 }
 
-/* With Bye its vehicle is gone at the next tick; without, the world's grace later. */
-TEST_WITH(who_says_the_end_is_gone_and_who_does_not_stays_for_the_grace, begin, end)
+/* At the next tick, whether it has said so or its connection was lost: it would come again under another number. */
+TEST_WITH(who_is_gone_takes_its_vehicle_along, begin, end)
 {
 	host_comes();
 	come(0);
@@ -323,12 +325,33 @@ TEST_WITH(who_says_the_end_is_gone_and_who_does_not_stays_for_the_grace, begin, 
 	assert_int_equal(client_count(&host), 1);
 	compat_close(old[1].end, now);
 	old[1].end = NULL;
-	for (unsigned i = 0; i < 98; i++)
-		tick();
-	assert_int_equal(client_count(&host), 1);
-	for (unsigned i = 0; i < 4; i++)
-		tick();
+	tick();
 	assert_int_equal(client_count(&host), 0);
+}
+
+TEST_WITH(who_says_nothing_for_60_s_is_put_out, begin, end)
+{
+	come(0);
+	come(1);
+	for (unsigned i = 0; i < 59; i++) {
+		tick_of(1000 * MS);
+		say(1, 2, 0, 0);
+	}
+	assert_null(compat_ends(old[0].end));
+	tick_of(1000 * MS);
+	assert_string_equal(compat_ends(old[0].end), "it has said nothing for 60 s");
+	assert_null(compat_ends(old[1].end));
+}
+
+/* Of several in one tick the last counts. */
+TEST_WITH(the_last_of_a_burst_counts, begin, end)
+{
+	host_comes();
+	come(0);
+	for (unsigned i = 1; i <= 20; i++)
+		say(0, i, 0, 0);
+	tick();
+	assert_int_equal(seen_by_host()->motion.v[MOTION_POSITION], 20000);
 }
 
 static void ends_with(const void *data, size_t len, const char *why)

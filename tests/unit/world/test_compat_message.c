@@ -28,6 +28,10 @@ TEST(what_protobuf_writes_is_read)
 	assert_true(v.timestamp == 1466000000 && v.id == 99 && v.ch_time == 12.5 && v.speed == 7);
 	assert_true(v.chassis.com[0] == 100 && v.chassis.com[1] == -20 && v.chassis.com[2] == 1.5);
 	assert_true(v.chassis.rot[0] > 0.96 && v.chassis.rot[3] > 0.24 && v.chassis.rot[1] == 0);
+	assert_true(
+		v.wheels[0].com[1] >
+		v.wheels[1].com[1]); /* left before right, with the original's numbers, which are the other way round */
+	assert_true(usual.number[COMPAT_WHEEL_COM] == 7 && usual.number[COMPAT_WHEEL_COM + 1] == 6);
 	assert_true(v.wheels[0].com[0] > 101 && v.wheels[2].com[0] < 99 && v.wheels[3].rot[3] == v.chassis.rot[3]);
 }
 

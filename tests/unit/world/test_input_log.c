@@ -242,6 +242,60 @@ TEST_WITH(the_same_world_comes_of_it_again, begin, end)
 	mem_free(data);
 }
 
+/* An object is said at first and after 2500 ticks; what it does between them follows from its motion. */
+TEST_WITH(quiet_ticks_take_no_room, begin, end)
+{
+	struct replay_result r;
+	struct input_log_info before, after;
+	uint8_t *data;
+	size_t len;
+
+	say_one(1);
+	tick();
+	input_log_info(lg, &before);
+	for (unsigned t = 0; t < 2500; t++)
+		tick();
+	input_log_info(lg, &after);
+	assert_true(after.records - before.records == 2500 / INPUT_LOG_QUIET);
+	say_one(1);
+	tick();
+	input_log_info(lg, &after);
+	assert_true(after.records - before.records == 2500 / INPUT_LOG_QUIET + 3);
+	for (unsigned t = 0; t < 10; t++)
+		tick();
+	close_log();
+	data = read_log(&len);
+	assert_ok(replay_bytes(data, len, &r));
+	assert_int_equal(r.ticks, 1 + 2500 + 1 + 10);
+	assert_int_equal(r.hash, last_hash);
+	mem_free(data);
+}
+
+/* The tick of its record is moved by one: the object has then moved for longer than it had. */
+TEST_WITH(a_quiet_tick_that_differs_is_named, begin, end)
+{
+	struct replay_result r;
+	size_t len, at = 8;
+	uint8_t *data;
+
+	say_one(1);
+	for (unsigned t = 0; t < 11; t++)
+		tick();
+	close_log();
+	data = read_log(&len);
+	for (unsigned record = 0; record < 3; record++)
+		at += length_at(data + at) + 12;
+	assert_int_equal(data[at + 4], INPUT_LOG_TICK);
+	data[at + 5]--;
+	chain_again(data, len);
+	assert_int_equal(replay_bytes(data, len, &r), -ESTALE);
+	says("is not as it was: the hash differs");
+	data[at + 5 + 1] = 255; /* further than a log goes without a record */
+	chain_again(data, len);
+	assert_int_equal(replay_bytes(data, len, &r), -EBADMSG);
+	mem_free(data);
+}
+
 TEST_WITH(a_changed_byte_is_found, begin, end)
 {
 	struct replay_result r;

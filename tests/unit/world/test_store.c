@@ -174,7 +174,8 @@ TEST_WITH(nobody_speaks_for_others, begin, end)
 	assert_true(c.not_owner == 4 && c.updates == 1);
 }
 
-TEST_WITH(what_is_not_later_is_passed_over, begin, end)
+/* Of equal stamps the last counts, also in two ticks. */
+TEST_WITH(what_is_earlier_is_passed_over, begin, end)
 {
 	struct store_update u = at(ID(1, 0), 1, 0);
 	struct store_counters c;
@@ -182,11 +183,19 @@ TEST_WITH(what_is_not_later_is_passed_over, begin, end)
 
 	assert_int_equal(store_update(st, 1, &u), 0);
 	u.motion.position[0] = 2;
-	assert_int_equal(store_update(st, 1, &u), -ESTALE);
-	ticks(1);
+	assert_int_equal(store_update(st, 1, &u), 0);
+	u.motion.position[0] = 3;
+	u.motion.time_sim_ns--;
 	assert_int_equal(store_update(st, 1, &u), -ESTALE);
 	s = tick();
-	assert_int_equal(seen(s, 0, 0, ID(1, 0))->motion.v[0], 1000);
+	assert_int_equal(seen(s, 0, 0, ID(1, 0))->motion.v[0], 2000);
+	snapshot_destroy(s);
+	assert_int_equal(store_update(st, 1, &u), -ESTALE);
+	u.motion.position[0] = 4;
+	u.motion.time_sim_ns++;
+	assert_int_equal(store_update(st, 1, &u), 0);
+	s = tick();
+	assert_true(seen(s, 0, 0, ID(1, 0))->motion.v[0] >= 4000); /* moved on to this tick */
 	snapshot_destroy(s);
 	store_counters(st, &c);
 	assert_int_equal(c.stale, 2);

@@ -272,3 +272,73 @@ TEST_WITH(a_flood_of_statements_takes_no_room, begin, end)
 	all_done();
 	assert_int_equal(client_find(c, ID(c, 0))->motion.v[0], 19999000);
 }
+
+/* ---- slowness ---- */
+
+/* So many steps of an honest client beside what the others do; how many ticks come. */
+static uint64_t honest(unsigned steps, void (*others)(unsigned step))
+{
+	uint64_t before = info().tick;
+
+	for (unsigned i = 0; i < steps; i++, now += STEP) {
+		others(i);
+		turn();
+		client_done(&clients[0], now);
+		turn();
+	}
+	return info().tick - before;
+}
+
+/* Says Hello and never Done, under another name each time, and does so again when it is put out, or goes before that. */
+static void never_done(unsigned step)
+{
+	static uint8_t identity = 10;
+
+	for (unsigned i = 1; i < N_MAX; i++) {
+		bool goes =
+			i == 1 ? step % 4 == 3 : i == 2 && step % 40 == 39; /* the last one waits until it is put out */
+
+		if (clients[i].s && (goes || clients[i].bye))
+			client_lose(&clients[i], now);
+		if (clients[i].s)
+			continue;
+		identity = identity < 250 ? identity + 1 : 10;
+		client_connect(&clients[i], w,
+			       &(struct client_options){ .role = SIM__WORLD__ROLE__REGULATING, .identity = identity },
+			       now);
+	}
+}
+
+TEST_WITH(who_never_says_done_costs_one_wait, begin, end)
+{
+	come(0);
+	turn();
+	assert_true(honest(2000, never_done) >= 1950); /* without them it is 2000: a wait is 30 steps at most */
+}
+
+static void nobody(unsigned step)
+{
+	(void)step;
+}
+
+/* It hung for a while, and is back in its role when it has kept pace for a second. */
+TEST_WITH(who_was_slow_earns_its_role_again, begin, end)
+{
+	struct client *c;
+	unsigned steps = 0;
+
+	come(0);
+	c = come(1);
+	turn();
+	while (!c->bye)
+		(void)honest(1, nobody);
+	client_lose(c, now);
+	c = come(1);
+	all_done();
+	assert_int_equal(c->role, SIM__WORLD__ROLE__OBSERVER);
+	for (; c->role != SIM__WORLD__ROLE__REGULATING && steps < 1000; steps++, now += STEP) {
+		turn();
+		all_done();
+	}
+	assert_in_range(steps, 100, 110);
+}
