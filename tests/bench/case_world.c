@@ -9,13 +9,18 @@
  *   world_interest    50 000 objects, 100 clients that see 1000 each at 20 Hz: the same
  *   world_threads     most threads of the server with 1 and with 2000 clients
  *   world_stalled     ticks a second of 90 clients while 10 more are stopped, against before
+ *   world_slow        ticks a second of 10 clients beside eight that say Hello and never Done, and come again under another name when they are put out, against before
  *   world_encode      time that a tick's sections cost to encode with 100 clients that see all, against one
  */
+#include <arpa/inet.h>
 #include <math.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <sim/world.h>
@@ -417,6 +422,88 @@ static int measure_stalled(struct bench *b, struct load *l, int64_t dur_ns, stru
 	return r;
 }
 
+/* ---- who never says Done ---- */
+
+#define SLOW 8
+
+/* Another one each time. */
+static int come_slowly(const struct server *s)
+{
+	static const char hello[] = "\x1b\0\0\0\x20\x08\x01\x12\x04slow\x22\x10";
+	char text[sizeof(hello) - 1 + 16];
+	struct sockaddr_in a = { .sin_family = AF_INET,
+				 .sin_port = htons(s->port),
+				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	memcpy(text, hello, sizeof(hello) - 1);
+	if (getrandom(text + sizeof(hello) - 1, 16, 0) != 16 ||
+	    connect(fd, (const struct sockaddr *)&a, sizeof(a)) < 0 ||
+	    send(fd, text, sizeof(text), MSG_NOSIGNAL) != (ssize_t)sizeof(text)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static int slow_main(void *arg)
+{
+	static char gone[65536];
+	struct pollfd p[SLOW];
+
+	bench_pin(1);
+	for (unsigned i = 0; i < SLOW; i++)
+		p[i] = (struct pollfd){ .fd = come_slowly(arg), .events = POLLIN };
+	for (;;) {
+		(void)poll(p, SLOW, 100);
+		for (unsigned i = 0; i < SLOW; i++) {
+			if (p[i].fd >= 0 && (!p[i].revents || recv(p[i].fd, gone, sizeof(gone), MSG_DONTWAIT) > 0))
+				continue;
+			if (p[i].fd >= 0)
+				close(p[i].fd);
+			p[i].fd = come_slowly(arg);
+		}
+	}
+	return 0;
+}
+
+static int measure_slow(struct bench *b, struct load *l, int64_t dur_ns, struct bench_pair *ret)
+{
+	struct server s = { .pid = 0 };
+	struct measured m = { 0 };
+	pid_t pid[2] = { -1, -1 };
+	int r = server_start(b, &s, "10ms", "1", NULL);
+
+	if (r < 0)
+		return r;
+	memset(&l->n, 0, sizeof(l->n));
+	l->o = (struct load_options){ .port = s.port, .clients = 10, .objects = 1, .cpu = 1 };
+	pid[0] = bench_fork(load_main, l);
+	r = measure(l, dur_ns, &m);
+	ret->reference = m.ticks_per_s;
+	pid[1] = bench_fork(slow_main, &s);
+	if (r == 0)
+		r = measure(l, dur_ns, &m);
+	ret->ours = m.ticks_per_s;
+	for (int i = 0; i < 2; i++)
+		end(pid[i]);
+	server_stop(&s);
+	return r;
+}
+
+static int run_slow(struct bench *b, struct load *l)
+{
+	struct bench_pair pairs[BENCH_PAIRS_MAX];
+	unsigned n = bench_runs(b, 5);
+	int r = 0;
+
+	for (unsigned i = 0; i < n && r == 0; i++)
+		r = measure_slow(b, l, b->smoke ? 300 * NS_PER_MS : 10 * NS_PER_S, &pairs[i]);
+	if (r == 0)
+		bench_report(b, "world_slow", "ticks/s", "before they came", BENCH_RATE, pairs, n, 0.9);
+	return r;
+}
+
 static int run_stalled(struct bench *b, struct load *l)
 {
 	struct bench_pair pairs[BENCH_PAIRS_MAX];
@@ -562,6 +649,8 @@ static int run_world(struct bench *b)
 		r = run_threads(b, l);
 	if (r == 0)
 		r = run_stalled(b, l);
+	if (r == 0)
+		r = run_slow(b, l);
 	if (r == 0)
 		r = run_encode(b);
 	bench_arena_free(l, 2 * sizeof(*l));
