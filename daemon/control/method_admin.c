@@ -13,6 +13,7 @@
 #include "timeutil.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -97,6 +98,26 @@ static int method_restart_bridge(struct call *call)
 	return r < 0 ? r : restart(call->s, b);
 }
 
+/*
+ * Plug-ins that keep data make files of it, with simd's rights. So whoever is another user names no place outside the working directory of
+ * simd, which for the service is its directory of logs. Addresses look otherwise.
+ */
+static int may_connect_to(const struct call *call, const char *connection)
+{
+	const struct ucred *cred = &call->conn->cred;
+	bool up = false;
+
+	for (const char *at = connection; (at = strstr(at, "..")) && !up; at += 2)
+		up = (at == connection || at[-1] == '/') && (at[2] == '/' || !at[2]);
+	if (cred->uid == 0 || cred->uid == geteuid() || (*connection != '/' && !up))
+		return 0;
+	return err_set(
+		-EACCES,
+		"\"%.100s\": only root and simd's own user may name a place outside simd's working directory; give one without a "
+		"leading slash and without \"..\"",
+		connection);
+}
+
 /* By a new process, as it would be after an edit of the configuration: not every plug-in can leave a place for another one. */
 static int method_set_bridge_connection(struct call *call)
 {
@@ -108,6 +129,8 @@ static int method_set_bridge_connection(struct call *call)
 			-EOPNOTSUPP,
 			"bridge %s is started by its own unit, not by simd; change its connection in the configuration",
 			b->name);
+	if (r == 0)
+		r = may_connect_to(call, call->a.connection);
 	if (r == 0)
 		r = bridge_set_connection(b, call->a.connection);
 	return r < 0 ? r : restart(call->s, b);

@@ -172,6 +172,9 @@ static int make_plane(const char *dir, int *ret_fd)
 	struct stat st;
 	int fd;
 
+	if (access(PLANE_BASE, F_OK) < 0)
+		return err_set(-ENOENT, "there is no " PLANE_BASE
+					", where the data plane lies: mount -t tmpfs tmpfs " PLANE_BASE);
 	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
 		return err_sys(-errno, "%s, simd's data plane, cannot be made", dir);
 	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);

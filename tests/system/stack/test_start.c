@@ -286,6 +286,34 @@ TEST_WITH(one_of_others_is_left_alone, NULL, stack_sweep)
 	refuses(CONF EXTERNAL, "no iox-roudi runs", "external");
 }
 
+/* A /dev without it, which only root can make here. */
+TEST_WITH(without_dev_shm_there_is_one_sentence, NULL, stack_sweep)
+{
+	static const char *const options[] = { "", " --check-config" };
+	const char *b = getenv("B");
+	char command[700], text[2000];
+	size_t n;
+	FILE *f;
+
+	if (geteuid() != 0)
+		skip();
+	for (unsigned i = 0; i < 2; i++) {
+		snprintf(command, sizeof(command),
+			 "unshare -m sh -c 'mount -t tmpfs tmpfs /dev && mknod /dev/null c 1 3 && mknod /dev/urandom c 1 9 && "
+			 "exec %s/bin/simd --runtime-dir " STACK_DIR "%s' 2>&1",
+			 b ? b : "build", options[i]);
+		f = popen(command, "r");
+		assert_non_null(f);
+		n = fread(text, 1, sizeof(text) - 1, f);
+		text[n] = '\0';
+		assert_int_equal(WEXITSTATUS(pclose(f)), 1);
+		if (!strstr(text, "there is no /dev/shm, where the data plane lies: mount") ||
+		    strchr(text, '\n') != text + n - 1)
+			fail_msg("%s", text);
+	}
+	assert_string_equal(stack_leftovers(), "");
+}
+
 /* Nobody reads the file while things go well: so it is broken when simd has been killed. No start can use it, and --clean-up need not. */
 TEST_WITH(a_broken_configuration_keeps_nothing_here, NULL, stack_sweep)
 {

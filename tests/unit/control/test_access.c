@@ -157,6 +157,42 @@ static int bridge_restart(void *user, const char *name)
 	return 0;
 }
 
+/* A bridge makes files with simd's rights. */
+TEST(another_user_sends_a_bridge_nowhere)
+{
+	static const struct {
+		const char *connection;
+		bool fine;
+	} rows[] = {
+		{ "run/a", true },          { "host:9090", true }, { "ws://host/a..b/..c", true }, { "", true },
+		{ "/etc/cron.d/x", false }, { "../x", false },     { "a/../../x", false },         { "a/..", false },
+	};
+	struct desk d;
+	struct peer p, own;
+
+	if (geteuid() != 0)
+		skip();
+	desk_open(&d, "");
+	d.ops.bridge_may = bridge_may;
+	d.ops.bridge_restart = bridge_restart;
+	list_first(&d.simd->bridges, struct bridge, link)->external = false;
+	stranger_opens(&d, &p);
+	peer_open(&d, &own);
+	peer_hello(&p, "x", "client");
+	peer_hello(&own, "y", "client");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		char text[200];
+
+		snprintf(text, sizeof(text), "{\"name\": \"log\", \"connection\": \"%s\"}", rows[i].connection);
+		assert_ok(peer_call(&own, "SetBridgeConnection", text, NULL));
+		if (peer_call(&p, "SetBridgeConnection", text, NULL) != (rows[i].fine ? 0 : -EACCES))
+			fail_msg("%s: %s", rows[i].connection, err_why());
+	}
+	peer_close(&p);
+	peer_close(&own);
+	desk_close(&d);
+}
+
 TEST(only_what_simd_has_started_stands_for_its_bridge)
 {
 	struct desk d;
