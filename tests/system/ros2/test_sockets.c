@@ -279,7 +279,17 @@ TEST(a_bad_interface_is_named)
 
 	assert_non_null(strstr(refused_as(twice), "set options.localhost to false"));
 	assert_non_null(strstr(refused_as(quoted), "not the name or the IPv4 address of a network interface"));
-	assert_non_null(strstr(refused_as(missing), "check options.interface"));
+	assert_non_null(strstr(refused_as(missing), "no network interface none7 with an IPv4 address is up"));
+}
+
+/* Nothing but a loopback that is down. */
+TEST(a_network_without_an_interface_is_named)
+{
+	static const char *const local[] = { NULL }, *const far[] = { "localhost", "false", NULL };
+
+	assert_int_equal(unshare(CLONE_NEWNET), 0);
+	assert_non_null(strstr(refused_as(local), "loopback has no address 127.0.0.1 here: ip link set lo up"));
+	assert_non_null(strstr(refused_as(far), "no network interface with an IPv4 address is up"));
 }
 
 TEST_PROCESSES()

@@ -5,6 +5,8 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,6 +156,44 @@ static int check_interface(struct sim_bridge *b)
 	return -EINVAL;
 }
 
+/* Cyclone says "error" where none of its interfaces is there. */
+static bool has_interface(const struct sim_bridge *b)
+{
+	const char *wanted = bridge_option(b->host, "interface");
+	struct ifaddrs *all = NULL;
+	bool has = false;
+
+	if (getifaddrs(&all) < 0)
+		return true;
+	for (const struct ifaddrs *i = all; i && !has; i = i->ifa_next) {
+		char address[INET_ADDRSTRLEN];
+		const struct sockaddr_in *a = (const struct sockaddr_in *)(const void *)i->ifa_addr;
+
+		if (!a || a->sin_family != AF_INET || !(i->ifa_flags & IFF_UP) ||
+		    !inet_ntop(AF_INET, &a->sin_addr, address, sizeof(address)))
+			continue;
+		has = b->localhost ? strcmp(address, "127.0.0.1") == 0
+				   : !*wanted || strcmp(address, wanted) == 0 || strcmp(i->ifa_name, wanted) == 0;
+	}
+	freeifaddrs(all);
+	return has;
+}
+
+static int say_no_domain(const struct sim_bridge *b, uint32_t id, dds_return_t r)
+{
+	const char *wanted = bridge_option(b->host, "interface");
+
+	if (has_interface(b))
+		log_error(b, "no DDS domain %u: %s; check %sCYCLONEDDS_URI", id, dds_strretcode(r),
+			  *wanted ? "options.interface and " : "");
+	else if (b->localhost)
+		log_error(b, "no DDS domain %u: loopback has no address 127.0.0.1 here: ip link set lo up", id);
+	else
+		log_error(b, "no DDS domain %u: no network interface%s%s with an IPv4 address is up; see `ip address`",
+			  id, *wanted ? " " : "", wanted);
+	return dds_errno(r);
+}
+
 /* Domain and participant, and the sockets that come with them. */
 static int join(struct sim_bridge *b, uint32_t id, const char *xml)
 {
@@ -165,11 +205,8 @@ static int join(struct sim_bridge *b, uint32_t id, const char *xml)
 	sockets_note(&before);
 	sockets_log_open(&b->cyclone_log, b->host);
 	b->domain = dds_create_domain(id, xml);
-	if (b->domain < 0) {
-		log_error(b, "no DDS domain %u: %s; check %sCYCLONEDDS_URI", id, dds_strretcode(b->domain),
-			  *bridge_option(b->host, "interface") ? "options.interface and " : "");
-		return dds_errno(b->domain);
-	}
+	if (b->domain < 0)
+		return say_no_domain(b, id, b->domain);
 	if (SIM_BRIDGE_HOST_HAS(b->host, simd_id))
 		snprintf(b->mark, sizeof(b->mark), "simd=%016llx;", (unsigned long long)b->host->simd_id);
 	n = snprintf(user_data, sizeof(user_data), "enclave=/;%s", b->mark);
@@ -177,11 +214,8 @@ static int join(struct sim_bridge *b, uint32_t id, const char *xml)
 	dds_qset_userdata(qos, user_data, (size_t)n);
 	b->participant = dds_create_participant(id, qos, NULL);
 	dds_delete_qos(qos);
-	if (b->participant < 0) {
-		log_error(b, "no DDS participant in domain %u: %s; check the network interfaces", id,
-			  dds_strretcode(b->participant));
-		return dds_errno(b->participant);
-	}
+	if (b->participant < 0)
+		return say_no_domain(b, id, b->participant);
 	(void)sockets_narrow(b->host, &before, NULL, 0);
 	return 0;
 }
