@@ -117,7 +117,7 @@ TEST_WITH(each_call_that_fails_costs_nothing, start, stop)
 
 /* ---- the real limits ---- */
 
-static void limit_to(int resource, rlim_t n)
+static void limit_to(enum __rlimit_resource resource, rlim_t n)
 {
 	struct rlimit all;
 
@@ -127,7 +127,7 @@ static void limit_to(int resource, rlim_t n)
 }
 
 /* Fails TRIES times by the limit, and not without; or it is enough. */
-static void attaches_beyond(int resource)
+static void attaches_beyond(enum __rlimit_resource resource)
 {
 	struct ipc_options o = { .app = "poor", .timeout_ms = PATIENT_MS };
 	struct ipc *ipc = NULL;

@@ -365,6 +365,8 @@ TEST_WITH(what_an_outsider_is_told, NULL, stack_sweep)
 		skip();
 	simd = start();
 	says(ctl_as_bob("list"), 1, "adduser bob simt", true);
+	says(ctl_as_bob("version"), 0, "adduser bob simt", true);
+	says(ctl_as_bob("version"), 0, "not running", false);
 	says(ctl_as_bob("doctor"), 1, "adduser bob simt", true);
 	says(ctl_as_bob("doctor"), 1, "was left by", false);
 	says(ctl_as_bob("ps"), 0, "/run/simd", false); /* not his */

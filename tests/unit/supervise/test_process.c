@@ -522,6 +522,20 @@ TEST_WITH(no_command_no_driver, begin, end)
 	conf_destroy(c);
 }
 
+TEST(how_a_process_ended_in_words)
+{
+	char text[PROCESS_END_TEXT];
+
+	assert_string_equal(process_end_text(3 << 8, 0, 1, text), "exit code 3");
+	assert_string_equal(process_end_text(SIGTERM, 0, 1, text), "killed by signal 15 (Terminated)");
+	assert_string_equal(process_end_text(SIGKILL, -1, -1, text), "killed by signal 9 (Killed)");
+	assert_string_equal(process_end_text(SIGKILL, 4, 4, text),
+			    "killed by signal 9 (Killed), not by the kernel for want of memory");
+	assert_string_equal(
+		process_end_text(SIGKILL, 4, 6, text),
+		"killed by signal 9 (Killed), while the kernel killed 2 of simd's control group for want of memory (memory.events)");
+}
+
 static int prepare(void **state)
 {
 	(void)state;
