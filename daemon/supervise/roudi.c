@@ -42,7 +42,8 @@ LOG_TOPIC("roudi");
 #define DOUBLINGS_MAX    7
 #define DYING_TRIES      40
 #define ROOM_SPARE       (1 << 20) /* bytes that clients write to the old management segment meanwhile, and files */
-#define STARVED_MAX      30        /* probes that it was not given a CPU for */
+#define SOON_DUR_NS      (50 * NS_PER_MS)
+#define STARVED_MAX      30                /* probes that it was not given a CPU for */
 #define ROOM_DUR_NS      (500 * NS_PER_MS) /* how often to look for room in /dev/shm */
 
 enum phase { ABSENT, STARTING, UP };
@@ -130,10 +131,17 @@ static int begin_memory(struct roudi *r, struct pools *p)
 	return rc < 0 ? err_sys(rc, "\"pools\" need %lld MiB of /dev/shm", (long long)(pools_need(p) >> 20)) : 0;
 }
 
+/* What they have let go of is set aside at once, and what they are about to let go of soon: RouDi may die again. */
 void roudi_all_moved(struct roudi *r)
 {
-	if (r->phase == UP)
-		segment_reclaim_now(&r->reclaim);
+	if (r->phase != UP || list_empty(&r->reclaim.segments))
+		return;
+	segment_reclaim_now(&r->reclaim);
+	if (!r->owned)
+		return;
+	segment_commit_ballast(&r->commit, r->plane);
+	if (!r->job)
+		exec_timer_at(&r->timer, exec_now(r->x) + SOON_DUR_NS);
 }
 
 /* ---- jobs ---- */
