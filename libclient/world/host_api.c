@@ -67,7 +67,10 @@ uint64_t sim_world_id(struct sim_world *w, uint64_t number)
 
 static int done(struct sim_world *w)
 {
-	int r = side_done(w->side, w->at_tick, mono_now_ns());
+	int r;
+
+	host_come_back(w);
+	r = side_done(w->side, w->at_tick, mono_now_ns());
 
 	if (r == 0) {
 		w->done_world = side_world(w->side);
@@ -113,10 +116,13 @@ static int wait_tick(struct sim_world *w, int64_t timeout_dur_ns, struct sim_wor
 	bool time_left = true;
 
 	w->waits = true;
+	host_come_back(w);
 	if (host_in_callback(w))
 		return err_set(-EDEADLK, "a callback of a world cannot wait for its ticks");
+	w->in_wait = true;
 	while (!w->news_tick && w->state != SIM_WORLD_FAILED && time_left)
 		time_left = wait_some(w, until);
+	w->in_wait = false;
 	if (!w->news_tick)
 		return w->state == SIM_WORLD_FAILED ? err_set(-ENOTCONN, "%s", w->info.why)
 						    : err_set(-ETIMEDOUT, "no tick of the world for %lld ms%s%s",

@@ -168,11 +168,19 @@ static void lose(struct sim_world *w, int error, const char *why, bool again)
 	w->tls = NULL;
 	w->dialling = w->blocked = false;
 	side_end(w->side);
-	if (again) {
+	host_set_timer(w, 0);
+	if (again && !w->away) {
 		host_set_timer(w, w->backoff_dur_ns);
 		w->backoff_dur_ns = w->backoff_dur_ns * 2 < BACKOFF_MAX_NS ? w->backoff_dur_ns * 2 : BACKOFF_MAX_NS;
 	}
 	set_state(w, again ? SIM_WORLD_CONNECTING : SIM_WORLD_FAILED, error, text);
+}
+
+void host_come_back(struct sim_world *w)
+{
+	if (w->away)
+		host_set_timer(w, 1);
+	w->away = false;
 }
 
 void host_dial(struct sim_world *w)
@@ -295,6 +303,7 @@ static int on_event(struct sim_world *w, const struct side_event *e)
 		return 0;
 	}
 	if (e->kind == SIDE_ENDED) {
+		w->away = e->slow && w->waits && !w->in_wait && !w->events.tick;
 		lose(w, e->error, e->sentence, e->again);
 		return 0;
 	}

@@ -32,8 +32,10 @@ struct sim_world {
 	int64_t backoff_dur_ns, udp_mono_ns; /* udp: when the timer wakes it for datagrams */
 	pthread_t thread, caller;            /* caller: in a callback, while calling */
 	bool has_thread, stop, calling;
-	bool inside;      /* somebody takes a turn */
-	bool waits;       /* the program does */
+	bool inside;  /* somebody takes a turn */
+	bool waits;   /* the program does */
+	bool in_wait; /* now */
+	bool away; /* it was put out while the program did something else, such as a pause: it comes again with the program */
 	uint64_t at_tick; /* the one that it knows of: which a wait has returned, or a callback told */
 	bool news_tick;   /* a tick that no wait has returned */
 	bool waited;      /* a wait has returned waited_tick of this connection */
@@ -62,6 +64,8 @@ void host_udp_set_timer(struct sim_world *w);
 /* ---- host_loop.c again ---- */
 
 void host_set_timer(const struct sim_world *w, int64_t dur_ns);
+/* The program is here: a connection that waits for it is made. */
+void host_come_back(struct sim_world *w);
 /* What waits goes out, as far as it does. */
 void host_flush(struct sim_world *w);
 /* What is for the server, as it goes out: by TLS what there is room for; and that so much of it went. */

@@ -71,10 +71,10 @@ struct side_event {
 	uint64_t id, from, to;
 	int64_t time_sim_ns;
 	uint32_t connection;
-	bool refused, again;
-	uint16_t udp_port;   /* of SIDE_WELCOME; 0: no datagrams */
-	int error;           /* of SIDE_ENDED: what it comes to */
-	const void *payload; /* of a note; as sentence until the next call with its side */
+	bool refused, again, slow; /* slow: of SIDE_ENDED: time has waited for this host for too long */
+	uint16_t udp_port;         /* of SIDE_WELCOME; 0: no datagrams */
+	int error;                 /* of SIDE_ENDED: what it comes to */
+	const void *payload;       /* of a note; as sentence until the next call with its side */
 	size_t len;
 	const char *sentence;
 };

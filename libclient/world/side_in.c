@@ -177,6 +177,7 @@ static int on_bye(struct side *s, const Sim__World__Bye *m, struct side_event *r
 	*ret = (struct side_event){ .kind = SIDE_ENDED,
 				    .sentence = m->sentence && *m->sentence ? m->sentence : "the server said Bye",
 				    .error = error_of(m->reason),
+				    .slow = m->reason == SIM__WORLD__BYE__REASON__SLOW,
 				    .again = is_worth_another_try(m->reason) };
 	return 1;
 }

@@ -184,6 +184,7 @@ SIM_API SIM_MUST_CHECK int sim_world_done(struct sim_world *w);
 /*
  * Wait for a tick later than the last one that this handle's waits have returned; at once when there is one. timeout_dur_ns of wall time, negative: for ever.
  * Returns: 0; -ETIMEDOUT; -EDEADLK in a callback; -ENOTCONN the server has refused this host for good, sim_world_why(). A server that is away is waited for.
+ * A host that was put out, as time had waited for it for too long while its program did something else, such as a pause, comes again with this call.
  * Since 0.1.
  */
 SIM_API SIM_MUST_CHECK int sim_world_wait(struct sim_world *w, int64_t timeout_dur_ns, struct sim_world_tick *ret);

@@ -368,6 +368,31 @@ TEST(after_the_servers_death_all_is_said_again)
 	assert_int_equal(server_stop(&server), 0);
 }
 
+/* It does something else for long, as a rig that is paused: it is put out once, and comes again when it is back. */
+TEST(who_is_away_comes_back_when_it_acts)
+{
+	static const char *const usual[] = { "--pace", "0", NULL };
+	struct sim_world *a, *b;
+	struct sim_world_tick t, tb;
+
+	server_start(&server, 0, usual);
+	a = come("a", SIM_WORLD_REGULATING, 0, NULL, NULL);
+	b = come("b", SIM_WORLD_REGULATING, 0, NULL, NULL);
+	assert_int_equal(sim_world_wait(b, -1, &tb), 0);
+	assert_int_equal(sim_world_wait(a, -1, &t), 0);
+	while (info(b).state == SIM_WORLD_CONNECTED)
+		assert_int_equal(sim_world_step(a, -1, &t), 0);
+	for (int i = 0; i < 5000; i++)
+		assert_int_equal(sim_world_step(a, -1, &t), 0);
+	assert_int_equal(info(b).state, SIM_WORLD_CONNECTING);
+	assert_int_equal(info(b).reconnects, 0);
+	while (info(b).reconnects == 0)
+		assert_int_equal(sim_world_step(b, -1, &tb), 0);
+	sim_world_disconnect(a);
+	sim_world_disconnect(b);
+	assert_int_equal(server_stop(&server), 0);
+}
+
 /* ---- asked for ---- */
 
 static bool add_x(void *user, const struct sim_world_object *o)
