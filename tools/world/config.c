@@ -12,6 +12,7 @@
 #include "err.h"
 #include "fd.h"
 #include "mem.h"
+#include "proto_text.h"
 #include "world/frame.h"
 
 #define PROTO_MAX     ((size_t)64 << 10)
@@ -93,6 +94,7 @@ static bool is_text(const char *text, size_t n)
 static int take_proto(struct config *c, unsigned i, const char *path, char *text)
 {
 	ssize_t n = read_proto(path, text);
+	char why[PROTO_WHY_MAX];
 
 	if (n == -EFBIG || (n >= 0 && (c->proto_size += (size_t)n) > PROTO_MAX_ALL))
 		return err_set(-EFBIG, "%s: types[%u].proto: %s: a .proto is up to 64 KiB, and all up to 256 KiB",
@@ -101,6 +103,8 @@ static int take_proto(struct config *c, unsigned i, const char *path, char *text
 		return err_set((int)n, "%s: types[%u].proto: %s: %s", c->path, i, path, strerror((int)-n));
 	if (!is_text(text, (size_t)n))
 		return err_set(-EINVAL, "%s: types[%u].proto: %s: is no UTF-8 text", c->path, i, path);
+	if (proto_text_check(text, why) < 0)
+		return err_set(-EINVAL, "%s: types[%u].proto: %s: %s", c->path, i, path, why);
 	c->protos[i] = mem_strdup(text);
 	return c->protos[i] ? 0 : err_nomem();
 }

@@ -177,9 +177,12 @@ TEST(what_is_wrong_with_a_type_is_said)
 		 "types[1].name: a is the name of types[0] as well");
 	is_wrong("{\"types\": [{\"code\": 200, \"name\": \"a\"}]}", "types[0].proto");
 	assert_int_equal(run(command,
-			     "head -c 65537 /dev/zero | tr '\\0' a > %s/long.proto; printf '\\377' > %s/bytes.proto",
-			     dir, dir),
+			     "head -c 65537 /dev/zero | tr '\\0' a > %s/long.proto; printf '\\377' > %s/bytes.proto; "
+			     "printf 'message A {\\nint32 a;\\n}' > %s/broken.proto",
+			     dir, dir, dir),
 			 0);
 	is_wrong("{\"types\": [" TYPE("200", "a", "long.proto") "]}", "up to 64 KiB");
 	is_wrong("{\"types\": [" TYPE("200", "a", "bytes.proto") "]}", "is no UTF-8 text");
+	is_wrong("{\"types\": [" TYPE("200", "a", "broken.proto") "]}",
+		 "broken.proto: line 2: \"=\" is expected, and there is \";\"");
 }
