@@ -178,10 +178,10 @@ TEST_FULL_WITH(messages_are_confirmed_from_over_there, start_confirming, end)
 	finish(sender, reader);
 }
 
-/* The last message of a channel that is kept is there for who comes later. */
+/* The last message of a channel that is kept is there for who comes later, once, and for the next one as well. */
 TEST_FULL_WITH(what_is_kept_comes_later, start, end)
 {
-	pid_t sender, reader;
+	pid_t sender, reader, next;
 
 	t = traffic_new("/car/tf_static", 16, 16);
 	t->flags = SIM_PUB_LATCH;
@@ -193,6 +193,19 @@ TEST_FULL_WITH(what_is_kept_comes_later, start, end)
 	AWAIT(atomic_load(&t->reader[0].received) >= 1);
 	check_reader(&t->reader[0]);
 	assert_int_equal(atomic_load(&t->reader[0].received), 1);
+	kill(reader, SIGKILL);
+	waitpid(reader, NULL, 0);
+	AWAIT(machine_logged(&m[1], "/car/tf_static: last subscriber disconnected"));
+	reader = machine_fork(&m[1], traffic_read, t);
+	AWAIT(atomic_load(&t->reader[1].received) >= 1);
+	AWAIT(machine_logged_times(&m[1], "/car/tf_static: first subscriber connected") == 2);
+	t->first = 2; /* what had come twice would be there before the next one */
+	next = machine_fork(&m[0], traffic_send, t);
+	AWAIT(atomic_load(&t->reader[1].newest) == 2);
+	assert_int_equal(atomic_load(&t->reader[1].received), 2);
+	assert_int_equal(atomic_load(&t->reader[1].backward), 0);
+	kill(next, SIGKILL);
+	waitpid(next, NULL, 0);
 	kill(sender, SIGKILL);
 	waitpid(sender, NULL, 0);
 	atomic_store(&t->stop, true);
