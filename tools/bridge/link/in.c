@@ -215,6 +215,10 @@ static struct link_import *find(struct sim_bridge *b, const char *channel)
 	return i;
 }
 
+/*
+ * A channel that is kept is read on when nobody listens: with a new reader its last messages would come once more, and the next listener would
+ * have them twice, as the channel here keeps its own last one.
+ */
 void link_listen(struct sim_bridge *b, const char *channel, int on)
 {
 	struct link_import *i;
@@ -223,7 +227,7 @@ void link_listen(struct sim_bridge *b, const char *channel, int on)
 	i = find(b, channel);
 	if (i && on)
 		listen_begin(b, i);
-	else if (i)
+	else if (i && !i->keep)
 		listen_end(i);
 	pthread_mutex_unlock(&b->lock);
 }
