@@ -192,7 +192,7 @@ out:
 	return r;
 }
 
-/* What a killed simd has left goes even if somebody has broken the configuration since. */
+/* A configuration that was broken since does not keep --clean-up from removing the files of a killed simd. */
 static int config_for_clean_up(struct boot *b)
 {
 	static const struct config_sources none = { 0 };
@@ -373,7 +373,7 @@ void boot_signals_end(struct boot *b)
 
 /* ---- runtime directory, supervision, registry ---- */
 
-/* Who may connect and cannot reach the memory would be told by each call that fails. */
+/* A group that may connect but cannot open the shared memory is refused here, not by each call of its clients. */
 static int check_group(struct conf_view root)
 {
 	const char *name = conf_string(root, "socket.group");

@@ -16,7 +16,6 @@
 #include "fd.h"
 #include "jsonx.h"
 #include "mem.h"
-#include "plane.h"
 #include "trust.h"
 #include "printable.h"
 #include "timeutil.h"
@@ -298,9 +297,8 @@ int check_all(struct boot *b, const char *const *dirs)
 
 	if (!pools)
 		found(&k, conf_origin(k.root, "pools"), "%s", err_why());
-	if (access(PLANE_BASE, F_OK) < 0)
-		found(&k, NULL,
-		      "there is no " PLANE_BASE ", where the data plane lies: mount -t tmpfs tmpfs " PLANE_BASE);
+	if (runtime_check_base() < 0)
+		found(&k, NULL, "%s", err_why());
 	check_time(&k);
 	check_programs(&k);
 	for (size_t i = 0; i < conf_count(k.root, "rigs"); i++) {

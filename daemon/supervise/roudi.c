@@ -15,7 +15,6 @@
 #include "ipc.h"
 #include "log.h"
 #include "mem.h"
-#include "proc_cpu.h"
 #include "segment_commit.h"
 #include "segment_reclaim.h"
 #include "helper.h"
@@ -131,7 +130,7 @@ static int begin_memory(struct roudi *r, struct pools *p)
 	return rc < 0 ? err_sys(rc, "\"pools\" need %lld MiB of /dev/shm", (long long)(pools_need(p) >> 20)) : 0;
 }
 
-/* What they have let go of is set aside at once, and what they are about to let go of soon: RouDi may die again. */
+/* Segments that the clients have released are set aside at once, the other old ones soon after: RouDi may die again. */
 void roudi_all_moved(struct roudi *r)
 {
 	if (r->phase != UP || list_empty(&r->reclaim.segments))
@@ -489,7 +488,7 @@ static int begin(struct roudi *r)
 
 /*
  * A RouDi without room exits, again and again, until simd gives up. There is room again when the memory of the old
- * generation is freed, or whoever filled /dev/shm has cleared it. At simd's start there is none to wait for.
+ * generation is freed, or /dev/shm is cleared. At simd's start there is no generation to wait for.
  */
 static bool has_room(struct roudi *r)
 {
@@ -509,7 +508,7 @@ static bool has_room(struct roudi *r)
 	if (!yes && r->waits_for_room) /* clients have heard of its end by now */
 		segment_reclaim_for_room(&r->reclaim);
 	if (!yes)
-		r->failures = 0; /* what fails once there is room is counted anew */
+		r->failures = 0; /* failures are counted from 0 once there is room */
 	r->waits_for_room = !yes;
 	return yes;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What roudi.c leaves to the helper's thread, because RouDi may not answer: a probe, or probes until one is answered, and then the attach. */
+/* Calls to RouDi that may not be answered, so the helper's thread makes them: a probe, or probes until one is answered, and then the attach. */
 #ifndef SUPERVISE_ROUDI_JOB_H
 #define SUPERVISE_ROUDI_JOB_H
 

@@ -166,27 +166,32 @@ static int in_the_way(const char *dir, int r)
 	return 1;
 }
 
+int runtime_check_base(void)
+{
+	if (access(PLANE_BASE, F_OK) == 0)
+		return 0;
+	return err_set(-ENOENT,
+		       "there is no " PLANE_BASE ", where the data plane lies: mount -t tmpfs tmpfs " PLANE_BASE);
+}
+
 /* Its descriptor; 1: to be tried again. Members of our group make their sockets and locks there, and cannot remove each other's. */
 static int make_plane(const char *dir, int *ret_fd)
 {
 	struct stat st;
-	int fd;
+	int fd, r = runtime_check_base();
 
-	if (access(PLANE_BASE, F_OK) < 0)
-		return err_set(-ENOENT, "there is no " PLANE_BASE
-					", where the data plane lies: mount -t tmpfs tmpfs " PLANE_BASE);
+	if (r < 0)
+		return r;
 	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
 		return err_sys(-errno, "%s, simd's data plane, cannot be made", dir);
 	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0 || fstat(fd, &st) < 0 || st.st_uid != geteuid()) {
-		int r = fd < 0 && errno != EACCES ? -errno : -EACCES;
-
+		r = fd < 0 && errno != EACCES ? -errno : -EACCES;
 		fd_close(fd);
 		return in_the_way(dir, r);
 	}
 	if (fchown(fd, (uid_t)-1, getegid()) < 0 || fchmod(fd, 01770) < 0) {
-		int r = err_sys(-errno, "%s: its mode", dir);
-
+		r = err_sys(-errno, "%s: its mode", dir);
 		fd_close(fd);
 		return r;
 	}

@@ -26,6 +26,8 @@ struct runtime {
 int runtime_init(struct runtime *rt, const char *dir);
 /* The plane that a simd of this runtime directory, as of runtime_init(), has or had; "": there is no such directory. Makes nothing. */
 void runtime_plane_of(const char *dir, char ret[PLANE_MAX]);
+/* -ENOENT: this machine has no directory for data planes; err_why() says how to get one. */
+int runtime_check_base(void);
 /*
  * Makes the plane's directory, open to simd's group alone, and takes the lock in it. external: RouDi is somebody else's, of the plain names.
  * -EBUSY: another simd has it; the sentence names that one, and where two runtime directories have got the same name, both. What other

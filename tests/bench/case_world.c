@@ -491,29 +491,28 @@ static int measure_slow(struct bench *b, struct load *l, int64_t dur_ns, struct 
 	return r;
 }
 
-static int run_slow(struct bench *b, struct load *l)
+/* One server's rate without a disturbance, and with it. */
+struct disturbance {
+	const char *name, *reference;
+	int (*measure)(struct bench *b, struct load *l, int64_t dur_ns, struct bench_pair *ret);
+	int64_t smoke_dur_ns;
+	double bar;
+};
+
+static const struct disturbance slow = { "world_slow", "before they came", measure_slow, 300 * NS_PER_MS, 0.9 };
+static const struct disturbance stalled = { "world_stalled", "before they were", measure_stalled, 500 * NS_PER_MS,
+					    0.95 };
+
+static int run_disturbed(struct bench *b, struct load *l, const struct disturbance *d)
 {
 	struct bench_pair pairs[BENCH_PAIRS_MAX];
 	unsigned n = bench_runs(b, 5);
 	int r = 0;
 
 	for (unsigned i = 0; i < n && r == 0; i++)
-		r = measure_slow(b, l, b->smoke ? 300 * NS_PER_MS : 10 * NS_PER_S, &pairs[i]);
+		r = d->measure(b, l, b->smoke ? d->smoke_dur_ns : 10 * NS_PER_S, &pairs[i]);
 	if (r == 0)
-		bench_report(b, "world_slow", "ticks/s", "before they came", BENCH_RATE, pairs, n, 0.9);
-	return r;
-}
-
-static int run_stalled(struct bench *b, struct load *l)
-{
-	struct bench_pair pairs[BENCH_PAIRS_MAX];
-	unsigned n = bench_runs(b, 5);
-	int r = 0;
-
-	for (unsigned i = 0; i < n && r == 0; i++)
-		r = measure_stalled(b, l, b->smoke ? 500 * NS_PER_MS : 10 * NS_PER_S, &pairs[i]);
-	if (r == 0)
-		bench_report(b, "world_stalled", "ticks/s", "before they were", BENCH_RATE, pairs, n, 0.95);
+		bench_report(b, d->name, "ticks/s", d->reference, BENCH_RATE, pairs, n, d->bar);
 	return r;
 }
 
@@ -648,9 +647,9 @@ static int run_world(struct bench *b)
 	if (r == 0)
 		r = run_threads(b, l);
 	if (r == 0)
-		r = run_stalled(b, l);
+		r = run_disturbed(b, l, &stalled);
 	if (r == 0)
-		r = run_slow(b, l);
+		r = run_disturbed(b, l, &slow);
 	if (r == 0)
 		r = run_encode(b);
 	bench_arena_free(l, 2 * sizeof(*l));

@@ -616,6 +616,16 @@ const struct ctl_result *stack_run(const char *const *argv)
 	return &r;
 }
 
+void stack_exec_ctl(const char *command, const char *const *args)
+{
+	const char *argv[32] = { "simctl", "--socket", STACK_SOCKET, command };
+
+	for (size_t n = 4; *args && n < 31; n++)
+		argv[n] = *args++;
+	execv(program("simctl"), (char *const *)(uintptr_t)argv);
+	_exit(127);
+}
+
 const struct ctl_result *stack_ctl(const char *arg, ...)
 {
 	const char *argv[ARGS_MAX] = { "simctl", arg };

@@ -79,6 +79,8 @@ struct ctl_result {
 	char out[65536], err[4096];
 };
 
+/* For a child: becomes simctl with this command. args end with NULL. */
+_Noreturn void stack_exec_ctl(const char *command, const char *const *args);
 /* Runs simctl; static result. The last argument is NULL. */
 const struct ctl_result *stack_ctl(const char *arg, ...) __attribute__((sentinel));
 /* Runs any program of the build, bin/NAME, with those arguments. */

@@ -218,9 +218,9 @@ static void skip_given(struct player_simd *s, const char *channel, const char *w
 	struct left_out *l = left_out_add(s, channel, why);
 
 	atomic_fetch_add(&s->skipped, 1);
-	atomic_fetch_add(&s->clocks, 1);
+	atomic_fetch_add(&s->given, 1);
 	if (l)
-		l->clock = true;
+		l->given = true;
 }
 
 static void route_free(struct route *rt)

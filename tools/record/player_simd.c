@@ -410,7 +410,7 @@ void player_simd_counters(const struct player_simd *s, struct player_simd_counte
 		.bad = atomic_load(&s->bad),
 		.channels = atomic_load(&s->n_outs),
 		.skipped = atomic_load(&s->skipped),
-		.clocks = atomic_load(&s->clocks),
+		.given = atomic_load(&s->given),
 	};
 }
 
@@ -422,7 +422,7 @@ bool player_simd_left_out(const struct player_simd *s, unsigned i, struct player
 		if (i--)
 			continue;
 		*ret = (struct player_simd_left_out){
-			.channel = l->channel, .why = l->why, .messages = l->messages, .clock = l->clock
+			.channel = l->channel, .why = l->why, .messages = l->messages, .given = l->given
 		};
 		return true;
 	}

@@ -34,14 +34,15 @@ struct player_simd_counters {
 	uint64_t failed;        /* of the former: not by all bridges */
 	uint64_t refused, bad;  /* no credit, no slot; not decoded */
 	unsigned channels;
-	unsigned skipped, clocks; /* channels of logs that are not played; of these /clock, which simd gives itself */
+	unsigned skipped,
+		given; /* channels of logs that are not played; those of them that simd gives itself: /clock, reserved names */
 };
 
 /* A channel that is not played, or not all of it. Borrowed until the sink is destroyed. */
 struct player_simd_left_out {
 	const char *channel, *why; /* a sentence without the channel's name */
 	uint64_t messages;         /* so many of its messages; 0: all of it */
-	bool clock;                /* simd gives /clock itself: nothing is missing */
+	bool given;                /* simd gives it itself: nothing is missing */
 };
 
 extern const struct player_sink player_simd_sink;   /* with a driver */

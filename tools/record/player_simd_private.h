@@ -22,7 +22,7 @@ struct left_out {
 	struct list link; /* player_simd::left; under player_simd::lock until the player has stopped */
 	char channel[SIM_CHANNEL_MAX + 2], why[600];
 	uint64_t messages;
-	bool clock;
+	bool given;
 };
 
 /* A channel of simd, to which several of the logs may go. */
@@ -72,7 +72,7 @@ struct player_simd {
 	const char *reason;   /* why the last message could not be decoded, or has no room; NULL: sim_why() */
 	unsigned damages;     /* the producer's */
 	_Atomic uint64_t queued, local, failed, refused, bad;
-	_Atomic unsigned n_outs, skipped, clocks;
+	_Atomic unsigned n_outs, skipped, given;
 };
 
 /* NULL: no message of it has arrived. */

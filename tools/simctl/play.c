@@ -292,7 +292,7 @@ static json_t *left_out_json(const struct play *p)
 		printable(channel, sizeof(channel), l.channel, strlen(l.channel));
 		printable(why, sizeof(why), l.why, strlen(l.why));
 		json_array_append_new(list, json_pack("{s:s, s:s, s:I, s:b}", "channel", channel, "reason", why,
-						      "messages", (json_int_t)l.messages, "error", !l.clock));
+						      "messages", (json_int_t)l.messages, "error", !l.given));
 	}
 	return list;
 }
@@ -486,7 +486,7 @@ static int verdict(const struct play *p, int r)
 		return fail("", "another time source was chosen: the playing ends here");
 	if (r < 0 && r != -ECANCELED)
 		return fail("", *sim_why() ? sim_why() : sim_strerror(r));
-	return st.damages || n.refused || n.bad || n.skipped > n.clocks;
+	return st.damages || n.refused || n.bad || n.skipped > n.given;
 }
 
 static int run(struct play *p)

@@ -26,7 +26,7 @@ struct backlog_item { /* between take and free its taker's */
 
 /* lost: one of the owner's was dropped, with what it held, if anything; must not call back. bytes 0: BACKLOG_BYTES. -ENOMEM. */
 int backlog_create(size_t bytes, void (*lost)(void *owner, const struct sim_message *held), struct backlog **ret);
-void backlog_destroy(struct backlog *b); /* NULL is fine; messages that are left in it are not told of as lost */
+void backlog_destroy(struct backlog *b); /* NULL is fine; the messages left in it are not counted as lost */
 
 /* held: keep the pointer, and copy nothing; else m is copied, and can be released. What cannot be kept is lost. */
 void backlog_put(struct backlog *b, void *owner, const struct sim_message *m, bool held,

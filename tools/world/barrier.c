@@ -282,22 +282,22 @@ static bool others_regulate(const struct barrier *b, const struct participant *p
 	return false;
 }
 
-static bool has_earned(const struct barrier *b, struct participant *p, int64_t now_mono_ns)
+static bool has_earned(struct participant *p, bool alone, int64_t now_mono_ns)
 {
 	if (p->pace_mono_ns == INT64_MAX)
 		p->pace_mono_ns = now_mono_ns;
-	return now_mono_ns - p->pace_mono_ns >= p->earn_dur_ns || !others_regulate(b, p);
+	return now_mono_ns - p->pace_mono_ns >= p->earn_dur_ns || alone;
 }
 
 /* It has promised after all: back to the bottom, and into its role when it has caught up, and kept pace for as long as it has to. */
-static bool returns(struct barrier *b, struct participant *p, int64_t now_mono_ns, struct barrier_next *ret)
+static bool returns(struct barrier *b, struct participant *p, bool alone, int64_t now_mono_ns, struct barrier_next *ret)
 {
 	bool was_demoted = p->demoted;
 
 	if (p->promised < b->tick && (was_demoted || !has_promised(b, p)))
 		return false;
 	p->since_mono_ns = INT64_MAX;
-	if (was_demoted && !has_earned(b, p, now_mono_ns))
+	if (was_demoted && !has_earned(p, alone, now_mono_ns))
 		return false;
 	p->rung = BARRIER_IN_TIME;
 	p->demoted = false;
@@ -308,7 +308,7 @@ static bool returns(struct barrier *b, struct participant *p, int64_t now_mono_n
 	return was_demoted;
 }
 
-/* Who is in a role that it has to earn is late for itself alone. */
+/* A participant that has to earn its role is late for itself alone: time does not wait for it. */
 static void lose_pace(const struct barrier *b, struct participant *p, int64_t now_mono_ns)
 {
 	if (p->demoted && p->since_mono_ns != INT64_MAX && now_mono_ns - p->since_mono_ns >= rung_dur_ns(b, p))
@@ -348,6 +348,7 @@ static int64_t wake_for(const struct barrier *b, const struct participant *p)
 void barrier_next(struct barrier *b, int64_t now_mono_ns, struct barrier_next *ret)
 {
 	struct barrier_next next = { .tick = true, .wake_mono_ns = INT64_MAX };
+	bool alone = !others_regulate(b, NULL); /* for one that is demoted */
 
 	for (uint32_t i = 0; i < b->n; i++) {
 		struct participant *p = &b->all[i];
@@ -355,7 +356,7 @@ void barrier_next(struct barrier *b, int64_t now_mono_ns, struct barrier_next *r
 		if (p->role != BARRIER_REGULATING)
 			continue;
 		lose_pace(b, p, now_mono_ns);
-		if ((p->since_mono_ns != INT64_MAX || p->demoted) && returns(b, p, now_mono_ns, ret))
+		if ((p->since_mono_ns != INT64_MAX || p->demoted) && returns(b, p, alone, now_mono_ns, ret))
 			return;
 		if (p->since_mono_ns == INT64_MAX && !has_promised(b, p))
 			p->since_mono_ns = waited_since(b, p);

@@ -11,8 +11,8 @@
 #include "line.h"
 #include "raw.h"
 
-#define FOXGLOVE_CLIENTS_MAX 64u
-#define UPGRADE              "Host: 127.0.0.1\r\nSec-WebSocket-Protocol: foxglove.sdk.v1\r\n"
+#define VIEWERS_MAX 64u
+#define UPGRADE     "Host: 127.0.0.1\r\nSec-WebSocket-Protocol: foxglove.sdk.v1\r\n"
 
 #define TOKEN_FILE "/tmp/foxglove-token"
 #define COMMAND \
@@ -175,11 +175,11 @@ TEST(without_the_token_one_may_only_look)
 /* All places are taken by others; the last of them goes. */
 TEST(who_has_the_token_has_a_place)
 {
-	int fd[FOXGLOVE_CLIENTS_MAX], known;
+	int fd[VIEWERS_MAX], known;
 	char path[300];
 
 	line_up(control);
-	for (unsigned i = 0; i < FOXGLOVE_CLIENTS_MAX; i++) {
+	for (unsigned i = 0; i < VIEWERS_MAX; i++) {
 		fd[i] = raw_open(line_port, "/", UPGRADE);
 		assert_true(fd[i] >= 0 && raw_hears(fd[i], "serverInfo"));
 	}
@@ -187,8 +187,8 @@ TEST(who_has_the_token_has_a_place)
 	snprintf(path, sizeof(path), "/%s", with_token());
 	known = raw_open(line_port, path, UPGRADE);
 	assert_true(known >= 0 && raw_hears(known, "serverInfo"));
-	raw_await_close(fd[FOXGLOVE_CLIENTS_MAX - 1]);
-	for (unsigned i = 0; i < FOXGLOVE_CLIENTS_MAX; i++)
+	raw_await_close(fd[VIEWERS_MAX - 1]);
+	for (unsigned i = 0; i < VIEWERS_MAX; i++)
 		close(fd[i]);
 	close(known);
 	line_down();

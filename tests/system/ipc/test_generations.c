@@ -30,26 +30,6 @@ static int stop(void **state)
 	return 0;
 }
 
-static void send_and_take(struct ipc *ipc)
-{
-	struct ipc_pub *pub = NULL;
-	struct ipc_sub *sub = NULL;
-	const void *in;
-	void *out;
-
-	CHECK_IS(ipc_sub_create(ipc, "loop", &(struct ipc_sub_options){ .depth = 2 }, &sub), 0);
-	CHECK_IS(ipc_pub_create(ipc, "loop", NULL, &pub), 0);
-	AWAIT(ipc_pub_has_subscribers(pub));
-	CHECK_IS(ipc_loan(pub, 100, &out), 0);
-	strcpy(out, "round");
-	CHECK_IS(ipc_publish(pub, out), 0);
-	CHECK_IS(ipc_take(sub, &in, &(size_t){ 0 }), 0);
-	CHECK(strcmp(in, "round") == 0);
-	CHECK_IS(ipc_release(sub, in), 0);
-	ipc_pub_destroy(pub);
-	ipc_sub_destroy(sub);
-}
-
 /* ---- RouDi stopped ---- */
 
 static void creates_while_stopped(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whoever waits for a moment of CLOCK_REALTIME ends here: in front of RouDi, and in lacking.so in front of the module. */
+/* A call that waits for a moment of CLOCK_REALTIME crashes here: in front of RouDi, and in lacking.so in front of the module. */
 #include <semaphore.h>
 #include <time.h>
 

@@ -160,7 +160,7 @@ TEST_WITH(a_killed_roudi_is_replaced, begin, end)
 	AWAIT(shm_used() <= before + 3 * (80 << 20));
 }
 
-/* ---- a RouDi that cannot be started for a while ---- */
+/* ---- RouDi cannot be started for a while ---- */
 
 #define FLAKY             "/tmp/flaky-roudi"
 #define BROKEN            "/tmp/broken"

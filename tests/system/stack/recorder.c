@@ -10,21 +10,6 @@
 
 /* ---- the recorder beside the test ---- */
 
-void exec_record(const char *const *args)
-{
-	const char *argv[32] = { "simctl", "--socket", STACK_SOCKET, "record" };
-	char path[4200];
-	ssize_t n = readlink("/proc/self/exe", path, 4000);
-	int k = 4;
-
-	path[n > 0 ? n : 0] = '\0';
-	strcpy(strrchr(path, '/'), "/../bin/simctl");
-	while (*args)
-		argv[k++] = *args++;
-	execv(path, (char *const *)(uintptr_t)argv);
-	_exit(127);
-}
-
 void start_record(struct recording *rec, const char *const *args)
 {
 	int fd[2];
@@ -37,7 +22,7 @@ void start_record(struct recording *rec, const char *const *args)
 		dup2(fd[1], STDOUT_FILENO);
 		dup2(fd[1], STDERR_FILENO);
 		close(STDIN_FILENO); /* it needs none */
-		exec_record(args);
+		stack_exec_ctl("record", args);
 	}
 	close(fd[1]);
 	rec->out = fd[0];

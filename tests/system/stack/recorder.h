@@ -25,8 +25,6 @@ struct recording {
 	char text[65536];
 };
 
-/* For a child: becomes the recorder with these arguments. */
-void exec_record(const char *const *args);
 void start_record(struct recording *rec, const char *const *args);
 #define RECORD(rec, ...) start_record(rec, (const char *const[]){ __VA_ARGS__, NULL })
 /* Whether it has printed that by now. */

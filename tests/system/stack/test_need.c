@@ -689,7 +689,7 @@ static bool killed_at_step(pid_t simd, unsigned n, struct peer *p)
 	return true;
 }
 
-/* What a killed simd has given memory, all of it or the half, the next one finds again: there is no room to do it twice. */
+/* The next simd finds the memory that a killed one has given to its segments, all or half of it: there is no room for it twice. */
 TEST_FULL_WITH(simd_may_die_at_each_step_of_a_growth, NULL, again)
 {
 	bool killed = true;

@@ -97,21 +97,6 @@ struct playing {
 	int out; /* what it prints */
 };
 
-static void exec_play(const char *const *args)
-{
-	const char *argv[32] = { "simctl", "--socket", STACK_SOCKET, "play" };
-	char path[4200];
-	ssize_t n = readlink("/proc/self/exe", path, 4000);
-	int k = 4;
-
-	path[n > 0 ? n : 0] = '\0';
-	strcpy(strrchr(path, '/'), "/../bin/simctl");
-	while (*args)
-		argv[k++] = *args++;
-	execv(path, (char *const *)(uintptr_t)argv);
-	_exit(127);
-}
-
 static struct playing start_play(const char *const *args)
 {
 	struct playing p;
@@ -124,7 +109,7 @@ static struct playing start_play(const char *const *args)
 		dup2(fd[1], STDOUT_FILENO);
 		dup2(fd[1], STDERR_FILENO);
 		close(STDIN_FILENO); /* it needs none */
-		exec_play(args);
+		stack_exec_ctl("play", args);
 	}
 	close(fd[1]);
 	p.out = fd[0];
@@ -687,7 +672,7 @@ TEST_WITH(keys_on_a_terminal_that_is_put_back, NULL, stack_sweep)
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		if (login_tty(slave) == 0)
-			exec_play((const char *const[]){ LOG_FILE, NULL });
+			stack_exec_ctl("play", (const char *const[]){ LOG_FILE, NULL });
 		_exit(127);
 	}
 	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);

@@ -268,7 +268,7 @@ TEST_WITH(keys_trigger_and_pause, NULL, stack_sweep)
 	if (rec.pid == 0) {
 		close(fd);
 		login_tty(slave);
-		exec_record(args);
+		stack_exec_ctl("record", args);
 	}
 	rec.out = fd;
 	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `simctl record` where something is in its way: a disk that stands still, channels that simd refuses, files that go away, another recorder
- * of the same name, and orders that cannot be carried out.
+ * of the same name, and commands that cannot be obeyed.
  */
 #include "recorder.h"
 
@@ -52,7 +52,7 @@ static void publish_image(struct sim_publisher *p)
 	assert_int_equal(sim_publish_local_copy(p, body, sim_builder_size(&b), 0), 0);
 }
 
-/* What waits is bounded by --backlog, and of small messages none is lost while there are large ones to lose. */
+/* --backlog bounds the messages that wait. No small message is lost while a large one can be lost instead. */
 TEST_WITH(while_the_disk_stands_large_messages_are_lost_first, NULL, stack_sweep)
 {
 	static const char *const channels[] = { "/imu" };
@@ -170,7 +170,7 @@ TEST_WITH(a_file_that_is_deleted_is_said_and_the_rest_is_recorded, NULL, stack_s
 	end();
 }
 
-/* ---- orders that cannot be carried out ---- */
+/* ---- commands that cannot be obeyed ---- */
 
 TEST_WITH(what_cannot_be_is_said, NULL, stack_sweep)
 {

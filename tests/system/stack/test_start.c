@@ -314,7 +314,7 @@ TEST_WITH(without_dev_shm_there_is_one_sentence, NULL, stack_sweep)
 	assert_string_equal(stack_leftovers(), "");
 }
 
-/* Nobody reads the file while things go well: so it is broken when simd has been killed. No start can use it, and --clean-up need not. */
+/* simd reads its configuration at the start alone, so a mistake in it may show only after a kill. --clean-up works without it. */
 TEST_WITH(a_broken_configuration_keeps_nothing_here, NULL, stack_sweep)
 {
 	static const char *const argv[] = { "simd", "--config", "/tmp/out-broken.json", "--runtime-dir", STACK_DIR,

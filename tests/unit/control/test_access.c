@@ -157,6 +157,15 @@ static int bridge_restart(void *user, const char *name)
 	return 0;
 }
 
+/* The bridge "log" belongs to simd, which starts it. */
+static void desk_open_with_bridge(struct desk *d)
+{
+	desk_open(d, "");
+	d->ops.bridge_may = bridge_may;
+	d->ops.bridge_restart = bridge_restart;
+	list_first(&d->simd->bridges, struct bridge, link)->external = false;
+}
+
 /* A bridge makes files with simd's rights. */
 TEST(another_user_sends_a_bridge_nowhere)
 {
@@ -172,10 +181,7 @@ TEST(another_user_sends_a_bridge_nowhere)
 
 	if (geteuid() != 0)
 		skip();
-	desk_open(&d, "");
-	d.ops.bridge_may = bridge_may;
-	d.ops.bridge_restart = bridge_restart;
-	list_first(&d.simd->bridges, struct bridge, link)->external = false;
+	desk_open_with_bridge(&d);
 	stranger_opens(&d, &p);
 	peer_open(&d, &own);
 	peer_hello(&p, "x", "client");
@@ -199,10 +205,7 @@ TEST(only_what_simd_has_started_stands_for_its_bridge)
 	struct peer p, q;
 	json_t *r;
 
-	desk_open(&d, "");
-	d.ops.bridge_may = bridge_may;
-	d.ops.bridge_restart = bridge_restart;
-	list_first(&d.simd->bridges, struct bridge, link)->external = false;
+	desk_open_with_bridge(&d);
 	peer_open(&d, &p);
 	peer_open(&d, &q);
 	peer_hello(&p, "x", "bridge");
@@ -217,7 +220,7 @@ TEST(only_what_simd_has_started_stands_for_its_bridge)
 	assert_int_equal(json_integer_value(json_object_get(json_array_get(json_object_get(r, "bridges"), 0), "pid")),
 			 getpid()); /* its own: simd ends that */
 	started = getpid() + 1;
-	assert_ok(peer_call(&q, "RestartBridge", "{\"name\": \"log\"}", NULL)); /* whoever else has it loses it */
+	assert_ok(peer_call(&q, "RestartBridge", "{\"name\": \"log\"}", NULL)); /* no other client keeps it */
 	assert_ok(peer_call(&q, "ListBridges", "{}", &r));
 	assert_int_equal(json_integer_value(json_object_get(json_array_get(json_object_get(r, "bridges"), 0), "pid")),
 			 0);

@@ -167,7 +167,7 @@ static void on_accepted(struct sim_bridge *b, struct lws *wsi)
 		b->silent[b->n_silent++] = wsi;
 }
 
-/* Who connects and asks nothing holds nobody's place: the oldest of them goes. 0, or -1: all places are taken. */
+/* Connections without a request keep no viewer out: the oldest of them is closed. 0, or -1: all places are taken. */
 static int make_place(struct sim_bridge *b)
 {
 	if (b->n_connections < FOXGLOVE_CONNECTIONS_MAX)
