@@ -3,7 +3,7 @@
  * Peers that mean harm, for as long as it is given, at every door at once: random calls and connections of a user without
  * rights, shared pages scribbled over, bodies and headers that lie, also in slots of others, packets of no sense for the ROS 2
  * bridge; and kills. Meanwhile simd answers everybody, and honest clients lose nothing that was not written over, and wait for
- * nothing. ATTACK_SECONDS=n: all of them together (60); ATTACK=word: those whose name has it, all the time; SEED=n.
+ * nothing. ATTACK_SECONDS=n: all of them together (36); ATTACK=word: those whose name has it, all the time; SEED=n.
  */
 #include "attackers.h"
 #include "stack.h"
@@ -65,7 +65,7 @@ static unsigned n_accounts;
 static int seconds(void)
 {
 	const char *all = getenv("ATTACK_SECONDS");
-	int n = (all ? atoi(all) : 60) / (getenv("ATTACK") ? 1 : ATTACKS);
+	int n = (all ? atoi(all) : 36) / (getenv("ATTACK") ? 1 : ATTACKS);
 
 	return n ? n : 1;
 }

@@ -5,7 +5,7 @@
  * plane of its own, notices nothing.
  * So it is when others have filled /dev/shm to the last page: nobody is killed by a page that there is no memory for. (Not when simd and
  * RouDi are killed at once there: then simd finds no room to start.)
- * FAULT_KILLS=n: a twentieth of it deaths (50), in a full /dev/shm a fiftieth; SEED=n.
+ * FAULT_KILLS=n: a twentieth of it deaths (25), in a full /dev/shm a fiftieth; SEED=n.
  */
 #include "peer.h"
 #include "stack.h"
@@ -176,7 +176,7 @@ static void goes_on(const struct peer *w, uint64_t ok, const uint64_t was[SIM_RE
 static void chaos(unsigned share, bool full)
 {
 	const char *all = getenv("FAULT_KILLS");
-	unsigned rounds = (all ? (unsigned)atoi(all) : 1000) / share;
+	unsigned rounds = (all ? (unsigned)atoi(all) : 500) / share;
 	uint64_t seed = test_seed(21), accepted = 0;
 	struct peer *w[WITNESSES], *ex = peer_new();
 	pid_t pid[WITNESSES], ex_pid;

@@ -5,7 +5,7 @@
  * of the honest one is answered exactly once, RouDi is never replaced, and all that the dead have held comes back. The same
  * where half of them leave a child that keeps their sockets, where a quarter of them, and now and then a reader and a bridge, are
  * stopped for a while first, and where a quarter writes past its slots, which destroys messages of others too.
- * FAULT_KILLS=n: a fifth of it kills (200), and a tenth for each other test; SEED=n.
+ * FAULT_KILLS=n: a fifth of it kills (100), and a tenth for each other test; SEED=n.
  */
 #include "peer.h"
 #include "session.h"
@@ -457,7 +457,7 @@ static unsigned kills(unsigned share)
 {
 	const char *all = getenv("FAULT_KILLS");
 
-	return (all ? (unsigned)atoi(all) : 1000) / share;
+	return (all ? (unsigned)atoi(all) : 500) / share;
 }
 
 static enum how killed(void)

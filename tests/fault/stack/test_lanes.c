@@ -2,7 +2,7 @@
 /*
  * Lanes that come and go: bursts that need all there may be, pauses in which they close, until lanes have opened and closed as
  * often as wanted. Neither simd nor the bridge has more threads, descriptors or memory than after the first bursts.
- * FAULT_KILLS=n times ten lane changes (10 000).
+ * FAULT_KILLS=n times ten lane changes (5000).
  */
 #include "peer.h"
 #include "stack.h"
@@ -46,7 +46,7 @@ static void print_usage(const char *when, const struct usage before[2], const st
 TEST_WITH(lanes_leave_nothing, NULL, stack_sweep)
 {
 	const char *n = getenv("FAULT_KILLS");
-	unsigned wanted = n ? 10 * (unsigned)atoi(n) : 10000;
+	unsigned wanted = n ? 10 * (unsigned)atoi(n) : 5000;
 	pid_t pid[2] = { stack_start(CONF) }, publisher;
 	struct peer *p = peer_new();
 	struct usage before[2], now[2];

@@ -2,7 +2,7 @@
 /*
  * Kill runs over the whole stack: bridges and sensors die at random moments under load. Every accepted message
  * completes exactly once, no slot and no credit is lost, simd stays as small as it was.
- * FAULT_KILLS=n kills of bridges (1000), a fifth of it of sensors; SEED=n.
+ * FAULT_KILLS=n kills of bridges (500), a fifth of it of sensors; SEED=n.
  */
 #include "peer.h"
 #include "stack.h"
@@ -21,7 +21,7 @@
 static unsigned kills(unsigned share)
 {
 	const char *n = getenv("FAULT_KILLS");
-	unsigned all = n ? (unsigned)atoi(n) : 1000;
+	unsigned all = n ? (unsigned)atoi(n) : 500;
 
 	return all / share ? all / share : 1;
 }

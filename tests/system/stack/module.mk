@@ -136,8 +136,6 @@ TESTS_FAULT += $(patsubst tests/fault/stack/test_%.c,$(B)/test/fault-stack-%,$(s
 TESTS_SOAK  += $(B)/test/system-stack-start
 TESTS_ONCE  += $(addprefix $(B)/test/system-stack-,demo page)
 endif
-# nothing else shares the CPUs with the dozen kill runs
-TESTS_ALONE += $(addprefix $(B)/test/,fault-stack-attacks fault-stack-chaos fault-stack-deadlock fault-stack-hot fault-stack-soak fault-stack-storm)
 LIMIT_system-stack-demo := 480
 LIMIT_fault-stack-attacks := 480
 LIMIT_fault-stack-hot := 480
