@@ -64,8 +64,8 @@ inc_of = $(or $(INC_$(call join3,$(1))),$(INC_$(call join2,$(1))),$(INC_$(word 1
 # Extra flags of one object: FLAGS_<path/file.c>
 # Tests keep their assertions in every kind of build.
 # and no optimisation of their own: they are half of what is compiled, and run no longer for it; but for benches, and under sanitizers
-# for what computes much itself
-test_opt = $(if $(filter tests/bench/% $(if $(SAN_RUNTIME),tests/support/% tests/unit/linktime/% tests/unit/world/%),$(1)),,-O0 -U_FORTIFY_SOURCE -Wno-format-nonliteral -Wno-unknown-warning-option -Wno-format-truncation)
+# for what computes much itself. -g1, lines without variables, is a quarter off what compiling them takes.
+test_opt = $(if $(filter tests/bench/% $(if $(SAN_RUNTIME),tests/support/% tests/unit/linktime/% tests/unit/world/%),$(1)),,-O0 -g1 -U_FORTIFY_SOURCE -Wno-format-nonliteral -Wno-unknown-warning-option -Wno-format-truncation)
 flags_of = $(if $(filter tests/%,$(1)),-UNDEBUG $(test_opt)) $(FLAGS_$(1)) $(FLAGS_$(patsubst %/,%,$(dir $(1))))
 
 # Filled by the module.mk files.
@@ -73,7 +73,6 @@ PROGRAMS :=   # installed programs, $(B)/bin/...
 LIBS     :=   # libraries, plug-ins
 TESTS    :=   # test programs and scripts, run by make check
 TESTS_NS :=   # the same, run in namespaces of their own: those that start RouDi, listen, or use fixed names
-TESTS_ALONE := # of both: those that must not share the machine with another test
 TESTS_FULL  := # of both: those that make check leaves to FULL=1 (tests/README.md says by which rule)
 TESTS_FAULT :=  # long ones that kill and restart things: with FULL=1 only, in namespaces
 TESTS_SOAK :=  # of all these: those that a number in the environment makes long, for make soak (SOAK_* below)

@@ -49,8 +49,8 @@ picked = $(if $(ONLY),$(foreach t,$(level_$(LEVEL)),$(if $(strip $(foreach word,
 chosen = $(sort $(filter $(CHECKS),$(picked))) $(sort $(filter $(TESTS_NS) $(TESTS_FAULT),$(picked))) \
 	$(sort $(filter-out $(CHECKS) $(TESTS_NS) $(TESTS_FAULT),$(picked)))
 
-# n: in namespaces of its own; a: alone
-test_mode = $(if $(filter $(1),$(TESTS_NS) $(TESTS_FAULT)),n)$(if $(filter $(1),$(TESTS_ALONE)),a)-
+# n: in namespaces of its own
+test_mode = $(if $(filter $(1),$(TESTS_NS) $(TESTS_FAULT)),n,-)
 test_spec = $(call test_mode,$(1)):$(strip $(or $(LIMIT),$(LIMIT_$(notdir $(1))),300)):$(1)
 
 tests: all $(RUN) $(TEST_PROGRAMS) $(BENCH_PROGRAMS) $(filter $(B)/%,$(TESTS) $(TESTS_NS) $(TESTS_FAULT))

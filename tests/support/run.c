@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Test runner: each test is a program in a process group of its own, with a limit and a log; several at once, those marked alone one
- * after the other at the end.
+ * Test runner: each test is a program in a process group of its own, with a limit and a log; several at once.
  *
  *     run [--jobs N] [--logs DIR] [--wrap CMD] [--results FILE] [--stage NAME] [--hunt SEED] MODE:LIMIT:PATH ...
  *
- * MODE: "n" (run through --wrap, which gives it namespaces), "a" (alone), both, or "-" (neither).
+ * MODE: "n" (run through --wrap, which gives it namespaces) or "-".
  * LIMIT: seconds of this machine's work (run_machine.h): a machine that is slow, shared or stopped has its seconds later.
  * --jobs: that many at once; while a processor has nothing to do, as some tests only wait, up to four times as many. 1: one at a time.
  * --hunt: looks for tests that fail on a bad machine: one processor, the lowest priority, and their processes are stopped for a while
@@ -56,7 +55,7 @@ struct args {
 struct test {
 	const char *path;
 	char *name, *log, *dir; /* dir: TMPDIR of its own */
-	bool alone, wrapped, started, timed_out, left;
+	bool wrapped, started, timed_out, left;
 	int64_t limit_dur_ns; /* what is left of it */
 	int64_t start_mono_ns, took_dur_ns, cpu_dur_ns;
 	pid_t pid;
@@ -328,10 +327,10 @@ static void watch(struct run *r)
 
 /* ---- all of them ---- */
 
-static struct test *next_of(const struct run *r, bool alone)
+static struct test *next_of(const struct run *r)
 {
 	for (unsigned i = 0; i < r->n; i++)
-		if (r->tests[i].alone == alone && !r->tests[i].started)
+		if (!r->tests[i].started)
 			return &r->tests[i];
 	return NULL;
 }
@@ -346,12 +345,12 @@ static bool has_room(struct run *r)
 	return jobs > 1 && r->running < 4 * jobs && machine_take_idle(&r->machine);
 }
 
-static int start_beside(struct run *r)
+static int start_some(struct run *r)
 {
 	int e = 0;
 
 	for (unsigned i = 0; e == 0 && i < SLOTS_MAX && !stop_signal; i++) {
-		struct test *t = r->slot[i] ? NULL : next_of(r, false);
+		struct test *t = r->slot[i] ? NULL : next_of(r);
 
 		if (t && has_room(r))
 			e = start(r, t, i);
@@ -359,14 +358,7 @@ static int start_beside(struct run *r)
 	return e;
 }
 
-static int start_alone(struct run *r)
-{
-	struct test *t = r->running || stop_signal ? NULL : next_of(r, true);
-
-	return t ? start(r, t, 0) : 0;
-}
-
-static int run_all(struct run *r, int (*start_some)(struct run *r))
+static int run_all(struct run *r)
 {
 	int e;
 
@@ -428,7 +420,6 @@ static int parse_test(struct run *r, const char *s, struct test *t)
 		return err_set(-EINVAL, "\"%s\" is not MODE:LIMIT:PATH", s);
 	t->path = path + 1;
 	t->wrapped = memchr(s, 'n', (size_t)(limit - s)) && r->a.wrap;
-	t->alone = memchr(s, 'a', (size_t)(limit - s));
 	t->limit_dur_ns = strtoll(limit + 1, NULL, 10) * NS_PER_S;
 	t->pidfd = -1;
 	base = strrchr(t->path, '/');
@@ -475,9 +466,7 @@ int main(int argc, char **argv)
 	if (e == 0 && r.a.hunt)
 		r.hunter = hunt_start((uint64_t)r.a.hunt);
 	if (e == 0)
-		e = run_all(&r, start_beside);
-	if (e == 0)
-		e = run_all(&r, start_alone);
+		e = run_all(&r);
 	hunt_stop(r.hunter);
 	end_strays(&r);
 	for (unsigned i = 0; e == 0 && !stop_signal && i < r.n; i++)
