@@ -39,6 +39,8 @@ const struct typeset_entry *rosdef_nested(const struct typeset *s, const struct 
 
 const char *rosdef_kind(const struct typeset_entry *e)
 {
+	if (e->kind)
+		return e->kind;
 	return e->half || strstr(e->path, "/srv/") ? "srv" : "msg";
 }
 

@@ -574,11 +574,11 @@ int typeset_take(struct typeset *s, const char *package, const char *name, const
 	return asked(s, r, e, name, ret);
 }
 
-void typeset_mark_half(struct typeset *s, const struct typeset_entry *e)
+void typeset_mark_kind(struct typeset *s, const struct typeset_entry *e, const char *kind)
 {
 	for (unsigned i = 0; i < s->n_entries; i++)
 		if (s->entries[i] == e)
-			s->entries[i]->half = true;
+			s->entries[i]->kind = kind;
 }
 
 /* The folder that the file is in, "msg" and "srv" left out: ROS keeps definitions in <package>/msg/. */

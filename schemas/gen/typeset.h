@@ -21,6 +21,7 @@ struct typeset_entry {
 	const char *path; /* of the file it was read from */
 	bool asked_for;   /* by typeset_add(), not only nested */
 	bool half;        /* the request or the response of a service */
+	const char *kind; /* typeset_mark_kind() */
 	bool resolving;   /* on the way down: meeting it again is a cycle */
 	bool done;
 };
@@ -59,8 +60,8 @@ int typeset_add(struct typeset *s, const char *package, const char *path, const 
 /* Take package/name from the source, and all it nests. Errors: as typeset_add(), with package/name for the file. */
 int typeset_take(struct typeset *s, const char *package, const char *name, const struct typeset_entry **ret);
 
-/* It is half a service, though it came from no .srv file: what ROS calls "srv". */
-void typeset_mark_half(struct typeset *s, const struct typeset_entry *e);
+/* What ROS calls it, "srv" or "action", though it came from no file of that kind. `kind` is static. */
+void typeset_mark_kind(struct typeset *s, const struct typeset_entry *e, const char *kind);
 
 /* Where the line "---" between the halves of a service begins, from `from` on, and where it ends. -1: there is none. */
 ptrdiff_t typeset_find_rule(const char *text, size_t len, size_t from, size_t *ret_end);

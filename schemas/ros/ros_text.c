@@ -22,7 +22,7 @@ struct section { /* one definition in the text */
 	char package[TYPEDESC_IDENT_MAX + 1], name[TYPEDESC_IDENT_MAX + 1];
 	const char *text;
 	size_t len;
-	bool half; /* of a service */
+	const char *kind; /* what it is of: "msg", "srv", "action" */
 };
 
 struct ros_text {
@@ -37,19 +37,30 @@ struct ros_text {
 
 /* ---- the text ---- */
 
-/* "package/Name", "package/msg/Name" or, of a half of a service, "package/srv/Name", up to the end or a blank. */
+/* Takes "msg/", "srv/" or "action/" away; none of them is a message. */
+static const char *kind_of(const char **name, size_t *len)
+{
+	static const char *const kinds[] = { "msg", "srv", "action" };
+
+	for (size_t i = 0; i < 3; i++) {
+		size_t n = strlen(kinds[i]);
+
+		if (*len <= n + 1 || strncmp(*name, kinds[i], n) != 0 || (*name)[n] != '/')
+			continue;
+		*name += n + 1;
+		*len -= n + 1;
+		return kinds[i];
+	}
+	return kinds[0];
+}
+
+/* "package/Name" or "package/KIND/Name", up to the end or a blank. */
 static int split_name(const char *s, size_t len, struct section *ret)
 {
-	const char *slash = memchr(s, '/', len);
-	size_t package = slash ? (size_t)(slash - s) : 0;
-	const char *name = s + package + 1;
-	size_t n = len - package - 1;
+	const char *slash = memchr(s, '/', len), *name = slash ? slash + 1 : s;
+	size_t package = slash ? (size_t)(slash - s) : 0, n = slash ? len - package - 1 : 0;
 
-	ret->half = slash && n > 4 && strncmp(name, "srv/", 4) == 0;
-	if (ret->half || (slash && n > 4 && strncmp(name, "msg/", 4) == 0)) {
-		name += 4;
-		n -= 4;
-	}
+	ret->kind = kind_of(&name, &n);
 	if (!slash || !typedesc_ident_ok(s, package) || !typedesc_ident_ok(name, n))
 		return -EINVAL;
 	memcpy(ret->package, s, package);
@@ -57,6 +68,11 @@ static int split_name(const char *s, size_t len, struct section *ret)
 	memcpy(ret->name, name, n);
 	ret->name[n] = '\0';
 	return 0;
+}
+
+static bool is_message(const struct section *s)
+{
+	return strcmp(s->kind, "msg") == 0;
 }
 
 static bool is_rule(const char *line, size_t len)
@@ -75,7 +91,7 @@ static int begin_section(struct ros_text *t, const char *line, size_t len)
 	for (line += 5, len -= 5; len && strchr(" \r\t", line[len - 1]);)
 		len--;
 	memset(s, 0, sizeof(*s));
-	return split_name(line, len, s) < 0 || s->half ? -EINVAL : 0;
+	return split_name(line, len, s) < 0 || !is_message(s) ? -EINVAL : 0;
 }
 
 /* Cuts it into its definitions; the first one's name is set already. Returns the line of an error, 0 for none. */
@@ -107,50 +123,108 @@ static int cut(struct ros_text *t, const char *text, size_t len, int *ret_err)
 	return 0;
 }
 
-/* rosbag2 puts the root's own name before its definition where that is a service's: two lines, of "=" and "SRV: package/srv/Name". */
+/* Whether a line is "SRV: name" or "ACTION: name". */
+static bool is_head(const char *line, size_t len)
+{
+	return (len >= 5 && strncmp(line, "SRV: ", 5) == 0) || (len >= 8 && strncmp(line, "ACTION: ", 8) == 0);
+}
+
+/* rosbag2 puts the root's own name before its definition where that is no message's: two lines, of "=" and "SRV: package/srv/Name". */
 static size_t own_head(const char *text, size_t len)
 {
 	const char *nl = memchr(text, '\n', len);
 	size_t at = nl ? (size_t)(nl - text) + 1 : len;
 
-	if (!is_rule(text, nl ? at - 1 : len) || len - at < 5 || strncmp(text + at, "SRV: ", 5) != 0)
+	if (!is_rule(text, nl ? at - 1 : len) || !is_head(text + at, len - at))
 		return 0;
 	nl = memchr(text + at, '\n', len - at);
 	return nl ? (size_t)(nl - text) + 1 : len;
 }
 
-/* ---- services ---- */
+/* ---- services and actions ---- */
 
-/* service_msgs/ServiceEventInfo, the first field of each message of service introspection. */
-static const char event_info[] = "uint8 REQUEST_SENT=0\nuint8 REQUEST_RECEIVED=1\nuint8 RESPONSE_SENT=2\n"
-				 "uint8 RESPONSE_RECEIVED=3\nuint8 event_type\nbuiltin_interfaces/Time stamp\n"
-				 "char[16] client_gid\nint64 sequence_number\n";
+#define PARTS_MAX 3 /* of an action: goal, result, feedback */
+#define GOAL_ID   "unique_identifier_msgs/UUID goal_id\n"
+#define EVENT_OF(call) \
+	"service_msgs/ServiceEventInfo info\n%N" call "_Request[<=1] request\n%N" call "_Response[<=1] response\n"
 
-enum { REQUEST, RESPONSE, EVENT };
-static const char *const suffixes[] = { [REQUEST] = "_Request", [RESPONSE] = "_Response", [EVENT] = "_Event" };
+/*
+ * The messages that ROS 2 makes of a .srv or .action file, by what follows its name: a part of the file's text, or a text with the
+ * file's name for each %N (design.ros2.org, "Actions", and REP 2012 for the events).
+ */
+static const struct derived {
+	unsigned parts; /* of the file */
+	const char *suffix, *text;
+	unsigned part; /* where text is NULL */
+} derived[] = {
+	{ 2, "_Request", NULL, 0 },
+	{ 2, "_Response", NULL, 1 },
+	{ 2, "_Event", EVENT_OF(""), 0 },
+	{ 3, "_Goal", NULL, 0 },
+	{ 3, "_Result", NULL, 1 },
+	{ 3, "_Feedback", NULL, 2 },
+	{ 3, "_SendGoal_Request", GOAL_ID "%N_Goal goal\n", 0 },
+	{ 3, "_SendGoal_Response", "bool accepted\nbuiltin_interfaces/Time stamp\n", 0 },
+	{ 3, "_SendGoal_Event", EVENT_OF("_SendGoal"), 0 },
+	{ 3, "_GetResult_Request", GOAL_ID, 0 },
+	{ 3, "_GetResult_Response", "int8 status\n%N_Result result\n", 0 },
+	{ 3, "_GetResult_Event", EVENT_OF("_GetResult"), 0 },
+	{ 3, "_FeedbackMessage", GOAL_ID "%N_Feedback feedback\n", 0 },
+};
+#define DERIVED (sizeof(derived) / sizeof(derived[0]))
 
-/* The index of a message among those of its service, and the length of the service's name. -1: no message of a service has such a name. */
-static int message_of(const char *name, size_t *ret_len)
+/* What their texts nest. One that the text has itself counts. */
+static const struct {
+	const char *package, *name, *text;
+} beside[] = {
+	{ "service_msgs", "ServiceEventInfo",
+	  "uint8 REQUEST_SENT=0\nuint8 REQUEST_RECEIVED=1\nuint8 RESPONSE_SENT=2\nuint8 RESPONSE_RECEIVED=3\nuint8 event_type\n"
+	  "builtin_interfaces/Time stamp\nchar[16] client_gid\nint64 sequence_number\n" },
+	{ "unique_identifier_msgs", "UUID", "uint8[16] uuid\n" },
+};
+
+struct part {
+	const char *text;
+	size_t len;
+};
+
+/* Returns how many parts the lines of "---" make of a text; PARTS_MAX + 1: more than there can be. */
+static unsigned cut_parts(const char *text, size_t len, struct part parts[PARTS_MAX])
 {
-	for (int i = REQUEST; i <= EVENT; i++) {
-		size_t n = strlen(name), k = strlen(suffixes[i]);
+	size_t from = 0, end;
+	ptrdiff_t at;
+	unsigned n;
 
-		if (n <= k || strcmp(name + n - k, suffixes[i]) != 0)
-			continue;
-		*ret_len = n - k;
-		return i;
+	for (n = 0; n < PARTS_MAX && (at = typeset_find_rule(text, len, from, &end)) >= 0; n++) {
+		parts[n] = (struct part){ text + from, (size_t)at - from };
+		from = end;
 	}
-	return -1;
+	if (n < PARTS_MAX)
+		parts[n] = (struct part){ text + from, len - from };
+	return n + 1;
 }
 
-static int add_section(struct ros_text *t, bool half, const char *package, const char *name, const char *text,
+/* The message of a file of so many parts that has such a name, and the length of the file's own. NULL: none. */
+static const struct derived *derived_of(const char *name, unsigned parts, size_t *ret_len)
+{
+	for (const struct derived *d = derived; d < derived + DERIVED; d++) {
+		size_t n = strlen(name), k = strlen(d->suffix);
+
+		*ret_len = n - k;
+		if (d->parts == parts && n > k && strcmp(name + *ret_len, d->suffix) == 0)
+			return d;
+	}
+	return NULL;
+}
+
+static int add_section(struct ros_text *t, const char *kind, const char *package, const char *name, const char *text,
 		       size_t len)
 {
 	struct section *s = &t->sections[t->n];
 
 	if (t->n == ROS_TEXT_TYPES)
 		return -E2BIG;
-	*s = (struct section){ .text = text, .len = len, .half = half };
+	*s = (struct section){ .text = text, .len = len, .kind = kind };
 	snprintf(s->package, sizeof(s->package), "%s", package);
 	if ((size_t)snprintf(s->name, sizeof(s->name), "%s", name) >= sizeof(s->name))
 		return -EINVAL;
@@ -158,69 +232,79 @@ static int add_section(struct ros_text *t, bool half, const char *package, const
 	return 0;
 }
 
-/* The root becomes an event: its text nests both halves, which are sections of their own. `at` and `end`: of the line between them. */
-static int make_event(struct ros_text *t, size_t n, size_t at, size_t end)
+/* A text with a name for each %N. */
+static const char *filled(struct arena *a, const char *text, const char *name)
 {
-	struct section *root = &t->sections[0];
-	const char *request = arena_printf(t->arena, "%.*s_Request", (int)n, root->name);
-	const char *response = arena_printf(t->arena, "%.*s_Response", (int)n, root->name);
-	const char *text = arena_printf(t->arena,
-					"service_msgs/ServiceEventInfo info\n%.*s_Request[<=1] request\n"
-					"%.*s_Response[<=1] response\n",
-					(int)n, root->name, (int)n, root->name);
-	int r;
+	const char *out = "", *mark;
 
-	if (!request || !response || !text)
-		return -ENOMEM;
-	r = add_section(t, true, root->package, request, root->text, at);
-	if (r == 0)
-		r = add_section(t, true, root->package, response, root->text + end, root->len - end);
-	if (r == 0) /* behind those of the text: one that it has itself counts */
-		r = add_section(t, false, "service_msgs", "ServiceEventInfo", event_info, sizeof(event_info) - 1);
-	root->text = text;
-	root->len = strlen(text);
+	for (; out && (mark = strstr(text, "%N")); text = mark + 2)
+		out = arena_printf(a, "%s%.*s%s", out, (int)(mark - text), text, name);
+	return out ? arena_printf(a, "%s%s", out, text) : NULL;
+}
+
+/* All messages of the file become sections; `file`: its name. */
+static int add_derived(struct ros_text *t, const char *kind, const char *file, const struct part *parts, unsigned n)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < DERIVED; i++) {
+		const struct derived *d = &derived[i];
+		const char *name = arena_printf(t->arena, "%s%s", file, d->suffix);
+		const char *text = d->text ? filled(t->arena, d->text, file) : parts[d->part].text;
+
+		if (d->parts != n)
+			continue;
+		if (!name || !text)
+			return -ENOMEM;
+		r = add_section(t, kind, t->sections[0].package, name, text,
+				d->text ? strlen(text) : parts[d->part].len);
+	}
+	for (size_t i = 0; r == 0 && i < sizeof(beside) / sizeof(beside[0]); i++)
+		r = add_section(t, "msg", beside[i].package, beside[i].name, beside[i].text, strlen(beside[i].text));
 	return r;
 }
 
-/* A text with a line of "---" is a service's: the root becomes the one of its messages that the name says. */
-static int cut_service(struct ros_text *t, char *why, size_t why_size)
+/* A text with lines of "---" is that of a service or an action: the root becomes the one of its messages that the name says. */
+static int cut_file(struct ros_text *t, char *why, size_t why_size)
 {
 	struct section *root = &t->sections[0];
-	size_t end, more, n = 0;
-	ptrdiff_t at = typeset_find_rule(root->text, root->len, 0, &end);
-	int which = at < 0 ? 0 : message_of(root->name, &n), r = 0;
+	unsigned before = t->n, n;
+	struct part parts[PARTS_MAX];
+	const struct derived *d;
+	const char *file;
+	size_t len = 0;
+	int r;
 
-	if (at < 0)
+	n = cut_parts(root->text, root->len, parts);
+	if (n == 1)
 		return 0;
-	snprintf(why, why_size, "a name is too long, or more than %u definitions", ROS_TEXT_TYPES);
-	if (which < 0 || typeset_find_rule(root->text, root->len, end, &more) >= 0) {
+	d = derived_of(root->name, n, &len);
+	if (!d) {
 		snprintf(why, why_size,
 			 "it is that of a service or an action; of a service the messages are called %.60s_Request, _Response "
-			 "and _Event",
+			 "and _Event, of an action _Goal, _Result, _FeedbackMessage and so on",
 			 root->name);
 		return -EINVAL;
 	}
-	root->half = true;
-	if (which == EVENT) {
-		r = make_event(t, n, (size_t)at, end);
-	} else if (which == REQUEST) {
-		root->len = (size_t)at;
-	} else {
-		root->text += end;
-		root->len -= end;
-	}
+	snprintf(why, why_size, "a name is too long, or more than %u definitions", ROS_TEXT_TYPES);
+	root->kind = n == 2 ? "srv" : "action";
+	file = arena_printf(t->arena, "%.*s", (int)len, root->name);
+	r = file ? add_derived(t, root->kind, file, parts, n) : -ENOMEM;
+	for (unsigned i = before; r == 0 && i < t->n; i++)
+		if (strcmp(t->sections[i].name, root->name) == 0)
+			*root = t->sections[i];
 	return r;
 }
 
-static void mark_halves(struct ros_text *t)
+static void mark_kinds(struct ros_text *t)
 {
 	for (unsigned i = 0; i < t->n; i++)
-		for (unsigned k = 0; t->sections[i].half && k < typeset_count(t->set); k++) {
+		for (unsigned k = 0; !is_message(&t->sections[i]) && k < typeset_count(t->set); k++) {
 			const struct msgdef *d = typeset_entry(t->set, k)->def;
 
 			if (strcmp(d->package, t->sections[i].package) == 0 &&
 			    strcmp(d->name, t->sections[i].name) == 0)
-				typeset_mark_half(t->set, typeset_entry(t->set, k));
+				typeset_mark_kind(t->set, typeset_entry(t->set, k), t->sections[i].kind);
 		}
 }
 
@@ -387,7 +471,7 @@ static int parse(struct ros_text *t, const char *name, const char *text, char *w
 		snprintf(why, why_size, "line %d: a line of \"=\" is not followed by \"MSG: package/Name\"", line);
 	if (line)
 		return r;
-	r = cut_service(t, why, why_size);
+	r = cut_file(t, why, why_size);
 	if (r < 0)
 		return r;
 	typeset_source(t->set, source, t, true);
@@ -396,7 +480,7 @@ static int parse(struct ros_text *t, const char *name, const char *text, char *w
 		snprintf(why, why_size, "%s", typeset_why(t->set));
 		return r == -ENOENT || r == -ENOMEM || r == -E2BIG ? r : -EINVAL;
 	}
-	mark_halves(t);
+	mark_kinds(t);
 	if (typeset_count(t->set) > ROS_TEXT_TYPES) {
 		snprintf(why, why_size, "more than %u types", ROS_TEXT_TYPES);
 		return -E2BIG;

@@ -19,8 +19,8 @@ struct ros_text;
 /*
  * Make "package/Name", "package/msg/Name" or, half a service, "package/srv/Name_Request" from a text: its definition in .msg
  * syntax, then those of nested types, each after a line of "=" and a line "MSG: package/Name". Types that are missing there
- * are looked up in `known`, which also decides the flavour: ros1_types or ros2_types. Where the text is a service's, with its line of "---",
- * the name says which of its messages is meant: Name_Request, Name_Response or Name_Event. returns it: ros_text_destroy(). `why`
+ * are looked up in `known`, which also decides the flavour: ros1_types or ros2_types. Where the text is that of a service or an action, with
+ * lines of "---", the name says which of its messages is meant: Name_Request, Name_Event, Name_FeedbackMessage and so on. returns it: ros_text_destroy(). `why`
  * gets a sentence, also for -ENOMEM. Errors: -EINVAL the text or the name, -ENOENT a type that is nested, -E2BIG a bound,
  * -ENOTSUP ROS 1 has no such thing, -ENOMEM.
  */

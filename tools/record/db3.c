@@ -109,7 +109,7 @@ static int topics_read(struct db3 *d)
 {
 	bool qos = has_column(d, "topics", "offered_qos_profiles");
 	bool defined = has_column(d, "message_definitions", "encoded_message_definition");
-	char sql[400];
+	char sql[500];
 	sqlite3_stmt *s;
 	int r, k = SQLITE_DONE;
 
@@ -119,8 +119,9 @@ static int topics_read(struct db3 *d)
 	snprintf(sql, sizeof(sql),
 		 "SELECT t.id, t.name, t.type, t.serialization_format, %s, %s FROM topics t %s ORDER BY t.id",
 		 qos ? "t.offered_qos_profiles" : "''", defined ? "m.encoding, m.encoded_message_definition" : "'', ''",
-		 defined ? "LEFT JOIN message_definitions m ON m.topic_type = t.type OR m.topic_type || '_Event' = t.type"
-			 : ""); /* that of a service's events is the service's own */
+		 defined ? "LEFT JOIN message_definitions m ON t.type IN (m.topic_type, m.topic_type || '_Event', m.topic_type || "
+			   "'_FeedbackMessage', m.topic_type || '_SendGoal_Event', m.topic_type || '_GetResult_Event')"
+			 : ""); /* that of a service's events is the service's own, and so of an action */
 	r = prepare(d, sql, &s);
 	while (r >= 0 && (k = sqlite3_step(s)) == SQLITE_ROW)
 		r = topic_add(d, s);

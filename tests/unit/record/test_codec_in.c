@@ -461,6 +461,23 @@ TEST(events_of_a_service_are_read)
 	codec_in_destroy(c);
 }
 
+/* A feedback of example_interfaces/action/Fibonacci, with the text of its .action file as the definition. */
+TEST(messages_of_an_action_are_read)
+{
+	static const uint8_t data[] = { 0, 1, 0, 0, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 9, 8,
+					7, 6, 5, 4, 2, 0, 0, 0, 3, 0, 0, 0, 5, 0, 0, 0 };
+	struct log_channel ch = ros(false, "example_interfaces/action/Fibonacci_FeedbackMessage",
+				    "int32 order\n---\nint32[] sequence\n---\nint32[] sequence\n");
+	struct codec_in *c = in(&ch);
+	struct message_in to;
+
+	assert_string_equal(codec_in_type(c)->name, "example_interfaces/Fibonacci_FeedbackMessage");
+	assert_int_equal(decode(c, data, sizeof(data), &to), 0);
+	field_is(codec_in_type(c), to.size, "goal_id.uuid[0]", 9);
+	field_is(codec_in_type(c), to.size, "feedback.sequence[1]", 5);
+	codec_in_destroy(c);
+}
+
 TEST(what_is_not_read_is_named)
 {
 	struct log_channel ch = ros(false, "car_msgs/msg/Thing", "float32 wide\nNothing here\n");

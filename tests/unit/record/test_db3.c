@@ -73,19 +73,23 @@ TEST(definitions_of_the_file_are_taken)
 	log_reader_close(r);
 }
 
-/* Its table has the service, the topic the type of its events. */
+/* Its table has the service or the action, the topic the type of one of its messages. */
 TEST(the_definition_of_a_service_is_that_of_its_events)
 {
-	const char *path = db("e.db3", TABLES
-			      "CREATE TABLE message_definitions(id INTEGER PRIMARY KEY, topic_type TEXT, encoding TEXT,"
-			      " encoded_message_definition TEXT, type_description_hash TEXT);"
-			      "INSERT INTO topics VALUES(8, '/add/_service_event', 'own/srv/Add_Event', 'cdr', '');"
-			      "INSERT INTO message_definitions VALUES(1, 'own/srv/Add', 'ros2msg', 'int8 a', '');");
+	const char *path =
+		db("e.db3", TABLES
+		   "CREATE TABLE message_definitions(id INTEGER PRIMARY KEY, topic_type TEXT, encoding TEXT,"
+		   " encoded_message_definition TEXT, type_description_hash TEXT);"
+		   "INSERT INTO topics VALUES(8, '/add/_service_event', 'own/srv/Add_Event', 'cdr', '');"
+		   "INSERT INTO message_definitions VALUES(1, 'own/srv/Add', 'ros2msg', 'int8 a', '');"
+		   "INSERT INTO topics VALUES(9, '/go/_action/feedback', 'own/action/Go_FeedbackMessage', 'cdr', '');"
+		   "INSERT INTO message_definitions VALUES(2, 'own/action/Go', 'ros2msg', 'int8 g', '');");
 	struct log_reader *r = sample_open(path, NULL);
 
 	assert_string_equal(log_reader_info(r)->channels[2].topic, "/add/_service_event");
 	assert_string_equal(log_reader_info(r)->channels[2].schema_encoding, "ros2msg");
 	assert_memory_equal(log_reader_info(r)->channels[2].schema.data, "int8 a", 6);
+	assert_memory_equal(log_reader_info(r)->channels[3].schema.data, "int8 g", 6);
 	assert_int_equal(log_reader_info(r)->channels[1].schema.size, 0);
 	log_reader_close(r);
 }

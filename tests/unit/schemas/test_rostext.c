@@ -221,7 +221,7 @@ TEST(bad_texts_are_refused)
 	char *many = malloc(65536), *at = many;
 
 	refused("Name", "int8 a\n", ros2_types, -EINVAL, "\"Name\" is not of the form package/msg/Name");
-	refused("a/action/B", "int8 a\n", ros2_types, -EINVAL, "is not of the form package/msg/Name");
+	refused("a/idl/B", "int8 a\n", ros2_types, -EINVAL, "is not of the form package/msg/Name");
 	refused("a/B", "int8 a\n===\nMSG: a/srv/C\nint8 d\n", ros2_types, -EINVAL, "line 3");
 	refused("a/B", "int8[ a\n", ros2_types, -EINVAL, "a/B:1: array '[' is not closed");
 	refused("a/B", "int8 a\nint8 a\n", ros2_types, -EINVAL, "a/B:2:");
@@ -309,8 +309,43 @@ TEST(the_text_of_a_service_defines_its_messages)
 		ros_text_destroy(t);
 	}
 	refused("a/srv/B", text, ros2_types, -EINVAL, "of a service or an action");
-	refused("a/srv/B_Goal", "int8 a\n---\nint8 b\n---\nint8 c\n", ros2_types, -EINVAL, "of a service or an action");
 	refused("a/B_Event", "int8 a\n---\nint8[ b\n", ros2_types, -EINVAL, "a/B_Response:");
+}
+
+/* The same of a .action file, of which ROS makes ten messages. */
+TEST(the_text_of_an_action_defines_its_messages)
+{
+	static const char text[] = "int32 order\n---\nint32[] sequence\n---\na/C partial\n=====\nMSG: a/C\nint8 d\n",
+			  headed[] = "=====\nACTION: a/action/F\nint32 order\n---\nint32[] sequence\n---\na/C partial\n"
+				     "=====\nMSG: a/C\nint8 d\n";
+	static const struct {
+		const char *name, *fields;
+	} messages[] = {
+		{ "a/action/F_Goal", "- order; " },
+		{ "a/action/F_Result", "- sequence; " },
+		{ "a/action/F_Feedback", "a/C partial; " },
+		{ "a/action/F_FeedbackMessage", "unique_identifier_msgs/UUID goal_id; a/F_Feedback feedback; " },
+		{ "a/action/F_SendGoal_Request", "unique_identifier_msgs/UUID goal_id; a/F_Goal goal; " },
+		{ "a/action/F_SendGoal_Response", "- accepted; - stamp; " },
+		{ "a/action/F_GetResult_Request", "unique_identifier_msgs/UUID goal_id; " },
+		{ "a/action/F_GetResult_Response", "- status; a/F_Result result; " },
+		{ "a/action/F_SendGoal_Event", "service_msgs/ServiceEventInfo info; a/F_SendGoal_Request request; "
+					       "a/F_SendGoal_Response response; " },
+		{ "a/action/F_GetResult_Event", "service_msgs/ServiceEventInfo info; a/F_GetResult_Request request; "
+						"a/F_GetResult_Response response; " },
+	};
+
+	for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++)
+		for (unsigned k = 0; k < 2; k++) {
+			struct ros_text *t = made(messages[i].name, k ? headed : text, ros2_types);
+
+			assert_string_equal(fields_of(ros_text_type(t)), messages[i].fields);
+			assert_string_equal(ros_text_type(t)->kind, "action");
+			ros_text_destroy(t);
+		}
+	refused("a/action/F_Request", text, ros2_types, -EINVAL, "of a service or an action");
+	refused("a/action/F_Goal", "---\n---\n---\n", ros2_types, -EINVAL, "of a service or an action");
+	refused("a/action/F_FeedbackMessage", "---\n---\nint8[ b\n", ros2_types, -EINVAL, "a/F_Feedback:");
 }
 
 TEST(forms_of_ros_are_taken)
