@@ -131,6 +131,11 @@ $(eval $(call stack_test,stack-leaves,tests/system/stack/leaves.c))
 $(B)/test/stack-leaves: $(B)/lib/libtest.a
 TEST_PROGRAMS += $(B)/test/stack-leaves
 TESTS_NS    += tests/system/stack/leaves.sh
+# it makes namespaces for each of its tests
+TESTS       += tests/system/stack/wall.sh
+TESTS_NOSAN += tests/system/stack/wall.sh
+TESTS_FULL  += tests/system/stack/wall.sh
+NEEDS_wall.sh = $(B)/test/lib/wall.so
 TESTS_NS    += $(patsubst tests/system/stack/test_%.c,$(B)/test/system-stack-%,$(sort $(wildcard tests/system/stack/test_*.c)))
 TESTS_FAULT += $(patsubst tests/fault/stack/test_%.c,$(B)/test/fault-stack-%,$(sort $(wildcard tests/fault/stack/test_*.c)))
 TESTS_SOAK  += $(B)/test/system-stack-start

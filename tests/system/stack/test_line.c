@@ -348,6 +348,7 @@ TEST_WITH(keys_are_stable, setup, stack_sweep)
 	json_of_services();
 	peer_join(p, pid);
 	peer_check(p, false);
+	stack_stop(simd);
 	peer_free(p);
 }
 
