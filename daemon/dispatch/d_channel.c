@@ -402,9 +402,11 @@ struct d_message *d_channel_accept(struct dispatch *d, struct d_publisher *p, co
 static void take_message(struct dispatch *d, struct d_publisher *p, struct d_feed *from, const struct sim_slot *slot,
 			 const struct sim_slot *h, size_t size)
 {
-	struct d_message *m = d_channel_accept(d, p, h);
+	struct d_message *m;
 	enum sim_reason why;
 
+	d_message_hold_look(d);
+	m = d_channel_accept(d, p, h);
 	credits_take(m, h->credit_cell);
 	m->slot = slot;
 	m->feed->held--; /* the channel has it too */

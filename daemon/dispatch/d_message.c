@@ -214,12 +214,6 @@ void d_message_hold(struct dispatch *d, struct d_message *m)
 	list_append(&d->holding, &m->link);
 }
 
-void d_message_unhold(struct dispatch *d)
-{
-	sort_held(d);
-	d_backlog_sorted(d, &d->holding);
-}
-
 void d_message_step(struct dispatch *d)
 {
 	struct d_message *m;
@@ -228,7 +222,37 @@ void d_message_step(struct dispatch *d)
 		m->of_step = true;
 		d->n_step++;
 	}
-	d_message_unhold(d);
+	sort_held(d);
+	d_backlog_sorted(d, &d->holding);
+}
+
+static bool page_holds(const struct dispatch *d)
+{
+	return SIM_LOAD_(&d->clock->flags, __ATOMIC_ACQUIRE) & SIM_CLOCK_LOCKSTEP;
+}
+
+static void set_hold(struct dispatch *d, enum dispatch_hold hold)
+{
+	d->hold = hold == DISPATCH_HELD;
+	d->hold_paused = hold == DISPATCH_PAUSED;
+	d->unheld_mono_ns = d->now;
+	d_lossless_update_all(d);
+}
+
+void d_message_hold_look(struct dispatch *d)
+{
+	if (!d->hold && page_holds(d))
+		set_hold(d, DISPATCH_HELD);
+}
+
+void d_message_hold_told(struct dispatch *d, enum dispatch_hold hold)
+{
+	if (hold != DISPATCH_HELD) {
+		if (page_holds(d)) /* again: what lies here may be of the new round, and the next command is to hold */
+			return;
+		d_message_step(d);
+	}
+	set_hold(d, hold);
 }
 
 void d_message_drop_held(struct dispatch *d, enum sim_reason reason)

@@ -409,12 +409,7 @@ static void drain_held(struct dispatch *d)
 static void run_hold(struct dispatch *d, struct d_command *c)
 {
 	drain_held(d);
-	if (c->id != DISPATCH_HELD)
-		d_message_unhold(d);
-	d->hold = c->id == DISPATCH_HELD;
-	d->hold_paused = c->id == DISPATCH_PAUSED;
-	d->unheld_mono_ns = d->now;
-	d_lossless_update_all(d);
+	d_message_hold_told(d, (enum dispatch_hold)c->id);
 }
 
 int dispatch_hold(struct dispatch *d, enum dispatch_hold hold)

@@ -441,7 +441,13 @@ void d_message_answered(struct dispatch *d, struct d_message *m);
 void d_message_unreported(struct dispatch *d, struct d_message *m); /* the same: nobody is there to get it */
 void d_message_release(struct dispatch *d);                         /* slots of this turn, newest first */
 void d_message_hold(struct dispatch *d, struct d_message *m);
-void d_message_unhold(struct dispatch *d);                            /* end of a hold */
+/*
+ * Commands may be late, the clock page is not: it says lock-step before anybody has its turn, and no longer says so before the command
+ * to let go. So look there after a message was taken: one of a round is never taken for one of the time before it.
+ */
+void d_message_hold_look(struct dispatch *d);
+/* The command, after all that was published before it has been taken. */
+void d_message_hold_told(struct dispatch *d, enum dispatch_hold hold);
 void d_message_step(struct dispatch *d);                              /* the same, and count them for dispatch_step() */
 void d_message_drop_held(struct dispatch *d, enum sim_reason reason); /* backlogs too */
 

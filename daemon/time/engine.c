@@ -399,7 +399,7 @@ static void resumed(struct time_engine *e)
 {
 	err_set(-ECANCELED, "time was resumed before it was paused");
 	engine_pause_over(e, -ECANCELED);
-	driver_serve(e);
+	driver_go_on(e);
 }
 
 void engine_pause_over(struct time_engine *e, int result)

@@ -319,10 +319,16 @@ void driver_serve(struct time_engine *e)
 		serve_set(e);
 }
 
+void driver_go_on(struct time_engine *e)
+{
+	if (e->driver.asked && !e->driver.draining && !lockstep_busy(e->lock))
+		drain(e);
+}
+
 void time_engine_begin(struct time_engine *e)
 {
 	e->not_begun = false;
-	driver_serve(e);
+	driver_go_on(e);
 }
 
 bool time_engine_waits(const struct time_engine *e)

@@ -170,6 +170,8 @@ static inline bool step_over_due(const struct time_engine *e)
 void driver_init(struct time_engine *e);
 /* Give the waiting driver what may be given now. */
 void driver_serve(struct time_engine *e);
+/* The same where time goes on after a halt: what was published in that halt, and before it, goes out first. */
+void driver_go_on(struct time_engine *e);
 /* The round that its request began is over: answer it, or work on the next request if the page has answered it. */
 void driver_round_over(struct time_engine *e);
 /* It is waited for from now on, until it asks. */

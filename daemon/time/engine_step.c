@@ -145,7 +145,7 @@ static void step_begin(struct time_engine *e, int64_t dur_ns)
 	if (!e->driven)
 		engine_round(e, dur_ns);
 	else
-		driver_serve(e);
+		driver_go_on(e);
 }
 
 static void step_begin_next(struct time_engine *e)

@@ -33,6 +33,7 @@ struct world {
 	struct client_env env;
 	uint64_t id, buried;
 	uint32_t life;
+	unsigned late, looks; /* dispatch apart: it runs only every late + 1 looks */
 	bool threads, left;
 	pthread_t thread;
 	char path[TEST_PATH_MAX];
@@ -70,6 +71,8 @@ struct bridge_peer {
 
 /* extra: more members of the configuration, "" or ", \"dispatch\": {...}"; or, with a brace, all of it. */
 void world_create(struct world *w, uint64_t seed, const char *extra);
+/* Dispatch is a thread of its own, still in virtual time: as late as w->late says, which may change at any time. */
+void world_create_late(struct world *w, uint64_t seed, const char *extra);
 void world_create_threads(struct world *w, const char *extra);
 void world_destroy(struct world *w); /* checks that nothing was leaked */
 
