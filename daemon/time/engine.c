@@ -464,6 +464,7 @@ int time_engine_pause_by(struct time_engine *e, uint32_t client_id)
 
 int time_engine_resume(struct time_engine *e)
 {
+	bool was_due = e->pause_due;
 	int r = engine_need_control(e, "paused or resumed");
 
 	if (r < 0)
@@ -474,6 +475,8 @@ int time_engine_resume(struct time_engine *e)
 		step_end(e, -ECANCELED, TIME_RUNNING);
 	} else if (e->state != TIME_RUNNING) {
 		engine_set_state(e, TIME_RUNNING);
+	} else if (was_due) {
+		engine_changed(e);
 	}
 	resumed(e);
 	return 0;
@@ -490,7 +493,7 @@ static int scale_to_zero(struct time_engine *e)
 
 int time_engine_set_scale(struct time_engine *e, int64_t scale_e6)
 {
-	bool run_on = (e->state == TIME_PAUSED || e->pause_due) && e->paused_by_scale;
+	bool run_on = (e->state != TIME_RUNNING || e->pause_due) && e->paused_by_scale;
 	int r = engine_need_control(e, "scaled");
 
 	if (r < 0)
@@ -502,17 +505,10 @@ int time_engine_set_scale(struct time_engine *e, int64_t scale_e6)
 		return r;
 	engine_begin(e);
 	e->scale_e6 = scale_e6;
-	if (run_on) {
-		e->state = TIME_RUNNING;
-		e->pause_due = false;
-	}
-	e->paused_by_scale = false;
 	engine_rate_restart(e);
 	engine_commit(e);
 	engine_changed(e);
-	if (run_on)
-		resumed(e);
-	return 0;
+	return run_on ? time_engine_resume(e) : 0;
 }
 
 static int check_switch(const struct sim_source_ops *s, bool keep_time)

@@ -172,7 +172,8 @@ void time_wait_cancel(struct time_wait *w);
 
 /*
  * Millionths, TIME_SCALE_MIN_E6 .. TIME_SCALE_MAX_E6; 0 means pause and keeps the scale. A scale > 0 runs on again
- * if time was paused by scale 0, not if it was paused by time_engine_pause(). Errors: -ERANGE, -EOPNOTSUPP.
+ * if time was paused by scale 0, and ends an open step then (-ECANCELED to its caller), as time_engine_resume() does; not if it was
+ * paused by time_engine_pause(). Errors: -ERANGE, -EOPNOTSUPP.
  */
 int time_engine_set_scale(struct time_engine *e, int64_t scale_e6);
 
@@ -190,7 +191,7 @@ typedef void (*time_step_fn)(void *arg, int result, int64_t sim_ns);
 /*
  * Step by dur_ns, 1 .. TIME_STEP_MAX_DUR_NS. Only while paused. Answers once, with done(), never before it returns.
  * Errors: -ERANGE, -EBUSY time is running, or another step is open; -EOPNOTSUPP; -ENOTCONN the source has no driver.
- * done's results: 0; -ECANCELED paused, resumed or switched meanwhile; -ENOTCONN the driver disconnected.
+ * done's results: 0; -ECANCELED paused, resumed (by a scale, too) or switched meanwhile; -ENOTCONN the driver disconnected.
  */
 int time_engine_step(struct time_engine *e, int64_t dur_ns, time_step_fn done, void *arg);
 /* The caller of the open step with this arg has disconnected: the step goes on, without an answer. */

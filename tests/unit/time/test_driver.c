@@ -742,3 +742,32 @@ TEST(the_real_time_factor_is_measured)
 	close(fd);
 	rig_finish(&r);
 }
+
+/* The step was to begin when the pause does, which the scale ends; or it is under way. Each has its answer, and time goes on. */
+TEST(a_scale_that_runs_on_ends_a_step)
+{
+	for (int paused = 0; paused < 2; paused++) {
+		struct rig r;
+		int result, fd;
+
+		rig_init(&r, 1, "unity", NO_SETTLE);
+		fd = rig_attach(&r, 9, &result);
+		assert_int_equal(rig_advance(&r, fd, 10 * MS), 10 * MS);
+		assert_int_equal(time_engine_set_scale(r.e, 0), 0);
+		if (paused)
+			assert_int_equal(rig_advance(&r, fd, 10 * MS), 0);
+		assert_int_equal(rig_step(&r, 25 * MS), 0);
+		if (paused)
+			assert_int_equal(rig_answer(&r, fd), 10 * MS);
+		assert_int_equal(r.step_result, 1);
+		assert_int_equal(time_engine_set_scale(r.e, 2 * SIM_RATE_ONE), 0);
+		assert_int_equal(r.step_result, -ECANCELED);
+		assert_string_equal(r.step_why, "time was resumed before the step had ended");
+		for (int i = 0; i < 5; i++)
+			assert_int_equal(rig_advance(&r, fd, 10 * MS), 10 * MS);
+		assert_int_equal(rig_read(&r).flags, SIM_CLOCK_DRIVEN | SIM_CLOCK_STARTED);
+		assert_int_equal(r.page.scale_e6, 2 * SIM_RATE_ONE);
+		close(fd);
+		rig_finish(&r);
+	}
+}
