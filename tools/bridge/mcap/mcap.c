@@ -367,56 +367,57 @@ static int look(struct sim_bridge *b, int r)
 }
 
 /*
- * In lock-step: the time that the recording has reached, of the newest stamp so far, never later than now. Not now itself: a message may
- * be written before or after the next step has begun. Under write_lock.
+ * In lock-step: the time that the recording has reached, of the newest stamp so far, never later than the publishing. Not than now: a
+ * message may be written before or after the next step has begun. Under write_lock.
  */
-static int64_t step_time(struct sim_bridge *b, int64_t stamp_sim_ns)
+static int64_t step_time(struct sim_bridge *b, int64_t stamp_sim_ns, int64_t published_sim_ns)
 {
-	int64_t now = b->host->now(b->host->ctx), t = stamp_sim_ns < now ? stamp_sim_ns : now;
+	int64_t t = stamp_sim_ns < published_sim_ns ? stamp_sim_ns : published_sim_ns;
 
-	if (now < b->last_ns) /* a jump back */
-		t = now;
+	if (published_sim_ns < b->last_ns) /* a jump back */
+		t = published_sim_ns;
 	else if (t < b->last_ns)
 		t = b->last_ns;
 	b->last_ns = t;
 	return t;
 }
 
-static int write_in_step(struct sim_bridge *b, struct recording_message *e, int64_t stamp_sim_ns)
+static int write_in_step(struct sim_bridge *b, struct recording_message *e, int64_t stamp_sim_ns,
+			 int64_t published_sim_ns)
 {
 	int r;
 
 	pthread_mutex_lock(&b->write_lock);
-	r = recording_write(b->recording, e, step_time(b, stamp_sim_ns));
+	r = recording_write(b->recording, e, step_time(b, stamp_sim_ns, published_sim_ns));
 	pthread_mutex_unlock(&b->write_lock);
 	return r;
 }
 
-/* When it was published; false: in lock-step, or the host does not know. */
-static bool moment_of(struct sim_bridge *b, const struct sim_message *m, struct recording_moment *ret)
+/* The clock when it was published; where the host does not know, as in lock-step and now. */
+static struct sim_clock_sample clock_of(struct sim_bridge *b, const struct sim_message *m)
 {
-	struct sim_clock_sample then;
+	struct sim_clock_sample then = { 0 };
 	int r = SIM_BRIDGE_HOST_HAS(b->host, clock_at)
 			? b->host->clock_at(b->host->ctx, m->header.publish_mono_ns, &then)
 			: -ENOTSUP;
 
-	if (r < 0 || then.flags & SIM_CLOCK_LOCKSTEP)
-		return false;
-	if (r > 0 && atomic_fetch_add(&b->undated, 1) == 0)
+	if (r < 0)
+		then = (struct sim_clock_sample){ .sim_ns = b->host->now(b->host->ctx), .flags = SIM_CLOCK_LOCKSTEP };
+	else if (r > 0 && !(then.flags & SIM_CLOCK_LOCKSTEP) && atomic_fetch_add(&b->undated, 1) == 0)
 		b->host->log(
 			b->host->ctx, 1,
 			"a message came so late that simd does not remember its clock at the publishing; it has the "
 			"oldest time that simd does, and more of them are counted");
-	*ret = (struct recording_moment){ then.sim_ns, then.mono_ns, then.clock_generation };
-	return true;
+	return then;
 }
 
 static int write_one(struct sim_bridge *b, struct recording_message *e, const struct sim_message *m)
 {
-	struct recording_moment at;
+	struct sim_clock_sample then = clock_of(b, m);
+	struct recording_moment at = { then.sim_ns, then.mono_ns, then.clock_generation };
 
-	if (!moment_of(b, m, &at))
-		return write_in_step(b, e, m->header.stamp_sim_ns);
+	if (then.flags & SIM_CLOCK_LOCKSTEP)
+		return write_in_step(b, e, m->header.stamp_sim_ns, then.sim_ns);
 	pthread_mutex_lock(&b->write_lock);
 	if (at.log_time_ns > b->last_ns)
 		b->last_ns = at.log_time_ns;
