@@ -166,6 +166,79 @@ static void open_lanes(unsigned n)
 	}
 }
 
+/* ---- commands that are late ---- */
+
+static void page_holds(bool holds)
+{
+	w.clock.flags = SIM_CLOCK_STARTED | (holds ? SIM_CLOCK_LOCKSTEP : 0);
+}
+
+static void order(enum dispatch_hold hold)
+{
+	assert_int_equal(dispatch_hold(w.d, hold), 0);
+	world_settle(&w);
+}
+
+/* A turn has looked at its commands already, and takes what the first rank has published. */
+TEST(a_round_is_held_before_the_command_comes)
+{
+	make(1, 1, false);
+	order(DISPATCH_FLOWS);
+	page_holds(true);
+	publish(2);
+	world_settle(&w);
+	assert_int_equal(bridge_read(&w.bridges[0]), 0);
+	order(DISPATCH_HELD);
+	begin_step(1);
+	assert_int_equal(bridge_read(&w.bridges[0]), 3);
+	finish_step();
+	world_destroy(&w);
+}
+
+/* The word of a pause, or of a driver that has gone, comes when time goes on already. */
+TEST(a_late_word_lets_nothing_go)
+{
+	static const enum dispatch_hold words[] = { DISPATCH_FLOWS, DISPATCH_PAUSED };
+
+	for (unsigned i = 0; i < 2; i++) {
+		make(1, 1, false);
+		page_holds(true);
+		publish(2);
+		order(words[i]);
+		publish(1);
+		world_settle(&w);
+		assert_int_equal(bridge_read(&w.bridges[0]), 0);
+		order(DISPATCH_HELD);
+		begin_step(0);
+		assert_int_equal(bridge_read(&w.bridges[0]), 3);
+		finish_step();
+		page_holds(false);
+		publish(2);
+		order(words[i]);
+		assert_int_equal(bridge_read(&w.bridges[0]), 2);
+		world_destroy(&w);
+	}
+}
+
+/* What a pause has let go is still of the step: it does not end, and nothing is flushed, before that is written. */
+TEST(a_step_waits_for_what_was_let_go)
+{
+	make(1, 1, false);
+	publish(2);
+	order(DISPATCH_PAUSED);
+	assert_int_equal(bridge_read(&w.bridges[0]), 2);
+	order(DISPATCH_HELD);
+	w.clock.sim_ns += S;
+	begin_step(0);
+	assert_int_equal(stepped, 0);
+	bridge_read(&w.bridges[0]);
+	assert_int_equal(w.bridges[0].flush.ticket, 0);
+	finish_step();
+	bridge_read(&w.bridges[0]);
+	assert_int_equal(w.bridges[0].flush.ticket, 3);
+	world_destroy(&w);
+}
+
 /* ---- tickets ---- */
 
 TEST(outside_lock_step_there_are_no_tickets)
