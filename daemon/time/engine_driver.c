@@ -29,15 +29,21 @@ static void rouse(struct time_engine *e)
 	futex_wake_all(&e->grant->moved, FUTEX_BETWEEN_PROCESSES);
 }
 
+/* No pause and no step waits for its request any more. */
+static void await_no_more(struct time_engine *e)
+{
+	exec_timer_cancel(&e->driver.late);
+	e->driver.awaited_mono_ns = 0;
+}
+
 static void driver_close(struct time_engine *e)
 {
 	exec_io_del(&e->driver.io);
-	exec_timer_cancel(&e->driver.late);
+	await_no_more(e);
 	e->driver.fd = fd_close(e->driver.fd);
 	rouse(e);
 	e->driver.on_page = false;
 	e->driver.held = e->driver.owed = e->driver.draining = e->driver.working = false;
-	e->driver.awaited_mono_ns = 0;
 	e->driver.asked = 0;
 }
 
@@ -214,8 +220,7 @@ static void on_ask(struct time_engine *e, enum driver_op op, int64_t ns)
 	e->driver.asked = op;
 	e->driver.asked_ns = ns;
 	e->driver.working = false;
-	e->driver.awaited_mono_ns = 0;
-	exec_timer_cancel(&e->driver.late);
+	await_no_more(e);
 	if (!lockstep_busy(e->lock))
 		drain(e);
 }
@@ -321,6 +326,7 @@ void driver_serve(struct time_engine *e)
 
 void driver_go_on(struct time_engine *e)
 {
+	await_no_more(e);
 	if (e->driver.asked && !e->driver.draining && !lockstep_busy(e->lock))
 		drain(e);
 }

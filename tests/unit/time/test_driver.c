@@ -771,3 +771,29 @@ TEST(a_scale_that_runs_on_ends_a_step)
 		rig_finish(&r);
 	}
 }
+
+/* A pause that was given up waits for nobody: the next one gives the driver all of its deadline again. */
+TEST(each_pause_waits_for_the_driver_anew)
+{
+	struct time_engine_options o = { .step_deadline_dur_ns = NS_PER_S, .step_late = TIME_LATE_WARN };
+	struct rig r;
+	int result, fd;
+
+	rig_init(&r, 1, "unity", o);
+	r.watched = false;
+	fd = rig_attach(&r, 9, &result);
+	assert_int_equal(rig_advance(&r, fd, 10 * MS), 10 * MS);
+	assert_int_equal(time_engine_pause(r.e), 0);
+	assert_int_equal(time_engine_resume(r.e), 0);
+	rig_run(&r, 10 * NS_PER_S);
+	assert_int_equal(r.driver_lates, 0);
+	assert_int_equal(time_engine_pause(r.e), 0);
+	rig_run(&r, NS_PER_S / 2);
+	assert_int_equal(r.driver_lates, 0);
+	assert_false(rig_read(&r).flags & SIM_CLOCK_PAUSED);
+	rig_run(&r, NS_PER_S);
+	assert_int_equal(r.driver_lates, 1);
+	assert_true(rig_read(&r).flags & SIM_CLOCK_PAUSED);
+	close(fd);
+	rig_finish(&r);
+}
