@@ -254,6 +254,18 @@ static void become_driven(struct time_engine *e)
 		e->state = TIME_RUNNING;
 }
 
+/* A step that a jump has put so far ahead ends with it, since nothing else would end it. */
+static void refuse_end(struct time_engine *e)
+{
+	e->driver.asked = 0;
+	answer(e, -ERANGE, 0);
+	if (!e->step.open)
+		return;
+	err_set(-ERANGE, "time cannot go beyond 2^63 ns");
+	step_end(e, -ERANGE, TIME_PAUSED);
+	step_look(e);
+}
+
 static void serve_advance(struct time_engine *e)
 {
 	int64_t dur_ns = e->driver.asked_ns;
@@ -263,8 +275,7 @@ static void serve_advance(struct time_engine *e)
 	if (!dur_ns || (e->state == TIME_PAUSED && !engine_is_followed(e)))
 		return;
 	if (engine_at_end(e, dur_ns)) {
-		e->driver.asked = 0;
-		answer(e, -ERANGE, 0);
+		refuse_end(e);
 		return;
 	}
 	engine_begin(e);
@@ -278,17 +289,18 @@ static void serve_advance(struct time_engine *e)
 	page_wake(e->page);
 }
 
+/* A jump is no part of a step: one that has not been granted whole goes on behind it. */
+static bool may_jump(const struct time_engine *e)
+{
+	return e->state == TIME_RUNNING || (e->state == TIME_STEPPING && e->step.left_dur_ns);
+}
+
 /* Forward is time going on; back, and the first one of a driver that differs, is a jump, as is what it calls one. */
-static void serve_set(struct time_engine *e)
+static void set_time(struct time_engine *e)
 {
 	bool jump = e->driver.asked == DRIVER_JUMP;
 	int64_t to_sim_ns = e->driver.asked_ns, now_sim_ns, dur_ns;
 
-	if (e->state != TIME_RUNNING) {
-		e->driver.asked = 0;
-		answer(e, -EBUSY, 0);
-		return;
-	}
 	engine_begin(e);
 	now_sim_ns = engine_base_ns(e);
 	jump = jump || to_sim_ns < now_sim_ns || (!e->set_seen && to_sim_ns != now_sim_ns);
@@ -304,6 +316,17 @@ static void serve_set(struct time_engine *e)
 		engine_jumped(e);
 	if (e->driver.owed)
 		engine_round(e, dur_ns);
+}
+
+/* A new run waits for the end of a pause as an advance does, so that its log is the same with and without it. */
+static void serve_set(struct time_engine *e)
+{
+	if (e->driver.asked == DRIVER_JUMP ? may_jump(e) : e->state == TIME_RUNNING) {
+		set_time(e);
+	} else if (e->driver.asked == DRIVER_SET) {
+		e->driver.asked = 0;
+		answer(e, -EBUSY, 0);
+	}
 }
 
 static void serve_follow(struct time_engine *e)

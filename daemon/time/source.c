@@ -28,7 +28,7 @@ static int64_t start_at_epoch_time(int64_t real_now_ns)
 
 /* In the order of AWSIM's integers. */
 static const struct sim_source_ops sources[] = {
-	SOURCE(SIM_SOURCE_UNITY, "unity", SIM_SOURCE_DRIVEN, SIM_SOURCE_CONTROL, start_at_zero),
+	SOURCE(SIM_SOURCE_UNITY, "unity", SIM_SOURCE_DRIVEN, SIM_SOURCE_CONTROL | SIM_SOURCE_SET, start_at_zero),
 	SOURCE(SIM_SOURCE_SS2, "ss2", SIM_SOURCE_DRIVEN, SIM_SOURCE_SET, start_at_zero),
 	SOURCE(SIM_SOURCE_SYSTEM, "system", SIM_SOURCE_WALL, SIM_SOURCE_CONTROL, start_at_epoch_time),
 	SOURCE(SIM_SOURCE_SIMULATION, "simulation", SIM_SOURCE_WALL, SIM_SOURCE_CONTROL, start_at_zero),

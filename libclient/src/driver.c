@@ -464,8 +464,10 @@ static const char *set_refusal(int r)
 	}
 }
 
-static int set_result(const struct driver_packet *grant)
+/* What is granted from then on is paced from there. */
+static int set_result(struct sim_driver *d, const struct driver_packet *grant)
 {
+	d->based = false;
 	if (grant->result >= 0)
 		return 0;
 	return err_set(grant->result, "simd does not set time: %s", set_refusal(grant->result));
@@ -483,7 +485,7 @@ static int driver_set_time(struct sim_driver *d, enum driver_op op, int64_t sim_
 		return r;
 	r = driver_ask(d, &ask, &grant);
 	if (r == 0)
-		r = set_result(&grant);
+		r = set_result(d, &grant);
 	handle_leave(&d->h);
 	return r;
 }
@@ -592,7 +594,7 @@ int sim_driver_end(struct sim_driver *d, int64_t wall_timeout_dur_ns)
 				  wall_timeout_dur_ns < 0 ? INT64_MAX : ns_add(client_now(d->c), wall_timeout_dur_ns),
 				  &grant);
 	if (r == 0)
-		r = set_result(&grant);
+		r = set_result(d, &grant);
 	else if (r == -ETIMEDOUT)
 		err_set(r, "sim_driver_end: simd has not answered yet");
 	handle_leave(&d->h);

@@ -17,7 +17,8 @@ enum driver_op {
 	DRIVER_ADVANCE = 1, /* driver -> simd: dur_ns asked for */
 	DRIVER_GRANT = 2,   /* simd -> driver: dur_ns granted; sim_ns = time now */
 	DRIVER_LOST = 3,    /* simd -> driver: the lease has ended (source switched); the socket closes */
-	DRIVER_SET = 4,     /* driver -> simd: sim_ns is the time now (ss2, ros2): a jump when it goes back */
+	DRIVER_SET =
+		4, /* driver -> simd: sim_ns is the time now: a jump when it goes back; where SIM_SOURCE_SET allows it */
 	DRIVER_JUMP = 5,    /* driver -> simd: as DRIVER_SET, but always a jump: what was before does not go on */
 	DRIVER_RELEASE = 6, /* driver -> simd: the lease ends as it should; no answer, the socket closes */
 	DRIVER_FOLLOW = 7,  /* driver -> simd, a driver_follow_packet: how the clock goes that `link` follows */

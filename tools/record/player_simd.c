@@ -65,7 +65,7 @@ static int settle(struct player_simd *s)
 	return s->o.lockstep && s->unsettled ? drain(s) : 0;
 }
 
-/* While time is paused it cannot be put anywhere. */
+/* While time is paused it is put nowhere. */
 static int drive_jump(void *ctx, int64_t log_ns)
 {
 	struct player_simd *s = ctx;
@@ -73,8 +73,9 @@ static int drive_jump(void *ctx, int64_t log_ns)
 
 	if (r < 0)
 		return r;
-	while ((r = sim_driver_jump(s->o.driver, log_ns)) == -EBUSY && !stopped(s))
-		nap();
+	r = sim_driver_begin(s->o.driver, log_ns, true);
+	while (r == 0 && (r = sim_driver_end(s->o.driver, AGAIN_DUR_NS)) == -ETIMEDOUT && !stopped(s))
+		r = 0;
 	s->time_ns = log_ns;
 	return stopped(s) ? -ECANCELED : r;
 }

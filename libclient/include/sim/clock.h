@@ -119,12 +119,19 @@ SIM_API void sim_driver_release(struct sim_driver *d);
 SIM_API SIM_MUST_CHECK int sim_driver_advance(struct sim_driver *d, int64_t dur_ns, int64_t *ret_granted_dur_ns);
 
 /*
- * Report what time it is, for sources that follow a foreign clock (`ss2`, `ros2`): forward is time going on, back
- * is a jump. Returns: 0; -EOPNOTSUPP the source only advances; -ERANGE negative; -EBUSY time is paused or
- * stepping; -EPERM, -ENOTCONN as above. Thread: one at a time.
+ * Report what time it is, for sources that follow a foreign clock (`ss2`, `ros2`) and for engines that begin: forward is time going
+ * on, back is a jump. An engine that may be started a second time (`unity`) calls this once, with the time at which its scene
+ * begins, before it advances; one that does not goes on where time is.
+ * Returns: 0; -EOPNOTSUPP the source only advances (`link`, a plug-in without SIM_SOURCE_SET); -ERANGE negative; -EBUSY time is
+ * paused or stepping; -EPERM, -ENOTCONN as above. Thread: one at a time.
  */
 SIM_API SIM_MUST_CHECK int sim_driver_set(struct sim_driver *d, int64_t sim_ns);
-/* The same as a jump wherever it leads, also forward or to where time is: a new run begins. */
+/*
+ * The same as a jump wherever it leads, also forward or to where time is: a new run begins, such as of a scene that is loaded again
+ * (sim_driver_jump(d, 0)). Channels and handles stay; what is latched is replaced when it is published again. In a pause this blocks
+ * as sim_driver_advance() does; it is no part of a step, which is granted its length from the new time on.
+ * Returns: as sim_driver_set(), but never -EBUSY.
+ */
 SIM_API SIM_MUST_CHECK int sim_driver_jump(struct sim_driver *d, int64_t sim_ns);
 
 enum sim_follow_flag {

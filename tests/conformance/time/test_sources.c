@@ -10,7 +10,7 @@
 
 /* name, AWSIM number, start value, moved by the wall, takes a driver, takes pause/scale/step, driver may set time */
 #define SOURCES(X) \
-	X(unity, 0, 0, false, true, true, false) \
+	X(unity, 0, 0, false, true, true, true) \
 	X(ss2, 1, 0, false, true, false, true) \
 	X(system, 2, EPOCH, true, false, true, false) \
 	X(simulation, 3, 0, true, false, true, false) \

@@ -43,7 +43,6 @@ TEST_WITH(one_driver_moves_time, setup, teardown)
 	}
 	assert_int_equal(sim_driver_advance(d, 0, &granted), -EINVAL);
 	assert_int_equal(sim_driver_advance(d, 3601 * S, &granted), -EINVAL);
-	assert_int_equal(sim_driver_set(d, 5 * S), -EOPNOTSUPP);
 	sim_driver_release(d);
 	world_run(&w, MS);
 	assert_int_equal(sim_driver_acquire(other, 0, &second), 0);

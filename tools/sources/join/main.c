@@ -250,7 +250,7 @@ static int advance_to(struct app *a, int64_t to_sim_ns)
 	return 0;
 }
 
-/* The world's time is earlier than that here, which cannot go back: both go on with the difference. */
+/* The world's time is earlier than that here, which does not jump for that: both go on with the difference. */
 static void meet(struct app *a)
 {
 	int64_t ahead = sim_now(a->client) - (a->tick.time_sim_ns + a->offset_dur_ns);
