@@ -5,7 +5,7 @@
  * the lease again; a source that was switched does not. Where steps have participants the answer may be there before simd knows,
  * see schemas/wire/driver.h.
  *
- * Thread: one at a time in advance, set, begin and end; driver_register() under client::setup.
+ * Thread: one at a time in advance, set, and all that begins and ends; driver_register() under client::setup.
  */
 #include <sim/clock.h>
 
@@ -44,6 +44,10 @@ struct sim_driver {
 	uint64_t session_serial; /* session::serial that gave it; under setup */
 	bool lost;               /* the source was switched: for good */
 	bool asked;              /* a question is open: nobody has taken its answer */
+	bool advancing;          /* with asked: it was begun by sim_driver_begin_advance() */
+	bool granted;            /* that has its answer, `grant`, which is handed over at due_mono_ns */
+	struct driver_packet grant;
+	int64_t due_mono_ns;
 	/* pacing: sim time `base_sim_ns` belongs to wall time `base_mono_ns` */
 	bool based;
 	int64_t base_mono_ns, base_sim_ns, scale_e6;
@@ -154,7 +158,7 @@ static void driver_adopt(struct sim_driver *d)
 		return;
 	fd_close(d->fd);
 	d->fd = fd;
-	d->based = d->lost = d->asked = false;
+	d->based = d->lost = d->asked = d->granted = false;
 	d->number = 0;
 	session_pages_unmap(&d->pages);
 	pages = atomic_exchange(&d->next_pages, NULL);
@@ -216,7 +220,7 @@ static int driver_gone(struct sim_driver *d)
 {
 	driver_read_last(d);
 	d->fd = fd_close(d->fd);
-	d->based = d->asked = false;
+	d->based = d->asked = d->granted = false;
 	if (d->lost)
 		return err_set(-EPERM,
 			       "the driver lease was lost: the time source was switched; release it and acquire again");
@@ -240,16 +244,18 @@ static int driver_write(struct sim_driver *d, const void *packet, size_t size)
 	if (send(d->fd, packet, size, MSG_NOSIGNAL) != (ssize_t)size && errno != EPIPE && errno != ECONNRESET)
 		return err_sys(-errno, "driver socket");
 	d->asked = true;
+	d->advancing = d->granted = false;
 	return 0;
 }
 
-static int driver_send(struct sim_driver *d, const struct driver_packet *what)
+/* polled: its answer is to come as a packet, since somebody polls for it. */
+static int driver_send(struct sim_driver *d, const struct driver_packet *what, bool polled)
 {
 	struct driver_packet ask = *what;
 
 	if (d->fd < 0)
 		return driver_gone(d);
-	d->on_page = ask.op == DRIVER_ADVANCE && waits_on_page(d);
+	d->on_page = ask.op == DRIVER_ADVANCE && !polled && waits_on_page(d);
 	if (d->on_page)
 		d->moved = atomic_load(&pages_grant(d->pages.layout, d->pages.dispatch)->moved);
 	ask.flags = d->on_page ? DRIVER_ON_PAGE : 0;
@@ -378,7 +384,7 @@ static int driver_ask(struct sim_driver *d, const struct driver_packet *ask, str
 	int r = d->asked ? driver_answer(d, INT64_MAX, ret) : 0;
 
 	if (r == 0)
-		r = driver_send(d, ask);
+		r = driver_send(d, ask, false);
 	return r == 0 ? driver_answer(d, INT64_MAX, ret) : r;
 }
 
@@ -402,8 +408,8 @@ static void rebase(struct sim_driver *d, const struct driver_packet *g, int64_t 
 	d->scale_e6 = g->scale_e6;
 }
 
-/* Not before the wall time that belongs to g->sim_ns. Deadlines are absolute: no drift; a long stall is not made up for. */
-static void pace(struct sim_driver *d, const struct driver_packet *g)
+/* The wall time that belongs to g->sim_ns, 0: any. Deadlines are absolute: no drift; a long stall is not made up for. */
+static int64_t pace(struct sim_driver *d, const struct driver_packet *g)
 {
 	int64_t now = client_now(d->c), due;
 
@@ -413,38 +419,59 @@ static void pace(struct sim_driver *d, const struct driver_packet *g)
 		d->base_sim_ns -= g->dur_ns;
 	}
 	if (d->scale_e6 <= 0)
-		return;
+		return 0;
 	due = ns_add(d->base_mono_ns, (int64_t)((int128)(g->sim_ns - d->base_sim_ns) * 1000000 / d->scale_e6));
 	if (now - due > BACKLOG_DUR_NS)
 		rebase(d, g, now);
-	if (due <= now)
+	return due;
+}
+
+static void sleep_until(const struct sim_driver *d, int64_t mono_ns)
+{
+	int64_t now = client_now(d->c);
+
+	if (mono_ns <= now)
 		return;
 	if (d->c->env)
-		client_sleep(d->c, -1, 0, due - now);
+		client_sleep(d->c, -1, 0, mono_ns - now);
 	else
-		mono_sleep_until(due);
+		mono_sleep_until(mono_ns);
 }
 
 /* ---- public ---- */
 
+static int check_advance(const struct sim_driver *d, int64_t dur_ns, const char *what)
+{
+	if (d && dur_ns >= 1 && dur_ns <= DUR_MAX_NS)
+		return 0;
+	return err_set(-EINVAL, "%s: no driver was given, or %lld ns, which is not 1 ns to 1 h", what,
+		       (long long)dur_ns);
+}
+
+static int advance_result(const struct driver_packet *grant)
+{
+	if (grant->result >= 0)
+		return 0;
+	return err_set(grant->result, "simd does not advance time: %s", err_text(grant->result));
+}
+
 int sim_driver_advance(struct sim_driver *d, int64_t dur_ns, int64_t *ret_granted_dur_ns)
 {
 	struct driver_packet ask = { .op = DRIVER_ADVANCE, .dur_ns = dur_ns }, grant;
-	int r;
+	int r = check_advance(d, dur_ns, "sim_driver_advance");
 
-	if (!d || dur_ns < 1 || dur_ns > DUR_MAX_NS)
-		return err_set(-EINVAL, "sim_driver_advance: %lld ns is out of range, 1 ns to 1 h", (long long)dur_ns);
-	r = driver_enter(d);
+	if (r == 0)
+		r = driver_enter(d);
 	if (r < 0)
 		return r;
 	r = driver_ask(d, &ask, &grant);
-	if (r == 0 && grant.result < 0)
-		r = err_set(grant.result, "simd does not advance time: %s", err_text(grant.result));
+	if (r == 0)
+		r = advance_result(&grant);
 	if (r == 0) {
 		if (ret_granted_dur_ns)
 			*ret_granted_dur_ns = grant.dur_ns;
 		if (d->flags & SIM_DRIVER_PACED)
-			pace(d, &grant);
+			sleep_until(d, pace(d, &grant));
 	}
 	handle_leave(&d->h);
 	return r;
@@ -557,23 +584,53 @@ int sim_driver_follow(struct sim_driver *d, const struct sim_followed *f)
 
 /* ---- without waiting ---- */
 
+static int64_t until(const struct sim_driver *d, int64_t wall_timeout_dur_ns)
+{
+	return wall_timeout_dur_ns < 0 ? INT64_MAX : ns_add(client_now(d->c), wall_timeout_dur_ns);
+}
+
+static int begin(struct sim_driver *d, const struct driver_packet *ask, const char *what)
+{
+	int r = driver_enter(d);
+
+	if (r < 0)
+		return r;
+	if (d->asked || d->granted)
+		r = err_set(-EBUSY, "%s: the answer to the last one has not been taken; call sim_driver_end%s()", what,
+			    d->granted || d->advancing ? "_advance" : "");
+	else
+		r = driver_send(d, ask, true);
+	if (r == 0)
+		d->advancing = ask->op == DRIVER_ADVANCE;
+	handle_leave(&d->h);
+	return r;
+}
+
+/* The answer of one that was begun. */
+static int take_answer(struct sim_driver *d, bool advancing, int64_t until_mono_ns, const char *what,
+		       struct driver_packet *ret)
+{
+	int r;
+
+	if (d->granted || (d->asked && d->advancing != advancing))
+		return err_set(-EINVAL, "%s: that was not begun; call sim_driver_end%s()", what,
+			       advancing ? "" : "_advance");
+	if (!d->asked) /* a new simd knows nothing of it */
+		return err_set(-ENOTCONN, "%s: no answer is due; simd was asked nothing, or is another one by now",
+			       what);
+	r = driver_answer(d, until_mono_ns, ret);
+	if (r == -ETIMEDOUT)
+		err_set(r, "%s: simd has not answered yet", what);
+	return r;
+}
+
 int sim_driver_begin(struct sim_driver *d, int64_t sim_ns, bool jump)
 {
-	struct driver_packet ask = { .op = jump ? DRIVER_JUMP : DRIVER_SET, .sim_ns = sim_ns };
-	int r;
+	const struct driver_packet ask = { .op = jump ? DRIVER_JUMP : DRIVER_SET, .sim_ns = sim_ns };
 
 	if (!d)
 		return err_set(-EINVAL, "sim_driver_begin: no driver was given");
-	r = driver_enter(d);
-	if (r < 0)
-		return r;
-	if (d->asked)
-		r = err_set(-EBUSY,
-			    "sim_driver_begin: the answer to the last one has not been taken; call sim_driver_end()");
-	else
-		r = driver_send(d, &ask);
-	handle_leave(&d->h);
-	return r;
+	return begin(d, &ask, "sim_driver_begin");
 }
 
 int sim_driver_end(struct sim_driver *d, int64_t wall_timeout_dur_ns)
@@ -586,17 +643,57 @@ int sim_driver_end(struct sim_driver *d, int64_t wall_timeout_dur_ns)
 	r = driver_enter(d);
 	if (r < 0)
 		return r;
-	if (!d->asked) /* a new simd knows nothing of it */
-		r = err_set(-ENOTCONN,
-			    "sim_driver_end: no answer is due; simd was asked nothing, or is another one by now");
-	else
-		r = driver_answer(d,
-				  wall_timeout_dur_ns < 0 ? INT64_MAX : ns_add(client_now(d->c), wall_timeout_dur_ns),
-				  &grant);
+	r = take_answer(d, false, until(d, wall_timeout_dur_ns), "sim_driver_end", &grant);
 	if (r == 0)
 		r = set_result(d, &grant);
-	else if (r == -ETIMEDOUT)
-		err_set(r, "sim_driver_end: simd has not answered yet");
+	handle_leave(&d->h);
+	return r;
+}
+
+int sim_driver_begin_advance(struct sim_driver *d, int64_t dur_ns)
+{
+	const struct driver_packet ask = { .op = DRIVER_ADVANCE, .dur_ns = dur_ns };
+	int r = check_advance(d, dur_ns, "sim_driver_begin_advance");
+
+	return r == 0 ? begin(d, &ask, "sim_driver_begin_advance") : r;
+}
+
+/* A grant whose wall time has not come is kept. */
+static int hand_over(struct sim_driver *d, int64_t until_mono_ns, int64_t *ret_granted_dur_ns)
+{
+	if (d->due_mono_ns > until_mono_ns) {
+		sleep_until(d, until_mono_ns);
+		return err_set(-ETIMEDOUT,
+			       "sim_driver_end_advance: the wall time of what was granted has not come yet");
+	}
+	sleep_until(d, d->due_mono_ns);
+	d->granted = false;
+	if (ret_granted_dur_ns)
+		*ret_granted_dur_ns = d->grant.dur_ns;
+	return 0;
+}
+
+int sim_driver_end_advance(struct sim_driver *d, int64_t wall_timeout_dur_ns, int64_t *ret_granted_dur_ns)
+{
+	int64_t until_mono_ns;
+	int r = 0;
+
+	if (!d)
+		return err_set(-EINVAL, "sim_driver_end_advance: no driver was given");
+	r = driver_enter(d);
+	if (r < 0)
+		return r;
+	until_mono_ns = until(d, wall_timeout_dur_ns);
+	if (!d->granted) {
+		r = take_answer(d, true, until_mono_ns, "sim_driver_end_advance", &d->grant);
+		if (r == 0)
+			r = advance_result(&d->grant);
+		d->granted = r == 0;
+		if (r == 0)
+			d->due_mono_ns = d->flags & SIM_DRIVER_PACED ? pace(d, &d->grant) : 0;
+	}
+	if (r == 0)
+		r = hand_over(d, until_mono_ns, ret_granted_dur_ns);
 	handle_leave(&d->h);
 	return r;
 }

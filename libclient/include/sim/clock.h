@@ -113,22 +113,22 @@ SIM_API void sim_driver_release(struct sim_driver *d);
  * room: *ret_granted_dur_ns is how much was granted (less than asked at the end of a step; never 0 on success).
  * A pause and the end of a step take effect when this is called: what is published before, for the time that was granted, is
  * accepted. Who does not call it again is late after step.deadline_ms; a lease that is of no more use should be released.
- * Returns: 0; -EINVAL; -EPERM the lease was lost (source switched); -ENOTCONN disconnected from simd (the library takes
- *          the lease again when it is back: try again). Thread: one at a time.
+ * Returns: 0; -EINVAL; -ERANGE time is at its end, 2^63 ns; -EPERM the lease was lost (source switched); -ENOTCONN disconnected
+ *          from simd (the library takes the lease again when it is back: try again). Thread: one at a time.
  */
 SIM_API SIM_MUST_CHECK int sim_driver_advance(struct sim_driver *d, int64_t dur_ns, int64_t *ret_granted_dur_ns);
 
 /*
- * Report what time it is, for sources that follow a foreign clock (`ss2`, `ros2`) and for engines that begin: forward is time going
- * on, back is a jump. An engine that may be started a second time (`unity`) calls this once, with the time at which its scene
- * begins, before it advances; one that does not goes on where time is.
+ * Report what time it is, for sources that follow a foreign clock (`ss2`, `ros2`), or whose driver has one of its own (`unity`):
+ * forward is time going on, back is a jump.
  * Returns: 0; -EOPNOTSUPP the source only advances (`link`, a plug-in without SIM_SOURCE_SET); -ERANGE negative; -EBUSY time is
  * paused or stepping; -EPERM, -ENOTCONN as above. Thread: one at a time.
  */
 SIM_API SIM_MUST_CHECK int sim_driver_set(struct sim_driver *d, int64_t sim_ns);
 /*
  * The same as a jump wherever it leads, also forward or to where time is: a new run begins, such as of a scene that is loaded again
- * (sim_driver_jump(d, 0)). Channels and handles stay; what is latched is replaced when it is published again. In a pause this blocks
+ * (sim_driver_jump(d, 0)), or of an engine that is started a second time, when sim_now() is not where it begins; one that does
+ * not say so goes on where time is. Channels and handles stay; what is latched is replaced when it is published again. In a pause this blocks
  * as sim_driver_advance() does; it is no part of a step, which is granted its length from the new time on.
  * Returns: as sim_driver_set(), but never -EBUSY.
  */
@@ -165,16 +165,27 @@ struct sim_followed {
 SIM_API SIM_MUST_CHECK int sim_driver_follow(struct sim_driver *d, const struct sim_followed *f);
 
 /*
- * Setting the time in two halves, for a driver that takes part in its own steps (sim/step.h) and has one thread for both: begin
- * reports the time (jump: as sim_driver_jump()), then poll sim_driver_fd() and sim_step_fd(), have turns, and end
- * takes the answer, which comes when the step is over. One at a time.
- * wall_timeout_dur_ns < 0: for ever; 0: only look.
- * begin returns: 0; -EBUSY the last answer has not been taken; -ENOTCONN, -EPERM as above. end: as sim_driver_set(); -ETIMEDOUT
- * it has not come yet; -ENOTCONN also if nothing was asked of this simd. advance, set and jump wait for an answer that is due.
+ * Each in two halves, for a driver with one thread that must not stand still: a game, whose window lives on in a pause, and who takes
+ * part in its own steps (sim/step.h). begin asks, end takes the answer: when simd has resumed, and the step is over. In between poll
+ * sim_driver_fd() and sim_step_fd(), have turns, draw. One at a time; advance, set, jump and follow wait for an answer that is
+ * due, and what that granted is then nobody's.
+ *
+ * begin sets the time (jump: as sim_driver_jump()); begin_advance asks for dur_ns, as sim_driver_advance().
+ * wall_timeout_dur_ns < 0: for ever; 0: only look. What is asked stays asked when that has passed: call end again.
+ * begin returns: 0; -EBUSY the last answer has not been taken; -EINVAL dur_ns; -ENOTCONN, -EPERM as above.
+ * end returns: as sim_driver_set(), as sim_driver_advance(); -ETIMEDOUT it has not come yet; -EINVAL the other one was begun;
+ * -ENOTCONN also if nothing was asked of this simd: it, or the lease, went between the halves.
+ *
+ * With SIM_DRIVER_PACED end_advance has the answer no earlier than its wall time, until then it is -ETIMEDOUT too: so a game that
+ * calls it with 0 in each frame is in slow motion at a scale below 1 (libclient/examples/engine.c). The descriptor knows of no wall
+ * time: it is readable before. Thread: one at a time. begin_advance, end_advance since 0.1.
  */
 SIM_API SIM_MUST_CHECK int sim_driver_begin(struct sim_driver *d, int64_t sim_ns, bool jump);
 SIM_API SIM_MUST_CHECK int sim_driver_end(struct sim_driver *d, int64_t wall_timeout_dur_ns);
-/* Readable when sim_driver_end() has work; poll only. It changes when simd restarts. -ENOTCONN while disconnected from simd. */
+SIM_API SIM_MUST_CHECK int sim_driver_begin_advance(struct sim_driver *d, int64_t dur_ns);
+SIM_API SIM_MUST_CHECK int sim_driver_end_advance(struct sim_driver *d, int64_t wall_timeout_dur_ns,
+						  int64_t *ret_granted_dur_ns);
+/* Readable when simd has answered; poll only. It changes when simd restarts. -ENOTCONN while disconnected from simd. */
 SIM_API int sim_driver_fd(const struct sim_driver *d);
 
 /* ---- frequency gate ---- */

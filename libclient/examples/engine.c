@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An engine with one thread, as a game is: it drives the time source `unity`, its window lives on in a pause (simctl clock pause), it
+ * goes in slow motion (simctl clock scale 0.1) and in steps, and its scene can be loaded again, for which time goes back to 0.
+ *
+ *     engine      reads keys: r and Enter loads the scene again, q and Enter quits
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <sim/sim.h>
+
+#define TICK_NS  INT64_C(20000000) /* of the physics */
+#define FRAME_MS 4                 /* a window waits so long for the screen */
+
+enum asked { NOTHING, AN_ADVANCE, A_NEW_RUN };
+
+static double ball_m, ball_mps; /* the scene */
+
+static void load_scene(void)
+{
+	ball_m = 2;
+	ball_mps = 0;
+}
+
+static void simulate(double dt_s)
+{
+	ball_mps -= 9.81 * dt_s;
+	ball_m += ball_mps * dt_s;
+	if (ball_m < 0 && ball_mps < 0)
+		ball_mps = -0.9 * ball_mps;
+}
+
+/* Until the screen is ready: the next key, 0: none. */
+static char draw(const struct sim_client *c)
+{
+	static double drawn_m = -1;
+	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
+	char key = 0;
+
+	if (ball_m != drawn_m && sim_now(c) % 1000000000 == 0)
+		printf("%.0f s: %.2f m\n", (double)sim_now(c) / 1e9, ball_m);
+	drawn_m = ball_m;
+	fflush(stdout);
+	if (poll(&in, 1, FRAME_MS) > 0 && read(STDIN_FILENO, &key, 1) <= 0)
+		key = 'q';
+	return key;
+}
+
+/* simd is away, and the library takes the lease again when it is back; or another source was chosen: until ours is. */
+static int regain(struct sim_client *c, struct sim_driver **d, int why)
+{
+	if (why != -EPERM && *d)
+		return 0;
+	sim_driver_release(*d);
+	*d = NULL;
+	return sim_driver_acquire(c, SIM_DRIVER_PACED, d) == 0 ? 0 : why;
+}
+
+/* Without waiting: ask for what comes next, or see whether it has come. */
+static int go_on(struct sim_driver *d, enum asked *asked, bool *reload)
+{
+	int64_t granted_ns = 0;
+	int r = 0;
+
+	if (*asked == NOTHING) {
+		r = *reload ? sim_driver_begin(d, 0, true) : sim_driver_begin_advance(d, TICK_NS);
+		*asked = *reload ? A_NEW_RUN : AN_ADVANCE;
+	}
+	if (r == 0)
+		r = *asked == A_NEW_RUN ? sim_driver_end(d, 0) : sim_driver_end_advance(d, 0, &granted_ns);
+	if (r == -ETIMEDOUT) /* time is paused, or the wall is not there yet */
+		return 0;
+	if (r == 0 && *asked == A_NEW_RUN) {
+		load_scene();
+		*reload = false;
+	} else if (r == 0) {
+		simulate((double)granted_ns / 1e9); /* sensors publish here */
+	}
+	*asked = NOTHING;
+	return r;
+}
+
+int main(void)
+{
+	struct sim_client_options o = { .size = sizeof(o), .name = "engine", .flags = SIM_CLIENT_SOURCE };
+	enum asked asked = NOTHING;
+	struct sim_driver *d;
+	struct sim_client *c;
+	bool reload;
+	char key;
+	int r;
+
+	if (sim_connect(&o, &c) < 0 || sim_driver_acquire(c, SIM_DRIVER_PACED, &d) < 0)
+		return fprintf(stderr, "%s\n", sim_why()), 1;
+	reload = sim_now(c) != 0; /* it is not the first one that has run on this simd */
+	load_scene();
+	while ((key = draw(c)) != 'q') {
+		reload |= key == 'r';
+		r = d ? go_on(d, &asked, &reload) : -EPERM;
+		if (r < 0 && regain(c, &d, r) == 0)
+			fprintf(stderr, "going on, after an error: %s\n", sim_why());
+	}
+	sim_driver_release(d);
+	sim_disconnect(c);
+	return 0;
+}
