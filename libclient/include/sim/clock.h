@@ -83,6 +83,41 @@ SIM_API void sim_jump_handler_destroy(struct sim_jump_handler *h);
  */
 SIM_API int sim_clock_jumped(const struct sim_client *c, uint32_t *clock_generation, struct sim_clock_jump *ret);
 
+/* ---- leading time, as `simctl clock` does ---- */
+
+/*
+ * Each asks simd and waits for its answer, for 5 s where nothing else is said. For any client whose user may (socket.admin and
+ * access.pause of simd.json(5)), the driver's too. Nothing that is passed is kept. Thread: any; a step waits for the driver, so it
+ * is not for the thread that drives.
+ * Returns: 0; -EOPNOTSUPP the source cannot be led (`ss2`, `ros2`, `link`); -EACCES this user may not; -ENOTCONN disconnected from simd;
+ * -ETIMEDOUT; -EPERM after a fork; -EINVAL no client. sim_why() says more. Since 0.1.
+ */
+
+/*
+ * Pause. What the driver was granted is published first: time is paused when it asks for more, or is late (step.deadline_ms); at once
+ * where the clock drives, or the driver's own client asks.
+ * wall_timeout_dur_ns  how long to wait for that; < 0: as long as it takes; 0: it is paused in a moment, sim_clock_page() says when.
+ * -ETIMEDOUT: it is paused later all the same. -ECANCELED: time was resumed before.
+ */
+SIM_API SIM_MUST_CHECK int sim_clock_pause(struct sim_client *c, int64_t wall_timeout_dur_ns);
+/* Time runs on, and an open step ends (-ECANCELED to who has asked for it). Nothing happens while it runs. */
+SIM_API SIM_MUST_CHECK int sim_clock_resume(struct sim_client *c);
+/*
+ * scale_e6  millionths of simulated per wall time, 10000 (0.01) to 100000000 (100); below SIM_RATE_ONE is slow motion. 0 pauses until
+ *           the next scale above 0. A driver that paces (SIM_DRIVER_PACED) goes by it from its next advance on, others may read it:
+ *           sim_clock_page(c)->scale_e6. -ERANGE out of range.
+ */
+SIM_API SIM_MUST_CHECK int sim_clock_set_scale(struct sim_client *c, int64_t scale_e6);
+/*
+ * Step a paused clock by dur_ns, 1 ns to 1 h: 0 when the driver, participants and bridges are through with it.
+ * wall_timeout_dur_ns  < 0: as long as they take; -ETIMEDOUT: the step goes on, and further calls of this client that ask simd wait for it.
+ * ret_sim_ns           what time it is then; may be NULL; untouched on failure
+ * -ERANGE dur_ns, or time would end; -EBUSY time is running, or a step is; -ENOTCONN also without a driver, or if it goes; -ECANCELED
+ * paused, resumed or switched meanwhile.
+ */
+SIM_API SIM_MUST_CHECK int sim_clock_step(struct sim_client *c, int64_t dur_ns, int64_t wall_timeout_dur_ns,
+					  int64_t *ret_sim_ns);
+
 /* ---- driving an engine-driven source ---- */
 
 struct sim_driver;
