@@ -18,3 +18,12 @@ $(B)/test/system-sources-perception: $(addprefix $(B)/obj/tests/,system/sources/
 	$(B)/bin/simctl $(B)/bin/sim-sumo $(B)/bin/sim-lidar
 LINK_system-sources-perception = $(LINK_SIMCLIENT) -ljansson -lm
 # four runs of a scenario, one of them at half the wall's pace; 50 s alone
+# every source of an ego
+ifeq ($(SAN_RUNTIME),)
+FLAGS_tests/system/sources/test_motion.c := -Itests
+TESTS_NS += $(B)/test/system-sources-motion
+$(B)/test/system-sources-motion: $(addprefix $(B)/obj/tests/,system/sources/test_motion.o system/world/server.o $(addprefix support/,stack.o peer.o session.o)) \
+	$(SS2_PEER) $(B)/lib/libipc.a $(B)/lib/libbase.a | $(B)/lib/libsimclient.so $(B)/lib/simd/ipc_iox.so \
+	$(addprefix $(B)/bin/,simd simctl sim-sumo sim-vehicle sim-ss2 sim-join sim-world)
+LINK_system-sources-motion = $(LINK_SIMCLIENT) -lzmq -ljansson -lm
+endif

@@ -2,6 +2,7 @@
 /* A satellite receiver and an IMU: exact without noise, and as noisy as they shall be. */
 #include "world.h"
 
+#include "tests/support/reckon.h"
 #include "tools/bridge/convert/geo.h"
 
 #define RUNS 20000
@@ -195,4 +196,48 @@ TEST(an_imu_has_bias_and_noise)
 	inertial_init(&s, &c);
 	inertial_measure(&s, &t, 1, &out);
 	assert_memory_equal(&out, &t, sizeof(t));
+}
+
+/* Ten minutes in bends, measured at each `each`th of 100 messages a second. */
+static void drive(const struct sensor_config *c, unsigned each, struct reckon *ret)
+{
+	struct inertial s;
+	double yaw = 0;
+
+	*ret = (struct reckon){ 0 };
+	inertial_init(&s, c);
+	for (unsigned i = 1; i <= 60000; i++) {
+		struct sim_Imu t = { .angular_velocity.z = 0.6 * sin(i * 0.013), .measurement_span = 10000000 }, out;
+
+		yaw += t.angular_velocity.z * 0.01;
+		t.orientation = (struct sim_Quaternion){ .z = sin(yaw / 2), .w = cos(yaw / 2) };
+		inertial_hear(&s, &t);
+		if (i % each)
+			continue;
+		inertial_measure(&s, &t, 1, &out);
+		reckon_imu(ret, &out, i * INT64_C(10000000));
+	}
+}
+
+TEST(the_gyro_leads_to_the_yaw_at_any_rate)
+{
+	struct sensor_config c = { .kind = SENSOR_IMU };
+	struct reckon r;
+
+	for (unsigned each = 1; each < 40; each += 6) {
+		drive(&c, each, &r);
+		reckon_check_yaw(&r, RECKON_DEGREES);
+	}
+}
+
+TEST(with_noise_it_is_off_by_as_much_as_that_explains)
+{
+	struct sensor_config c = { .kind = SENSOR_IMU, .noise_rotation = 0.02 };
+	struct reckon r;
+
+	for (c.seed = 1; c.seed < 20; c.seed++) {
+		drive(&c, 1 + (unsigned)c.seed % 5, &r);
+		assert_true(r.worst > 0);
+		reckon_check_noisy(&r);
+	}
 }

@@ -110,6 +110,93 @@ TEST(a_corner_of_the_lane_gives_no_spike)
 	near(e.yaw, 15 * M_PI / 180, 0.01);
 }
 
+/* ---- what its gyro and its speed lead to ---- */
+
+struct reckoned {
+	double yaw, x, y, worst_rate, worst_step; /* step: m, of base_link */
+};
+
+static void reckon(struct reckoned *r, struct ego *e, const double front[3], double angle_deg, double v)
+{
+	double x = e->pos[0], y = e->pos[1];
+
+	ego_follow(e, front, angle_deg, v, DT);
+	if (!r->yaw) {
+		*r = (struct reckoned){ e->yaw, e->pos[0], e->pos[1], 0, 0 };
+		return;
+	}
+	r->x += e->speed * DT * cos(r->yaw + e->yaw_rate * DT / 2);
+	r->y += e->speed * DT * sin(r->yaw + e->yaw_rate * DT / 2);
+	r->yaw += e->yaw_rate * DT;
+	r->worst_rate = fmax(r->worst_rate, fabs(e->yaw_rate));
+	r->worst_step = fmax(r->worst_step, hypot(e->pos[0] - x, e->pos[1] - y));
+}
+
+static void check_reckoned(const struct reckoned *r, const struct ego *e)
+{
+	near(ego_wrap(r->yaw - e->yaw), 0, 1e-9);
+	near(hypot(r->x - e->pos[0], r->y - e->pos[1]), 0, 0.002);
+	assert_int_equal(e->jumps, 0);
+}
+
+/* Round a block whose lanes meet at right angles, five times, stopping at each corner. */
+TEST(gyro_and_speed_lead_to_where_it_is)
+{
+	struct reckoned r = { 0 };
+	struct ego e = car();
+	double front[3] = { 1, 1, 0 };
+
+	for (int side = 0; side < 20; side++) {
+		double heading = 0.3 + side * M_PI / 2, v = 0;
+
+		for (int i = 0; i < 1000; i++) {
+			v += (i < 400 ? 2 : i < 600 ? 0 : -2) * DT;
+			front[0] += v * DT * cos(heading);
+			front[1] += v * DT * sin(heading);
+			reckon(&r, &e, front, 90 - heading * 180 / M_PI, v);
+		}
+	}
+	check_reckoned(&r, &e);
+	near(ego_wrap(e.yaw - 0.3 + M_PI / 2), 0, 0.01);
+}
+
+/* SUMO puts it 3.2 m to the left in a step: it drives there. */
+TEST(a_lane_that_is_changed_at_once_is_driven_to)
+{
+	struct reckoned r = { 0 };
+	struct ego e = car();
+	double v = 12, front[3] = { 1, 1, 0 }, x, y;
+
+	for (int i = 0; i < 600; i++) {
+		front[0] += v * DT;
+		front[1] += i == 200 ? 3.2 : 0;
+		reckon(&r, &e, front, 90, v);
+	}
+	check_reckoned(&r, &e);
+	assert_true(r.worst_rate < 1 && r.worst_step < 1.1 * v * DT);
+	ego_front(&e, &x, &y);
+	near(y, 4.2, 0.01);
+	near(e.yaw, 0, 0.01);
+}
+
+/* At the end of a street SUMO turns it on the spot, and drives back. */
+TEST(it_turns_where_a_street_ends)
+{
+	struct reckoned r = { 0 };
+	struct ego e = car();
+	double v = 3, front[3] = { 1, 1, 0 };
+
+	for (int i = 0; i < 2000; i++) {
+		double heading = i < 1000 ? 0 : i < 1100 ? (i - 1000) * M_PI / 100 : M_PI;
+
+		front[0] += v * DT * cos(heading);
+		front[1] += v * DT * sin(heading);
+		reckon(&r, &e, front, 90 - heading * 180 / M_PI, v);
+	}
+	check_reckoned(&r, &e);
+	near(fabs(e.yaw), M_PI, 0.01);
+}
+
 TEST(a_jump_starts_anew)
 {
 	struct ego e = car();

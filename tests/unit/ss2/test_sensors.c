@@ -6,6 +6,7 @@
 #include <sim/msg/Imu.h>
 #include <sim/msg/OccupancyGrid.h>
 
+#include "tests/support/reckon.h"
 #include "tools/sources/ss2/messages.h"
 
 #define S     INT64_C(1000000000)
@@ -174,6 +175,45 @@ TEST(an_imu_has_noise_gravity_and_its_frame)
 	assert_true(fabs(i->linear_acceleration_covariance[4] - 0.01) < 1e-15);
 	assert_true(i->angular_velocity.z == 0.25);
 	close_sight(&t);
+}
+
+/* Ten minutes of frames in bends; with noise the gyro is off the yaw by as much as that explains. */
+static void drive(struct reckon *ret, double noise, int seed)
+{
+	static _Alignas(8) uint8_t body[1024];
+	struct sensors_imu c = { .seed = seed, .noise_twist = noise };
+	double yaw = 0, from = 0;
+	struct sight t;
+
+	*ret = (struct reckon){ 0 };
+	open_sight(&t);
+	assert_ok(sensors_attach_imu(&t.sensors, &c));
+	for (int i = 0; i < 18000; i++) {
+		double rate = 0.6 * sin(i * 0.04);
+		struct sensors_measure m;
+
+		yaw += (from + rate) / 2 * 0.033;
+		from = rate;
+		t.scene.entity[0].twist.angular.z = rate;
+		t.scene.entity[0].pose.orientation = (struct sim_Quaternion){ .z = sin(yaw / 2), .w = cos(yaw / 2) };
+		assert_true(sensors_imu(&t.sensors, &t.scene, &m));
+		reckon_imu(ret, sim_Imu_from(body, message_sensed_imu(&m, &c, body, sizeof(body))),
+			   i * INT64_C(33000000));
+	}
+	close_sight(&t);
+}
+
+TEST(its_gyro_leads_to_the_yaw)
+{
+	struct reckon r;
+
+	drive(&r, 0, 1);
+	reckon_check_yaw(&r, RECKON_DEGREES);
+	for (int seed = 1; seed < 10; seed++) {
+		drive(&r, 0.02, seed);
+		assert_true(r.worst > 0);
+		reckon_check_noisy(&r);
+	}
 }
 
 /* From the middle of 40 x 20 cells of 0.5 m: a box ahead, what it hides, and what lies beside it. */

@@ -23,7 +23,9 @@ static struct moment moment_of(const struct origin *o)
 
 	vehicle_init(&v, &p,
 		     &(struct model_place){ .x = 10, .y = 20, .z = 3, .yaw = M_PI / 2, .speed = 5, .steer = 0.2 });
-	return (struct moment){ .model = &v.model, .orders = &v.orders, .origin = o, .step_dur_ns = 10 * MS };
+	return (struct moment){
+		.model = &v.model, .orders = &v.orders, .origin = o, .gyro = 5 * tan(0.2) / WB, .span_dur_ns = 10 * MS
+	};
 }
 
 TEST(the_can_bus_tells_gear_brake_and_lamps)

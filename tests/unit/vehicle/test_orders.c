@@ -291,6 +291,33 @@ TEST(who_is_moved_on_before_time_is_where_time_leads)
 	}
 }
 
+/* Asked for now and then, moved before time or not, and put elsewhere in between: what it has turned by itself. */
+TEST(the_gyro_has_measured_all_that_it_has_turned_by)
+{
+	struct vehicle c = driven();
+	struct sim_VehicleControl steer = { .present = SIM_VEHICLE_CONTROL_HAS_STEER_ANGLE, .steer_angle = 0.3f };
+	double turned = 0, before = c.model.s.yaw;
+	int64_t span_ns;
+
+	vehicle_gyro(&c, &span_ns);
+	assert_ok(vehicle_control(&c, &steer, S));
+	for (int i = 1; i <= 60; i++) {
+		if (i % 7 == 0)
+			assert_int_equal(vehicle_begin_ahead(&c, S + i * 30 * MS), 0);
+		go(&c, S + i * 30 * MS);
+		if (i % 4)
+			continue;
+		turned += vehicle_gyro(&c, &span_ns) * 0.12;
+		assert_int_equal(span_ns, 120 * MS);
+		near(model_wrap(turned - (c.model.s.yaw - before)), 0, 1e-12);
+	}
+	assert_true(fabs(turned) > 1);
+	assert_ok(vehicle_place(&c, &(struct sim_VehiclePlacement){ .action = SIM_VEHICLE_PLACEMENT_OVERWRITE,
+								    .pose.orientation.w = 1 }));
+	near(vehicle_gyro(&c, &span_ns), c.model.s.yaw_rate, 0);
+	assert_int_equal(span_ns, 0);
+}
+
 TEST(time_may_go_elsewhere_than_the_vehicle_was_moved)
 {
 	struct vehicle c = driven();

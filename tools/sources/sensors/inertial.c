@@ -12,6 +12,31 @@ void inertial_init(struct inertial *s, const struct sensor_config *c)
 	*s = (struct inertial){ .c = c };
 }
 
+void inertial_hear(struct inertial *s, const struct sim_Imu *truth)
+{
+	double dt_s = (double)truth->measurement_span / 1e9;
+
+	s->turned.x += truth->angular_velocity.x * dt_s;
+	s->turned.y += truth->angular_velocity.y * dt_s;
+	s->turned.z += truth->angular_velocity.z * dt_s;
+	s->span_dur_ns += truth->measurement_span;
+}
+
+/* The mean of those that were heard, where that is more than this one. */
+static void average(struct inertial *s, struct sim_Imu *m)
+{
+	double span_s = (double)s->span_dur_ns / 1e9;
+
+	if (s->span_dur_ns > m->measurement_span) {
+		m->angular_velocity = (struct sim_Vector3){ .x = s->turned.x / span_s,
+							    .y = s->turned.y / span_s,
+							    .z = s->turned.z / span_s };
+		m->measurement_span = s->span_dur_ns;
+	}
+	s->turned = (struct sim_Vector3){ 0 };
+	s->span_dur_ns = 0;
+}
+
 static struct sim_Vector3 drawn(struct inertial *s, double sigma)
 {
 	struct sim_Vector3 v;
@@ -53,6 +78,7 @@ void inertial_measure(struct inertial *s, const struct sim_Imu *truth, uint32_t 
 	const struct sensor_config *c = s->c;
 
 	*ret = *truth;
+	average(s, ret);
 	start(s, clock_generation);
 	disturb(s, &ret->linear_acceleration, &s->bias_acceleration, c->noise_acceleration, c->bias_acceleration,
 		ret->linear_acceleration_covariance);

@@ -258,6 +258,14 @@ static void on_imu(struct sensor *s, const void *body, size_t size, const struct
 		outlet_count(&s->also, publish(&s->also, at->sim_ns, &measured, sizeof(measured)));
 }
 
+static void hear_imu(struct sensor *s, const struct sim_message *msg)
+{
+	const struct sim_Imu *truth = sim_Imu_from(msg->body, msg->body_size);
+
+	if (truth)
+		inertial_hear(&s->unit.inertial, truth);
+}
+
 static void drain_each(struct app *a, struct sim_subscriber *from, enum sensor_kind kind,
 		       void (*on)(struct sensor *, const void *, size_t, const struct sim_clock_sample *))
 {
@@ -268,7 +276,11 @@ static void drain_each(struct app *a, struct sim_subscriber *from, enum sensor_k
 
 		FOR_EACH_SENSOR(a, s)
 		{
-			if (s->unit.c->kind == kind && rate_due(&s->rate, &at))
+			if (s->unit.c->kind != kind)
+				continue;
+			if (kind == SENSOR_IMU)
+				hear_imu(s, msg);
+			if (rate_due(&s->rate, &at))
 				on(s, msg->body, msg->body_size, &at);
 		}
 		(void)sim_release(from, msg);

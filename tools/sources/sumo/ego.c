@@ -5,13 +5,18 @@
 #include <math.h>
 #include <string.h>
 
-#define BETA_TAU_S  0.10
-#define ACCEL_TAU_S 0.05
-#define STILL_M     1e-5 /* a shorter move has no direction */
-#define JUMP_M      1.0  /* further than its speed explains: it was put there */
-#define ROLLING     0.10 /* m/s^2, rolling resistance */
-#define DRAG        0.02 /* m/s^2 per m/s */
-#define SPEED_GAIN  2.0  /* 1/s, towards a wanted speed */
+#define COURSE_TAU_S 0.06 /* the direction in which the front goes turns with this lag */
+#define CATCH_S      0.24 /* in which the front comes back to SUMO's path: four times the lag, and it does not swing */
+#define CATCH_M      0.5  /* and not in less way than this */
+#define CATCH_MOST   0.2  /* of the way goes into that: a change of lanes at once becomes one of some 20 m */
+#define ACCEL_TAU_S  0.05
+#define STILL_M      1e-5 /* a shorter move has no direction */
+#define MOVED_MOST   2.0  /* of what the speed explains: lanes are longer than the network says, or shorter */
+#define MOVED_M      1e-3
+#define JUMP_M       5.0  /* SUMO's front is further away: it was put there */
+#define ROLLING      0.10 /* m/s^2, rolling resistance */
+#define DRAG         0.02 /* m/s^2 per m/s */
+#define SPEED_GAIN   2.0  /* 1/s, towards a wanted speed */
 
 double ego_wrap(double rad)
 {
@@ -90,30 +95,61 @@ static void guess_pedals(struct ego *e)
 	e->gear = EGO_DRIVE;
 }
 
+/* How far the front shall go, and whereto: as SUMO's does, and back to its path, by a part of what it is off. */
+static double aim(const struct ego *e, const double front[3], double angle_deg, double speed, double dt_s,
+		  double *ret_course)
+{
+	double dx = front[0] - e->front[0], dy = front[1] - e->front[1], way = hypot(dx, dy), part, x, y;
+
+	if (way > fabs(speed) * dt_s * MOVED_MOST + MOVED_M) { /* to another lane at once */
+		way = fabs(speed) * dt_s;
+		dx = way * cos(ego_yaw_of(angle_deg));
+		dy = way * sin(ego_yaw_of(angle_deg));
+	}
+	if (way <= STILL_M)
+		return 0;
+	ego_front(e, &x, &y);
+	x = e->front[0] - x;
+	y = e->front[1] - y;
+	part = fmin(fmin(dt_s / CATCH_S, way / CATCH_M), CATCH_MOST * way / fmax(hypot(x, y), STILL_M));
+	*ret_course = atan2(dy + part * y, dx + part * x);
+	return hypot(dx + part * x, dy + part * y);
+}
+
+/* The front goes straight on by way: the curve that the rear axle is drawn along is a tractrix, in closed form. */
+static void draw(struct ego *e, double way, double course, double dt_s)
+{
+	double d = front_distance(e), before = ego_wrap(course - e->yaw);
+	double after = way > 0 ? 2 * atan(tan(before / 2) * exp(-way / d)) : before;
+	double turn = before - after, mid = e->yaw + turn / 2;
+	double x = way * cos(course) + d * (cos(e->yaw) - cos(e->yaw + turn));
+	double y = way * sin(course) + d * (sin(e->yaw) - sin(e->yaw + turn));
+
+	e->pos[0] += x;
+	e->pos[1] += y;
+	e->yaw = ego_wrap(e->yaw + turn);
+	e->turned += turn;
+	e->beta = after;
+	e->yaw_rate = turn / dt_s;
+	set_speed(e, (x * cos(mid) + y * sin(mid)) / dt_s, dt_s);
+}
+
 void ego_follow(struct ego *e, const double front[3], double angle_deg, double speed, double dt_s)
 {
-	double dx = front[0] - e->front[0], dy = front[1] - e->front[1];
-	double moved = hypot(dx, dy), d = front_distance(e);
+	double course = e->yaw + e->beta, wanted = course, way, x, y;
 
-	if (!e->started || moved > fabs(speed) * dt_s * 2 + JUMP_M) {
+	ego_front(e, &x, &y);
+	if (!e->started || hypot(front[0] - x, front[1] - y) > JUMP_M) {
 		e->jumps += e->started;
 		start(e, front, angle_deg, speed);
 		return;
 	}
-	if (moved > STILL_M) {
-		double beta = ego_wrap(atan2(dy, dx) - e->yaw);
-
-		e->beta = low_pass(e->beta, clamp(beta, -1.2, 1.2), dt_s, BETA_TAU_S);
-	}
-	memcpy(e->front, front, sizeof(e->front));
-	/* The rear axle rolls towards the front: the new yaw points from where it was to where the front is. */
-	e->yaw = atan2(front[1] - e->pos[1], front[0] - e->pos[0]);
-	e->pos[0] = front[0] - d * cos(e->yaw);
-	e->pos[1] = front[1] - d * sin(e->yaw);
+	way = aim(e, front, angle_deg, speed, dt_s, &wanted);
+	draw(e, way, low_pass(course, course + ego_wrap(wanted - course), dt_s, COURSE_TAU_S), dt_s);
 	e->pos[2] = front[2];
-	set_speed(e, speed * cos(e->beta), dt_s);
-	e->yaw_rate = speed * sin(e->beta) / d;
-	e->wheel_angle = clamp(atan(e->p.wheelbase * tan(e->beta) / d), -e->p.max_wheel_angle, e->p.max_wheel_angle);
+	memcpy(e->front, front, sizeof(e->front));
+	e->wheel_angle = atan(e->p.wheelbase * tan(clamp(e->beta, -1.2, 1.2)) / front_distance(e));
+	e->wheel_angle = clamp(e->wheel_angle, -e->p.max_wheel_angle, e->p.max_wheel_angle);
 	guess_pedals(e);
 }
 
@@ -157,6 +193,7 @@ void ego_drive(struct ego *e, const struct ego_command *c, double dt_s)
 	e->pos[0] += e->speed * dt_s * cos(mid);
 	e->pos[1] += e->speed * dt_s * sin(mid);
 	e->yaw = ego_wrap(e->yaw + e->yaw_rate * dt_s);
+	e->turned += e->yaw_rate * dt_s;
 	e->beta = atan(tan(e->wheel_angle) * front_distance(e) / e->p.wheelbase);
 	ego_front(e, &e->front[0], &e->front[1]);
 	e->throttle = clamp(c->throttle, 0, 1);

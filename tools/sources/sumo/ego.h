@@ -5,14 +5,17 @@
  * Frame "base_link": middle of the rear axle, on the road, x forward, y left, z up. SUMO's position is
  * the middle of the front bumper. Its path has corners (a lane is a polyline) and its angle jumps where
  * lanes meet, by up to 15 degrees in one step of 10 ms; differentiating that would give an IMU
- * thousands of degrees a second. So only the path of the front is taken from SUMO, and the rear axle
- * is drawn along behind it as it rolls, without slipping sideways: the yaw is then continuous, whatever
- * the lane does. The angle beta between the front's direction and the yaw is low-passed (0.1 s), and
- * speed, yaw rate and wheel angle all follow from it, so that they agree with each other:
+ * thousands of degrees a second. So only the path of the front is taken from SUMO. The direction in which
+ * the front goes follows it with a lag of 0.06 s, and comes back to it; the rear axle is drawn along behind
+ * the front as it rolls, without slipping sideways. That curve has a closed form (a tractrix): with way s of
+ * the front and beta between its direction and the yaw,
  *
- *     v = v_front cos beta,   yaw' = v_front sin beta / d,   tan(wheel) = wheelbase tan beta / d
+ *     tan(beta_after / 2) = tan(beta / 2) exp(-s / d),   yaw turns by beta - beta_after
  *
- * with d from rear axle to front bumper. A jump of the position (teleport, loss of control) restarts.
+ * with d from rear axle to front bumper. Yaw rate and speed are what the yaw has turned by and base_link has
+ * moved by in the step: their integrals are yaw and place exactly, whatever the step. The front is some
+ * centimetres beside SUMO's after a corner, and for some 20 m where SUMO puts it on another lane at once. Where it is
+ * JUMP_M away (SUMO teleports it) the body starts again there.
  *
  * Driven from outside, the body is a kinematic bicycle that integrates wheel angle and acceleration.
  *
@@ -56,6 +59,7 @@ struct ego {
 	/* state */
 	double pos[3];          /* m, map, base_link */
 	double yaw;             /* rad, map, 0 is east, anticlockwise, -pi..pi */
+	double turned;          /* rad, in all steps so far: yaw without wrapping and jumps */
 	double speed;           /* m/s along x */
 	double yaw_rate;        /* rad/s */
 	double accel;           /* m/s^2 along x, low-passed */

@@ -93,6 +93,10 @@ struct app {
 	struct share *share;       /* NULL: the scenario is nobody else's */
 	struct sim_params *params; /* NULL: another one has our name */
 	int64_t steps;
+	struct {
+		int64_t steps;
+		double turned;
+	} measured; /* up to where the gyro has */
 };
 
 /* ---- one step ---- */
@@ -247,6 +251,15 @@ static int share(struct app *a, const struct moment *m)
 	return r == 0 || r == -ECANCELED ? r : -EIO;
 }
 
+/* Its integral is the yaw, however rarely the IMU is published. */
+static void measure_turning(struct app *a, struct moment *m)
+{
+	m->span_dur_ns = (a->steps + 1 - a->measured.steps) * STEP_NS;
+	m->gyro = (a->ego.turned - a->measured.turned) / ((double)m->span_dur_ns / 1e9);
+	a->measured.steps = a->steps + 1;
+	a->measured.turned = a->ego.turned;
+}
+
 static int publish(struct app *a)
 {
 	struct sim_clock_sample now;
@@ -258,7 +271,6 @@ static int publish(struct app *a)
 	sim_now_sample(a->client, &now);
 	m = (struct moment){
 		.stamp_sim_ns = now.sim_ns,
-		.step_dur_ns = STEP_NS,
 		.ego = &a->ego,
 		.signals = world_ego(a->world)->signals,
 		.external = a->control.active,
@@ -270,6 +282,8 @@ static int publish(struct app *a)
 		.range_m = (double)a->args.range_m,
 	};
 	due = feed_due(&a->feed, &now);
+	if (due & 1u << FEED_IMU)
+		measure_turning(a, &m);
 	r = gather(a, due | (a->share ? 1u << FEED_OBJECTS : 0), &m);
 	if (r == 0)
 		feed_publish(&a->feed, due, &m);

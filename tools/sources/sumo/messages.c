@@ -41,14 +41,14 @@ size_t message_imu(const struct moment *m, void *body, size_t cap)
 		return 0;
 	ego_specific_force(m->ego, f);
 	imu->orientation = about_z(m->ego->yaw);
-	imu->angular_velocity.z = m->ego->yaw_rate;
+	imu->angular_velocity.z = m->gyro;
 	imu->linear_acceleration = (struct sim_Vector3){ .x = f[0], .y = f[1], .z = f[2] };
 	imu->position = (struct sim_Vector3){ .x = m->ego->pos[0], .y = m->ego->pos[1], .z = m->ego->pos[2] };
 	imu->linear_velocity.x = m->ego->speed;
 	diagonal(imu->orientation_covariance, 3);
 	diagonal(imu->angular_velocity_covariance, 3);
 	diagonal(imu->linear_acceleration_covariance, 3);
-	imu->measurement_span = m->step_dur_ns;
+	imu->measurement_span = m->span_dur_ns;
 	return sim_builder_size(&b);
 }
 

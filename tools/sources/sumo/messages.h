@@ -25,7 +25,8 @@
 /* All that a moment's messages are made from. */
 struct moment {
 	int64_t stamp_sim_ns;
-	int64_t step_dur_ns;
+	double gyro;         /* rad/s: what the ego has turned by since the last message of the IMU */
+	int64_t span_dur_ns; /* since then */
 	const struct ego *ego;
 	int32_t signals;                        /* enum world_signal of the ego */
 	bool external;                          /* driven from outside */

@@ -266,14 +266,13 @@ static int publish(struct vehicle_link *l, enum link_out ch, const struct moment
 	return outlet_send(&l->out[ch], slot, OUT[ch].fill(m, sim_slot_body_mut(slot), cap), NULL);
 }
 
-static void publish_all(struct vehicle_link *l, const struct vehicle *v, const struct sim_clock_sample *now)
+static void publish_all(struct vehicle_link *l, struct vehicle *v, const struct sim_clock_sample *now)
 {
-	const struct moment m = {
-		.model = &v->model, .orders = &v->orders, .origin = l->origin, .step_dur_ns = v->step_dur_ns
-	};
+	struct moment m = { .model = &v->model, .orders = &v->orders, .origin = l->origin };
 
 	if (!rate_due(&l->rate, now))
 		return;
+	m.gyro = vehicle_gyro(v, &m.span_dur_ns);
 	for (int i = 0; i < OUT_COUNT; i++)
 		outlet_count(&l->out[i], publish(l, (enum link_out)i, &m, now->sim_ns));
 }

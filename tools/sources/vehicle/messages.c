@@ -67,7 +67,7 @@ size_t message_imu(const struct moment *m, void *body, size_t cap)
 	if (!imu)
 		return 0;
 	imu->orientation = heading(m);
-	imu->angular_velocity.z = s->yaw_rate;
+	imu->angular_velocity.z = m->gyro;
 	imu->linear_acceleration = (struct sim_Vector3){ .x = s->accel - s->yaw_rate * s->side_speed,
 							 .y = s->side_accel,
 							 .z = MODEL_GRAVITY };
@@ -76,7 +76,7 @@ size_t message_imu(const struct moment *m, void *body, size_t cap)
 	diagonal(imu->orientation_covariance, 3);
 	diagonal(imu->angular_velocity_covariance, 3);
 	diagonal(imu->linear_acceleration_covariance, 3);
-	imu->measurement_span = m->step_dur_ns;
+	imu->measurement_span = m->span_dur_ns;
 	return sim_builder_size(&b);
 }
 

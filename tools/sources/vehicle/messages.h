@@ -19,7 +19,8 @@ struct moment {
 	const struct model *model;
 	const struct orders *orders;
 	const struct origin *origin;
-	int64_t step_dur_ns;
+	double gyro;         /* rad/s, of vehicle_gyro() */
+	int64_t span_dur_ns; /* likewise */
 };
 
 size_t message_tf(const struct moment *m, void *body, size_t cap);

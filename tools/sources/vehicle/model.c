@@ -150,6 +150,7 @@ static void turn(struct model_state *s, double forward, double left, double by)
 	s->x += forward * c - left * n;
 	s->y += forward * n + left * c;
 	s->yaw = model_wrap(s->yaw + by);
+	s->turned += by;
 }
 
 static double sinc(double x)

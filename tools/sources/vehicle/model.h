@@ -49,6 +49,7 @@ struct model_order {
 
 struct model_state {
 	double x, y, z, yaw;      /* base_link in the map: m, rad from -pi to pi */
+	double turned;            /* rad, since it was put there: yaw, not wrapped */
 	double speed;             /* m/s, of base_link along x */
 	double side_speed;        /* m/s, of base_link along y; 0 without slip */
 	double yaw_rate;          /* rad/s */

@@ -23,10 +23,7 @@ struct onboard {
 
 static struct moment moment_of(const struct onboard *o)
 {
-	return (struct moment){ .model = &o->vehicle->model,
-				.orders = &o->vehicle->orders,
-				.origin = &o->origin,
-				.step_dur_ns = o->vehicle->step_dur_ns };
+	return (struct moment){ .model = &o->vehicle->model, .orders = &o->vehicle->orders, .origin = &o->origin };
 }
 
 void onboard_step(struct onboard *o, const struct sim_clock_sample *now)

@@ -90,6 +90,22 @@ void vehicle_end(struct vehicle *v)
 	model_order(&v->model, &o);
 }
 
+static void begin_to_measure(struct vehicle *v)
+{
+	v->measured.at_ns = v->model.now_ns;
+	v->measured.turned = v->model.s.turned;
+}
+
+double vehicle_gyro(struct vehicle *v, int64_t *ret_span_dur_ns)
+{
+	int64_t span_ns = v->model.now_ns - v->measured.at_ns;
+	double turned = v->model.s.turned - v->measured.turned;
+
+	begin_to_measure(v);
+	*ret_span_dur_ns = span_ns;
+	return span_ns > 0 ? turned / ((double)span_ns / 1e9) : v->model.s.yaw_rate;
+}
+
 int vehicle_check_placement(const struct vehicle_params *base, const struct sim_VehiclePlacement *m)
 {
 	struct vehicle_params p = *base;
@@ -129,7 +145,9 @@ int vehicle_place(struct vehicle *v, const struct sim_VehiclePlacement *m)
 	}
 	if (action == SIM_VEHICLE_PLACEMENT_SPAWN)
 		r = spawn(v, &size);
-	if (r == 0)
+	if (r == 0) {
 		model_put(&v->model, &at);
+		begin_to_measure(v);
+	}
 	return r;
 }

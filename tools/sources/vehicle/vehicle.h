@@ -35,6 +35,10 @@ struct vehicle {
 	int64_t step_dur_ns;
 	bool ahead;   /* the model was moved on further than time is */
 	uint64_t cut; /* steps longer than VEHICLE_STEP_MAX_NS */
+	struct {
+		int64_t at_ns; /* of the model */
+		double turned;
+	} measured; /* up to where its turning has been asked for */
 };
 
 void vehicle_init(struct vehicle *v, const struct vehicle_params *p, const struct model_place *at);
@@ -45,6 +49,12 @@ void vehicle_begin(struct vehicle *v, const struct sim_clock_sample *now);
 int vehicle_begin_ahead(struct vehicle *v, int64_t to_sim_ns);
 int vehicle_control(struct vehicle *v, const struct sim_VehicleControl *m, int64_t stamp_sim_ns); /* -EINVAL */
 void vehicle_end(struct vehicle *v);
+
+/*
+ * What a gyro has measured since this was asked for last: the mean yaw rate, rad/s, so that its integral is the yaw however
+ * rarely it is asked for. Where the model has not moved since, as after a placement: the present yaw rate, over 0 ns.
+ */
+double vehicle_gyro(struct vehicle *v, int64_t *ret_span_dur_ns);
 
 /* -EINVAL, -ERANGE: a sentence in err_why(), nothing has changed. Between end and begin. */
 int vehicle_place(struct vehicle *v, const struct sim_VehiclePlacement *m);
