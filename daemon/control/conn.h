@@ -47,7 +47,8 @@ struct parked {
 	bool oneway;
 	bool service;           /* waits for a service's answer, which does not come when the connection goes */
 	bool step;              /* waits for time_engine_step(), which forgets it on request */
-	struct time_wait pause; /* for a pause to begin; link empty: not for that */
+	bool drain;             /* then, once time is paused, for what is on its way */
+	struct time_wait pause; /* for a pause to begin, or the drain; link empty: for neither */
 };
 
 struct conn {
@@ -94,7 +95,7 @@ struct args {
 	int64_t abi, cell, deadline_ms, depth, dur_ns, flags, iox_generation, max_body, number /* "errno" */,
 		publisher_id, queue, rank, request_id, service_id, subscriber_id, tag, timeout_ms;
 	double scale;
-	bool freewheel, keep /* "continue" */, lockstep, wait, stages;
+	bool drain, freewheel, keep /* "continue" */, lockstep, wait, stages;
 };
 
 struct call {

@@ -30,7 +30,13 @@ static void on_pause(struct time_wait *w, int result)
 {
 	struct parked *p = container_of(w, struct parked, pause);
 
-	call_answer(p, result, result == 0 && p->conn ? clock_json(p->conn->s) : NULL);
+	if (result == 0 && p->drain) {
+		p->drain = false;
+		result = timekeeper_wait_drained(p->conn->s->time, w);
+		if (result == 0)
+			return;
+	}
+	call_answer(p, result, result == 0 ? clock_json(p->conn->s) : NULL);
 }
 
 static int method_pause(struct call *call)
@@ -38,14 +44,18 @@ static int method_pause(struct call *call)
 	struct time_engine *e = timekeeper_engine(call->s->time);
 	const struct client *cl = call->conn->cl;
 	int r = time_engine_pause_by(e, cl ? cl->id : 0);
+	bool pausing = r == 0 && time_engine_is_pausing(e);
 	struct parked *p;
 
-	if (r < 0 || !call->a.wait || !time_engine_is_pausing(e))
+	if (r < 0 || !(call->a.drain || (call->a.wait && pausing)))
 		return answer(call, r);
 	p = call_park(call);
 	if (!p)
 		return err_nomem();
 	p->pause.done = on_pause;
+	p->drain = call->a.drain && pausing;
+	if (!pausing)
+		return call_parked(call, timekeeper_wait_drained(call->s->time, &p->pause));
 	time_engine_wait_paused(e, &p->pause);
 	return 0;
 }
@@ -88,7 +98,8 @@ static int method_step(struct call *call)
 
 const struct method clock_methods[] = {
 	{ "GetClock", method_get, 0, NULL },
-	{ "PauseClock", method_pause, METHOD_ADMIN | RIGHT(PAUSE), PARAMS(OPT_BOOL("wait", wait)) },
+	{ "PauseClock", method_pause, METHOD_ADMIN | RIGHT(PAUSE),
+	  PARAMS(OPT_BOOL("wait", wait), OPT_BOOL("drain", drain)) },
 	{ "ResumeClock", method_resume, METHOD_ADMIN | RIGHT(PAUSE), NULL },
 	{ "StepClock", method_step, METHOD_ADMIN | RIGHT(PAUSE),
 	  PARAMS(ARG_INT("dur_ns", dur_ns, 1, STEP_MAX_DUR_NS)) },

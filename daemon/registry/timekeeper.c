@@ -16,6 +16,7 @@
 #include "mem.h"
 #include "printable.h"
 #include "pubsub.h"
+#include "report_clock.h"
 #include "shards.h"
 #include "simd.h"
 #include "timeutil.h"
@@ -60,6 +61,7 @@ struct timekeeper {
 		limit; /* of what a driver can cause as often as it likes: jumps, drivers connecting and disconnecting */
 	bool freewheel;          /* as dispatch was notified */
 	bool quiet_asked;        /* dispatch will notify when it is quiet */
+	struct list drains;      /* time_wait::link: for that */
 	unsigned steps_asked;    /* dispatch will notify when these are complete */
 	unsigned drains_asked;   /* ... are on their way */
 	int64_t step_sim_s;      /* second of simulated time in which dispatch was last asked */
@@ -161,12 +163,25 @@ static void on_driver_released(void *ctx, const struct time_driver_info *who)
 		who->name, (int)who->pid);
 }
 
+/* Those who wait are answered, unless time has gone on meanwhile. */
+static void drained(struct timekeeper *t)
+{
+	struct time_status st;
+	int r = 0;
+
+	time_engine_status(t->engine, &st);
+	if (st.state != TIME_PAUSED)
+		r = err_set(-ECANCELED, "time was resumed before all that was on its way had arrived");
+	time_waits_done(&t->drains, r);
+}
+
 static void on_quiet(void *arg)
 {
 	struct timekeeper *t = (struct timekeeper *)arg;
 
 	t->quiet_asked = false;
 	time_engine_poke(t->engine);
+	drained(t);
 }
 
 /*
@@ -216,15 +231,32 @@ static bool is_watched(void *ctx, int64_t *ret_mono_ns)
 	return false;
 }
 
+static int ask_quiet(struct timekeeper *t)
+{
+	int r = t->quiet_asked ? 0 : shards_quiet(t->s, on_quiet, t);
+
+	if (r == 0)
+		t->quiet_asked = true;
+	return r;
+}
+
 static bool is_quiet(void *ctx)
 {
 	struct timekeeper *t = (struct timekeeper *)ctx;
 
 	if (credits_free(t->s, false) && shards_outstanding(t->s) == 0)
 		return true;
-	if (!t->quiet_asked && shards_quiet(t->s, on_quiet, t) == 0)
-		t->quiet_asked = true;
+	(void)ask_quiet(t);
 	return false;
+}
+
+int timekeeper_wait_drained(struct timekeeper *t, struct time_wait *w)
+{
+	int r = ask_quiet(t);
+
+	if (r == 0)
+		list_append(&t->drains, &w->link);
+	return r;
 }
 
 /* ---- a driver that stands still ---- */
@@ -506,6 +538,7 @@ int timekeeper_create(struct simd *s, struct timekeeper **ret)
 		return err_nomem();
 	t->s = s;
 	t->page_fd = -1;
+	list_init(&t->drains);
 	t->limit = (struct log_limit)LOG_LIMIT(10 * NS_PER_S, 50);
 	exec_timer_init(&t->stand, s->x, look_at_driver, t);
 	r = time_page_create(&t->page, &t->history, &t->page_fd);
@@ -552,6 +585,8 @@ void timekeeper_destroy(struct timekeeper *t)
 	clock_pub_destroy(t->pub);
 	time_engine_destroy(t->engine);
 	source_registry_destroy(t->sources);
+	err_set(-ECANCELED, "simd is ending");
+	time_waits_done(&t->drains, -ECANCELED);
 	journal_destroy(t->s);
 	free_self(t->self);
 	time_page_destroy(t->page);
@@ -716,28 +751,6 @@ int timekeeper_join(struct timekeeper *t, const struct client *cl, uint32_t rank
 	return 0;
 }
 
-static json_t *driver_json(const struct time_status *st)
-{
-	if (!st->has_driver)
-		return json_null();
-	return client_endpoint_json(st->driver.client_id, st->driver.name, st->driver.pid, st->driver.uid);
-}
-
-static json_t *participants_json(const struct timekeeper *t)
-{
-	struct time_participant who[TIME_PARTICIPANTS_MAX];
-	uint32_t n = time_engine_participants(t->engine, who, TIME_PARTICIPANTS_MAX);
-	json_t *a = json_array();
-
-	for (uint32_t i = 0; i < n; i++)
-		json_array_append_new(a, JSONX_MAKE(JX_INT("client_id", who[i].client_id),
-						    JX_STR("client", who[i].name), JX_INT("pid", who[i].pid),
-						    JX_INT("uid", who[i].uid), JX_INT("rank", who[i].rank),
-						    JX_BOOL("awaited", who[i].awaited), JX_BOOL("late", who[i].late),
-						    JX_INT("waited_ns", who[i].waited_dur_ns)));
-	return a;
-}
-
 json_t *timekeeper_json(struct timekeeper *t)
 {
 	struct time_status st;
@@ -750,10 +763,10 @@ json_t *timekeeper_json(struct timekeeper *t)
 			  JX_BOOL("paused", st.state == TIME_PAUSED), JX_BOOL("pausing", st.pausing),
 			  JX_BOOL("stepping", st.state == TIME_STEPPING), JX_BOOL("started", st.started),
 			  JX_INT("clock_generation", st.clock_generation), JX_INT("rate_hz", c.rate_hz),
-			  JX_REAL("real_time_factor", st.real_time_factor), JX_NEW("driver", driver_json(&st)),
+			  JX_REAL("real_time_factor", st.real_time_factor), JX_NEW("driver", report_driver(&st)),
 			  JX_BOOL("driver_lost", st.driver_lost),
 			  JX_BOOL("driver_stopped", st.has_driver && is_stopped(t->s, st.driver.pid)),
-			  JX_INT("steps", st.steps), JX_NEW("participants", participants_json(t)),
+			  JX_INT("steps", st.steps), JX_NEW("participants", report_participants(t->engine)),
 			  JX_NEW("waits_for", wait_for_missing(&t->start)),
 			  JX_NEW("other_clocks", other_clocks_json(t)), JX_INT("published", c.published),
 			  JX_INT("missed", c.missed), JX_INT("priority", c.priority),
@@ -761,5 +774,6 @@ json_t *timekeeper_json(struct timekeeper *t)
 				 JSONX_MAKE(JX_INT("p50", c.lateness.p50_dur_ns), JX_INT("p99", c.lateness.p99_dur_ns),
 					    JX_INT("max", c.lateness.max_dur_ns))),
 			  JX_BOOL("freewheel", st.has_driver && st.driver.freewheel),
-			  JX_NEW("error_ns", st.error_dur_ns < 0 ? json_null() : json_integer(st.error_dur_ns)));
+			  JX_NEW("error_ns", st.error_dur_ns < 0 ? json_null() : json_integer(st.error_dur_ns)),
+			  JX_NEW("run", report_run(&st.run)));
 }

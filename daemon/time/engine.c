@@ -41,6 +41,42 @@ static bool begins_driven(const struct sim_source_ops *s)
 	return s->kind == SIM_SOURCE_DRIVEN || s->kind == SIM_SOURCE_FOLLOWED;
 }
 
+/* ---- how long it has run ---- */
+
+/* Time goes on by itself, from base_mono_ns on. */
+static void run_by_itself(struct time_engine *e, int64_t to_mono_ns)
+{
+	if (!e->run.began_mono_ns)
+		e->run.began_mono_ns = e->base_mono_ns;
+	e->run.wall_dur_ns += to_mono_ns - e->base_mono_ns;
+	e->run.sim_dur_fs += (int128)(to_mono_ns - e->base_mono_ns) * e->rate_e6;
+	e->run.to_mono_ns = to_mono_ns;
+}
+
+/* Somebody has moved it. The first move of a stretch has no real time before it that it could be compared with. */
+static void run_by_move(struct time_engine *e, int64_t dur_ns)
+{
+	if (!e->run.began_mono_ns)
+		e->run.began_mono_ns = e->base_mono_ns;
+	if (e->run.to_mono_ns) {
+		e->run.wall_dur_ns += e->base_mono_ns - e->run.to_mono_ns;
+		e->run.sim_dur_fs += (int128)dur_ns * FS_PER_NS;
+	}
+	e->run.to_mono_ns = e->base_mono_ns;
+}
+
+static struct time_run run_until_now(const struct time_engine *e)
+{
+	int64_t more_dur_ns = e->rate_e6 > 0 ? exec_now(e->exec) - e->base_mono_ns : 0;
+	int128 sim_dur_fs = e->run.sim_dur_fs + (int128)more_dur_ns * e->rate_e6;
+
+	return (struct time_run){
+		.began_mono_ns = e->run.began_mono_ns || e->rate_e6 <= 0 ? e->run.began_mono_ns : e->base_mono_ns,
+		.sim_dur_ns = (int64_t)(sim_dur_fs / FS_PER_NS),
+		.wall_dur_ns = e->run.wall_dur_ns + more_dur_ns,
+	};
+}
+
 /* ---- the page ---- */
 
 int64_t engine_begin(struct time_engine *e)
@@ -48,6 +84,8 @@ int64_t engine_begin(struct time_engine *e)
 	int64_t now_mono_ns = page_write_begin(e->page, e->exec, e->rate_e6 > 0);
 
 	if (now_mono_ns > e->base_mono_ns) {
+		if (e->rate_e6 > 0)
+			run_by_itself(e, now_mono_ns);
 		e->base_fs += (int128)(now_mono_ns - e->base_mono_ns) * e->rate_e6;
 		e->base_mono_ns = now_mono_ns;
 	}
@@ -144,6 +182,8 @@ void engine_rate_restart(struct time_engine *e)
 {
 	e->anchor[1] = (struct rate_anchor){ .mono_ns = e->base_mono_ns, .at_sim_ns = engine_base_ns(e) };
 	e->anchor[0] = e->anchor[1];
+	if (e->state == TIME_PAUSED)
+		e->run.to_mono_ns = 0;
 }
 
 static void rate_note(struct time_engine *e)
@@ -174,6 +214,7 @@ void engine_add(struct time_engine *e, int64_t dur_ns)
 	e->base_fs += (int128)dur_ns * FS_PER_NS;
 	e->moved_mono_ns = e->base_mono_ns;
 	e->started = true;
+	run_by_move(e, dur_ns);
 	rate_note(e);
 }
 
@@ -404,17 +445,8 @@ static void resumed(struct time_engine *e)
 
 void engine_pause_over(struct time_engine *e, int result)
 {
-	struct list waits;
-
 	e->pause_due = false;
-	list_init(&waits);
-	list_splice(&waits, &e->waits);
-	while (!list_empty(&waits)) { /* each may cancel others */
-		struct time_wait *w = list_first(&waits, struct time_wait, link);
-
-		list_remove(&w->link);
-		w->done(w, result);
-	}
+	time_waits_done(&e->waits, result);
 }
 
 bool time_engine_is_pausing(const struct time_engine *e)
@@ -425,6 +457,20 @@ bool time_engine_is_pausing(const struct time_engine *e)
 void time_engine_wait_paused(struct time_engine *e, struct time_wait *w)
 {
 	list_append(&e->waits, &w->link);
+}
+
+void time_waits_done(struct list *from, int result)
+{
+	struct list waits;
+
+	list_init(&waits);
+	list_splice(&waits, from);
+	while (!list_empty(&waits)) { /* each may cancel others */
+		struct time_wait *w = list_first(&waits, struct time_wait, link);
+
+		list_remove(&w->link);
+		w->done(w, result);
+	}
 }
 
 void time_wait_cancel(struct time_wait *w)
@@ -594,5 +640,6 @@ void time_engine_status(struct time_engine *e, struct time_status *ret)
 		.clock_generation = e->clock_generation,
 		.steps = e->steps,
 		.real_time_factor = rate_measured(e),
+		.run = run_until_now(e),
 	};
 }

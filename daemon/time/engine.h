@@ -158,9 +158,9 @@ int time_engine_pause(struct time_engine *e);
 int time_engine_pause_by(struct time_engine *e, uint32_t client_id); /* asked for by that client */
 int time_engine_resume(struct time_engine *e);
 
-/* Whoever waits until time is paused; the caller's memory, until done() or time_wait_cancel(). */
+/* Whoever waits until time is paused, or all has arrived; the caller's memory, until done() or time_wait_cancel(). */
 struct time_wait {
-	struct list link; /* time_engine::waits */
+	struct list link; /* time_engine::waits, timekeeper::drains */
 	/* result: 0, or -ECANCELED with err_why(): time was resumed before. May free the wait. */
 	void (*done)(struct time_wait *w, int result);
 };
@@ -169,6 +169,7 @@ bool time_engine_is_pausing(const struct time_engine *e);
 /* Only while it is; done() follows, never before it returns. */
 void time_engine_wait_paused(struct time_engine *e, struct time_wait *w);
 void time_wait_cancel(struct time_wait *w);
+void time_waits_done(struct list *from, int result); /* answers all of a list, which is empty then */
 
 /*
  * Millionths, TIME_SCALE_MIN_E6 .. TIME_SCALE_MAX_E6; 0 means pause and keeps the scale. A scale > 0 runs on again
@@ -230,6 +231,13 @@ uint32_t time_engine_participants(const struct time_engine *e, struct time_parti
 
 /* ---- what it is now ---- */
 
+/* What time has run so far: without jumps, and without pauses. */
+struct time_run {
+	int64_t began_mono_ns; /* when it first moved; 0: it has not */
+	int64_t sim_dur_ns;
+	int64_t wall_dur_ns; /* of driven time: until it was moved last */
+};
+
 struct time_status {
 	const struct sim_source_ops *source;
 	enum time_state state;
@@ -245,6 +253,7 @@ struct time_status {
 	uint32_t steps; /* completed */
 	int64_t error_dur_ns; /* of a followed source: simulated time is wrong by that at most; -1: not known, or another source */
 	double real_time_factor; /* simulated per wall time: of driven sources over the last 0.5 .. 1 s; 0 for 0.1 s after a resume */
+	struct time_run run;
 };
 
 void time_engine_status(struct time_engine *e, struct time_status *ret);

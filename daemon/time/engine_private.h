@@ -45,6 +45,14 @@ struct time_engine {
 	int64_t rate_e6;              /* from there on; as on the page */
 	struct rate_anchor anchor[2]; /* older, newer: for the real-time factor of driven sources */
 
+	/* All that time has run, without pauses and jumps. */
+	struct {
+		int64_t began_mono_ns; /* 0: it has not moved yet */
+		int64_t to_mono_ns;    /* counted up to there; 0: the next move begins a stretch */
+		int64_t wall_dur_ns;
+		int128 sim_dur_fs;
+	} run;
+
 	struct {
 		bool open;
 		int64_t left_dur_ns;   /* what a driver may still be granted */

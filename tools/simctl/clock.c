@@ -6,7 +6,8 @@
 #include "simctl.h"
 #include "timeutil.h"
 
-#define WAIT_MARGIN_DUR_NS (5 * NS_PER_S) /* of a pause, above step.deadline_ms */
+#define WAIT_MARGIN_DUR_NS \
+	(5 * NS_PER_S) /* of a pause, above step.deadline_ms, and of what is on its way above dispatch.deadline_ms */
 
 static void print_driver(const json_t *k)
 {
@@ -139,33 +140,55 @@ int cmd_clock_status(struct ctl *c)
 	return ctl_repeat(c, status_once);
 }
 
-static int step_deadline(struct ctl *c, int64_t *ret_dur_ns)
+static int64_t deadline(const json_t *config, const char *of)
 {
-	json_t *reply = ctl_call(c, "io.simd.Control.GetConfig", NULL);
-	const json_t *step = json_object_get(json_object_get(reply, "config"), "step");
+	return (int64_t)json_num(json_object_get(json_object_get(config, "config"), of), "deadline_ms") * NS_PER_MS;
+}
 
-	if (!reply)
-		return -1;
-	*ret_dur_ns = (int64_t)json_num(step, "deadline_ms") * NS_PER_MS;
+/* For as long as simd lets the driver take, and bridges. Returns the reply; NULL: printed. */
+static json_t *wait_for_pause(struct ctl *c)
+{
+	json_t *config = ctl_call(c, "io.simd.Control.GetConfig", NULL), *params, *reply;
+	int64_t dur_ns = deadline(config, "step") + WAIT_MARGIN_DUR_NS;
+
+	if (!config)
+		return NULL;
+	if (c->a.drain)
+		dur_ns += deadline(config, "dispatch") + WAIT_MARGIN_DUR_NS;
+	json_decref(config);
+	params = json_pack("{s:b}", c->a.drain ? "drain" : "wait", 1);
+	reply = ctl_call_within(c, "io.simd.Control.PauseClock", params, dur_ns);
+	json_decref(params);
+	return reply;
+}
+
+static void print_what_is_missing(struct ctl *c)
+{
+	json_t *reply = ctl_call(c, "io.simd.Control.GetClock", NULL);
+
+	if (json_yes(json_object_get(reply, "clock"), "pausing"))
+		fputs("simctl: the driver has not asked for more time: the clock is pausing until it does\n", stderr);
+	else if (json_yes(json_object_get(reply, "clock"), "paused"))
+		fputs("simctl: time is paused, and not all messages have arrived: simctl dispatch shows what is in flight\n",
+		      stderr);
 	json_decref(reply);
-	return 0;
 }
 
 int cmd_clock_pause(struct ctl *c)
 {
-	json_t *reply = ctl_call(c, "io.simd.Control.PauseClock", NULL), *wait;
-	int64_t deadline_dur_ns;
+	json_t *reply;
 
-	if (!json_yes(json_object_get(reply, "clock"), "pausing") || c->a.no_wait)
+	if (c->a.drain && c->a.no_wait) {
+		fputs("simctl: --drain waits: leave out --no-wait\n", stderr);
+		return 2;
+	}
+	reply = ctl_call(c, "io.simd.Control.PauseClock", NULL);
+	if (!reply || c->a.no_wait || (!c->a.drain && !json_yes(json_object_get(reply, "clock"), "pausing")))
 		return show(c, reply);
 	json_decref(reply);
-	if (step_deadline(c, &deadline_dur_ns) < 0)
-		return 1;
-	wait = json_pack("{s:b}", "wait", 1);
-	reply = ctl_call_within(c, "io.simd.Control.PauseClock", wait, deadline_dur_ns + WAIT_MARGIN_DUR_NS);
-	json_decref(wait);
+	reply = wait_for_pause(c);
 	if (!reply)
-		fputs("simctl: the driver has not asked for more time: the clock is pausing until it does\n", stderr);
+		print_what_is_missing(c);
 	return show(c, reply);
 }
 

@@ -135,6 +135,7 @@ static const struct opt watch_opts[] = { WATCH, { 0 } };
 
 static const struct opt pause_opts[] = {
 	FLAG("no-wait", no_wait, "do not wait until the driver asks for more time"),
+	FLAG("drain", drain, "then wait until all that was accepted has arrived with its bridges"),
 	{ 0 },
 };
 

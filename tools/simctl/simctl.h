@@ -26,7 +26,7 @@ struct args { /* every command's values; filled by opt from the table */
 	struct opt_strings types;
 	const char *max_memory, *backlog;
 	bool strict;
-	bool ros, json, watch, names, once, no_arr, cont, pretty, no_wait;
+	bool ros, json, watch, names, once, no_arr, cont, pretty, no_wait, drain;
 	int64_t count, timeout_dur_ns, window_dur_ns, max_array, step_dur_ns;
 	double scale;
 	bool batch; /* top */

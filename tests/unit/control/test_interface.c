@@ -87,6 +87,7 @@ static const struct sample {
 	{ NULL, "source", "\"simulation\"" },
 	{ NULL, "stages", "true" },
 	{ NULL, "wait", "true" },
+	{ NULL, "drain", "true" },
 	{ NULL, "continue", "true" },
 };
 

@@ -859,6 +859,68 @@ TEST(ros2_is_system_time_until_driven)
 	rig_finish(&r);
 }
 
+static struct time_run run_of(const struct rig *r)
+{
+	struct time_status st;
+
+	time_engine_status(r->e, &st);
+	return st.run;
+}
+
+/* What comes before the first advance and after the last one does not count, nor do pauses and jumps. */
+TEST(what_time_has_run_is_measured)
+{
+	int64_t began_mono_ns;
+	struct rig r;
+	int result, fd;
+
+	rig_init(&r, 1, "unity", NO_SETTLE);
+	fd = rig_attach(&r, 9, &result);
+	rig_run(&r, 7 * NS_PER_S);
+	assert_int_equal(run_of(&r).began_mono_ns, 0);
+	began_mono_ns = exec_now(r.x);
+	for (int i = 0; i < 101; i++) { /* 10 ms of simulated in 20 ms of wall time */
+		assert_int_equal(rig_advance(&r, fd, 10 * MS), 10 * MS);
+		rig_run(&r, i < 100 ? 20 * MS : 5 * NS_PER_S);
+	}
+	assert_int_equal(run_of(&r).began_mono_ns, began_mono_ns);
+	assert_int_equal(run_of(&r).sim_dur_ns, 1000 * MS);
+	assert_int_equal(run_of(&r).wall_dur_ns, 2000 * MS);
+	assert_int_equal(time_engine_pause(r.e), 0);
+	assert_int_equal(rig_advance(&r, fd, 10 * MS), 0);
+	rig_run(&r, 3600 * NS_PER_S);
+	assert_int_equal(time_engine_resume(r.e), 0);
+	assert_int_equal(rig_answer(&r, fd), 10 * MS); /* from here on */
+	rig_run(&r, 10 * MS);
+	assert_int_equal(rig_advance(&r, fd, 10 * MS), 10 * MS);
+	assert_int_equal(run_of(&r).sim_dur_ns, 1010 * MS);
+	assert_int_equal(run_of(&r).wall_dur_ns, 2010 * MS);
+	close(fd);
+	rig_finish(&r);
+}
+
+TEST(what_a_wall_clock_has_run_is_measured)
+{
+	struct rig r;
+
+	rig_init(&r, 1, "simulation", NO_SETTLE);
+	assert_int_equal(run_of(&r).began_mono_ns, exec_now(r.x));
+	rig_run(&r, 100 * MS);
+	assert_int_equal(run_of(&r).wall_dur_ns, 100 * MS);
+	assert_int_equal(time_engine_set_scale(r.e, 2000000), 0);
+	rig_run(&r, 100 * MS);
+	assert_int_equal(time_engine_pause(r.e), 0);
+	rig_run(&r, NS_PER_S);
+	assert_int_equal(run_of(&r).wall_dur_ns, 200 * MS);
+	assert_int_equal(run_of(&r).sim_dur_ns, 300 * MS);
+	assert_int_equal(time_engine_set_source(r.e, source("system"), false), 0);
+	assert_int_equal(time_engine_resume(r.e), 0);
+	rig_run(&r, 100 * MS);
+	assert_int_equal(run_of(&r).wall_dur_ns, 300 * MS);
+	assert_int_equal(run_of(&r).sim_dur_ns, 500 * MS);
+	rig_finish(&r);
+}
+
 TEST(the_real_time_factor_is_measured)
 {
 	struct time_status st;

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the time engine tells, as members of the interface's Clock object, which timekeeper_json() puts together.
+ *
+ * Thread: simd-main.
+ */
+#ifndef REGISTRY_REPORT_CLOCK_H
+#define REGISTRY_REPORT_CLOCK_H
+
+#include <jansson.h>
+
+struct time_engine;
+struct time_run;
+struct time_status;
+
+/* New references. */
+json_t *report_driver(const struct time_status *st); /* null: there is none */
+json_t *report_participants(const struct time_engine *e);
+json_t *report_run(const struct time_run *run); /* null: time has not moved yet */
+
+#endif
