@@ -5,10 +5,13 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sim/clock.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
+
+#define LOOK_DUR_NS 50000000
 
 static void ending_signals(sigset_t *ret)
 {
@@ -49,6 +52,18 @@ int stop_init(struct stop *s, int grace_ms)
 		r = thread_start(&s->thread, "stop", watch, s);
 	if (r == 0)
 		(void)pthread_detach(s->thread);
+	return r;
+}
+
+int stop_advance(struct stop *s, struct sim_driver *d, int64_t dur_ns, int64_t *ret_granted_dur_ns)
+{
+	int r = sim_driver_begin_advance(d, dur_ns);
+
+	if (r < 0)
+		return r;
+	while ((r = sim_driver_end_advance(d, LOOK_DUR_NS, ret_granted_dur_ns)) == -ETIMEDOUT)
+		if (stop_requested(s))
+			return -ECANCELED;
 	return r;
 }
 

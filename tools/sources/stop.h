@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ending in order: SIGINT and SIGTERM set a flag and make a descriptor readable; a thread of its own,
- * "stop", waits for them. A program that is stuck in a call that cannot be interrupted (an advance of a
- * paused clock) is ended after a grace period, with exit status 0: the kernel then ends its children,
- * and simd gives back what it held.
+ * "stop", waits for them. A program that is stuck in a call that cannot be interrupted is ended after a grace
+ * period, with exit status 0: the kernel then ends its children, and simd gives back what it held.
  *
  * Thread: stop_init() on main before any other thread is started; the rest from any thread.
  */
@@ -13,6 +12,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
+
+struct sim_driver;
 
 struct stop {
 	int fd; /* readable once it was requested */
@@ -26,6 +28,8 @@ static inline bool stop_requested(struct stop *s)
 {
 	return atomic_load(&s->requested);
 }
+/* sim_driver_advance(), which a pause holds up: -ECANCELED on stop, and then d is to be released. */
+int stop_advance(struct stop *s, struct sim_driver *d, int64_t dur_ns, int64_t *ret_granted_dur_ns);
 /* Sleep for wall_ms or until stop; true: stop. */
 bool stop_wait(struct stop *s, int wall_ms);
 

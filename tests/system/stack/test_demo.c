@@ -164,6 +164,8 @@ TEST_WITH(a_second_run_keeps_the_first, NULL, sweep)
 	log = size_of(OUT "/logging.txt.gz");
 	assert_true(log > 10000 && log < 2000000); /* clouds by their hash: they would be 35 MB a second */
 	check_summary();
+	assert_true(file_has(OUT "/simd.log",
+			     " has released the driver lease")); /* SUMO ends in order, though time is paused */
 	assert_int_equal(stack_wait(demo("1", "logging")), 0);
 	assert_int_equal(size_of(OUT ".1/logging.txt.gz"), log);
 	for (int i = 0; i < 3; i++)

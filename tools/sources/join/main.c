@@ -239,10 +239,10 @@ static int advance_to(struct app *a, int64_t to_sim_ns)
 
 		if (stop_requested(&a->stop))
 			return -ECANCELED;
-		r = sim_driver_advance(a->driver, left < LEAP_MAX_NS ? left : LEAP_MAX_NS, &granted);
+		r = stop_advance(&a->stop, a->driver, left < LEAP_MAX_NS ? left : LEAP_MAX_NS, &granted);
 		if (r == -ENOTCONN || r == -EPERM)
 			r = regain(a, r);
-		else if (r < 0)
+		else if (r < 0 && r != -ECANCELED)
 			err_tell("time cannot be advanced: %s", source_why(r));
 		if (r < 0)
 			return r;

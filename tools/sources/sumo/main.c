@@ -328,12 +328,12 @@ static int advance(struct app *a)
 
 		if (stop_requested(&a->stop))
 			return -ECANCELED;
-		r = sim_driver_advance(a->driver, left, &granted);
+		r = stop_advance(&a->stop, a->driver, left, &granted);
 		if (r == 0)
 			left -= granted;
 		else if (r == -ENOTCONN || r == -EPERM)
 			r = regain(a, r);
-		else
+		else if (r != -ECANCELED)
 			log_error("time cannot be advanced: %s", source_why(r));
 		if (r < 0)
 			return r;
