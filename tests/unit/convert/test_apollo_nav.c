@@ -330,6 +330,25 @@ static void set_point(Apollo__Common__Point3D *p, double x, double y, double z)
 	p->z = z;
 }
 
+/* What a sensor could not measure comes as it is; its reader sees that. */
+TEST(an_inertial_unit_may_lack_an_axis)
+{
+	Apollo__Drivers__Gnss__Imu raw = APOLLO__DRIVERS__GNSS__IMU__INIT;
+	const struct sim_Imu *m;
+
+	set_point(&ahead, 1, (double)NAN, 9.81);
+	set_point(&turning, 0, 0, 0.5);
+	header.has_timestamp_sec = true;
+	header.timestamp_sec = 1700000000.25;
+	raw.header = &header;
+	raw.linear_acceleration = &ahead;
+	raw.angular_velocity = &turning;
+	assert_int_equal(apollo_peer_decode(&raw.base, "apollo.drivers.gnss.Imu", NULL, NULL, &body), 0);
+	m = sim_Imu_from(body.bytes, body.b.used);
+	assert_true(isnan(m->linear_acceleration.x) && near(m->linear_acceleration.y, -1));
+	assert_true(near(m->linear_acceleration.z, 9.81) && near(m->angular_velocity.z, 0.5));
+}
+
 /* Apollo's driver of a receiver gives no quaternion, and what it measures in the vehicle's axes. */
 TEST(what_apollos_driver_measures_is_of_the_vehicle)
 {

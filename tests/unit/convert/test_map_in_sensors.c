@@ -12,6 +12,8 @@
 #include "json_reader.h"
 #include "map_in.h"
 #include "sim/msg/CameraInfo.h"
+#include "sim/msg/Float32.h"
+#include "sim/msg/Float64.h"
 #include "sim/msg/Gps.h"
 #include "sim/msg/Image.h"
 #include "sim/msg/Imu.h"
@@ -210,6 +212,54 @@ TEST(a_camera_of_ros_1_has_capitals)
 	assert_true(sim_CameraInfo_d(m, to.size, &n)[0] == 0.5 && n == 1);
 	assert_true(m->k[8] == 9 && m->p[0] == 3 && m->p[1] == 0 && m->r[0] == 0);
 	assert_string_equal(to.frame, "cam");
+}
+
+/* ---- a number by itself ---- */
+
+static double read_number(const char *ros, enum wire_format format, double v)
+{
+	bool wide = strstr(ros, "64");
+	struct message_in to = all_of_it();
+	struct sim_enc *e = begin(format);
+
+	if (wide)
+		sim_enc_f64(e, "data", v);
+	else
+		sim_enc_f32(e, "data", (float)v);
+	assert_int_equal(end(ros, format, &to), 0);
+	return wide ? ((const struct sim_Float64 *)(const void *)body)->data
+		    : (double)((const struct sim_Float32 *)(const void *)body)->data;
+}
+
+static double read_json(const char *ros, const char *text)
+{
+	struct message_in to = all_of_it();
+	struct named_reader r;
+
+	named_reader_init(&r);
+	json_reader_begin(&r, text, strlen(text));
+	assert_int_equal(map_in_take(map_in_find(ros), &r.dec, &to), 0);
+	named_reader_finish(&r);
+	return strstr(ros, "64") ? ((const struct sim_Float64 *)(const void *)body)->data
+				 : (double)((const struct sim_Float32 *)(const void *)body)->data;
+}
+
+/* Its channel says what it means: NaN may be "no reading". null is what a rosbridge server makes of one that is not finite. */
+TEST(a_number_by_itself_may_be_none)
+{
+	static const char *const types[] = { "std_msgs/Float32", "std_msgs/msg/Float64" };
+
+	for (int i = 0; i < 2; i++) {
+		for (int f = WIRE_CDR; f <= WIRE_ROS1; f++) {
+			assert_true(isnan(read_number(types[i], (enum wire_format)f, NAN)));
+			assert_true(read_number(types[i], (enum wire_format)f, INFINITY) == (double)INFINITY);
+			assert_true(read_number(types[i], (enum wire_format)f, -INFINITY) == -(double)INFINITY);
+			assert_true(read_number(types[i], (enum wire_format)f, 0.5) == 0.5);
+		}
+		assert_true(isnan(read_json(types[i], "{\"data\":NaN}")));
+		assert_true(isnan(read_json(types[i], "{\"data\":null}")));
+		assert_true(read_json(types[i], "{\"data\":-Infinity}") == -(double)INFINITY);
+	}
 }
 
 /* ---- navigation ---- */

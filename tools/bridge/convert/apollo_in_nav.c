@@ -137,8 +137,6 @@ int apollo_in_imu(struct apollo_in *d)
 	for (apollo_begin(d, &r); pb_next(&r);)
 		APOLLO_TAKE(&r, inertial_fields, &v);
 	APOLLO_START(d, e, Imu);
-	if (!apollo_finite(&v.acceleration) || !apollo_finite(&v.angular))
-		return apollo_drop(d, -ERANGE, "an acceleration or a rate is none");
 	m->linear_acceleration = apollo_flu(&v.acceleration);
 	m->angular_velocity = apollo_flu(&v.angular);
 	m->measurement_span = v.span_s >= 0 ? apollo_dur_ns((double)v.span_s) : 0;

@@ -27,7 +27,7 @@ static inline int map_in_finish(const struct sim_builder *b, struct message_in *
 }
 
 /* clang-format off */
-/* X(name, what decodes its `data`): the types of std_msgs that are one number */
+/* X(name, what encodes its `data`): the types of std_msgs that are one number; of floats any, as of sensors */
 #define MAP_IN_STD(X) \
 	X(Bool, bool) X(Int8, i8) X(Int16, i16) X(Int32, i32) X(Int64, i64) X(UInt8, u8) X(UInt16, u16) X(UInt32, u32) \
 	X(UInt64, u64) X(Float32, f32) X(Float64, f64)

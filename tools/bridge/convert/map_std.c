@@ -34,11 +34,24 @@ MAP(String, std_msgs, String)
 
 #define TEXT_MAX 65000u /* with the message around it no more than the host takes */
 
+/* What a number by itself means is its channel's to say: NaN may be "no reading". */
+#define TAKE_bool sim_dec_bool
+#define TAKE_i8   sim_dec_i8
+#define TAKE_i16  sim_dec_i16
+#define TAKE_i32  sim_dec_i32
+#define TAKE_i64  sim_dec_i64
+#define TAKE_u8   sim_dec_u8
+#define TAKE_u16  sim_dec_u16
+#define TAKE_u32  sim_dec_u32
+#define TAKE_u64  sim_dec_u64
+#define TAKE_f32  map_in_f32
+#define TAKE_f64  map_in_f64
+
 #define X(name, suffix) \
 	int map_in_##name(struct sim_dec *d, struct message_in *to) \
 	{ \
 		START(name); \
-		m->data = sim_dec_##suffix(d, "data"); \
+		m->data = TAKE_##suffix(d, "data"); \
 		return map_in_finish(&builder, to); \
 	}
 MAP_IN_STD(X)
