@@ -9,6 +9,7 @@
 #include <sim/msg/VehicleControl.h>
 
 static char conf[4096];
+const char *line_rig = "";
 struct rosbridge_server *line_server;
 struct sim_client *line_client;
 pid_t line_simd;
@@ -18,9 +19,9 @@ static void line_connect_simd(const char *scheme, unsigned port, const char *opt
 	snprintf(conf, sizeof(conf),
 		 "\"TimeSource\":\"system\","
 		 "\"pools\":[{\"size\":\"1KiB\",\"count\":1500},{\"size\":\"2MiB\",\"count\":40}],"
-		 "\"rigs\":[{\"name\":\"car\",\"inbound\":[\"control\"],\"bridges\":[{\"name\":\"far\",\"plugin\":\"rosbridge\","
+		 "\"rigs\":[{\"name\":\"car\",%s\"inbound\":[\"control\"],\"bridges\":[{\"name\":\"far\",\"plugin\":\"rosbridge\","
 		 "\"connection\":\"%s127.0.0.1:%u\",\"channels\":[\"*\",\"/clock\"],\"options\":{%s}}]}]",
-		 scheme, port, options);
+		 line_rig, scheme, port, options);
 	line_simd = stack_start(conf);
 	line_client = NULL;
 }
@@ -55,6 +56,7 @@ void line_stop(void)
 
 int line_sweep(void **state)
 {
+	line_rig = "";
 	sim_disconnect(line_client);
 	line_client = NULL;
 	if (line_server)

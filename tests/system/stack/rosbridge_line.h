@@ -15,6 +15,9 @@ extern struct rosbridge_server *line_server;
 extern struct sim_client *line_client;
 extern pid_t line_simd;
 
+/* More members of the rig, before start(); "": none, as line_sweep() leaves it. */
+extern const char *line_rig;
+
 /* options: of the bridge, JSON without its braces. start() waits for the connection. */
 void line_start_with(const struct rosbridge_server_how *how, const char *scheme, const char *options);
 void line_start(const char *options);

@@ -380,6 +380,60 @@ TEST_WITH(of_large_messages_the_newest_wins, NULL, line_sweep)
 	line_stop();
 }
 
+/* More than the queue and the socket have room for. */
+static void lose(struct sim_publisher *p, size_t size)
+{
+	rosbridge_server_hold(line_server, true);
+	for (int i = 0; i < 64; i++)
+		assert_int_equal(line_send_one(p, picture, size), 0);
+}
+
+/* What was lost on an earlier connection is still told, though its topics are new ones now. */
+TEST_WITH(what_an_earlier_connection_has_lost_is_told, NULL, line_sweep)
+{
+	struct sim_publisher *p, *q;
+	size_t size = paint();
+
+	line_start("\"stall_ms\":60000");
+	p = line_advertise("image", &sim_Image_type, sizeof(picture));
+	q = line_imu_publisher();
+	AWAIT(rosbridge_server_heard(line_server, "advertise", "/image", NULL, NULL));
+	lose(p, size);
+	rosbridge_server_drop(line_server);
+	rosbridge_server_hold(line_server, false);
+	AWAIT(rosbridge_server_greeted(line_server) == 2);
+	AWAIT(strcmp(stack_bridge_text("far", "status"), "connected") == 0 && line_send_imu(q, 0) == 0 &&
+	      rosbridge_server_count(line_server, "publish", "/imu") > 0);
+	lose(p, size);
+	AWAIT(strstr(stack_bridge_text("far", "detail"), "dropped, as the server is slow: "));
+	assert_non_null(strstr(stack_bridge_text("far", "detail"), " before a reconnection"));
+	rosbridge_server_hold(line_server, false);
+	line_stop();
+}
+
+#define THROTTLED "\"options\":{\"rosbridge\":{\"throttle_rate\":1000000}}"
+
+/* The first, and then one when the next is due, which is not while this test runs. Other topics are not concerned. */
+TEST_WITH(a_topic_may_be_throttled, NULL, line_sweep)
+{
+	struct sim_publisher *p, *q;
+
+	line_rig = "\"channels\":[{\"name\":\"imu\"," THROTTLED "},{\"name\":\"/clock\"," THROTTLED "}],";
+	line_start("");
+	p = line_imu_publisher();
+	q = line_advertise("other", &sim_Imu_type, sizeof(struct sim_Imu));
+	for (int i = 1; i <= 5; i++)
+		assert_int_equal(line_send_imu(p, i), 0);
+	for (int i = 1; i <= 5; i++)
+		assert_int_equal(line_send_imu(q, i), 0);
+	AWAIT(rosbridge_server_count(line_server, "publish", "/other") == 5);
+	AWAIT(rosbridge_server_count(line_server, "publish", "/clock"));
+	assert_int_equal(rosbridge_server_count(line_server, "publish", "/clock"), 1);
+	assert_int_equal(rosbridge_server_count(line_server, "publish", "/imu"), 1);
+	assert_true(line_number_of("publish", "/imu", "msg.angular_velocity.z") == 1);
+	line_stop();
+}
+
 /* In fragments, the server's whole again; and nothing is lost where the queue waits. */
 TEST_WITH(all_arrive_where_the_queue_waits, NULL, line_sweep)
 {

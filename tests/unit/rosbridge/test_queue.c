@@ -13,6 +13,7 @@ static int set_up(void **state)
 {
 	(void)state;
 	topics_init(&pool);
+	q = (struct queue){ 0 };
 	queue_init(&q, &pool);
 	q.max = 3;
 	queue_open(&q, true);
@@ -96,15 +97,39 @@ TEST_WITH(operations_are_kept, set_up, tear_down)
 	struct queue_topic a = { 0 };
 
 	put(&a, '1', 10);
-	assert_int_equal(queue_op(&q, false, "{}", NULL), 0);
-	assert_int_equal(queue_op(&q, true, "{}", body('f', 10)), 0);
+	assert_int_equal(queue_op(&q, QUEUE_LAST, "{}", NULL), 0);
+	assert_int_equal(queue_op(&q, QUEUE_FIRST, "{}", body('f', 10)), 0);
 	for (char c = '2'; c <= '9'; c++)
 		put(&a, c, 10);
 	queue_forget_topic(&q, &a); /* its messages go out all the same */
 	assert_string_equal(all(), "f7.89");
 	for (unsigned i = 0; i < QUEUE_OPS_MAX; i++)
-		assert_true(queue_op(&q, false, "{}", NULL) >= 0);
-	assert_int_equal(queue_op(&q, false, "{}", body('x', 10)), -ENOBUFS);
+		assert_true(queue_op(&q, QUEUE_LAST, "{}", NULL) >= 0);
+	assert_int_equal(queue_op(&q, QUEUE_LAST, "{}", body('x', 10)), -ENOBUFS);
+}
+
+/* Commands and time overtake, and starve nobody; what is said of their topics stays before them, and the newest time is enough. */
+TEST_WITH(urgent_ones_go_before_the_others, set_up, tear_down)
+{
+	struct queue_topic bulk = { .max = 9 }, command = { .urgent = true },
+			   clock = { .max = 1, .urgent = true, .stale = true };
+
+	for (char c = '1'; c <= '5'; c++)
+		assert_true(put(&bulk, c, QUEUE_LARGE) >= 0);
+	assert_int_equal(queue_op(&q, QUEUE_URGENT, "{}", body('a', 10)), 0);
+	put(&command, 'x', 10);
+	assert_int_equal(queue_op(&q, QUEUE_URGENT, "{}", body('b', 10)), 0);
+	for (char c = 'A'; c <= 'E'; c++)
+		put(&clock, c, 10);
+	put(&command, 'y', 10);
+	assert_int_equal(queue_op(&q, QUEUE_FIRST, "{}", body('f', 10)), 0);
+	assert_string_equal(all(), "faxb1E2y345");
+	assert_int_equal(clock.dropped, 0);
+	assert_false(atomic_load(&q.dropped));
+	put(&clock, 'F', 10);
+	queue_forget_topic(&q, &clock);
+	put(&bulk, '6', 10);
+	assert_string_equal(all(), "F6");
 }
 
 TEST_WITH(closed_it_takes_operations_alone, set_up, tear_down)
@@ -112,12 +137,12 @@ TEST_WITH(closed_it_takes_operations_alone, set_up, tear_down)
 	struct queue_topic a = { 0 };
 
 	put(&a, '1', 10);
-	queue_op(&q, false, "{}", NULL);
+	queue_op(&q, QUEUE_LAST, "{}", NULL);
 	queue_open(&q, false);
 	assert_true(queue_empty(&q));
 	assert_int_equal(a.n, 0);
 	assert_int_equal(put(&a, '2', 10), -ENOTCONN);
-	assert_int_equal(queue_op(&q, false, "{}", NULL), 1);
+	assert_int_equal(queue_op(&q, QUEUE_LAST, "{}", NULL), 1);
 	queue_open(&q, true);
 	assert_string_equal(all(), ".");
 }

@@ -183,8 +183,8 @@ static void report_dropped(struct sim_bridge *b, int64_t now)
 		return;
 	b->report_mono_ms = now + REPORT_MS;
 	atomic_store(&b->queue.dropped, false);
-	rosbridge_dropped(b, text, sizeof(text));
-	report(b, SIM_BRIDGE_CONNECTED, text);
+	if (rosbridge_dropped(b, text, sizeof(text)))
+		report(b, SIM_BRIDGE_CONNECTED, text);
 }
 
 static void look_at_connected(struct sim_bridge *b, int64_t now)
@@ -248,7 +248,7 @@ static void on_established(struct sim_bridge *b)
 	b->connected = true;
 	b->moved_mono_ms = b->heard_mono_ms = rosbridge_mono_ms();
 	if (b->auth)
-		(void)queue_op(&b->queue, true, b->auth, NULL);
+		(void)queue_op(&b->queue, QUEUE_FIRST, b->auth, NULL);
 	queue_open(&b->queue, true);
 	remotes_open(b, true);
 	sim_time_ask(b);

@@ -69,13 +69,26 @@ static void put_item(struct queue *q, struct queue_item *i)
 	q->n_free++;
 }
 
-static void append(struct queue *q, struct queue_item *i)
+static bool is_empty(const struct queue *q)
 {
-	if (q->last)
-		q->last->next = i;
+	return !q->urgent.first && !q->others.first;
+}
+
+static void append(struct queue_list *l, struct queue_item *i)
+{
+	if (l->last)
+		l->last->next = i;
 	else
-		q->first = i;
-	q->last = i;
+		l->first = i;
+	l->last = i;
+}
+
+static void prepend(struct queue_list *l, struct queue_item *i)
+{
+	i->next = l->first;
+	l->first = i;
+	if (!l->last)
+		l->last = i;
 }
 
 static void leave_topic(struct queue_item *i)
@@ -104,6 +117,12 @@ static bool has_room(const struct queue *q, const struct queue_topic *t, const s
 	return t->n < bound(q, t, body) && (!q->bytes || q->bytes + body->total <= QUEUE_BYTES);
 }
 
+static void count_dropped(struct queue *q, struct queue_topic *t)
+{
+	t->dropped++;
+	atomic_store(&q->dropped, true);
+}
+
 /* Each message of the topic takes the place of the one before it, this one the last. Returns the oldest. */
 static struct iov_buf *push_through(struct queue *q, struct queue_topic *t, struct iov_buf *body)
 {
@@ -112,8 +131,8 @@ static struct iov_buf *push_through(struct queue *q, struct queue_topic *t, stru
 	q->bytes += body->total - oldest->total;
 	for (struct queue_item *i = t->first; i; i = i->next_of_topic)
 		i->body = i->next_of_topic ? i->next_of_topic->body : body;
-	t->dropped++;
-	atomic_store(&q->dropped, true);
+	if (!t->stale)
+		count_dropped(q, t);
 	return oldest;
 }
 
@@ -139,14 +158,14 @@ static int wait_for_room(struct queue *q, const struct queue_topic *t, const str
 static int add_message(struct queue *q, struct queue_topic *t, const char *head, struct iov_buf *body)
 {
 	struct queue_item *i = get_item(q, head);
-	bool alone = !q->first;
+	bool alone = is_empty(q);
 
 	if (!i)
 		return -ENOMEM;
 	i->topic = t;
 	i->body = body;
 	q->bytes += body->total;
-	append(q, i);
+	append(t->urgent ? &q->urgent : &q->others, i);
 	if (t->last)
 		t->last->next_of_topic = i;
 	else
@@ -171,8 +190,7 @@ int queue_message(struct queue *q, struct queue_topic *t, const char *head, stru
 	} else if (r == 0 && t->n) {
 		not_sent = push_through(q, t, body);
 	} else if (r == 0) { /* others have all the room */
-		t->dropped++;
-		atomic_store(&q->dropped, true);
+		count_dropped(q, t);
 	}
 	pthread_mutex_unlock(&q->lock);
 	if (not_sent)
@@ -180,7 +198,7 @@ int queue_message(struct queue *q, struct queue_topic *t, const char *head, stru
 	return r;
 }
 
-int queue_op(struct queue *q, bool front, const char *text, struct iov_buf *body)
+int queue_op(struct queue *q, enum queue_place place, const char *text, struct iov_buf *body)
 {
 	struct queue_item *i = NULL;
 	int r = 0;
@@ -191,16 +209,14 @@ int queue_op(struct queue *q, bool front, const char *text, struct iov_buf *body
 	else if (!(i = get_item(q, text)))
 		r = -ENOMEM;
 	if (i) {
-		r = !q->first;
+		r = is_empty(q);
 		i->body = body;
 		q->bytes += body_bytes(i);
 		q->n_ops++;
-		if (front && q->first) {
-			i->next = q->first;
-			q->first = i;
-		} else {
-			append(q, i);
-		}
+		if (place == QUEUE_FIRST)
+			prepend(&q->urgent, i);
+		else
+			append(place == QUEUE_URGENT ? &q->urgent : &q->others, i);
 	}
 	pthread_mutex_unlock(&q->lock);
 	if (r < 0 && body)
@@ -210,15 +226,25 @@ int queue_op(struct queue *q, bool front, const char *text, struct iov_buf *body
 
 /* ---- taking ---- */
 
+/* What is urgent, unless a message of it went last and others wait: a clock may come as fast as the server takes it. */
+static struct queue_list *next_list(struct queue *q)
+{
+	const struct queue_item *i = q->urgent.first;
+
+	return i && !(i->topic && q->others_next && q->others.first) ? &q->urgent : &q->others;
+}
+
 static struct queue_item *take(struct queue *q)
 {
-	struct queue_item *i = q->first;
+	struct queue_list *l = next_list(q);
+	struct queue_item *i = l->first;
 
 	if (!i)
 		return NULL;
-	q->first = i->next;
-	if (!q->first)
-		q->last = NULL;
+	l->first = i->next;
+	if (!l->first)
+		l->last = NULL;
+	q->others_next = l == &q->urgent && (i->topic || q->others_next);
 	q->bytes -= body_bytes(i);
 	if (i->topic)
 		leave_topic(i);
@@ -254,7 +280,7 @@ bool queue_empty(struct queue *q)
 	bool empty;
 
 	pthread_mutex_lock(&q->lock);
-	empty = !q->first;
+	empty = is_empty(q);
 	pthread_mutex_unlock(&q->lock);
 	return empty;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What waits for the server: messages and operations, in order. A topic has a bound; beyond it the oldest of its messages gives its
- * place to the next one, so that a slow server gets what is new, delays nobody and starves no topic.
+ * What waits for the server: messages and operations, in order; those that are urgent before the others. A topic has a bound; beyond it the
+ * oldest of its messages gives its place to the next one, so that a slow server gets what is new, delays nobody and starves no topic: behind
+ * each urgent message one of the others goes.
  *
  * Thread: any; `lock` is a leaf.
  */
@@ -22,6 +23,8 @@
 
 struct queue_topic {
 	unsigned max; /* messages that may wait; 0: of large ones one, of others what the queue says */
+	bool urgent;
+	bool stale; /* a newer one makes those before it worthless: they go without being counted */
 	/* guarded by the queue's lock */
 	struct queue_item *first, *last; /* of its messages, by next_of_topic */
 	unsigned n;
@@ -38,6 +41,12 @@ struct queue_item {
 
 struct topics;
 
+enum queue_place { QUEUE_LAST, QUEUE_URGENT, QUEUE_FIRST };
+
+struct queue_list {
+	struct queue_item *first, *last;
+};
+
 struct queue {
 	pthread_mutex_t lock;
 	pthread_cond_t less;   /* something has been taken, or it is closed */
@@ -46,7 +55,9 @@ struct queue {
 	bool wait;             /* for room, rather than to drop */
 	long wait_ms;          /* so long at most */
 	bool open;             /* messages are taken */
-	struct queue_item *first, *last, *free;
+	struct queue_list urgent, others;
+	bool others_next; /* an urgent message has gone, and none of the others since */
+	struct queue_item *free;
 	unsigned n_ops, n_free;
 	size_t bytes;
 	_Atomic bool dropped; /* something was, since that was asked last */
@@ -59,16 +70,16 @@ void queue_finish(struct queue *q);
 void queue_open(struct queue *q, bool on);
 
 /*
- * A message behind all else; takes body. head: what stands before it. 1: it is queued, and nothing else was; 0: something was.
+ * A message behind all else, or all else that is urgent; takes body. head: what stands before it. 1: it is queued, and nothing else was; 0: something was.
  * -ENOTCONN it is not open; -ETIMEDOUT there was no room for wait_ms; -ENOMEM.
  */
 int queue_message(struct queue *q, struct queue_topic *t, const char *head, struct iov_buf *body);
 
 /*
- * An operation, whether the queue is open or not; it is never dropped. front: before all that waits. body may be NULL. -ENOBUFS there are
- * QUEUE_OPS_MAX; else as queue_message().
+ * An operation, whether the queue is open or not; it is never dropped. QUEUE_FIRST: before all that waits; QUEUE_URGENT: behind what is urgent,
+ * as what is said of an urgent topic has to be. body may be NULL. -ENOBUFS there are QUEUE_OPS_MAX; else as queue_message().
  */
-int queue_op(struct queue *q, bool front, const char *text, struct iov_buf *body);
+int queue_op(struct queue *q, enum queue_place place, const char *text, struct iov_buf *body);
 
 /* What goes out next, taken; NULL: nothing waits. queue_done() follows. */
 struct queue_item *queue_take(struct queue *q);

@@ -39,6 +39,8 @@ struct rosbridge_topic {
 	struct queue_topic queue;
 	char head[ROSBRIDGE_HEAD_MAX]; /* {"op":"publish","topic":"/a","msg": */
 	unsigned connection;           /* that has heard of it */
+	int64_t throttle_dur_ms;       /* between two messages; 0: all go */
+	_Atomic int64_t due_mono_ms;   /* of the next one, with that */
 	struct rosbridge_topic *next;  /* of the bridge; guarded by the queue's lock */
 };
 
@@ -103,6 +105,7 @@ struct sim_bridge {
 	struct topics common;
 	struct queue queue;
 	struct rosbridge_topic *topics; /* guarded by the queue's lock */
+	uint64_t gone_dropped;          /* of topics that are closed, or were open on an earlier connection; likewise */
 	struct rosbridge_in in[TOPICS_IN_MAX];
 	unsigned n_in;
 	enum flavour flavour;
@@ -207,13 +210,13 @@ int rosbridge_subscribe(void *bridge, const char *topic, const struct topic_opti
 /* "sensor_msgs/msg/Imu" in ROS 2, "sensor_msgs/Imu" else. */
 void rosbridge_type_name(const struct sim_bridge *b, const struct ros_type *t, char *ret, size_t size);
 void rosbridge_listen(struct sim_bridge *b, const char *channel, int on);
-/* Who has lost messages, in words; "": nobody. */
-void rosbridge_dropped(struct sim_bridge *b, char *text, size_t size);
+/* Who has lost messages, in words. False: nobody. */
+bool rosbridge_dropped(struct sim_bridge *b, char *text, size_t size);
 
 /* A text that was read, in room for size bytes: printable, and cut. False: it has no such field. */
 bool rosbridge_text(struct sim_dec *d, const char *name, char *ret, size_t size);
 
 /* An operation, and waking who sends it. Errors are logged. */
-int rosbridge_say(struct sim_bridge *b, bool front, const char *text, struct iov_buf *body);
+int rosbridge_say(struct sim_bridge *b, enum queue_place place, const char *text, struct iov_buf *body);
 
 #endif

@@ -9,9 +9,9 @@
 #include "ros/ros_type.h"
 #include "rosbridge.h"
 
-int rosbridge_say(struct sim_bridge *b, bool front, const char *text, struct iov_buf *body)
+int rosbridge_say(struct sim_bridge *b, enum queue_place place, const char *text, struct iov_buf *body)
 {
-	int r = queue_op(&b->queue, front, text, body);
+	int r = queue_op(&b->queue, place, text, body);
 
 	if (r < 0)
 		log_error(b, "the server is not told what it should be: %s: %.100s", strerror(-r), text);
@@ -33,6 +33,24 @@ void rosbridge_type_name(const struct sim_bridge *b, const struct ros_type *t, c
 
 /* ---- out ---- */
 
+/* Time and what is to be done are of use only while they are new. */
+static bool is_urgent(const char *type)
+{
+	static const char *const types[] = { "sim/Clock", "sim/VehicleControl", "sim/VehicleState" };
+	size_t len = strlen(type);
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (strcmp(type, types[i]) == 0)
+			return true;
+	return len > 7 && strcmp(type + len - 7, "Command") == 0;
+}
+
+/* What is said of a topic stays before its messages, or behind them. */
+static enum queue_place place_of(const struct rosbridge_topic *t)
+{
+	return t->queue.urgent ? QUEUE_URGENT : QUEUE_LAST;
+}
+
 static void advertise(struct sim_bridge *b, struct rosbridge_topic *t, bool latch)
 {
 	char text[ROSBRIDGE_HEAD_MAX], type[TOPIC_NAME_MAX + 8];
@@ -42,7 +60,7 @@ static void advertise(struct sim_bridge *b, struct rosbridge_topic *t, bool latc
 		 latch ? ",\"latch\":true" : "");
 	snprintf(t->head, sizeof(t->head), "{\"op\":\"publish\",\"topic\":\"%s\",\"msg\":", t->out.name);
 	t->connection = atomic_load(&b->connection);
-	(void)rosbridge_say(b, false, text, NULL);
+	(void)rosbridge_say(b, place_of(t), text, NULL);
 }
 
 static void list_topic(struct sim_bridge *b, struct rosbridge_topic *t, bool on)
@@ -57,6 +75,7 @@ static void list_topic(struct sim_bridge *b, struct rosbridge_topic *t, bool on)
 		b->topics = t;
 	} else if (*at) {
 		*at = t->next;
+		b->gone_dropped += t->queue.dropped;
 	}
 	pthread_mutex_unlock(&b->queue.lock);
 }
@@ -71,7 +90,7 @@ void rosbridge_topic_close(void *bridge, struct topic_out *out)
 	queue_forget_topic(&b->queue, &t->queue);
 	if (t->head[0] && t->connection == atomic_load(&b->connection)) {
 		snprintf(text, sizeof(text), "{\"op\":\"unadvertise\",\"topic\":\"%s\"}", out->name);
-		(void)rosbridge_say(b, false, text, NULL);
+		(void)rosbridge_say(b, place_of(t), text, NULL);
 	}
 	topic_out_close(out);
 	free(t);
@@ -86,7 +105,10 @@ int rosbridge_topic_open(void *bridge, const struct sim_bridge_channel *ch, cons
 
 	if (!t)
 		return -ENOMEM;
-	t->queue.max = (unsigned)w->depth;
+	t->queue.urgent = is_urgent(ch->type->name);
+	t->queue.stale = strcmp(ch->type->name, "sim/Clock") == 0;
+	t->queue.max = w->depth ? (unsigned)w->depth : t->queue.stale;
+	t->throttle_dur_ms = w->throttle_ms;
 	r = topic_out_open(&b->common, ch, w, &t->out, why, why_size);
 	if (r == 0 && w->depth > (int)QUEUE_MAX) {
 		snprintf(why, why_size, "\"queue\" must be a whole number from 1 to %u", QUEUE_MAX);
@@ -142,6 +164,19 @@ static int encode_topic(struct sim_bridge *b, struct rosbridge_topic *t, const s
 	return r;
 }
 
+/* By the wall clock, as the server has it: a message before the next is due is left out. Several lanes may ask at once. */
+static bool is_due(struct rosbridge_topic *t)
+{
+	int64_t now = rosbridge_mono_ms(), due = atomic_load(&t->due_mono_ms), next;
+
+	if (t->throttle_dur_ms <= 0)
+		return true;
+	if (now < due)
+		return false;
+	next = now - due < t->throttle_dur_ms ? due + t->throttle_dur_ms : now + t->throttle_dur_ms;
+	return atomic_compare_exchange_strong(&t->due_mono_ms, &due, next);
+}
+
 /* Converted side by side, queued in order. */
 int rosbridge_write(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m,
 		    struct sim_task *task)
@@ -151,14 +186,18 @@ int rosbridge_write(struct sim_bridge *b, struct sim_bridge_topic *t, const stru
 	int r[TOPICS_FAN_MAX], first = 0;
 	bool wake = false;
 
-	for (unsigned i = 0; i < t->n; i++)
-		r[i] = encode_topic(b, (struct rosbridge_topic *)(void *)t->out[i], &in, &o[i]);
+	for (unsigned i = 0; i < t->n; i++) {
+		struct rosbridge_topic *one = (struct rosbridge_topic *)(void *)t->out[i];
+
+		o[i] = NULL;
+		r[i] = is_due(one) ? encode_topic(b, one, &in, &o[i]) : 0;
+	}
 	if (SIM_BRIDGE_HOST_HAS(b->host, in_order))
 		b->host->in_order(b->host->ctx, task);
 	for (unsigned i = 0; i < t->n; i++) {
 		struct rosbridge_topic *one = (struct rosbridge_topic *)(void *)t->out[i];
 
-		if (r[i] == 0)
+		if (o[i])
 			r[i] = queue_message(&b->queue, &one->queue, one->head, o[i]);
 		wake |= r[i] > 0;
 		first = first < 0 || r[i] > 0 ? first : r[i];
@@ -168,16 +207,20 @@ int rosbridge_write(struct sim_bridge *b, struct sim_bridge_topic *t, const stru
 	return first;
 }
 
-void rosbridge_dropped(struct sim_bridge *b, char *text, size_t size)
+bool rosbridge_dropped(struct sim_bridge *b, char *text, size_t size)
 {
-	size_t n = (size_t)snprintf(text, size, "dropped, as the server is slow:");
+	size_t begin = (size_t)snprintf(text, size, "dropped, as the server is slow:"), n = begin;
 
 	pthread_mutex_lock(&b->queue.lock);
+	if (b->gone_dropped)
+		n += (size_t)snprintf(text + n, size - n, " %llu of topics that are closed, or before a reconnection;",
+				      (unsigned long long)b->gone_dropped);
 	for (const struct rosbridge_topic *t = b->topics; t && n < size; t = t->next)
 		if (t->queue.dropped)
 			n += (size_t)snprintf(text + n, size - n, " %s %llu;", t->out.name,
 					      (unsigned long long)t->queue.dropped);
 	pthread_mutex_unlock(&b->queue.lock);
+	return n > begin;
 }
 
 /* ---- in ---- */
@@ -211,7 +254,7 @@ static void ask_for(struct sim_bridge *b, struct rosbridge_in *in)
 		snprintf(more + n, sizeof(more) - n, ",\"compression\":\"%s\"", compressions[in->compression]);
 	snprintf(text, sizeof(text), "{\"op\":\"subscribe\",\"topic\":\"%s\",\"type\":\"%s\"%s}", in->in.name, type,
 		 more);
-	(void)rosbridge_say(b, false, text, NULL);
+	(void)rosbridge_say(b, QUEUE_LAST, text, NULL);
 }
 
 void rosbridge_listen(struct sim_bridge *b, const char *channel, int on)
@@ -230,7 +273,7 @@ void rosbridge_listen(struct sim_bridge *b, const char *channel, int on)
 			ask_for(b, in);
 		} else if (!on && had == connection) {
 			snprintf(text, sizeof(text), "{\"op\":\"unsubscribe\",\"topic\":\"%s\"}", in->in.name);
-			(void)rosbridge_say(b, false, text, NULL);
+			(void)rosbridge_say(b, QUEUE_LAST, text, NULL);
 		}
 	}
 }
