@@ -110,7 +110,10 @@ int fd_pidfd_wait(int pidfd, int64_t timeout_dur_ns);
  */
 int fd_unix_listen(const char *path, int type, mode_t mode);
 
-/* Connect, bounded in time. -ENOENT, -ECONNREFUSED, -EACCES, -ETIMEDOUT (backlog full). The socket is non-blocking. */
+/*
+ * Connect, bounded in time. -ENOENT, -ECONNREFUSED, -ENOTSOCK (a file or a directory), -EACCES, -ETIMEDOUT (backlog full). The socket is
+ * non-blocking.
+ */
 int fd_unix_connect(const char *path, int type, int64_t timeout_dur_ns);
 
 /* -EAGAIN without a sentence. The new socket is non-blocking. */

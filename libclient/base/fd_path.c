@@ -144,8 +144,23 @@ int fd_unix_listen(const char *path, int type, mode_t mode)
 	return r;
 }
 
+/* NULL: a socket, or nothing. */
+static const char *other_kind(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0 || S_ISSOCK(st.st_mode))
+		return NULL;
+	return S_ISDIR(st.st_mode) ? "a directory" : S_ISREG(st.st_mode) ? "a plain file" : "a device or a pipe";
+}
+
 static int connect_error(int r, const char *path)
 {
+	/* what is no socket refuses as a socket does whose owner has died */
+	const char *kind = r == -ECONNREFUSED ? other_kind(path) : NULL;
+
+	if (kind)
+		return err_set(-ENOTSOCK, "%s is %s, not a socket", path, kind);
 	switch (r) {
 	case -ENOENT:
 		return err_set(r, "%s: no such socket; is the program that owns it running?", path);

@@ -630,6 +630,9 @@ static int no_socket(const struct sim_client *c, int r)
 		return err_set(r, "no simd at %s: start it, or say where its socket is (SIMD_SOCKET)", c->path);
 	case -ECONNREFUSED:
 		return err_set(r, "nobody listens at %s: that simd has ended; start it again", c->path);
+	case -ENOTSOCK:
+	case -ENOTDIR:
+		return err_set(r, "%s: say where simd's socket is (SIMD_SOCKET)", err_why());
 	case -EACCES:
 		return socket_forbidden(c->path);
 	default:

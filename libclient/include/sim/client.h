@@ -56,7 +56,7 @@ enum sim_client_state {
 
 /*
  * Connect and attach. Blocks up to timeout_ms.
- * Returns: 0; -ENOENT no simd (no socket there), -ECONNREFUSED nobody listens on it, -EACCES this
+ * Returns: 0; -ENOENT no simd (no socket there), -ENOTSOCK something else is there, -ECONNREFUSED nobody listens on it, -EACCES this
  *          user is not in simd's group, which may be any of the user's groups: sim_why() has the remedy,
  *          -EPROTO simd speaks another version, -ETIMEDOUT, -EINVAL name; data-plane errors as in
  *          sim_why(). Since 0.1.

@@ -394,6 +394,21 @@ TEST(a_dead_socket_is_replaced_a_live_one_is_not)
 	unlink(path);
 }
 
+TEST(what_is_no_socket_is_named)
+{
+	static const char *const paths[][2] = { { "", "is a directory, not a socket" },
+						{ "file", "is a plain file, not a socket" },
+						{ "fifo", "is a device or a pipe, not a socket" } };
+	char path[TEST_PATH_MAX];
+
+	fclose(fopen(test_path(path, "file"), "w"));
+	assert_int_equal(mkfifo(test_path(path, "fifo"), 0600), 0);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(fd_unix_connect(test_path(path, paths[i][0]), SOCK_STREAM, 0), -ENOTSOCK);
+		assert_non_null(strstr(err_why(), paths[i][1]));
+	}
+}
+
 TEST(long_and_relative_paths_work)
 {
 	char deep[300], here[PATH_MAX];
