@@ -351,6 +351,13 @@ static int check_complete(const struct parse *s)
 	return 0;
 }
 
+/* A number below zero that stands where a word may, and no option has a digit for its letter. */
+static bool is_number(const struct parse *s, const char *arg)
+{
+	return isdigit((unsigned char)arg[1 + (arg[1] == '.')]) && !find(s, NULL, 0, arg[1]) &&
+	       (s->cmd || !s->p->commands) && positional(s, s->positionals);
+}
+
 static int parse_all(struct parse *s)
 {
 	int r = 0;
@@ -358,7 +365,7 @@ static int parse_all(struct parse *s)
 	while (r == 0 && s->at < s->argc && s->asked != BUILTIN_VERSION) {
 		const char *a = s->argv[s->at++];
 
-		if (s->no_more_options || a[0] != '-' || !a[1])
+		if (s->no_more_options || a[0] != '-' || !a[1] || is_number(s, a))
 			r = parse_word(s, a);
 		else if (!strcmp(a, "--"))
 			s->no_more_options = true;

@@ -22,7 +22,8 @@
  * Every program has --help and -h, --version and -V, and some for the build: --completion-bash, -zsh and -fish, and
  * --list-options. One with commands has `help [COMMAND]` as well.
  * Options may stand before or behind the positional arguments; `--` ends them; `--name=value`, `--name value`,
- * `-n5`, `-n 5` and grouped flags `-ab` work; long names may not be shortened.
+ * `-n5`, `-n 5` and grouped flags `-ab` work; long names may not be shortened. -1 is a number where a positional argument may
+ * stand.
  *
  * Thread: main. Nothing is allocated; strings are borrowed from argv.
  */
@@ -66,8 +67,9 @@ struct opt {
 	const char *metavar; /* what the help calls the value; NULL: derived from the type */
 	const char *help;    /* one line */
 	int64_t min, max;
-	const char *complete; /* completion: "file", "dir", or a command that prints the words; NULL: none */
-	unsigned least;       /* OPT_MANY: so many at the least */
+	/* completion: "file", "dir", or a command that prints the words; the program's own is run as it was typed, with its --socket; NULL: none */
+	const char *complete;
+	unsigned least; /* OPT_MANY: so many at the least */
 };
 
 /* A row of a table: an option, a positional argument. field: of OPT_VALUES; further members may follow. */

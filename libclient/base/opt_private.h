@@ -10,6 +10,10 @@ extern const struct opt opt_builtin[];
 bool opt_takes_value(const struct opt *o);
 /* The first of the commands that share a first word. */
 bool opt_first_of_group(const struct opt_program *p, const struct opt_command *c);
+/* Shell: what prints the words that complete; a command of the program's own runs by its function NAME_run. */
+void opt_put_source(const struct opt_program *p, FILE *out, const char *complete);
+/* Shell: patterns of the program's own options with a value, each followed by `end`. False: it has none. */
+bool opt_put_valued(const struct opt_program *p, FILE *out, const char *between, const char *end);
 /* A program's name as a shell takes it for a function's. */
 void opt_put_function(FILE *out, const char *name);
 /* Shell: a case for each command and first word, which sets cmd. */

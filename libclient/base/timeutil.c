@@ -97,8 +97,11 @@ int dur_parse(const char *s, int64_t *ret_dur_ns)
 		{ "ns", 1 },       { "us", NS_PER_US },    { "ms", NS_PER_MS },
 		{ "s", NS_PER_S }, { "m", 60 * NS_PER_S }, { "h", 3600 * NS_PER_S },
 	};
+	int64_t size_ns;
 	int r = parse_scaled(s, units, sizeof(units) / sizeof(units[0]), ret_dur_ns);
 
+	if (*s == '-' && parse_scaled(s + 1, units, sizeof(units) / sizeof(units[0]), &size_ns) == 0)
+		return err_set(r, "\"%.40s\" is below zero, which no duration is", s);
 	if (r < 0)
 		return err_set(r,
 			       "\"%.40s\" is not a duration; write a number and ns, us, ms, s, m or h, such as 100ms",

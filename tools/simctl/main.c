@@ -203,7 +203,7 @@ static const struct opt param_set_opts[] = {
 	PARAMS(REQUIRED),
 	OPT_ARG("NAME", REQUIRED, STRING, param, "name of the parameter"),
 	OPT_ARG("VALUE", REQUIRED, STRING, value,
-		"what it shall be: true, false, a number, a text; after -- where it begins with -"),
+		"what it shall be: true, false, a number, a text; after -- where a text begins with -"),
 	{ 0 },
 };
 

@@ -50,11 +50,23 @@ static const struct opt hz_opts[] = {
 	{ 0 },
 };
 
+static const struct opt step_opts[] = {
+	{ .name = "TIME", .kind = OPT_REQUIRED, .type = OPT_DUR, .off = offsetof(struct values, every_dur_ns) },
+	{ 0 },
+};
+
+static const struct opt scale_opts[] = {
+	{ .name = "SCALE", .kind = OPT_REQUIRED, .type = OPT_DOUBLE, .off = offsetof(struct values, scale), .max = 100 },
+	{ 0 },
+};
+
 static const struct opt_command commands[] = {
 	{ .name = "echo", .help = "print messages", .opts = echo_opts },
 	{ .name = "clock pause", .help = "stop" },
 	{ .name = "clock step", .help = "go on a little" },
 	{ .name = "list", .help = "list" },
+	{ .name = "step", .help = "step", .opts = step_opts },
+	{ .name = "scale", .help = "scale", .opts = scale_opts },
 	{ .name = "hz", .help = "it's the rate: how often", .opts = hz_opts },
 	{ 0 },
 };
@@ -157,6 +169,12 @@ TEST(mistakes_get_one_sentence)
 		{ { "hlep" }, "did you mean help?" },
 		{ { "hz" }, "CHANNEL is missing" },
 		{ { NULL }, "give a command" },
+		{ { "step", "-1s" }, "TIME: \"-1s\" is below zero" },
+		{ { "scale", "-1" }, "SCALE: -1 is out of range, 0 to 100" },
+		{ { "scale", "-.5" }, "SCALE: -.5 is out of range" },
+		{ { "scale", "1", "-2" }, "unknown option -2" },
+		{ { "list", "-1" }, "unknown option -1" },
+		{ { "-1" }, "unknown option -1" },
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -236,7 +254,8 @@ static void complete(const char *line, char *got, size_t size)
 	size_t n;
 
 	snprintf(cmd, sizeof(cmd),
-		 "bash --norc -c 'source \"$0\"; prog() { echo /lidar/top /gps; }; COMP_WORDS=(%s); "
+		 "bash --norc -c 'source \"$0\"; prog() { [[ $1 == -*s* ]] && echo \"at$2\" || echo /lidar/top /gps; }; "
+		 "COMP_WORDS=(%s); "
 		 "COMP_CWORD=$((${#COMP_WORDS[@]}-1)); _prog; echo \"${COMPREPLY[@]}\"' '%s' 2>&1",
 		 line, getenv("COMPLETION"));
 	f = popen(cmd, "r");
@@ -257,6 +276,11 @@ TEST(bash_completes)
 		{ "prog echo /l", "/lidar/top\n" },
 		{ "prog list --cou", "\n" },
 		{ "prog echo --co", "--color --count\n" },
+		/* the program as it was typed, with its --socket */
+		{ "prog --socket /x echo \"\"", "at/x\n" },
+		{ "prog --socket = /x echo \"\"", "at/x\n" },
+		{ "prog echo -s /x --json \"\"", "at/x\n" },
+		{ "/nowhere/prog echo \"\"", "\n" },
 	};
 	const struct opt_command *cmd;
 	char path[TEST_PATH_MAX], got[1024];
@@ -305,32 +329,38 @@ TEST(fish_completes)
 	char got[4096];
 
 	by_shell("fish", "--completion-fish",
-		 "fish --no-config -c 'function prog; echo /lidar/top; echo /gps; end; source $COMPLETION; "
+		 "fish --no-config -c 'function prog; string match -qr -- \"^-.*s\" $argv[1]; and echo at$argv[2]; "
+		 "or printf \"%s\\n\" /lidar/top /gps; end; source $COMPLETION; "
 		 "complete -C\"prog \"; echo =; complete -C\"prog clock \"; echo =; complete -C\"prog echo --mode \"; "
-		 "echo =; complete -C\"prog echo /l\"; echo =; complete -C\"prog echo --co\"'",
+		 "echo =; complete -C\"prog echo /l\"; echo =; complete -C\"prog echo --co\"; echo =; "
+		 "complete -C\"prog --socket /x echo a\"; echo =; complete -C\"prog -s=/x echo \"'",
 		 got, sizeof(got));
 	if (*got)
-		assert_string_equal(got, "clock\necho\tprint messages\nhz\tit\'s the rate: how often\nlist\tlist\n=\n"
+		assert_string_equal(got, "clock\necho\tprint messages\nhz\tit\'s the rate: how often\nlist\tlist\n"
+					 "scale\tscale\nstep\tstep\n=\n"
 					 "pause\tstop\nstep\tgo on a little\n=\n1\n2\n=\n/lidar/top\n=\n"
-					 "--color\tcolours\n--count\nend 0\n");
+					 "--color\tcolours\n--count\n=\nat/x\n=\natlist\nend 0\n");
 }
 
 TEST(zsh_takes_it)
 {
 	static const char *const want[] = { "#compdef prog\n", "'echo'", "'pause:stop'",
 					    "compadd -- $(seq 2 2>/dev/null)",
-					    "compadd -- $(prog list --names 2>/dev/null)" };
+					    "compadd -- $(__prog_run list --names 2>/dev/null)" };
 	char got[4096];
 
 	by_shell("zsh", "--completion-zsh",
 		 "zsh -f -c 'compadd() { shift; print -- $@ }; _describe() { print -- ${(P)@[-1]} }; "
 		 "_try() { words=(\"$@\"); CURRENT=$#; . $COMPLETION; }; _try prog clock \"\"; echo =; "
-		 "_try prog echo --mode \"\"'",
+		 "_try prog echo --mode \"\"; echo =; prog() { print -- \"$@\" }; _try prog --socket /x echo \"\"; "
+		 "_try prog echo --socket=/x \"\"'",
 		 got, sizeof(got));
 	for (unsigned i = 0; i < sizeof(want) / sizeof(*want); i++)
 		assert_non_null(strstr(out_text, want[i]));
 	if (*got)
-		assert_string_equal(got, "pause:stop step:go on a little\n=\n1 2\nend 0\n");
+		assert_string_equal(
+			got,
+			"pause:stop step:go on a little\n=\n1 2\n=\n--socket /x list --names\n--socket=/x list --names\nend 0\n");
 }
 
 TEST(a_program_without_commands_has_positionals)

@@ -4,6 +4,7 @@
 
 #include "rnd.h"
 #include "seqlock.h"
+#include "err.h"
 #include "timeutil.h"
 
 #include <errno.h>
@@ -71,6 +72,8 @@ TEST(durations_parse_exactly)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		if (dur_parse(bad[i], &v) >= 0 || v != 77)
 			fail_msg("\"%s\" was taken", bad[i]);
+	(void)!dur_parse("-5ms", &v);
+	assert_string_equal(err_why(), "\"-5ms\" is below zero, which no duration is");
 }
 
 TEST(stamps_have_nine_decimals)
