@@ -11,6 +11,7 @@
 #include "simctl.h"
 
 volatile sig_atomic_t simctl_stop;
+static volatile sig_atomic_t interrupted;
 
 #define OPT_VALUES                         struct args
 #define CHANNEL(help_text)                 OPT_ARG("CHANNEL", REQUIRED, STRING, channel, help_text, .complete = "simctl list --names")
@@ -367,7 +368,7 @@ static const struct opt_program program = {
 
 static void on_signal(int sig)
 {
-	(void)sig;
+	interrupted |= sig == SIGINT;
 	simctl_stop = 1;
 }
 
@@ -391,6 +392,12 @@ static int attach(struct ctl *c, enum need need)
 	return (need == CONTROL ? ctl_connect(c) : sim_connect(&o, &c->client)) < 0 ? ctl_fail(NULL) : 0;
 }
 
+/* Interrupted, as a shell says it; but a recording ends so in order, and its code says how it went. */
+static int exit_code(const struct command *cmd, int r)
+{
+	return interrupted && cmd->run != cmd_record ? 128 + SIGINT : r;
+}
+
 int main(int argc, char **argv)
 {
 	struct ctl c = { .a = { .window_dur_ns = 1000000000 } };
@@ -404,7 +411,7 @@ int main(int argc, char **argv)
 	if (!r)
 		r = table[cmd - commands].run(&c);
 	sim_disconnect(c.client);
-	return r;
+	return exit_code(&table[cmd - commands], r);
 }
 
 int cmd_shutdown(struct ctl *c)

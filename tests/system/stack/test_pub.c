@@ -126,7 +126,7 @@ TEST_WITH(at_a_rate_until_it_is_told_to_end, setup, stack_sweep)
 	for (int i = 0; i < 20; i++)
 		has_distance(2, "");
 	assert_int_equal(kill(pid, SIGINT), 0);
-	assert_int_equal(stack_wait(pid), 0);
+	assert_int_equal(WEXITSTATUS(stack_wait(pid)), 130);
 	end();
 }
 

@@ -155,7 +155,7 @@ TEST_WITH(a_simd_that_goes_is_told_and_found_again, setup, teardown)
 	screen_await("^time ");
 	screen_await("^/my_imu +flows");
 	screen_signal(SIGINT);
-	ends("exit 0\nmodes kept\nleft\ncolours none\n");
+	ends("exit 130\nmodes kept\nleft\ncolours none\n");
 }
 
 TEST_WITH(a_crash_leaves_the_terminal_as_it_was, setup, teardown)
