@@ -10,6 +10,7 @@
 #include "err.h"
 #include "jsonx.h"
 #include "mem.h"
+#include "near.h"
 #include "timeutil.h"
 
 #include <errno.h>
@@ -69,6 +70,18 @@ static int method_get_config(struct call *call)
 					   JX_NEW("changed", changed)));
 }
 
+static int no_bridge(const struct simd *s, const char *name)
+{
+	struct near n = { .word = name };
+	char text[NEAR_TEXT_MAX];
+	const struct bridge *b;
+
+	list_for_each(b, &s->bridges, link)
+		near_offer(&n, b->name);
+	return err_set(-ENOENT, "no rig has a bridge \"%.60s\"; %s", name,
+		       near_text(&n, "`simctl bridge list` shows those there are", text));
+}
+
 /* One that simd can start again. */
 static int find_own_bridge(struct call *call, struct bridge **ret)
 {
@@ -77,8 +90,7 @@ static int find_own_bridge(struct call *call, struct bridge **ret)
 
 	*ret = bridge_find(call->s, name);
 	if (!*ret)
-		return err_set(-ENOENT, "no rig has a bridge \"%.60s\"; `simctl bridge list` shows those there are",
-			       name);
+		return no_bridge(s, name);
 	if (!s->ops || !s->ops->bridge_restart)
 		return err_set(-EOPNOTSUPP, "bridge %s was not started by this simd", name);
 	return 0;

@@ -88,14 +88,14 @@ static int method_list_channels(struct call *call)
 static int no_channel(const struct simd *s, const char *full)
 {
 	struct near n = { .word = full };
+	char text[NEAR_TEXT_MAX];
 	const struct channel *ch;
 
 	list_for_each(ch, &s->channels, link)
 		if (ch->typed)
-			near_offer(&n, ch->name);
-	return err_set(-ENOENT, "%s: nobody has published a channel of that name; %s%s%s", full,
-		       n.found ? "did you mean " : "`simctl list` shows those there are", n.found ? n.found : "",
-		       n.found ? "?" : "");
+			near_offer_path(&n, ch->name);
+	return err_set(-ENOENT, "%s: nobody has published a channel of that name; %s", full,
+		       near_text(&n, "`simctl list` shows those there are", text));
 }
 
 static int method_get_channel(struct call *call)

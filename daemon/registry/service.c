@@ -11,6 +11,7 @@
 #include "log.h"
 #include "mem.h"
 #include "names.h"
+#include "near.h"
 #include "rig.h"
 #include "simd.h"
 #include "timeutil.h"
@@ -452,6 +453,19 @@ void service_client_disconnected(struct client *cl)
 
 /* ---- calling ---- */
 
+static int no_service(const struct simd *s, const struct client *cl, const char *full)
+{
+	struct near n = { .word = full };
+	char text[NEAR_TEXT_MAX];
+	const struct service *sv;
+
+	list_for_each(sv, &s->services->list, link)
+		if (may_see(cl, sv))
+			near_offer_path(&n, sv->name);
+	return err_set(-ENOENT, "nobody offers service %s; %s", full,
+		       near_text(&n, "`simctl service list` shows those there are", text));
+}
+
 int service_find(struct simd *s, const struct client *cl, const char *name, struct service **ret)
 {
 	char full[CHANNEL_NAME_MAX + 1];
@@ -465,7 +479,7 @@ int service_find(struct simd *s, const struct client *cl, const char *name, stru
 		return err_set(-EACCES, "service %s: the rig does not let bridge %s offer it (\"services\")", full,
 			       cl->name);
 	if (!sv)
-		return err_set(-ENOENT, "nobody offers service %s; `simctl service list` shows those there are", full);
+		return no_service(s, cl, full);
 	*ret = sv;
 	return 0;
 }

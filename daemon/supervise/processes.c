@@ -6,6 +6,7 @@
 #include "err.h"
 #include "list.h"
 #include "mem.h"
+#include "near.h"
 #include "process.h"
 #include "timeutil.h"
 
@@ -443,9 +444,13 @@ const char *processes_bridge_permanent(const struct processes *f, const char *na
 
 int processes_restart(struct processes *f, const char *name)
 {
+	struct near n = { .word = name };
+	char text[NEAR_TEXT_MAX];
 	struct member *m;
 
 	list_for_each(m, &f->members, link) {
+		if (m->part == PART_PROCESSES)
+			near_offer(&n, m->p.o.name);
 		if (m->part != PART_PROCESSES || strcmp(m->p.o.name, name) != 0)
 			continue;
 		if (m->p.state == PROCESS_IDLE)
@@ -453,7 +458,8 @@ int processes_restart(struct processes *f, const char *name)
 		process_again(&m->p);
 		return 0;
 	}
-	return err_set(-ENOENT, "no rig has a process \"%.60s\"; `simctl config` shows those there are", name);
+	return err_set(-ENOENT, "no rig has a process \"%.60s\"; %s", name,
+		       near_text(&n, "`simctl config` shows those there are", text));
 }
 
 json_t *processes_given_up(const struct processes *f)

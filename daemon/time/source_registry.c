@@ -5,6 +5,7 @@
 #include "err.h"
 #include "list.h"
 #include "mem.h"
+#include "near.h"
 #include "trust.h"
 
 #include <ctype.h>
@@ -111,6 +112,21 @@ static int check_word(const char *word)
 		       WORD_MAX);
 }
 
+static int no_source(const struct source_registry *s, const char *word)
+{
+	struct near n = { .word = word };
+	char text[NEAR_TEXT_MAX];
+	const struct loaded *l;
+	const char *name;
+
+	for (int64_t i = 0; (name = time_source_name(i)); i++)
+		near_offer(&n, name);
+	list_for_each(l, &s->loaded, link)
+		near_offer(&n, l->ops->name);
+	return err_set(-ENOENT, "\"%.40s\" is no time source, and no plug-in source_%.40s.so was found; %s", word, word,
+		       near_text(&n, "there are unity, ss2, system, simulation, ros2 and link", text));
+}
+
 static int find_plugin(struct source_registry *s, const char *word, const struct sim_source_ops **ret)
 {
 	struct loaded *l;
@@ -133,10 +149,7 @@ static int find_plugin(struct source_registry *s, const char *word, const struct
 		}
 		mem_free(path);
 	}
-	return err_set(-ENOENT,
-		       "\"%.40s\" is no time source; there are unity, ss2, system, simulation and ros2, and no plug-in "
-		       "source_%.40s.so was found",
-		       word, word);
+	return no_source(s, word);
 }
 
 int source_registry_find(struct source_registry *s, const char *word, bool may_be_path,

@@ -2,6 +2,7 @@
 /* Edit distance, see near.h. */
 #include "near.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define CHANGES_MAX 2
@@ -35,13 +36,44 @@ static unsigned distance(const char *a, const char *b)
 	return row[n];
 }
 
+static int take(struct near *n, const char *candidate, unsigned changes)
+{
+	if (n->found && changes >= n->changes)
+		return 0;
+	n->found = candidate;
+	n->changes = changes;
+	return 1;
+}
+
 int near_offer(struct near *n, const char *candidate)
 {
 	unsigned d = distance(n->word, candidate);
 
-	if (d > CHANGES_MAX || (n->found && d >= n->changes))
-		return 0;
-	n->found = candidate;
-	n->changes = d;
-	return 1;
+	return !*candidate || d > CHANGES_MAX ? 0 : take(n, candidate, d);
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+int near_offer_path(struct near *n, const char *path)
+{
+	const char *part = last_part(path);
+	unsigned d = distance(last_part(n->word), part);
+
+	if (near_offer(n, path))
+		return 1;
+	/* two letters of a short one make any other */
+	return !*part || d > CHANGES_MAX || d > (strlen(part) + 2) / 4 ? 0 : take(n, path, d + 1);
+}
+
+const char *near_text(const struct near *n, const char *otherwise, char buf[NEAR_TEXT_MAX])
+{
+	if (!n->found)
+		return otherwise;
+	snprintf(buf, NEAR_TEXT_MAX, "did you mean %.550s?", n->found);
+	return buf;
 }

@@ -18,5 +18,14 @@ struct near {
 
 /* True: it is the nearest so far. */
 int near_offer(struct near *n, const char *candidate);
+/*
+ * The same of "/car/lidar/top" or "sim/Imu": of names with parts. Also near is one whose last part is that of the word, as "top" or
+ * "sensor_msgs/msg/Imu"; but one that is as near in whole comes first.
+ */
+int near_offer_path(struct near *n, const char *path);
+
+#define NEAR_TEXT_MAX 600
+/* "did you mean FOUND?", or `otherwise` where none is near. */
+const char *near_text(const struct near *n, const char *otherwise, char buf[NEAR_TEXT_MAX]);
 
 #endif

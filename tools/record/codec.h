@@ -29,6 +29,11 @@ const struct sim_type *codec_in_type(const struct codec_in *c); /* while c is th
  */
 int codec_in_decode(struct codec_in *c, const struct log_message *m, struct message_in *ret);
 
+/* The type of ours that a message of ROS ("sensor_msgs/msg/Imu", "sensor_msgs/Imu") or of Apollo ("apollo.drivers.Image") is; NULL: none. */
+const char *codec_type_of_foreign(const char *name);
+/* What a type of ours becomes in ROS, where nothing else is asked for: "sensor_msgs/Imu"; NULL: a message of its own. */
+const char *codec_ros_of_type(const char *name);
+
 /* Room for bodies that grows with them. Zeros: none yet. */
 struct codec_room {
 	void *data;

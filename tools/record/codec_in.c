@@ -6,8 +6,11 @@
  */
 #include "codec_in_private.h"
 
+#include "convert/apollo.h"
 #include "convert/cdr_reader.h"
 #include "convert/generic.h"
+#include "convert/map.h"
+#include "convert/map_in.h"
 
 #include "channels.h"
 #include "mem.h"
@@ -26,6 +29,38 @@ int codec_in_fail(int r, char *why, size_t why_size, const struct log_channel *c
 {
 	snprintf(why, why_size, "%.100s (%.60s): %s", ch->topic, *ch->schema_name ? ch->schema_name : "no type", text);
 	return r;
+}
+
+/* ---- other names ---- */
+
+static const char *sim_of_ros(const char *name)
+{
+	const struct map_in *in = map_in_find(name);
+
+	for (const struct map *m = map_table; !in && m->sim; m++)
+		if (!m->shown && map_same_ros(m->ros, name))
+			return m->sim;
+	return in ? in->sim : NULL;
+}
+
+const char *codec_type_of_foreign(const char *name)
+{
+	const char *sim = sim_of_ros(name);
+
+	for (unsigned k = 0; !sim && k < 2; k++) {
+		const struct apollo_type *t;
+
+		for (unsigned i = 0; !sim && (t = apollo_type_at(APOLLO_10, k, i)); i++)
+			sim = strcmp(apollo_type_name(t), name) ? NULL : apollo_type_sim(t)->name;
+	}
+	return sim;
+}
+
+const char *codec_ros_of_type(const char *name)
+{
+	const struct map *m = map_find(name, NULL);
+
+	return m ? m->ros : NULL;
 }
 
 /* ---- native ---- */

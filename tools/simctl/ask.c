@@ -187,31 +187,18 @@ json_t *ctl_nodes(struct ctl *c, const char *what, const struct sim_service_type
 	return nodes;
 }
 
-/* What somebody writes may be without the prefix. */
-static const char *last_part(const char *name)
-{
-	const char *slash = strrchr(name, '/');
-
-	return slash ? slash + 1 : name;
-}
-
 int ctl_no_node(struct ctl *c, const char *node, const char *what, const struct sim_service_type *type,
 		const char *list)
 {
 	json_t *nodes = ctl_nodes(c, what, type), *item;
-	struct near whole = { .word = node }, part = { .word = last_part(node) };
-	const char *found = NULL;
+	struct near near = { .word = node };
 	size_t i;
 
-	json_array_foreach(nodes, i, item) {
-		if (near_offer(&whole, json_text(item, "name")))
-			found = json_text(item, "name");
-		if (!whole.found && near_offer(&part, last_part(json_text(item, "name"))))
-			found = json_text(item, "name");
-	}
+	json_array_foreach(nodes, i, item)
+		near_offer_path(&near, json_text(item, "name"));
 	fprintf(stderr, "simctl: there is no node \"%.99s\" that answers; ", node);
-	if (found)
-		fprintf(stderr, "did you mean %s?\n", found);
+	if (near.found)
+		fprintf(stderr, "did you mean %s?\n", near.found);
 	else if (json_array_size(nodes))
 		fprintf(stderr, "`simctl %s` shows those there are\n", list);
 	else

@@ -3,7 +3,6 @@
 #ifndef SIMCTL_ASK_H
 #define SIMCTL_ASK_H
 
-#include "near.h"
 #include "simctl.h"
 
 #define ASK_DUR_NS INT64_C(2000000000) /* of wall time: who does not answer by then is not waited for */

@@ -102,6 +102,19 @@ static void print_bridge(const json_t *b)
 	print_carried(b);
 }
 
+static void no_bridge(const char *name, const json_t *bridges)
+{
+	struct near n = { .word = name };
+	char text[NEAR_TEXT_MAX];
+	const json_t *b;
+	size_t i;
+
+	json_array_foreach(bridges, i, b)
+		near_offer(&n, json_text(b, "name"));
+	fprintf(stderr, "simctl: no bridge is called \"%s\"; %s\n", name,
+		near_text(&n, "`simctl bridge list` shows those there are", text));
+}
+
 int cmd_bridge_info(struct ctl *c)
 {
 	json_t *reply = ctl_call(c, "io.simd.Control.ListBridges", NULL), *b;
@@ -110,8 +123,7 @@ int cmd_bridge_info(struct ctl *c)
 		return 1;
 	b = find(reply, "bridges", "name", c->a.bridge);
 	if (!b)
-		fprintf(stderr, "simctl: no bridge is called \"%s\"; `simctl bridge list` shows those there are\n",
-			c->a.bridge);
+		no_bridge(c->a.bridge, json_object_get(reply, "bridges"));
 	else if (c->a.json)
 		ctl_print_json(c, b);
 	else

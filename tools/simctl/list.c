@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ask.h"
+#include "record/codec.h"
 #include "simctl.h"
 
 static bool wanted(const struct ctl *c, const json_t *ch)
@@ -68,11 +69,38 @@ static int print_channels(struct ctl *c, json_t *reply)
 	return ctl_list(c, reply, "channels", any ? channel_columns : channel_columns + 1);
 }
 
+const char *ctl_near(const json_t *channels, const char *key, const char *written, const char *otherwise,
+		     char text[NEAR_TEXT_MAX])
+{
+	struct near n = { .word = written, .found = strcmp(key, "type") ? NULL : codec_type_of_foreign(written) };
+	const json_t *ch;
+	size_t i;
+
+	if (!n.found)
+		json_array_foreach(channels, i, ch)
+			near_offer_path(&n, json_text(ch, key));
+	return near_text(&n, otherwise, text);
+}
+
+static void say_none(const struct ctl *c, const json_t *channels)
+{
+	const char *what = c->a.type ? "has a type" : "is called";
+	const char *written = c->a.type ? c->a.type : c->a.channel;
+	char text[NEAR_TEXT_MAX];
+
+	fprintf(stderr, "simctl: no channel %s like \"%s\"; %s\n", what, written,
+		ctl_near(channels, c->a.type ? "type" : "name", written, "`simctl list` shows those there are", text));
+}
+
 json_t *ctl_channels(struct ctl *c)
 {
 	json_t *reply = ctl_call(c, "io.simd.Control.ListChannels", NULL);
+	json_t *all = json_copy(json_object_get(reply, "channels"));
 
 	filter(c, reply);
+	if (json_array_size(all) && !json_array_size(json_object_get(reply, "channels")) && !c->a.watch)
+		say_none(c, all);
+	json_decref(all);
 	return reply;
 }
 
@@ -92,9 +120,6 @@ int cmd_find(struct ctl *c)
 	const bool none = reply && !json_array_size(json_object_get(reply, "channels"));
 
 	c->a.names = true;
-	if (none)
-		fprintf(stderr, "simctl: no channel has a type like \"%s\"; `simctl list` shows those there are\n",
-			c->a.type);
 	return print_channels(c, reply) || none;
 }
 

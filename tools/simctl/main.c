@@ -25,6 +25,13 @@ static volatile sig_atomic_t interrupted;
 	OPT_ARG("SERVICE", REQUIRED, STRING, service, "name of a service", .complete = "simctl service list --names")
 #define TIMEOUT(help_text) OPT("timeout", 0, DUR, timeout_dur_ns, "TIME", help_text)
 
+#define CHANNELS_LIKE \
+	OPT_ARG("PATTERN", OPTIONAL, STRING, channel, "only channels whose name matches, as in a shell", \
+		.complete = "simctl list --names")
+#define TYPES       "simctl type list --names"
+#define TIME_FORMAT "echo seconds raw date"
+#define ENCODINGS   "echo native packed ros2 ros1 apollo"
+
 static const struct opt global_opts[] = {
 	OPT("socket", 's', STRING, socket, "PATH", "simd's control socket", .complete = "file"),
 	FLAG("json", json, "JSON with stable keys instead of text"),
@@ -33,8 +40,8 @@ static const struct opt global_opts[] = {
 };
 
 static const struct opt list_opts[] = {
-	OPT_ARG("PATTERN", OPTIONAL, STRING, channel, "only channels whose name matches, as in a shell"),
-	OPT("type", 't', STRING, type, "PATTERN", "only channels whose type matches"),
+	CHANNELS_LIKE,
+	OPT("type", 't', STRING, type, "PATTERN", "only channels whose type matches", .complete = TYPES),
 	FLAG("names", names, "names alone, a line each"),
 	WATCH,
 	{ 0 },
@@ -52,7 +59,8 @@ static const struct opt echo_opts[] = {
 	OPT("filter", 0, STRING, filter, "CONDITION", "only messages that meet it, such as 'speed > 3 && gear != 2'"),
 	FLAG("csv", csv, "a line of values each, with a line of names first"),
 	OPT("format", 0, STRING, format, "TEXT", "this text each, with {path} for values and {@time}"),
-	OPT("time-format", 0, STRING, time_format, "NAME", "seconds, raw (ns) or date (seconds)"),
+	OPT("time-format", 0, STRING, time_format, "NAME", "seconds, raw (ns) or date (seconds)",
+	    .complete = TIME_FORMAT),
 	TIMEOUT("give up after this much wall time"),
 	{ 0 },
 };
@@ -61,7 +69,8 @@ static const struct opt pub_opts[] = {
 	CHANNEL("channel to publish on"),
 	OPT_ARG("MESSAGE", OPTIONAL, STRING, request,
 		"the message as JSON, or as `echo --json` prints it; without it, or as -: a line of stdin each"),
-	OPT("type", 't', STRING, type, "TYPE", "its type, where nobody publishes on the channel yet"),
+	OPT("type", 't', STRING, type, "TYPE", "its type, where nobody publishes on the channel yet",
+	    .complete = TYPES),
 	OPT("rate", 'r', DOUBLE, hz, "HZ", "so many a second of wall time, and MESSAGE again and again", .min = 0,
 	    .max = 100000),
 	COUNT("exit after N messages"),
@@ -78,7 +87,8 @@ static const struct opt plot_opts[] = {
 	FLAG("csv", csv, "a line of values for each message instead"),
 	FLAG("batch", batch, "one picture as text, when -n messages have come or the window is full"),
 	COUNT("exit after N messages"),
-	OPT("time-format", 0, STRING, time_format, "NAME", "of --csv: seconds, raw (ns) or date (seconds)"),
+	OPT("time-format", 0, STRING, time_format, "NAME", "of --csv: seconds, raw (ns) or date (seconds)",
+	    .complete = TIME_FORMAT),
 	TIMEOUT("give up after this much wall time"),
 	{ 0 },
 };
@@ -100,13 +110,13 @@ static const struct opt snapshot_opts[] = {
 	{ 0 },
 };
 static const struct opt graph_opts[] = {
-	OPT_ARG("PATTERN", OPTIONAL, STRING, channel, "only channels whose name matches, as in a shell"),
+	CHANNELS_LIKE,
 	FLAG("dot", dot, "for dot, of Graphviz"),
 	WATCH,
 	{ 0 },
 };
 static const struct opt find_opts[] = {
-	OPT_ARG("TYPE", REQUIRED, STRING, type, "type, such as sim/Imu, or a pattern as in a shell"),
+	OPT_ARG("TYPE", REQUIRED, STRING, type, "type, such as sim/Imu, or a pattern as in a shell", .complete = TYPES),
 	{ 0 },
 };
 
@@ -152,7 +162,8 @@ static const struct opt scale_opts[] = {
 };
 
 static const struct opt source_opts[] = {
-	OPT_ARG("SOURCE", REQUIRED, STRING, source, "unity, ss2, system, simulation or ros2"),
+	OPT_ARG("SOURCE", REQUIRED, STRING, source, "unity, ss2, system, simulation, ros2, link, or a plug-in",
+		.complete = "echo unity ss2 system simulation ros2 link play"),
 	FLAG("continue", cont, "carry the time on instead of starting at the source's own start value"),
 	{ 0 },
 };
@@ -208,8 +219,10 @@ static const struct opt param_set_opts[] = {
 	{ 0 },
 };
 
+static const struct opt types_opts[] = { FLAG("names", names, "names alone, a line each"), { 0 } };
+
 static const struct opt type_opts[] = {
-	OPT_ARG("TYPE", REQUIRED, STRING, type, "type, such as sim/Imu, or a channel that has it"),
+	OPT_ARG("TYPE", REQUIRED, STRING, type, "type, such as sim/Imu, or a channel that has it", .complete = TYPES),
 	FLAG("ros", ros, "as the ROS 2 message that has its fields, with its type hash"),
 	OPT("out", 'o', STRING, dir, "DIR", "write that as DIR/package/msg/Name.msg, for it and all it nests",
 	    .complete = "dir"),
@@ -224,7 +237,8 @@ static const struct opt type_opts[] = {
 		.complete = "file")
 #define COMPRESSION \
 	OPT("compression", 0, STRING, compression, "NAME", \
-	    "none, lz4, zstd or bz2, as the format has it (zstd, of a .bag lz4)")
+	    "none, lz4, zstd or bz2, as the format has it (zstd, of a .bag lz4)", \
+	    .complete = "echo none lz4 zstd bz2")
 #define INCLUDE \
 	OPT("include", 0, STRINGS, include, "PATTERN", "only these channels, as in a shell; may be given several times")
 #define EXCLUDE OPT("exclude", 0, STRINGS, exclude, "PATTERN", "not these channels; may be given several times")
@@ -239,7 +253,8 @@ static const struct opt convert_opts[] = {
 	LOG_FILE,
 	LOG_OUT,
 	OPT("encoding", 0, STRING, encoding, "NAME",
-	    "of messages: native, packed, ros2, ros1 or apollo (.bag ros1, .record apollo, MCAP as they are, but packed native)"),
+	    "of messages: native, packed, ros2, ros1 or apollo (.bag ros1, .record apollo, MCAP as they are, but packed native)",
+	    .complete = ENCODINGS),
 	COMPRESSION,
 	{ 0 },
 };
@@ -280,10 +295,12 @@ static const struct opt record_opts[] = {
 	OPT_ARG("PATTERN", MANY, STRINGS, patterns, "channels to record, as in a shell; none: all",
 		.complete = "simctl list --names"),
 	EXCLUDE,
-	OPT("types", 0, STRINGS, types, "PATTERN", "only channels of these types; may be given several times"),
+	OPT("types", 0, STRINGS, types, "PATTERN", "only channels of these types; may be given several times",
+	    .complete = TYPES),
 	OPT("out", 'o', STRING, out, "FILE",
 	    "the new log: .mcap, .bag or .record, or DIR/ for rosbag2 (simd-DATE-TIME.mcap)", .complete = "file"),
-	OPT("encoding", 0, STRING, encoding, "NAME", "native, packed, ros2, ros1 or apollo (native)"),
+	OPT("encoding", 0, STRING, encoding, "NAME", "native, packed, ros2, ros1 or apollo (native)",
+	    .complete = ENCODINGS),
 	COMPRESSION,
 	OPT("split-size", 0, STRING, split_size, "SIZE", "a new file above so many bytes, such as 512MiB"),
 	OPT("split-duration", 0, DUR, split_dur_ns, "TIME", "a new file after that much simulated time"),

@@ -249,17 +249,23 @@ static int make_recording(struct recorder *rec, struct recording_options *o)
 /* Whether there are patterns that no channel has matched: those are named. */
 static bool name_unmatched(struct recorder *rec, bool ended)
 {
-	const char *pattern;
-	char text[1000];
+	json_t *reply = NULL;
+	const char *pattern, *near;
+	char text[1000 + NEAR_TEXT_MAX], near_buf[NEAR_TEXT_MAX];
 	unsigned i;
+	bool is_type;
 
-	for (i = 0; (pattern = record_channels_unmatched(rec->channels, i)); i++) {
+	for (i = 0; (pattern = record_channels_unmatched(rec->channels, i, &is_type)); i++) {
+		if (!reply && !ended)
+			reply = ctl_call(rec->c, "io.simd.Control.ListChannels", NULL);
+		near = ctl_near(json_object_get(reply, "channels"), is_type ? "type" : "name", pattern, "", near_buf);
 		snprintf(text, sizeof(text),
-			 ended ? "no channel has matched '%.600s'"
-			       : "no channel matches '%.600s' yet; one that appears later is recorded",
-			 pattern);
+			 ended ? "no channel has matched '%.600s'%s%s"
+			       : "no channel matches '%.600s' yet; one that appears later is recorded%s%s",
+			 pattern, *near ? "; " : "", near);
 		say(rec, text);
 	}
+	json_decref(reply);
 	return i > 0;
 }
 

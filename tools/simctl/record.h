@@ -40,8 +40,8 @@ unsigned record_channels_catch_up(struct record_channels *all);
  */
 unsigned record_channels_drain(struct record_channels *all);
 unsigned record_channels_count(const struct record_channels *all); /* subscribed to */
-/* The i-th of those patterns of match.include that no channel which is wanted has matched so far; NULL: there are no more. */
-const char *record_channels_unmatched(const struct record_channels *all, unsigned i);
+/* The i-th of those patterns of match.include and .types that no channel which is wanted has matched so far; NULL: there are no more. */
+const char *record_channels_unmatched(const struct record_channels *all, unsigned i, bool *ret_is_type);
 /* Messages that came so late that simd did not remember its clock at their publishing: they have the oldest time that it did. */
 uint64_t record_channels_undated(const struct record_channels *all);
 

@@ -12,6 +12,7 @@
 #include "thread.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <pthread.h>
@@ -60,7 +61,7 @@ struct record_channels {
 	uint64_t undated; /* older than what simd remembers of its clock */
 	unsigned n;
 	struct recording_moment since; /* when it began: what is latched is older, and has this time */
-	bool *matched;                 /* of each pattern of o.match.include: a channel that is wanted */
+	bool *matched; /* of each pattern of o.match.include, then of .types: a channel that is wanted */
 	bool told_undated;
 	pthread_t thread; /* record-in, if it runs */
 	bool runs;
@@ -169,10 +170,12 @@ static void look_at_type(struct record_channels *all, struct taken *t)
 		(void)!add_to_recording(all, t, type);
 }
 
-static void note_patterns(struct record_channels *all, const char *name)
+static void note_patterns(struct record_channels *all, const char *name, const char *type)
 {
 	for (unsigned i = 0; i < all->o.match.n_include; i++)
 		all->matched[i] |= record_pattern_matches(all->o.match.include[i], name);
+	for (unsigned i = 0; i < all->o.match.n_types; i++)
+		all->matched[all->o.match.n_include + i] |= *type && fnmatch(all->o.match.types[i], type, 0) == 0;
 }
 
 static void take_up(struct record_channels *all, const char *name, const char *type)
@@ -181,7 +184,7 @@ static void take_up(struct record_channels *all, const char *name, const char *t
 
 	if (strlen(name) > SIM_CHANNEL_MAX || !record_wants(&all->o.match, name, type))
 		return;
-	note_patterns(all, name);
+	note_patterns(all, name, type);
 	t = find(all, name);
 	if (!t) {
 		t = MEM_NEW(struct taken);
@@ -508,11 +511,15 @@ unsigned record_channels_count(const struct record_channels *all)
 	return all->n;
 }
 
-const char *record_channels_unmatched(const struct record_channels *all, unsigned i)
+const char *record_channels_unmatched(const struct record_channels *all, unsigned i, bool *ret_is_type)
 {
-	for (unsigned k = 0; k < all->o.match.n_include; k++)
+	const struct record_match *m = &all->o.match;
+
+	for (unsigned k = 0; k < m->n_include + m->n_types; k++) {
+		*ret_is_type = k >= m->n_include;
 		if (!all->matched[k] && i-- == 0)
-			return all->o.match.include[k];
+			return *ret_is_type ? m->types[k - m->n_include] : m->include[k];
+	}
 	return NULL;
 }
 
@@ -535,7 +542,7 @@ int record_channels_create(const struct record_channels_options *o, struct recor
 
 	if (!all)
 		return -ENOMEM;
-	all->matched = mem_calloc(o->match.n_include + 1, sizeof(*all->matched));
+	all->matched = mem_calloc(o->match.n_include + o->match.n_types + 1, sizeof(*all->matched));
 	if (!all->matched || backlog_create(o->backlog_bytes, on_dropped, &all->backlog) < 0) {
 		mem_free(all->matched);
 		mem_free(all);

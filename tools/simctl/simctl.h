@@ -14,6 +14,7 @@
 
 #include <sim/sim.h>
 
+#include "near.h"
 #include "opt.h"
 
 struct column;
@@ -102,6 +103,8 @@ enum need { ALONE, CONTROL, DATA }; /* what a command needs of simd */
 	X("param list", CONTROL, param_list, params_opts, "parameters of a node; without one: nodes that have some") \
 	X("param get", CONTROL, param_get, param_opts, "print a parameter of a node") \
 	X("param set", CONTROL, param_set, param_set_opts, "set a parameter of a node while it runs") \
+	X("type list", ALONE, type_list, types_opts, \
+	  "message types: what they are in ROS, how many channels have them") \
 	X("type show", ALONE, type_show, type_opts, "definition of a message type, ours or as ROS 2 sees it") \
 	X("record", ALONE, record, record_opts, "record channels into a log, as they are published") \
 	X("play", ALONE, play, play_opts, "play recorded messages, with their clock") \
@@ -167,7 +170,13 @@ bool ctl_pause(int64_t dur_ns);
 /* Nobody reads what we print, as behind `| head -1`: no error, an end. */
 bool ctl_unread(void);
 
-/* ListChannels, those alone that the pattern and --type leave. As ctl_call() (list.c). */
+/*
+ * "did you mean X?", or `otherwise`: what is like a name, of channels ("name") or of their types ("type"), or of ours that a message of ROS or
+ * Apollo is (list.c).
+ */
+const char *ctl_near(const json_t *channels, const char *key, const char *written, const char *otherwise,
+		     char text[NEAR_TEXT_MAX]);
+/* ListChannels, those alone that the pattern and --type leave; of none is said what is like them. As ctl_call() (list.c). */
 json_t *ctl_channels(struct ctl *c);
 /* GetChannel; without a leading slash simd takes the name as a program of its rig would. As ctl_call() (list.c). */
 json_t *ctl_channel(struct ctl *c, const char *name);

@@ -10,6 +10,7 @@
 #include "fd.h"
 #include "mem.h"
 #include "printable.h"
+#include "record/codec.h"
 #include "ros/ros_generic.h"
 #include "ros/ros_text.h"
 #include "ros_package.h"
@@ -34,10 +35,66 @@ static int type_of_channel(struct ctl *c, const char *channel, const struct sim_
 	return r;
 }
 
-/* A type that somebody has registered: any channel of it tells; or a channel without its first slash, or its prefix. */
+static size_t place_of(const json_t *sorted, const char *name)
+{
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach(sorted, i, item)
+		if (strcmp(json_text(item, "name"), name) > 0)
+			break;
+	return i;
+}
+
+/* All types that are known, by name, those that come with simd and those that channels have: a new JSON array of {"name", "ros", "channels"}. */
+static json_t *known_types(const json_t *channels)
+{
+	json_t *types = json_object(), *list = json_array(), *ch, *n;
+	const char *name;
+	size_t i;
+
+	for (const struct sim_type *const *t = sim_type_builtins(); *t; t++)
+		json_object_set_new(types, (*t)->name, json_integer(0));
+	json_array_foreach(channels, i, ch) {
+		name = json_text(ch, "type");
+		n = json_object_get(types, name);
+		json_object_set_new(types, name, json_integer(json_integer_value(n) + 1));
+	}
+	json_object_foreach(types, name, n)
+		json_array_insert_new(list, place_of(list, name),
+				      json_pack("{s:s, s:s?, s:O}", "name", name, "ros", codec_ros_of_type(name),
+						"channels", n));
+	json_decref(types);
+	return list;
+}
+
+/* A type that is not there: what is like it, of types and of channels. channels NULL: simd is not there. */
+static int no_type(const char *name, const json_t *channels)
+{
+	json_t *types = known_types(channels);
+	char text[NEAR_TEXT_MAX];
+	const char *near = ctl_near(types, "type", name, NULL, text); /* by another name */
+
+	if (!near)
+		near = ctl_near(types, "name", name, NULL, text);
+	json_decref(types);
+	if (!near && !channels)
+		return ctl_fail(NULL);
+	if (!near)
+		near = ctl_near(channels, "name", name, "`simctl type list` shows those there are", text);
+	fprintf(stderr,
+		"simctl: no channel has the type \"%s\" or is called so, and no type that comes with simd is; %s\n",
+		name, near);
+	return 1;
+}
+
+/*
+ * A type that somebody has registered: any channel of it tells; or a channel, whose name may be without its first slash, or its prefix.
+ */
 static int type_of_others(struct ctl *c, const char *name, const struct sim_type **ret)
 {
-	json_t *reply = reach(c) ? ctl_call(c, "io.simd.Control.ListChannels", NULL) : NULL, *ch;
+	const bool there = ctl_connect(c) == 0;
+	json_t *reply = there ? ctl_call(c, "io.simd.Control.ListChannels", NULL) : NULL, *ch;
 	json_t *named = reply ? ctl_channel_quiet(c, name) : NULL;
 	const char *channel = named ? json_text(json_object_get(named, "channel"), "name") : NULL;
 	size_t i;
@@ -49,11 +106,8 @@ static int type_of_others(struct ctl *c, const char *name, const struct sim_type
 	}
 	if (channel)
 		r = type_of_channel(c, channel, ret);
-	else if (reply)
-		fprintf(stderr,
-			"simctl: no channel has the type \"%s\" or is called so, and no type that comes with simd is; "
-			"`simctl list` shows those there are\n",
-			name);
+	else if (reply || !there)
+		r = no_type(name, json_object_get(reply, "channels"));
 	json_decref(named);
 	json_decref(reply);
 	return r;
@@ -64,9 +118,7 @@ int ctl_find_type(struct ctl *c, const char *name, const struct sim_type **ret)
 	*ret = sim_type_builtin(name);
 	if (*ret)
 		return 0;
-	if (name[0] == '/' || !strchr(name, '/')) /* a type has a package */
-		return type_of_channel(c, name, ret);
-	return type_of_others(c, name, ret);
+	return name[0] == '/' ? type_of_channel(c, name, ret) : type_of_others(c, name, ret);
 }
 
 /* ---- files ---- */
@@ -218,4 +270,21 @@ int cmd_type_show(struct ctl *c)
 	free(text);
 	sim_type_unref(t);
 	return r;
+}
+
+int cmd_type_list(struct ctl *c)
+{
+	/* clang-format off */
+	static const struct column columns[] = {
+		{ "TYPE", "name", .least = 16 },
+		{ "ROS", "ros", .leave = 2, .least = 16, .none = "" },
+		{ "CHANNELS", "channels", NUM, .leave = 1 },
+		{ 0 },
+	};
+	/* clang-format on */
+	json_t *reply = ctl_connect(c) == 0 ? ctl_call(c, "io.simd.Control.ListChannels", NULL) : NULL;
+	json_t *types = known_types(json_object_get(reply, "channels"));
+
+	json_decref(reply);
+	return ctl_list(c, json_pack("{s:o}", "types", types), "types", columns);
 }

@@ -114,6 +114,7 @@ FLAGS_tests/system/stack/test_record_bad.c := -Itests -Itools -Itools/bridge -DG
 # terminals that are read
 $(B)/test/system-stack-top: $(B)/obj/tests/support/screen.o | $(B)/examples/sensor_minimal
 $(B)/test/system-stack-plot: $(B)/obj/tests/support/screen.o
+$(B)/test/system-stack-mistakes: | $(B)/examples/sensor_minimal
 $(B)/test/system-stack-trace: $(B)/obj/tests/support/screen.o | $(B)/examples/sensor_minimal
 FLAGS_tests/system/stack/test_top.c := -Itests
 FLAGS_tests/system/stack/test_plot.c := -Itests
