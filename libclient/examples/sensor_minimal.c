@@ -17,6 +17,7 @@ int main(void)
 	for (int64_t due = sim_now(client);; due += 10000000) {
 		struct sim_slot *slot;
 		struct sim_builder b;
+		struct sim_Imu *imu;
 		int r;
 
 		while ((r = sim_sleep_until(client, due, 1000000000)) < 0) {
@@ -28,7 +29,9 @@ int main(void)
 		}
 		if (sim_loan(pub, sim_Imu_size(), &slot) < 0)
 			continue;
-		sim_Imu_init(sim_slot_body_mut(slot), slot->body_size, &b)->linear_acceleration.z = 9.81;
+		imu = sim_Imu_init(sim_slot_body_mut(slot), slot->body_size, &b);
+		imu->orientation.w = 1; /* not turned: all zeros are no rotation */
+		imu->linear_acceleration.z = 9.81;
 		if (sim_try_queue(pub, slot, NULL, NULL, NULL) < 0)
 			fprintf(stderr, "%s\n", sim_why());
 	}

@@ -20,7 +20,11 @@ while IFS= read -r line; do
 	'simd '*) $line 2>/tmp/simd.log & made=$!; until_ simctl clock status ;;
 	'cc '*) ln -s "$(pwd)/libclient" /tmp/work/libclient && (cd /tmp/work && eval "$line") || fail "$line" ;;
 	./my_imu) (cd /tmp/work && exec ./my_imu 2>/tmp/sensor.log) & until_ simctl info my_imu ;;
-	'simctl '*) $line | grep -q '9\.81' || fail "$line shows no message" ;;
+	'simctl '*)
+		$line | tr -d ' \n' >/tmp/said
+		grep -q '9\.81' /tmp/said || fail "$line shows no message"
+		grep -qE '"orientation":\{"x":0(\.0)?,"y":0(\.0)?,"z":0(\.0)?,"w":1(\.0)?\}' /tmp/said || fail "its orientation is no rotation: $(cat /tmp/said)"
+		;;
 	*) fail "nobody knows how to type \"$line\"" ;;
 	esac
 done </tmp/lines
