@@ -2,7 +2,7 @@
 # make install: what is built goes below $(DESTDIR)$(PREFIX). Included by the top Makefile.
 #
 #?  make install      DESTDIR= PREFIX=/usr/local SYSCONFDIR= UNITDIR=; give make the same, then it has nothing to build
-#?  make uninstall    the same switches; configuration stays
+#?  make uninstall    the same switches; configuration stays, enabled services do not
 
 BINDIR     ?= $(PREFIX)/bin
 LIBDIR     ?= $(PREFIX)/lib
@@ -30,6 +30,7 @@ SO_NAMES         := $(SONAME)=$(SO_REALNAME) $(WORLD_SONAME)=$(WORLD_REALNAME) $
 INSTALL_PLUGINS  := $(filter $(B)/lib/simd/%.so,$(LIBS))
 INSTALL_PROGRAMS := $(filter $(B)/bin/%,$(PROGRAMS))
 INSTALL_EXAMPLES := $(sort $(wildcard libclient/examples/*.c libclient/examples/*.msg)) libclient/examples/Makefile libclient/examples/CMakeLists.txt
+INSTALL_PAGES    := README.md $(sort $(shell find config daemon libclient schemas tools -name '*.md'))
 # programs with a manual page of section 1 or 8 have an option table, so they can print their completion
 WITH_COMPLETION  := $(filter $(foreach m,$(filter %.1 %.8,$(MANUALS)),$(B)/bin/$(basename $(notdir $(m)))),$(INSTALL_PROGRAMS))
 subst_paths = sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@BINDIR@|$(BINDIR)|g' -e 's|@LIBDIR@|$(LIBDIR)|g' \
@@ -70,14 +71,17 @@ install: all
 	$(INSTALL) -m 644 $(B)/examples/libperception.so $(D)$(PLUGINDIR)
 	$(INSTALL) -m 644 tools/bridge/null/null.c tools/bridge/null/Makefile $(D)$(DATADIR)/simd/examples/bridge
 	$(INSTALL) -m 644 config/packaging/LICENSE $(D)$(DOCDIR)
+	@# in folders as here, so that their links to each other hold
+	@for f in $(INSTALL_PAGES); do $(INSTALL) -D -m 644 $$f $(D)$(DOCDIR)/$$f || exit 1; done
 	@for pc in simclient simworld simreadback; do \
 		$(subst_paths) config/packaging/$$pc.pc.in >$(D)$(LIBDIR)/pkgconfig/$$pc.pc || exit 1; done
 	$(INSTALL) -d $(D)$(LIBDIR)/cmake/simclient
 	@for c in config/packaging/*.cmake.in; do f=$${c##*/}; \
 		$(subst_paths) $$c >$(D)$(LIBDIR)/cmake/simclient/$${f%.in} || exit 1; done
-	@# the pages say /etc/simd
+	@# the pages say /etc/simd, /usr/share/doc/simd and /usr/share/simd
 	@for m in $(MANUALS); do \
-		dir=$(D)$(MANDIR)/man$${m##*.}; $(INSTALL) -d $$dir && sed 's|/etc/simd|$(CONFDIR)|g' $$m >$$dir/$${m##*/} || exit 1; done
+		dir=$(D)$(MANDIR)/man$${m##*.}; $(INSTALL) -d $$dir && sed -e 's|/etc/simd|$(CONFDIR)|g' -e 's|/usr/share/doc/simd|$(DOCDIR)|g' \
+			-e 's|/usr/share/simd|$(DATADIR)/simd|g' $$m >$$dir/$${m##*/} || exit 1; done
 	@$(INSTALL) -d $(D)$(BASHDIR) $(D)$(ZSHDIR) $(D)$(FISHDIR)
 	@for p in $(WITH_COMPLETION); do n=$${p##*/}; \
 		$$p --completion-bash >$(D)$(BASHDIR)/$$n && $$p --completion-zsh >$(D)$(ZSHDIR)/_$$n && \
@@ -106,7 +110,8 @@ install: all
 	@echo "simd $(VERSION) is installed$(if $(DESTDIR), below $(DESTDIR)): programs in $(BINDIR), libraries in $(LIBDIR), plug-ins in $(PLUGINDIR)"
 	@echo "  configuration  $(CONFDIR)/simd.json, fragments beside it in simd.json.d"
 	@echo "  manual pages   $(MANDIR); man simd"
-	@echo "  rigs, examples $(DATADIR)/simd"
+	@echo "  rigs, examples $(DATADIR)/simd; README.md, and those of all folders, in $(DOCDIR)"
+	@command -v pkg-config >/dev/null || echo "  pkg-config     not here, and programs of your own are built with it (Debian: apt-get install pkg-config)"
 	@echo "  units          $(UNITDIR)$(if $(filter /usr /usr/local,$(PREFIX)),; systemctl enable --now simd, where systemd does not look: systemctl link $(UNITDIR)/simd.service)"
 	@$(if $(USES_SYSTEMD),true,echo "  user simd      not made: systemd-sysusers $(SYSUSERSDIR)/simd.conf")
 
@@ -119,6 +124,10 @@ uninstall:
 	rm -rf $(D)$(LIBDIR)/cmake/simclient $(D)$(PLUGINDIR) $(D)$(INCLUDEDIR)/sim $(D)$(DATADIR)/simd $(D)$(DOCDIR)
 	rm -f $(addprefix $(D)$(LIBDIR)/pkgconfig/,simclient.pc simworld.pc simreadback.pc) $(patsubst config/systemd/%,$(D)$(UNITDIR)/%,$(wildcard config/systemd/*.service)) $(D)$(UNITDIR)/simd@.service \
 		$(D)$(SYSUSERSDIR)/simd.conf
+	@# what `systemctl enable` and `systemctl link` have made of them; one of another installation has a unit that is there
+	@find $(D)/etc/systemd/system -type l \( -lname '*/simd.service' -o -lname '*/simd@.service' -o -lname '*/simbridge@.service' \) 2>/dev/null | \
+		while read -r l; do [ -e "$(D)$$(readlink "$$l")" ] || rm -f "$$l"; done
+	@[ -z "$(USES_SYSTEMD)" ] || [ ! -d /run/systemd/system ] || systemctl daemon-reload
 	rm -f $(foreach m,$(notdir $(MANUALS)),$(D)$(MANDIR)/man$(patsubst .%,%,$(suffix $(m)))/$(m))
 	rm -f $(WITH_COMPLETION:$(B)/bin/%=$(D)$(BASHDIR)/%) $(WITH_COMPLETION:$(B)/bin/%=$(D)$(ZSHDIR)/_%) \
 		$(WITH_COMPLETION:$(B)/bin/%=$(D)$(FISHDIR)/%.fish)
