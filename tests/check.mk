@@ -92,8 +92,8 @@ BRIDGES      ?= logging,mcap,ros2,foxglove
 RIG          ?= demo
 demo:
 	@tools/dev/deps.sh demo
-	@$(MAKE) -s --no-print-directory $(par) all $(if $(findstring lgsvl,$(BRIDGES)),$(B)/test/lgsvl-peer) $(if $(findstring rosbridge,$(BRIDGES)),$(B)/test/rosbridge-peer) $(if $(findstring cyber,$(BRIDGES)),$(B)/test/cyber-peer)
-	@B=$(B) DEMO_SECONDS='$(DEMO_SECONDS)' BRIDGES='$(BRIDGES)' RIG='$(RIG)' tools/dev/demo.sh
+	@tools/dev/as-owner $(B) $(MAKE) -s --no-print-directory $(par) all $(if $(findstring lgsvl,$(BRIDGES)),$(B)/test/lgsvl-peer) $(if $(findstring rosbridge,$(BRIDGES)),$(B)/test/rosbridge-peer) $(if $(findstring cyber,$(BRIDGES)),$(B)/test/cyber-peer)
+	@B=$(B) DEMO_SECONDS='$(DEMO_SECONDS)' BRIDGES='$(BRIDGES)' RIG='$(RIG)' tools/dev/as-owner $(B) tools/dev/demo.sh
 
 BENCH ?=
 bench:
