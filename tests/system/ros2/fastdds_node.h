@@ -12,6 +12,7 @@
 #include <fastdds/dds/domain/qos/DomainParticipantQos.hpp>
 #include <fastdds/dds/topic/TopicDataType.hpp>
 #include <fastdds/rtps/transport/UDPv4TransportDescriptor.h>
+#include <fastdds/rtps/transport/shared_mem/SharedMemTransportDescriptor.h>
 
 using namespace eprosima::fastdds::dds;
 namespace rtps = eprosima::fastrtps::rtps;
@@ -64,12 +65,54 @@ class Raw : public TopicDataType
 	}
 };
 
+static inline void add_enclave(DomainParticipantQos &q)
+{
+	static const char enclave[] = "enclave=/;";
+
+	q.user_data().data_vec(std::vector<rtps::octet>(enclave, enclave + sizeof(enclave) - 1));
+}
+
+/*
+ * As rmw_fastrtps makes it: "default", and for SUBNET; "localhost-only" for Humble's ROS_LOCALHOST_ONLY=1; "localhost" and "off" for
+ * ROS_AUTOMATIC_DISCOVERY_RANGE. peer: an address of ROS_STATIC_PEERS, or NULL.
+ */
+static inline DomainParticipantQos as_rmw(const std::string &setting, const char *peer)
+{
+	DomainParticipantQos q = PARTICIPANT_QOS_DEFAULT;
+	auto &builtin = q.wire_protocol().builtin;
+	rtps::Locator_t locator;
+
+	if (setting == "localhost-only") {
+		auto udp = std::make_shared<eprosima::fastdds::rtps::UDPv4TransportDescriptor>();
+
+		udp->interfaceWhiteList.push_back("127.0.0.1");
+		q.transport().use_builtin_transports = false;
+		q.transport().user_transports.push_back(udp);
+		q.transport().user_transports.push_back(
+			std::make_shared<eprosima::fastdds::rtps::SharedMemTransportDescriptor>());
+	} else if (setting == "localhost") {
+		builtin.metatrafficMulticastLocatorList.clear();
+		builtin.metatrafficUnicastLocatorList.push_back(locator); /* so that none for multicast is made */
+		rtps::IPLocator::setIPv4(locator, "127.0.0.1");
+		builtin.initialPeersList.push_back(locator);
+	} else if (setting == "off") {
+		builtin.discovery_config.discoveryProtocol = rtps::DiscoveryProtocol_t::NONE;
+	}
+	if (peer && setting != "off" && setting != "localhost-only") {
+		rtps::IPLocator::setIPv4(locator, peer);
+		builtin.initialPeersList.push_back(locator);
+	}
+	builtin.readerHistoryMemoryPolicy = builtin.writerHistoryMemoryPolicy =
+		rtps::PREALLOCATED_WITH_REALLOC_MEMORY_MODE;
+	add_enclave(q);
+	return q;
+}
+
 /* Over loopback and without multicast, as the tests' namespaces have it: peers are looked for by their numbers. */
 static inline DomainParticipantQos over_loopback(void)
 {
 	DomainParticipantQos q = PARTICIPANT_QOS_DEFAULT;
 	auto udp = std::make_shared<eprosima::fastdds::rtps::UDPv4TransportDescriptor>();
-	static const char enclave[] = "enclave=/;";
 
 	udp->interfaceWhiteList.push_back("127.0.0.1");
 	q.transport().use_builtin_transports = false;
@@ -82,7 +125,7 @@ static inline DomainParticipantQos over_loopback(void)
 	}
 	q.wire_protocol().builtin.discovery_config.leaseDuration_announcementperiod =
 		eprosima::fastrtps::Duration_t(0, 200000000);
-	q.user_data().data_vec(std::vector<rtps::octet>(enclave, enclave + sizeof(enclave) - 1));
+	add_enclave(q);
 	return q;
 }
 

@@ -3,7 +3,7 @@
  * A Fast DDS program that stands for a ROS node on rmw_fastrtps: types by hand, CDR by Fast CDR. It says on stdout what it
  * discovers and what it decodes, one line each, and writes what its stdin asks for:
  *
- *     fastdds-peer GID            GID: bytes of an identity in ros_discovery_info, 16 or 24
+ *     fastdds-peer GID [SETTING [PEER]]   GID: bytes of an identity in ros_discovery_info, 16 or 24; SETTING, PEER: of as_rmw()
  *     clock T | image T | picture T | cloud T | imu T | graph        read topic T; a picture is a best-effort image
  *     gear T COMMAND | control T STEER VELOCITY          write, little-endian
  *     gear-be T COMMAND                                  big-endian
@@ -429,8 +429,9 @@ int main(int argc, char **argv)
 	Discovery discovery;
 
 	gid_size = argc > 1 ? static_cast<unsigned>(atoi(argv[1])) : 16;
-	participant = DomainParticipantFactory::get_instance()->create_participant(0, over_loopback(), &discovery,
-										   StatusMask::none());
+	participant = DomainParticipantFactory::get_instance()->create_participant(
+		0, argc > 2 ? as_rmw(argv[2], argc > 3 ? argv[3] : nullptr) : over_loopback(), &discovery,
+		StatusMask::none());
 	if (!participant)
 		return 1;
 	say("ready");

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The ROS 2 plug-in by itself, with a host that the tests play, against DDS programs in processes of their own.
 INC_tests/system/ros2 := -I. -Itools/bridge/ros2 -Itools/bridge/dds -Itests -Itests/support -Ischemas -Ilibclient/include -I$(B)/gen
-FLAGS_tests/system/ros2 := -DPLUGIN='"$(B)/lib/simd/bridge_ros2.so"' -DPEER='"$(B)/test/fastdds-peer"' -DASKER='"$(B)/test/fastdds-asker"'
+FLAGS_tests/system/ros2 := -DPLUGIN='"$(B)/lib/simd/bridge_ros2.so"' -DPEER='"$(B)/test/fastdds-peer"' -DASKER='"$(B)/test/fastdds-asker"' -DNODE='"$(B)/test/cyclone-node"'
 
 # $(1): test program, $(2): its objects
 define ros2_test
@@ -20,7 +20,11 @@ $(eval $(call ros2_test,system-ros2-large,test_large host reader))
 LINK_system-ros2-large += -rdynamic # its getsockopt() is seen by the libraries
 $(eval $(call ros2_test,system-ros2-pacing,test_pacing host reader))
 LINK_system-ros2-pacing += -rdynamic # its nanosleep() and dds_wait_for_acks() are seen by the plug-in
-$(eval $(call ros2_test,system-ros2-sockets,test_sockets host))
+$(eval $(call ros2_test,system-ros2-sockets,test_sockets cables host))
+$(eval $(call ros2_test,system-ros2-machine,test_machine node cables host))
+$(B)/test/system-ros2-machine: | $(B)/test/cyclone-node
+$(B)/test/cyclone-node: $(patsubst %,$(B)/obj/tests/system/ros2/%.o,cyclone_node reader)
+LINK_cyclone-node = -lddsc
 $(eval $(call ros2_test,system-ros2-receivers,test_receivers))
 $(B)/test/system-ros2-receivers: $(B)/obj/tools/bridge/dds/receivers.o
 $(B)/test/system-ros2-cyclone: $(B)/obj/tests/support/ros_tree.o # of typed.c
@@ -36,6 +40,6 @@ ifneq ($(and $(wildcard /usr/include/fastdds/dds/domain/DomainParticipant.hpp),$
 $(B)/test/fastdds-%: tests/system/ros2/fastdds_%.cpp tests/system/ros2/fastdds_node.h tests/support/wait.h
 	@mkdir -p $(@D)
 	g++ -std=c++17 -Wall -Wextra $(if $(WERROR),-Werror) -g -O1 -pthread -rdynamic -I. -o $@ $< -lfastrtps -lfastcdr
-$(B)/test/system-ros2-fastdds: | $(B)/test/fastdds-peer
+$(B)/test/system-ros2-fastdds $(B)/test/system-ros2-machine: | $(B)/test/fastdds-peer
 $(B)/test/system-ros2-fastdds_service: | $(B)/test/fastdds-asker
 endif

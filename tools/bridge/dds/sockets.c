@@ -5,6 +5,8 @@
  * bound to the addresses of those interfaces: from them we learn where to listen, also when CYCLONEDDS_URI has named others.
  *
  *   loopback only   the sockets are bound to the device lo
+ *   this machine    a filter in the kernel: what came over lo, as all that is addressed to this machine's addresses by itself, and the
+ *                   copies that the kernel makes, for this machine, of multicast that leaves it; what sends is bound to lo
  *   otherwise       a filter in the kernel: only packets that are addressed to these addresses, or to a group
  *
  * Linux: SO_BINDTODEVICE needs no privilege since 5.7; socket(7), packet filters of struct sock_filter.
@@ -13,6 +15,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <linux/filter.h>
+#include <linux/if_packet.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +28,7 @@
 #define ADDRESSES_MAX 32
 #define IP_SRC_AT     12 /* of an IPv4 header */
 #define IP_DST_AT     16
+#define LO_INDEX      1 /* in each network namespace */
 
 struct found {
 	in_addr_t address[ADDRESSES_MAX]; /* network byte order */
@@ -138,6 +142,22 @@ static int bind_to_lo(int fd, const struct found *f)
 	return setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, "lo", 3) < 0 ? -errno : 0;
 }
 
+/* No packet that comes in from outside is of PACKET_LOOPBACK, nor is lo's index its interface's, whatever its addresses say. */
+static int filter_by_origin(int fd)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(SKF_AD_OFF + SKF_AD_IFINDEX)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, LO_INDEX, 2, 0),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(SKF_AD_OFF + SKF_AD_PKTTYPE)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_LOOPBACK, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+		BPF_STMT(BPF_RET | BPF_K, 0),
+	};
+	struct sock_fprog prog = { .len = sizeof(code) / sizeof(code[0]), .filter = code };
+
+	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &prog, sizeof(prog)) < 0 ? -errno : 0;
+}
+
 /* From one of those that are heard, or from here: else it ends. */
 static unsigned short filter_sources(const struct found *f, struct sock_filter *code)
 {
@@ -209,6 +229,41 @@ int sockets_narrow(const struct sim_bridge_host *host, const struct sockets *bef
 		log_warn(&at,
 			 "its sockets cannot be closed to other networks (%s): it hears whoever reaches this machine",
 			 strerror(-p.error));
+	return p.error;
+}
+
+/* What is bound to 127.0.0.1 reaches no other machine anyhow; before Linux 5.7 the kernel does not let us bind it to lo as well. */
+static int stay_on_lo(int fd)
+{
+	int none = 0, r = bind_to_lo(fd, NULL);
+
+	if (r < 0 && r != -EPERM)
+		return r;
+	return setsockopt(fd, IPPROTO_IP, IP_MULTICAST_TTL, &none, sizeof(none)) < 0 ? -errno : 0;
+}
+
+static void keep(void *arg, int fd)
+{
+	struct pass *p = arg;
+	in_addr_t a;
+	int r;
+
+	if (!is_new(p, fd))
+		return;
+	if (!address_of(fd, &a))
+		r = -EAFNOSUPPORT;
+	else if (a == htonl(INADDR_ANY))
+		r = filter_by_origin(fd);
+	else
+		r = a == htonl(INADDR_LOOPBACK) ? stay_on_lo(fd) : -EADDRNOTAVAIL;
+	p->error = p->error < 0 ? p->error : r;
+}
+
+int sockets_keep_to_machine(const struct sockets *before)
+{
+	struct pass p = { .before = before };
+
+	for_each_udp(keep, &p);
 	return p.error;
 }
 

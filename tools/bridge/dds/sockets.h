@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who can reach us. note() before Cyclone makes its sockets, narrow() after it: they hear those interfaces alone that
- * Cyclone sends to. And Cyclone's log, without its floods. Thread: note() and narrow() that of create(); the sink: any.
+ * Who can reach us. note() before Cyclone makes its sockets, narrow() or keep_to_machine() after it: they hear those interfaces alone
+ * that Cyclone sends to, or this machine alone. And Cyclone's log, without its floods. Thread: that of create(); the sink: any.
  */
 #ifndef SOCKETS_H
 #define SOCKETS_H
@@ -23,6 +23,11 @@ void sockets_note(struct sockets *s);
 #define SOCKETS_FROM_MAX 64u
 int sockets_narrow(const struct sim_bridge_host *host, const struct sockets *before, const uint32_t *from,
 		   unsigned n_from);
+/*
+ * Whatever a process of this machine sends is heard, on whichever interface, and nothing else; what is sent stays here. The kernel
+ * decides by where a packet came from, not by its addresses. -EADDRNOTAVAIL: Cyclone does not use 127.0.0.1 alone. Errors are not logged.
+ */
+int sockets_keep_to_machine(const struct sockets *before);
 
 struct sockets_log { /* of Cyclone: its lines go to the host's log, and a flood of them is kept back and counted */
 	const struct sim_bridge_host *host;

@@ -10,7 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
+#include "cyclone_inside.h"
 #include "ros2.h"
 
 #define DOMAIN_MAX 232
@@ -66,8 +68,8 @@ static void check_range(struct sim_bridge *b)
 			range);
 }
 
-/* Over loopback only, unless the rig or the environment asks for the network. */
-static int read_localhost(struct sim_bridge *b, bool *ret)
+/* This machine only, unless the rig or the environment asks for the network; of "true" loopback alone is used. */
+static int read_localhost(struct sim_bridge *b)
 {
 	static const char *const words[] = { "false", "true", "auto", NULL };
 	int n = bridge_option_word(b->host, "localhost", words, "auto, true or false");
@@ -75,18 +77,19 @@ static int read_localhost(struct sim_bridge *b, bool *ret)
 	if (n < 0)
 		return n;
 	check_range(b);
-	*ret = n == 1 ||
-	       (n == 2 && !env_is("ROS_LOCALHOST_ONLY", "0") && !env_is("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET") &&
-		!env_is("ROS_AUTOMATIC_DISCOVERY_RANGE", "SYSTEM_DEFAULT"));
+	b->localhost = n == 1 || (n == 2 && !env_is("ROS_LOCALHOST_ONLY", "0") &&
+				  !env_is("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET") &&
+				  !env_is("ROS_AUTOMATIC_DISCOVERY_RANGE", "SYSTEM_DEFAULT"));
+	b->machine = n == 2 && b->localhost;
 	return 0;
 }
 
 /* ROS_STATIC_PEERS: addresses with ';' between them. What could break out of the XML is left out. */
-static void put_peers(struct sim_bridge *b, FILE *f, bool localhost)
+static void put_peers(struct sim_bridge *b, FILE *f)
 {
 	const char *at = getenv("ROS_STATIC_PEERS");
 
-	if (localhost)
+	if (b->localhost)
 		fputs("<Peer address=\"127.0.0.1\"/>", f);
 	while (at && *at) {
 		size_t n = strcspn(at, ";");
@@ -103,11 +106,23 @@ static void put_peers(struct sim_bridge *b, FILE *f, bool localhost)
 }
 
 /*
+ * Readers in two processes that hear one group make a node's writer multicast to them, on its network too: ours have a group
+ * that no other process has.
+ */
+static void put_group(FILE *f)
+{
+	uint8_t own[2] = { 0 };
+
+	(void)!getrandom(own, sizeof(own), GRND_NONBLOCK);
+	fprintf(f, "<DefaultMulticastAddress>239.254.%u.%u</DefaultMulticastAddress>", own[0], own[1]);
+}
+
+/*
  * returns: free(). On loopback a peer of Humble is found by multicast, if lo has it, one of Jazzy by unicast, for which both
  * sides count their participants: we do both. A receive buffer of Cyclone's is used once from its first byte to its last, less
  * the 128 KiB of a packet, and then freed: with the usual 1 MiB a bridge grows for hours on discovery alone.
  */
-static int write_xml(struct sim_bridge *b, bool localhost, long lease_ms, char **ret)
+static int write_xml(struct sim_bridge *b, long lease_ms, char **ret)
 {
 	const char *uri = getenv("CYCLONEDDS_URI"), *interface = bridge_option(b->host, "interface");
 	struct in_addr a;
@@ -117,17 +132,21 @@ static int write_xml(struct sim_bridge *b, bool localhost, long lease_ms, char *
 	if (!f)
 		return -ENOMEM;
 	fputs("<CycloneDDS><Domain Id=\"any\"><General>", f);
-	if (localhost)
+	if (b->machine)
+		fputs("<Interfaces><NetworkInterface address=\"127.0.0.1\" multicast=\"true\"/></Interfaces>", f);
+	else if (b->localhost)
 		fputs("<Interfaces><NetworkInterface address=\"127.0.0.1\"/></Interfaces>", f);
 	else if (*interface)
 		fprintf(f, "<Interfaces><NetworkInterface %s=\"%s\"/></Interfaces>",
 			inet_pton(AF_INET, interface, &a) == 1 ? "address" : "name", interface);
 	fputs("<MaxMessageSize>65500B</MaxMessageSize><FragmentSize>63000B</FragmentSize></General><Discovery>", f);
-	if (localhost)
+	if (b->localhost)
 		fputs("<ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>32</MaxAutoParticipantIndex>",
 		      f);
+	if (b->machine)
+		put_group(f);
 	fprintf(f, "<LeaseDuration>%ldms</LeaseDuration><Peers>", lease_ms);
-	put_peers(b, f, localhost);
+	put_peers(b, f);
 	fputs("</Peers></Discovery><Sizing><ReceiveBufferSize>144KiB</ReceiveBufferSize></Sizing><Internal><SocketReceiveBufferSize max=\"10MB\"/><HeartbeatInterval min=\"2ms\" minsched=\"3ms\" max=\"1s\">3ms</HeartbeatInterval></Internal>"
 	      "</Domain></CycloneDDS>",
 	      f);
@@ -194,19 +213,80 @@ static int say_no_domain(const struct sim_bridge *b, uint32_t id, dds_return_t r
 	return dds_errno(r);
 }
 
-/* Domain and participant, and the sockets that come with them. */
-static int join(struct sim_bridge *b, uint32_t id, const char *xml)
+/* ---- this machine ---- */
+
+static void keep_to_loopback(struct sim_bridge *b, const char *why)
+{
+	b->machine = false;
+	log_warn(b,
+		 "nodes that use a network interface of this machine are neither seen nor heard, only those on loopback "
+		 "(ROS_LOCALHOST_ONLY=1): that needs Debian's build of Cyclone DDS 0.10.2 with its defaults, and %s",
+		 why);
+}
+
+static void check_cyclone(struct sim_bridge *b)
+{
+	char why[256];
+
+	if (b->machine && cyclone_inside_known(why, sizeof(why)) < 0)
+		keep_to_loopback(b, why);
+}
+
+/*
+ * A node without settings is on one network interface, and hears what is multicast on lo as well; what it multicasts comes to us as
+ * the kernel's copy, and what it sends to 127.0.0.1 over lo. So we announce 127.0.0.1 alone, whatever interfaces there are, come or go.
+ */
+static int open_to_machine(struct sim_bridge *b, uint32_t id, const struct sockets *before)
+{
+	char why[256] = "";
+	int r = sockets_keep_to_machine(before);
+
+	if (r == 0)
+		r = cyclone_inside_reach_networks(id, why, sizeof(why));
+	if (r == -EADDRNOTAVAIL) /* CYCLONEDDS_URI has other interfaces, and wins */
+		b->machine = false;
+	else if (r < 0)
+		keep_to_loopback(b, *why ? why : strerror(-r));
+	return r;
+}
+
+/* ---- domain and participant, and the sockets that come with them ---- */
+
+static int create_domain(struct sim_bridge *b, uint32_t id, long lease_ms)
+{
+	char *xml = NULL;
+	int r = write_xml(b, lease_ms, &xml);
+
+	if (r < 0)
+		return r;
+	b->domain = dds_create_domain(id, xml);
+	free(xml);
+	return b->domain < 0 ? say_no_domain(b, id, b->domain) : 0;
+}
+
+/* Where it cannot be all of this machine, it is as without that. */
+static int open_domain(struct sim_bridge *b, uint32_t id, long lease_ms, const struct sockets *before)
+{
+	int r = create_domain(b, id, lease_ms);
+
+	if (r < 0 || !b->machine || open_to_machine(b, id, before) == 0)
+		return r;
+	dds_delete(b->domain);
+	return create_domain(b, id, lease_ms);
+}
+
+static int join(struct sim_bridge *b, uint32_t id, long lease_ms)
 {
 	struct sockets before;
 	char user_data[64];
 	dds_qos_t *qos;
-	int n;
+	int n, r;
 
 	sockets_note(&before);
 	sockets_log_open(&b->cyclone_log, b->host);
-	b->domain = dds_create_domain(id, xml);
-	if (b->domain < 0)
-		return say_no_domain(b, id, b->domain);
+	r = open_domain(b, id, lease_ms, &before);
+	if (r < 0)
+		return r;
 	if (SIM_BRIDGE_HOST_HAS(b->host, simd_id))
 		snprintf(b->mark, sizeof(b->mark), "simd=%016llx;", (unsigned long long)b->host->simd_id);
 	n = snprintf(user_data, sizeof(user_data), "enclave=/;%s", b->mark);
@@ -216,13 +296,13 @@ static int join(struct sim_bridge *b, uint32_t id, const char *xml)
 	dds_delete_qos(qos);
 	if (b->participant < 0)
 		return say_no_domain(b, id, b->participant);
-	(void)sockets_narrow(b->host, &before, NULL, 0);
+	if (!b->machine)
+		(void)sockets_narrow(b->host, &before, NULL, 0);
 	return 0;
 }
 
 int ros2_domain_open(struct sim_bridge *b)
 {
-	char *xml = NULL;
 	long lease_ms = 0;
 	uint32_t id = 0;
 	int r = read_distro(b);
@@ -230,15 +310,14 @@ int ros2_domain_open(struct sim_bridge *b)
 	if (r == 0)
 		r = read_domain(b, &id);
 	if (r == 0)
-		r = read_localhost(b, &b->localhost);
+		r = read_localhost(b);
+	if (r == 0)
+		check_cyclone(b);
 	if (r == 0)
 		r = check_interface(b);
 	if (r == 0)
 		r = bridge_option_number(b->host, "lease_ms", 100, 3600000, "ms", &lease_ms);
 	if (r == 0)
-		r = write_xml(b, b->localhost, lease_ms, &xml);
-	if (r == 0)
-		r = join(b, id, xml);
-	free(xml);
+		r = join(b, id, lease_ms);
 	return r;
 }

@@ -132,7 +132,8 @@ struct sim_bridge {
 	struct sockets_log cyclone_log;
 	struct topics common;
 	dds_entity_t domain, participant;
-	bool localhost;            /* over loopback only */
+	bool localhost;            /* this machine only */
+	bool machine;              /* and all of it; else what uses loopback alone */
 	dds_entity_t participants; /* reads who takes part, to know our own */
 	struct ros2_graph graph;
 	struct ros2_clock_publishers clock_publishers;

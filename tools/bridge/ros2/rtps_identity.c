@@ -10,26 +10,21 @@
 #include "rtps_identity.h"
 
 #include <arpa/inet.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <dds/version.h>
-
 #include <dds/ddsi/ddsi_domaingv.h>
-#include <dds/ddsi/ddsi_sertype.h>
 #include <dds/ddsi/ddsi_tran.h>
 #include <dds/ddsi/q_protocol.h>
 #include <dds/ddsi/q_radmin.h>
 
-#define KNOWN_VERSION "0.10.2"
-#define KNOWN_LIBRARY "libddsc.so.0debian" /* what Debian alone calls it */
-#define KNOWN_FILE    "libddsc.so." KNOWN_VERSION
-#define DOMAINS_MAX   8u
-#define FRAGMENT_MAX  65000u /* so that a fragment and what is added fit into a datagram */
+#include "cyclone_inside.h"
+
+#define DOMAINS_MAX  8u
+#define FRAGMENT_MAX 65000u /* so that a fragment and what is added fit into a datagram */
 
 struct rtps_identity {
 	struct ddsi_domaingv *gv;
@@ -124,82 +119,13 @@ static ssize_t on_read(ddsi_tran_conn_t conn, unsigned char *buf, size_t room, b
 	return (ssize_t)rtps_packet_welcome(buf, (size_t)n, room, is_ours, x);
 }
 
-/* ---- whether this is the Cyclone that is known ---- */
+/* ---- whether it can be used ---- */
 
-static const char *name_of(const char *path)
+static int check_fragments(const struct ddsi_domaingv *gv, char *why, size_t size)
 {
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-/* Whether a library of this path is the one that the structures are known of. */
-static bool rtps_identity_is_ours(const char *path)
-{
-	char *real = realpath(path, NULL);
-	bool ours = real && strcmp(name_of(path), KNOWN_LIBRARY) == 0 && strcmp(name_of(real), KNOWN_FILE) == 0;
-
-	free(real);
-	return ours;
-}
-
-static int check_library(char *why, size_t size)
-{
-	Dl_info info = { .dli_fname = NULL };
-	const char *path;
-
-	if (strcmp(DDS_VERSION, KNOWN_VERSION) != 0) {
-		snprintf(why, size, "it was built with Cyclone DDS %s", DDS_VERSION);
-		return -ENOTSUP;
-	}
-	path = dladdr((void *)(uintptr_t)dds_create_participant, &info) && info.dli_fname ? info.dli_fname : "?";
-	if (rtps_identity_is_ours(path))
+	if (gv->config.fragment_size <= FRAGMENT_MAX)
 		return 0;
-	snprintf(why, size, "%s is in use", path);
-	return -ENOTSUP;
-}
-
-static bool is_reader(const struct ddsi_domaingv *gv, const struct ddsi_tran_conn *c)
-{
-	return c && c->m_base.gv == gv && c->m_base.m_trantype == DDSI_TRAN_CONN && c->m_factory == gv->m_factory &&
-	       c->m_read_fn && c->m_read_fn == gv->xmit_conns[0]->m_read_fn;
-}
-
-/* Another layout would not look like this; nothing is read that the library's own size does not cover. */
-static int check_layout(const struct ddsi_domaingv *gv, char *why, size_t size)
-{
-	unsigned n = 0;
-
-	if (!gv || gv->n_interfaces < 1 || gv->n_interfaces > MAX_XMIT_CONNS || !gv->m_factory ||
-	    gv->m_factory->gv != gv) {
-		snprintf(why, size, "its structures are not as expected");
-		return -ENOTSUP;
-	}
-	if (strncmp(gv->m_factory->m_typename, "udp", 3) != 0) {
-		snprintf(why, size, "its transport is %s, and not UDP", gv->m_factory->m_typename);
-		return -ENOTSUP;
-	}
-	if (gv->config.fragment_size > FRAGMENT_MAX) {
-		snprintf(why, size, "General/FragmentSize is %u, and not at most %u", gv->config.fragment_size,
-			 FRAGMENT_MAX);
-		return -ENOTSUP;
-	}
-	for (unsigned i = 0; i < MAX_XMIT_CONNS; i++) {
-		const struct ddsi_tran_conn *c = gv->xmit_conns[i];
-
-		if (!c)
-			continue;
-		n++;
-		if (c->m_base.gv != gv || c->m_base.m_trantype != DDSI_TRAN_CONN || c->m_factory != gv->m_factory ||
-		    !c->m_write_fn || c->m_write_fn != gv->xmit_conns[0]->m_write_fn) {
-			snprintf(why, size, "its connections are not as expected");
-			return -ENOTSUP;
-		}
-	}
-	if (n == (unsigned)gv->n_interfaces && is_reader(gv, gv->data_conn_uc) &&
-	    (!gv->data_conn_mc || is_reader(gv, gv->data_conn_mc)))
-		return 0;
-	snprintf(why, size, "it has %u connections for %d interfaces", n, gv->n_interfaces);
+	snprintf(why, size, "General/FragmentSize is %u, and not at most %u", gv->config.fragment_size, FRAGMENT_MAX);
 	return -ENOTSUP;
 }
 
@@ -220,12 +146,10 @@ int rtps_identity_open(const struct ddsi_sertype *type, struct rtps_identity **r
 {
 	struct ddsi_domaingv *gv;
 	struct rtps_identity *x;
-	int r = check_library(why, why_size);
+	int r = cyclone_inside_domain(type, &gv, why, why_size);
 
-	if (r < 0)
-		return r;
-	gv = ddsrt_atomic_ldvoidp(&((struct ddsi_sertype *)(uintptr_t)type)->gv);
-	r = check_layout(gv, why, why_size);
+	if (r == 0)
+		r = check_fragments(gv, why, why_size);
 	if (r < 0)
 		return r;
 	x = calloc(1, sizeof(*x));

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who takes part where nothing is set on our side: each node of this machine, whatever its rmw, its interface and its settings, and
+ * nobody of another machine, which sees nothing of ours and cannot send us anything. Also while interfaces come, change and go.
+ */
+#include "test.h"
+
+#include <arpa/inet.h>
+#include <net/if.h>
+#include <sys/socket.h>
+
+#include <dds/dds.h>
+
+#include <sim/msg/Gear.h>
+#include <sim/msg/GearCommand.h>
+#include <sim/msg/Image.h>
+
+#include "cables.h"
+#include "host.h"
+#include "node.h"
+
+#define GEAR    "{\"/control/command/gear_cmd\":{\"type\":\"autoware_vehicle_msgs/msg/GearCommand\",\"channel\":\"gear\"}}"
+#define KEPT    "{\"ros2\":{\"reliability\":\"reliable\",\"durability\":\"transient_local\",\"depth\":1}}"
+#define REVERSE 20 /* as Autoware has it */
+#define PARK    22
+#define BURST   500
+#define DATA    7410 /* ports of domain 0: the first participant's, and that of discovery by multicast */
+#define META    7400
+
+static struct host h;
+
+/* ---- our side ---- */
+
+static struct sim_bridge *ours(void)
+{
+	static const char *const options[] = { "subscribe", GEAR, "graph_wait_ms", "0", NULL };
+	struct sim_slot *s = host_image(64, 48);
+	struct sim_bridge *b;
+
+	host_init(&h, PLUGIN, options);
+	b = host_create(&h);
+	assert_int_equal(host_publish(&h, b, host_open(&h, b, "/camera", &sim_Image_type, KEPT), s), 0);
+	free(s);
+	host_clock_start(&h, b);
+	return b;
+}
+
+static void done(struct sim_bridge *b)
+{
+	host_clock_stop(&h);
+	h.ops->destroy(b);
+}
+
+static void prefix(uint8_t ret[CABLES_PREFIX])
+{
+	dds_entity_t p;
+	dds_guid_t guid;
+
+	assert_int_equal(dds_lookup_participant(0, &p, 1), 1);
+	assert_int_equal(dds_get_guid(p, &guid), 0);
+	memcpy(ret, guid.v, CABLES_PREFIX);
+}
+
+/* Their command is here, and it is the next one. */
+static void command_comes(void)
+{
+	struct host_in in = host_next(&h);
+
+	assert_string_equal(in.channel, "gear");
+	assert_int_equal(((const struct sim_GearCommand *)(const void *)in.body)->gear, SIM_GEAR_REVERSE);
+}
+
+/* ---- the nodes ---- */
+
+/* Each alone, in both directions. */
+static void each_takes_part(unsigned from, unsigned to)
+{
+	struct node n;
+
+	for (unsigned i = from; i < to; i++)
+		for (int fast = 0; fast < 2; fast++) {
+			if (!node_can_be(fast))
+				continue;
+			print_message("%s, %s\n", fast ? "Fast DDS" : "Cyclone", node_settings[i]);
+			node_start(&n, fast, i, REVERSE, 0);
+			node_wait(&n);
+			command_comes();
+			node_end(&n);
+		}
+}
+
+static void set_up(unsigned cables, bool multicast)
+{
+	cables_run("ip link set lo multicast %s", multicast ? "on" : "off");
+	for (int i = CABLES - 1; i >= (int)cables; i--)
+		cables_run("ip address flush dev near%d; ip link set near%d down", i, i);
+}
+
+static void all_take_part(unsigned cables, bool multicast)
+{
+	struct node hidden[2];
+	struct sim_bridge *b;
+
+	set_up(cables, multicast);
+	b = ours();
+	for (int fast = 0; fast < 2; fast++)
+		if (node_can_be(fast))
+			node_start(&hidden[fast], fast, NODE_HIDDEN, PARK, 0);
+	each_takes_part(0, NODE_HIDDEN);
+	for (int fast = 0; fast < 2; fast++)
+		if (node_can_be(fast)) {
+			assert_false(node_has(&hidden[fast]));
+			node_end(&hidden[fast]);
+		}
+	done(b);
+}
+
+/* ---- the tests ---- */
+
+static int have_fast(void **state)
+{
+	(void)state;
+	if (node_can_be(true))
+		return 0;
+	print_message("no Fast DDS when this was built: run tools/dev/deps.sh check\n");
+	return getenv("FULL") ? -1 : 0;
+}
+
+TEST_WITH(all_of_a_machine_with_one_network, cables_lay, cables_cut)
+{
+	all_take_part(1, true);
+}
+TEST_WITH(all_of_a_machine_with_two_networks, cables_lay, cables_cut)
+{
+	all_take_part(2, true);
+}
+TEST_WITH(all_of_a_machine_with_none, cables_lay, cables_cut)
+{
+	all_take_part(0, true);
+}
+TEST_WITH(all_where_loopback_has_no_multicast, cables_lay, cables_cut)
+{
+	all_take_part(1, false);
+}
+TEST_WITH(all_where_there_is_neither, cables_lay, cables_cut)
+{
+	all_take_part(0, false);
+}
+
+/* ---- another machine ---- */
+
+/* Of each setting. */
+static unsigned start_far(struct node far[2 * NODE_SETTINGS])
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < NODE_SETTINGS; i++)
+		for (int fast = 0; fast < 2; fast++)
+			if (node_can_be(fast))
+				node_start(&far[n++], fast, i, PARK, cables_stranger());
+	return n;
+}
+
+/* From the far end, until the kernel has dropped as many as he sends at once: to our address, and to the group. */
+static void bombard(uint16_t port, bool multicast)
+{
+	for (int cable = 0; cable < CABLES; cable++) {
+		unsigned before = cables_dropped(port);
+
+		AWAIT((multicast ? cables_multicast(cable, port, BURST) : cables_send(cable, port, BURST)) == 0 &&
+		      cables_dropped(port) - before >= BURST);
+	}
+}
+
+/* At both networks, as nodes do that are there: only then the kernel takes its packets in, for whoever has that port. */
+static int join_group(void)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ip_mreqn m = { .imr_multiaddr.s_addr = inet_addr("239.255.0.1") };
+	char name[IF_NAMESIZE];
+
+	assert_true(fd >= 0);
+	for (int i = 0; i < CABLES; i++) {
+		snprintf(name, sizeof(name), "near%d", i);
+		m.imr_ifindex = (int)if_nametoindex(name);
+		assert_int_equal(setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &m, sizeof(m)), 0);
+	}
+	return fd;
+}
+
+static bool log_has(const char *text)
+{
+	bool has;
+
+	pthread_mutex_lock(&h.log_lock);
+	has = strstr(h.log, text) != NULL;
+	pthread_mutex_unlock(&h.log_lock);
+	return has;
+}
+
+TEST_WITH(another_machine_sees_and_reaches_nothing, cables_lay, cables_cut)
+{
+	struct node far[2 * NODE_SETTINGS], here;
+	uint8_t our[CABLES_PREFIX];
+	struct sim_bridge *b;
+	unsigned n;
+	int fd;
+
+	set_up(CABLES, true);
+	setenv("ROS_STATIC_PEERS", "10.77.0.2;10.77.1.2", 1); /* which asks for more than it gets */
+	b = ours();
+	unsetenv("ROS_STATIC_PEERS");
+	prefix(our);
+	bombard(DATA, false);
+	fd = join_group();
+	bombard(META, true);
+	close(fd);
+	n = start_far(far);
+	node_start(&here, false, 0, REVERSE, 0);
+	node_wait(&here);
+	command_comes();
+	each_takes_part(0, NODE_HIDDEN); /* and no command of the others comes in between */
+	for (unsigned i = 0; i < n; i++) {
+		assert_false(node_has(&far[i]));
+		node_end(&far[i]);
+	}
+	for (int cable = 0; cable < CABLES; cable++)
+		assert_int_equal(cables_count(cable, our), 0);
+	assert_false(log_has("malformed packet"));
+	node_end(&here);
+	done(b);
+}
+
+/* That the count above would see them: on a network that it is to use, ours is there for the same nodes. */
+TEST_WITH(on_a_network_another_machine_takes_part, cables_lay, cables_cut)
+{
+	static const char *const options[] = { "localhost", "false",     "interface", "near0", "graph_wait_ms",
+					       "0",         "subscribe", GEAR,        NULL };
+	struct sim_slot *s = host_image(64, 48);
+	uint8_t our[CABLES_PREFIX];
+	struct sim_bridge *b;
+	struct node far;
+
+	host_init(&h, PLUGIN, options);
+	b = host_create(&h);
+	assert_int_equal(host_publish(&h, b, host_open(&h, b, "/camera", &sim_Image_type, KEPT), s), 0);
+	free(s);
+	host_clock_start(&h, b);
+	prefix(our);
+	node_start(&far, false, 2, REVERSE, cables_stranger());
+	node_wait(&far);
+	command_comes();
+	assert_true(cables_count(0, our) > 0);
+	node_end(&far);
+	done(b);
+}
+
+/* ---- interfaces ---- */
+
+/* Nodes start on what there is then; what is kept comes to them, and what they kept to us. */
+TEST_WITH(interfaces_come_change_and_go, cables_lay, cables_cut)
+{
+	struct sim_bridge *b;
+	struct node stays;
+
+	set_up(0, false);
+	b = ours();
+	each_takes_part(1, 2);
+	cables_run("ip address add 10.78.0.1/24 dev near0; ip link set near0 up"); /* the first one: they use it */
+	node_start(&stays, false, 1, REVERSE, 0);
+	node_wait(&stays);
+	command_comes();
+	each_takes_part(0, NODE_HIDDEN);
+	cables_run("ip address flush dev near0; ip address add 10.79.0.1/24 dev near0");
+	each_takes_part(0, NODE_HIDDEN);
+	cables_run("ip address add 169.254.7.1/16 dev near1; ip link set near1 up; ip link set near0 down");
+	each_takes_part(0, NODE_HIDDEN);
+	cables_run("ip link set near1 down");
+	each_takes_part(0, NODE_HIDDEN);
+	cables_run("ip link set near0 up");
+	each_takes_part(0, 1);
+	node_forget(&stays);
+	AWAIT(node_has(&stays)); /* all the time */
+	node_end(&stays);
+	done(b);
+}
+
+/* ---- what is set remains as it is ---- */
+
+static unsigned on_lo(void)
+{
+	struct cables_receiver r[8];
+	unsigned n = cables_receivers(r), lo = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		lo += strcmp(r[i].device, "lo") == 0;
+	assert_in_range(n, 1, 8);
+	assert_true(lo == 0 || lo == n);
+	return lo;
+}
+
+static void opens(const char *localhost, const char *variable, const char *value, bool lo, const char *from)
+{
+	const char *const options[] = { "localhost", localhost, NULL };
+	struct sim_bridge *b;
+
+	if (variable)
+		setenv(variable, value, 1);
+	host_init(&h, PLUGIN, options);
+	b = host_create(&h);
+	assert_int_equal(on_lo() > 0, lo);
+	if (from)
+		AWAIT(cables_send(0, DATA, BURST) == 0 && log_has(from));
+	h.ops->destroy(b);
+	if (variable)
+		unsetenv(variable);
+}
+
+TEST_WITH(what_is_set_stays_as_it_is, cables_lay, cables_cut)
+{
+#define NEAR0 \
+	"<CycloneDDS><Domain><General><Interfaces><NetworkInterface name=\"near0\"/></Interfaces></General>" \
+	"<Discovery><ParticipantIndex>0</ParticipantIndex></Discovery></Domain></CycloneDDS>"
+	opens("true", NULL, NULL, true, NULL);
+	opens("true", "ROS_LOCALHOST_ONLY", "0", true, NULL);
+	opens("auto", NULL, NULL, false, NULL);
+	opens("auto", "ROS_LOCALHOST_ONLY", "1", false, NULL);
+	opens("auto", "CYCLONEDDS_URI", NEAR0, false, "malformed packet");
+}
+
+TEST_GROUP(have_fast, NULL)
+TEST_PROCESSES()

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See cyclone_inside.h. */
+#include "cyclone_inside.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <dds/dds.h>
+#include <dds/version.h>
+
+#include <dds/ddsi/ddsi_domaingv.h>
+#include <dds/ddsi/ddsi_sertype.h>
+#include <dds/ddsi/ddsi_tran.h>
+#include <dds/ddsi/q_thread.h>
+
+#define KNOWN_VERSION "0.10.2"
+#define KNOWN_LIBRARY "libddsc.so.0debian" /* what Debian alone calls it */
+#define KNOWN_FILE    "libddsc.so." KNOWN_VERSION
+
+static const char *name_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Whether a library of this path is the one that the structures are known of. */
+static bool is_known(const char *path)
+{
+	char *real = realpath(path, NULL);
+	bool known = real && strcmp(name_of(path), KNOWN_LIBRARY) == 0 && strcmp(name_of(real), KNOWN_FILE) == 0;
+
+	free(real);
+	return known;
+}
+
+int cyclone_inside_known(char *why, size_t size)
+{
+	Dl_info info = { .dli_fname = NULL };
+	const char *path;
+
+	if (strcmp(DDS_VERSION, KNOWN_VERSION) != 0) {
+		snprintf(why, size, "it was built with Cyclone DDS %s", DDS_VERSION);
+		return -ENOTSUP;
+	}
+	path = dladdr((void *)(uintptr_t)dds_create_participant, &info) && info.dli_fname ? info.dli_fname : "?";
+	if (is_known(path))
+		return 0;
+	snprintf(why, size, "%s is in use", path);
+	return -ENOTSUP;
+}
+
+static bool is_reader(const struct ddsi_domaingv *gv, const struct ddsi_tran_conn *c)
+{
+	return c && c->m_base.gv == gv && c->m_base.m_trantype == DDSI_TRAN_CONN && c->m_factory == gv->m_factory &&
+	       c->m_read_fn && c->m_read_fn == gv->xmit_conns[0]->m_read_fn;
+}
+
+/* Another layout would not look like this; nothing is read that the library's own size does not cover. */
+static int check_layout(const struct ddsi_domaingv *gv, char *why, size_t size)
+{
+	unsigned n = 0;
+
+	if (!gv || gv->n_interfaces < 1 || gv->n_interfaces > MAX_XMIT_CONNS || !gv->m_factory ||
+	    gv->m_factory->gv != gv) {
+		snprintf(why, size, "its structures are not as expected");
+		return -ENOTSUP;
+	}
+	if (strncmp(gv->m_factory->m_typename, "udp", 3) != 0) {
+		snprintf(why, size, "its transport is %s, and not UDP", gv->m_factory->m_typename);
+		return -ENOTSUP;
+	}
+	for (unsigned i = 0; i < MAX_XMIT_CONNS; i++) {
+		const struct ddsi_tran_conn *c = gv->xmit_conns[i];
+
+		if (!c)
+			continue;
+		n++;
+		if (c->m_base.gv != gv || c->m_base.m_trantype != DDSI_TRAN_CONN || c->m_factory != gv->m_factory ||
+		    !c->m_write_fn || c->m_write_fn != gv->xmit_conns[0]->m_write_fn) {
+			snprintf(why, size, "its connections are not as expected");
+			return -ENOTSUP;
+		}
+	}
+	if (n == (unsigned)gv->n_interfaces && is_reader(gv, gv->data_conn_uc) &&
+	    (!gv->data_conn_mc || is_reader(gv, gv->data_conn_mc)))
+		return 0;
+	snprintf(why, size, "it has %u connections for %d interfaces", n, gv->n_interfaces);
+	return -ENOTSUP;
+}
+
+int cyclone_inside_domain(const struct ddsi_sertype *type, struct ddsi_domaingv **ret, char *why, size_t size)
+{
+	struct ddsi_domaingv *gv;
+	int r = cyclone_inside_known(why, size);
+
+	if (r < 0)
+		return r;
+	gv = ddsrt_atomic_ldvoidp(&((struct ddsi_sertype *)(uintptr_t)type)->gv);
+	r = check_layout(gv, why, size);
+	if (r == 0)
+		*ret = gv;
+	return r;
+}
+
+int cyclone_inside_reach_networks(uint32_t id, char *why, size_t size)
+{
+	struct ddsi_domaingv *gv;
+	struct nn_interface *only;
+	int r = cyclone_inside_known(why, size);
+
+	if (r < 0)
+		return r;
+	gv = ddsrt_atomic_ldvoidp(&lookup_thread_state()->gv);
+	r = check_layout(gv, why, size);
+	if (r < 0)
+		return r;
+	only = &gv->interfaces[0];
+	if (gv->config.domainId != id || gv->n_interfaces != 1 || !only->loopback)
+		return -EADDRNOTAVAIL;
+	only->loopback = 0; /* it asks this of an interface alone, never of an address */
+	return 0;
+}
