@@ -335,10 +335,11 @@ void peer_lights(struct peer_buf *b, int version, const struct peer_light *l, si
 			put_float(b, 4, l[i].bulb[k].confidence);
 			end(b, t);
 		}
-		if (version >= 50000 && l[i].relation) {
+		if (version >= 50000 && l[i].relation[0]) {
 			size_t t = begin(b, 3);
 
-			put_varint(b, (uint64_t)(int64_t)l[i].relation);
+			for (int k = 0; k < 4 && l[i].relation[k]; k++)
+				put_varint(b, (uint64_t)(int64_t)l[i].relation[k]);
 			end(b, t);
 		}
 		end(b, s);

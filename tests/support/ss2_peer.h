@@ -63,7 +63,7 @@ struct peer_bulb {
 
 struct peer_light {
 	int32_t id;
-	int32_t relation; /* 0: none */
+	int32_t relation[4]; /* up to the first 0 */
 	int n;
 	struct peer_bulb bulb[4];
 };

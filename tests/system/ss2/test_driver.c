@@ -119,7 +119,7 @@ static void frame(struct stage *s)
 		{ .name = "ego", .action = "driving", .pose = { 1, 2, 0, 0, 1 } },
 		{ .name = "car_1", .type = 1, .subtype = 1, .pose = { 20, 20, 0, 0, 1 }, .speed = 5 },
 	};
-	const struct peer_light light = { .id = 34802, .relation = 34806, .n = 1, .bulb = { { 2, 0, 2, 1 } } };
+	const struct peer_light light = { .id = 34802, .relation = { 34806 }, .n = 1, .bulb = { { 2, 0, 2, 1 } } };
 
 	peer_update_status(&s->q, 250020, all, 2, true, false);
 	ask(s, PEER_UPDATE_STATUS);
@@ -356,7 +356,7 @@ TEST(a_scenario_is_seen_on_the_channels)
 	assert_int_equal(n, 1);
 	assert_int_equal(t->color, SIM_TRAFFIC_SIGNAL_COLOR_GREEN);
 	assert_true(t->blink);
-	assert_string_equal(sim_TrafficSignal_id_in(slot->body, slot->body_size, t), "34802");
+	assert_string_equal(sim_TrafficSignal_id_in(slot->body, slot->body_size, t), "34806");
 	sim_release(s->signals, slot);
 }
 

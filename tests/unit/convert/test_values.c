@@ -426,6 +426,23 @@ TEST(lights_have_names_or_numbers)
 	}
 }
 
+/* Lamps of one light are one group; another light of the same group in the map is a group of its own. */
+TEST(lights_of_one_group_stay_apart)
+{
+	static const uint32_t light[] = { 7, 7, 8 };
+	struct sim_TrafficSignals *m = sim_TrafficSignals_init(body, sizeof(body), &builder);
+	struct sim_TrafficSignal *s = sim_TrafficSignals_signals_alloc(&builder, 3);
+
+	assert_non_null(m);
+	for (int i = 0; i < 3; i++) {
+		s[i].seq_id = light[i];
+		assert_int_equal(sim_TrafficSignal_id_set_in(&builder, &s[i], "4711"), 0);
+	}
+	emit("sim/TrafficSignals", "autoware_perception_msgs/TrafficLightGroupArray");
+	assert_int_equal((int)said("traffic_light_groups"), 2);
+	assert_int_equal((int)said("elements"), 2);
+}
+
 /* What PROJ has for that point of the town: 691965, 5335940 in zone 32; its map begins at 691500, 5335500. */
 static void in_town(bool absolute)
 {

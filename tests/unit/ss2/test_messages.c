@@ -168,7 +168,7 @@ TEST(of_a_crowd_the_nearest_are_told)
 	near(o[0].pose.position.x, 1000 - MESSAGE_OBJECTS_MAX - 99);
 	near(o[n - 1].pose.position.x, 1000 - 100);
 	for (int i = 0; i < MESSAGE_BULBS_MAX + 7; i++)
-		s.bulb[i].id = INT32_MIN + i;
+		s.bulb[i].group = s.bulb[i].light = INT32_MIN + i;
 	s.n_bulbs = MESSAGE_BULBS_MAX + 7;
 	assert_true(message_signals_max(MESSAGE_BULBS_MAX) <= sizeof(body));
 	assert_true(message_signals(&s, body, message_signals_max(MESSAGE_BULBS_MAX)) > 0);
@@ -184,15 +184,15 @@ TEST(lights_have_the_id_of_the_map)
 
 	open_scene(&s);
 	s.bulb[0] = (struct scene_bulb){
-		.id = 34802, .color = SIM_TRAFFIC_SIGNAL_COLOR_GREEN, .blink = true, .score = 0.5f
+		.group = 34806, .light = 34802, .color = SIM_TRAFFIC_SIGNAL_COLOR_GREEN, .blink = true, .score = 0.5f
 	};
-	s.bulb[1] = (struct scene_bulb){ .id = -1 };
+	s.bulb[1] = (struct scene_bulb){ .group = -1 };
 	s.n_bulbs = 2;
 	size = message_signals(&s, body, message_signals_max(2));
 	assert_int_equal(sim_msg_check(&sim_TrafficSignals_type, body, size), 0);
 	t = sim_TrafficSignals_signals(sim_TrafficSignals_from(body, size), size, &n);
 	assert_int_equal(n, 2);
-	assert_string_equal(sim_TrafficSignal_id_in(body, size, &t[0]), "34802");
+	assert_string_equal(sim_TrafficSignal_id_in(body, size, &t[0]), "34806");
 	assert_string_equal(sim_TrafficSignal_id_in(body, size, &t[1]), "-1");
 	assert_int_equal(t[0].seq_id, 34802);
 	assert_int_equal(t[0].color, SIM_TRAFFIC_SIGNAL_COLOR_GREEN);

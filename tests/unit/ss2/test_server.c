@@ -513,7 +513,7 @@ TEST(each_lit_bulb_is_told)
 		  false,
 		  1,
 		  0 },
-		{ { .id = 6, .n = 0 }, SIM_TRAFFIC_SIGNAL_COLOR_UNKNOWN, false, 1, 0 },
+		{ { .id = 6, .n = 1, .bulb = { { 0, 0, 3, 1 } } }, SIM_TRAFFIC_SIGNAL_COLOR_UNKNOWN, false, 1, 0 },
 		{ { .id = 7, .n = 1, .bulb = { { 3, 9, 1, 1 } } },
 		  SIM_TRAFFIC_SIGNAL_COLOR_WHITE,
 		  false,
@@ -538,7 +538,8 @@ TEST(each_lit_bulb_is_told)
 	for (size_t i = 0; i < N; i++) {
 		const struct scene_bulb *s = &world_scene(&w)->bulb[i];
 
-		assert_int_equal(s->id, l[i].id);
+		assert_int_equal(s->group, l[i].id);
+		assert_int_equal(s->light, l[i].id);
 		assert_int_equal(s->color, cases[i].color);
 		assert_int_equal(s->shape, cases[i].shape);
 		assert_int_equal(s->blink, cases[i].blink);
@@ -562,10 +563,44 @@ TEST(a_light_with_two_lit_bulbs_has_two)
 	assert_true(world_ask(&w, PEER_UPDATE_LIGHTS));
 	b = world_scene(&w)->bulb;
 	assert_int_equal(world_scene(&w)->n_bulbs, 3);
-	assert_true(b[0].id == 3 && b[1].id == 3 && b[2].id == 4);
+	assert_true(b[0].group == 3 && b[1].group == 3 && b[2].group == 4);
 	assert_int_equal(b[0].color, SIM_TRAFFIC_SIGNAL_COLOR_GREEN);
 	assert_int_equal(b[0].shape, SIM_TRAFFIC_SIGNAL_SHAPE_LEFT_ARROW);
 	assert_int_equal(b[1].color, SIM_TRAFFIC_SIGNAL_COLOR_RED);
+	world_finish(&w);
+}
+
+/* Autoware's map knows groups of lights: each relation is a group, in the order of the request; a light without bulbs is in none. */
+TEST(a_light_is_in_each_of_its_groups)
+{
+	const struct peer_light l[] = {
+		{ .id = 34802, .relation = { 34806, 34836 }, .n = 2, .bulb = { { 2, 0, 1, 1 }, { 0, 1, 1, 1 } } },
+		{ .id = 34803, .relation = { 34836 }, .n = 1, .bulb = { { 0, 0, 0, 1 } } },
+		{ .id = 34804, .relation = { 34836 }, .n = 0 },
+		{ .id = 34805, .n = 0 },
+		{ .id = 34807, .n = 1, .bulb = { { 1, 0, 1, 1 } } },
+	};
+	static const int32_t groups[][2] = { { 34806, 34802 }, { 34806, 34802 }, { 34836, 34802 },
+					     { 34836, 34802 }, { 34836, 34803 }, { 34807, 34807 } };
+	enum { N = sizeof(groups) / sizeof(groups[0]) };
+	const struct scene_bulb *b;
+	struct world w;
+
+	begin(&w);
+	peer_lights(&w.q, 250020, l, sizeof(l) / sizeof(l[0]));
+	assert_true(world_ask(&w, PEER_UPDATE_LIGHTS));
+	assert_int_equal(world_scene(&w)->n_bulbs, N);
+	b = world_scene(&w)->bulb;
+	for (size_t i = 0; i < N; i++)
+		assert_true(b[i].group == groups[i][0] && b[i].light == groups[i][1]);
+	assert_int_equal(b[0].color, SIM_TRAFFIC_SIGNAL_COLOR_GREEN);
+	assert_int_equal(b[1].color, SIM_TRAFFIC_SIGNAL_COLOR_RED);
+	assert_true(b[2].color == b[0].color && b[3].color == b[1].color && b[3].shape == b[1].shape);
+	assert_int_equal(b[4].color, SIM_TRAFFIC_SIGNAL_COLOR_BLACK);
+	peer_lights(&w.q, 30402, l, 1); /* a release whose requests name no groups */
+	assert_true(world_ask(&w, PEER_UPDATE_LIGHTS));
+	assert_int_equal(world_scene(&w)->n_bulbs, 2);
+	assert_int_equal(world_scene(&w)->bulb[0].group, 34802);
 	world_finish(&w);
 }
 
@@ -639,11 +674,12 @@ TEST(what_a_peer_sends_is_bounded)
 	assert_false(world_send(&w, big, 4 + n));
 	assert_int_equal(w.a.number, PEER_UPDATE_STATUS);
 	assert_non_null(strstr(w.a.description, "memory"));
-	/* and 17000 lights of nothing: 34000 bytes */
-	big[0] = 0x5a, big[1] = 0xd0, big[2] = 0x89, big[3] = 0x02;
-	for (size_t i = 4; i < 4 + 34000; i += 2)
-		big[i] = 0x0a, big[i + 1] = 0;
-	assert_false(world_send(&w, big, 4 + 34000));
+	/* and 8500 bulbs in two groups each: 17008 bytes, of which one light has 17004 */
+	memcpy(big, "\x5a\xf0\x84\x01\x0a\xec\x84\x01", 8);
+	for (size_t i = 8; i < 8 + 17000; i += 2)
+		big[i] = 0x12, big[i + 1] = 0;
+	memcpy(big + 8 + 17000, "\x1a\x02\x05\x06", 4);
+	assert_false(world_send(&w, big, 8 + 17004));
 	assert_non_null(strstr(w.a.description, "17000"));
 	memset(name, 'x', sizeof(name));
 	name[SCENE_NAME_MAX + 1] = '\0';

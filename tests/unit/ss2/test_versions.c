@@ -68,7 +68,7 @@ static void frame(struct run *r, int64_t t_ns, bool started)
 		  .pose = { 3745, 73745, 19, 1, 0 },
 		  .speed = 1.2 },
 	};
-	const struct peer_light l[] = { { .id = 34802, .relation = 34806, .n = 1, .bulb = { { 2, 0, 1, 1 } } },
+	const struct peer_light l[] = { { .id = 34802, .relation = { 34806 }, .n = 1, .bulb = { { 2, 0, 1, 1 } } },
 					{ .id = 34836, .n = 2, .bulb = { { 0, 0, 1, 1 }, { 2, 1, 2, 0.7f } } } };
 
 	peer_update_status(&r->q, r->version, s, 3, started, false);

@@ -296,13 +296,13 @@ static void lamp(struct sim_enc *e, const struct sim_TrafficSignal *s)
 	sim_enc_end(e);
 }
 
-/* How many signals from i on are lamps of one light. */
+/* How many signals from i on are lamps of one light: of another light of the same group the number is another. */
 static uint32_t lamps_of_one(const struct map_message *in, const struct sim_TrafficSignal *s, uint32_t i, uint32_t n)
 {
 	int64_t id = group_id(in, &s[i]);
 	uint32_t k = 1;
 
-	while (i + k < n && group_id(in, &s[i + k]) == id)
+	while (i + k < n && s[i + k].seq_id == s[i].seq_id && group_id(in, &s[i + k]) == id)
 		k++;
 	return k;
 }

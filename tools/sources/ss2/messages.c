@@ -227,9 +227,9 @@ size_t message_signals(const struct scene *s, void *body, size_t cap)
 		const struct scene_bulb *from = &s->bulb[i];
 		char id[SIGNAL_ID_MAX + 1];
 
-		snprintf(id, sizeof(id), "%d", (int)from->id);
+		snprintf(id, sizeof(id), "%d", (int)from->group);
 		t->pose.orientation.w = 1;
-		t->seq_id = (uint32_t)from->id;
+		t->seq_id = (uint32_t)from->light;
 		t->score = from->score;
 		t->color = from->color;
 		t->shape = from->shape;

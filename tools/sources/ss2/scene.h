@@ -38,9 +38,10 @@ struct scene_entity {
 	struct sim_Vector3 box_size;
 };
 
-/* A bulb of a signal that is on; of one with none on a single entry, black or unknown. */
+/* A bulb that is on; of a light with none on a single entry, black or unknown. A light of several groups is in each. */
 struct scene_bulb {
-	int32_t id;           /* of the signal */
+	int32_t group; /* as Autoware's map numbers it; the light itself where the scenario names no group */
+	int32_t light;
 	uint8_t color, shape; /* of sim/TrafficSignal */
 	bool blink;
 	float score;
@@ -48,7 +49,7 @@ struct scene_bulb {
 
 struct scene {
 	struct scene_entity *entity; /* SCENE_ENTITIES_MAX, in the order of spawning */
-	struct scene_bulb *bulb;     /* SCENE_BULBS_MAX, those of one signal follow one another */
+	struct scene_bulb *bulb;     /* SCENE_BULBS_MAX, those of one light in one group follow one another */
 	size_t n_entities, n_bulbs;
 	uint32_t last_id;
 	size_t indexed;             /* entities that slot has; another number than theirs: it is made again */

@@ -187,11 +187,11 @@ static bool is_lit(const Ss2__TrafficLight *bulb)
 	       bulb->status == SS2__TRAFFIC_LIGHT__STATUS__FLASHING;
 }
 
-static void put_bulb(struct scene *s, int32_t id, uint8_t color, const Ss2__TrafficLight *lit)
+static void put_bulb(struct scene *s, int32_t group, int32_t light, uint8_t color, const Ss2__TrafficLight *lit)
 {
 	struct scene_bulb *b = &s->bulb[s->n_bulbs++];
 
-	*b = (struct scene_bulb){ .id = id, .color = color, .score = 1 };
+	*b = (struct scene_bulb){ .group = group, .light = light, .color = color, .score = 1 };
 	if (!lit)
 		return;
 	b->shape = shape_of((int)lit->shape);
@@ -200,29 +200,43 @@ static void put_bulb(struct scene *s, int32_t id, uint8_t color, const Ss2__Traf
 		b->score = lit->confidence;
 }
 
-/* Each bulb that is on; of a signal with none on one entry: black if all are off, else unknown. */
-static void put_signal(struct scene *s, const Ss2__TrafficSignal *q)
+/* Each bulb that is on; of a light with none on one entry: black if all are off, else unknown. */
+static void put_group(struct scene *s, const Ss2__TrafficSignal *q, int32_t group)
 {
-	bool off = q->n_traffic_light_status > 0;
 	size_t before = s->n_bulbs;
+	bool off = true;
 
 	for (size_t i = 0; i < q->n_traffic_light_status; i++) {
 		const Ss2__TrafficLight *bulb = q->traffic_light_status[i];
 
 		off = off && bulb->status == SS2__TRAFFIC_LIGHT__STATUS__SOLID_OFF;
 		if (is_lit(bulb))
-			put_bulb(s, q->id, color_of((int)bulb->color), bulb);
+			put_bulb(s, group, q->id, color_of((int)bulb->color), bulb);
 	}
 	if (s->n_bulbs == before)
-		put_bulb(s, q->id, off ? SIM_TRAFFIC_SIGNAL_COLOR_BLACK : SIM_TRAFFIC_SIGNAL_COLOR_UNKNOWN, NULL);
+		put_bulb(s, group, q->id, off ? SIM_TRAFFIC_SIGNAL_COLOR_BLACK : SIM_TRAFFIC_SIGNAL_COLOR_UNKNOWN,
+			 NULL);
 }
 
+/* A map of Autoware knows the groups that a light belongs to. A release that sends none (before 5.0.0) has the light's own id only. */
+static void put_light(struct scene *s, const Ss2__TrafficSignal *q)
+{
+	if (q->n_traffic_light_status == 0) /* the reference leaves it out */
+		return;
+	if (q->n_relation_ids == 0)
+		put_group(s, q, q->id);
+	for (size_t i = 0; i < q->n_relation_ids; i++)
+		put_group(s, q, q->relation_ids[i]);
+}
+
+/* At most. Both factors are bounded by the size of a request, so that their product fits. */
 static size_t bulbs_of(const Ss2__UpdateTrafficLightsRequest *q)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < q->n_states; i++)
-		n += q->states[i]->n_traffic_light_status > 1 ? q->states[i]->n_traffic_light_status : 1;
+		n += q->states[i]->n_traffic_light_status *
+		     (q->states[i]->n_relation_ids > 1 ? q->states[i]->n_relation_ids : 1);
 	return n;
 }
 
@@ -236,7 +250,7 @@ static int on_update_traffic_lights(struct server *s, const Ss2__Request *m, str
 		return err_set(-E2BIG, "update_traffic_lights: %zu bulbs are too many, %d at most", n, SCENE_BULBS_MAX);
 	s->scene.n_bulbs = 0;
 	for (size_t i = 0; i < q->n_states; i++)
-		put_signal(&s->scene, q->states[i]);
+		put_light(&s->scene, q->states[i]);
 	return 0;
 }
 
