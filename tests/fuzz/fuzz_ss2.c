@@ -9,6 +9,7 @@
 #include "tests/support/ss2_peer.h"
 #include "tools/sources/ss2/messages.h"
 #include "tools/sources/ss2/server.h"
+#include "tools/sources/ss2/space.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -85,6 +86,12 @@ static bool on_vehicle(void *ctx, struct vehicle_state *ret)
 	return true;
 }
 
+static void on_ground(void *ctx, const struct sim_Pose *p)
+{
+	(void)ctx;
+	check(space_vector_ok(&p->position));
+}
+
 static void on_advance(void *ctx, int64_t to_sim_ns)
 {
 	(void)ctx;
@@ -121,6 +128,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 					       .set = on_time,
 					       .show = on_show,
 					       .vehicle = on_vehicle,
+					       .ground = on_ground,
 					       .advance = on_advance,
 					       .attach = on_attach,
 					       .sense = on_sense,

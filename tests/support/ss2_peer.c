@@ -108,6 +108,8 @@ static void put_pose(struct peer_buf *b, uint32_t field, const struct peer_pose 
 
 	put_vector(b, 1, p->x, p->y, p->z);
 	q = begin(b, 2);
+	put_double(b, 1, p->qx);
+	put_double(b, 2, p->qy);
 	put_double(b, 3, p->qz);
 	put_double(b, 4, p->qw);
 	end(b, q);
@@ -516,7 +518,8 @@ static void read_status(struct in in, struct peer_answer_status *s, bool *ok)
 
 			s->has_pose = true;
 			s->pose = (struct peer_pose){ member(p, 1, ok), member(p, 2, ok), member(p, 3, ok),
-						      member(q, 3, ok), member(q, 4, ok) };
+						      member(q, 3, ok), member(q, 4, ok), member(q, 1, ok),
+						      member(q, 2, ok) };
 		}
 	}
 }

@@ -47,6 +47,7 @@ struct peer_buf {
 
 struct peer_pose {
 	double x, y, z, qz, qw;
+	double qx, qy;
 };
 
 struct peer_status {

@@ -106,7 +106,7 @@ static void initialize(struct stage *s, int64_t t_ns)
 
 static void spawn(struct stage *s, const char *name, bool ego, double x, double y)
 {
-	struct peer_pose at = { x, y, 0, 0, 1 };
+	struct peer_pose at = { x, y, 0, 0, 1, 0, 0 };
 
 	peer_spawn_vehicle(&s->q, name, ego, &at);
 	ask(s, PEER_SPAWN_VEHICLE);
@@ -116,8 +116,8 @@ static void spawn(struct stage *s, const char *name, bool ego, double x, double 
 static void frame(struct stage *s)
 {
 	const struct peer_status all[] = {
-		{ .name = "ego", .action = "driving", .pose = { 1, 2, 0, 0, 1 } },
-		{ .name = "car_1", .type = 1, .subtype = 1, .pose = { 20, 20, 0, 0, 1 }, .speed = 5 },
+		{ .name = "ego", .action = "driving", .pose = { 1, 2, 0, 0, 1, 0, 0 } },
+		{ .name = "car_1", .type = 1, .subtype = 1, .pose = { 20, 20, 0, 0, 1, 0, 0 }, .speed = 5 },
 	};
 	const struct peer_light light = { .id = 34802, .relation = { 34806 }, .n = 1, .bulb = { { 2, 0, 2, 1 } } };
 

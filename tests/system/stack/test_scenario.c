@@ -714,6 +714,72 @@ TEST(the_vehicle_on_board_outlives_sim_ss2)
 	assert_true(s.ego.model.s.speed > 0.5);
 }
 
+/* ---- a road that is not level ---- */
+
+#define PITCH (-0.1) /* nose up, along the ego's heading at the start */
+
+static struct peer_pose on_road(double x, double y)
+{
+	double yaw = 2 * atan2(START.qz, START.qw), c = cos(yaw / 2), n = sin(yaw / 2);
+	double along = (x - START.x) * cos(yaw) + (y - START.y) * sin(yaw);
+
+	return (struct peer_pose){ .x = x,
+				   .y = y,
+				   .z = START.z + along * tan(-PITCH),
+				   .qx = -sin(PITCH / 2) * n,
+				   .qy = sin(PITCH / 2) * c,
+				   .qz = cos(PITCH / 2) * n,
+				   .qw = cos(PITCH / 2) * c };
+}
+
+static struct peer_answer_status drive_at(const struct peer_pose *at, double speed, bool overwrite)
+{
+	const struct peer_status ego = { .name = "ego", .action = "driving", .pose = *at, .speed = speed };
+
+	peer_update_status(&s.q, s.version, &ego, 1, true, overwrite);
+	ask(PEER_UPDATE_STATUS);
+	assert_int_equal(s.a.n, 1);
+	return s.a.status[0];
+}
+
+/* The scenario puts what it is answered on its road and sends that with the next frame: height and slope are the road's from then on. */
+static void climb(void)
+{
+	struct peer_pose at = on_road(START.x, START.y);
+	const struct sim_message *m = NULL;
+	const struct sim_GpsOdometry *g;
+	struct peer_answer_status ego;
+
+	for (int frame = 0; frame < FRAMES; frame++) {
+		if (frame == 1)
+			order(2, 0);
+		ego = drive_at(&at, 0, false);
+		at = on_road(ego.pose.x, ego.pose.y);
+		lights_and_time(0);
+		if (frame == 0) /* it is spawned level */
+			continue;
+		near(ego.pose.z, at.z, 1e-6, "height", frame);
+		near(ego.pose.qx, at.qx, 1e-9, "qx", frame);
+		near(ego.pose.qy, at.qy, 1e-9, "qy", frame);
+		near(ego.pose.qw, at.qw, 1e-9, "qw", frame);
+	}
+	assert_true(ego.pose.z > START.z + 0.1);
+	for (; sim_take(s.sub[ODOMETRY], &m) == 0; sim_release(s.sub[ODOMETRY], m)) {
+		g = sim_GpsOdometry_from(m->body, m->body_size);
+		if (m->header.stamp_sim_ns < s.t_ns - 10 * STEP)
+			continue;
+		near(g->altitude, on_road(g->easting, g->northing).z, 1e-6, "altitude", FRAMES);
+		near(g->orientation.y, at.qy, 1e-9, "orientation.y", FRAMES);
+	}
+}
+
+TEST(the_ego_follows_the_slope_of_the_road)
+{
+	begin_scenario(3000 * INT64_C(1000000000));
+	drain();
+	climb();
+}
+
 TEST(a_vehicle_of_its_own_process_drives_alike)
 {
 	struct run_log on_board;
@@ -725,6 +791,9 @@ TEST(a_vehicle_of_its_own_process_drives_alike)
 	begin(true);
 	run(250020);
 	assert_same(&on_board, 1);
+	begin_scenario(3000 * INT64_C(1000000000));
+	drain();
+	climb();
 }
 
 TEST_GROUP(set_up, tear_down)

@@ -77,6 +77,60 @@ TEST(what_is_far_or_below_is_not_seen)
 	close_sight(&t);
 }
 
+static struct sim_Quaternion pitched(double rad)
+{
+	return (struct sim_Quaternion){ .y = sin(rad / 2), .w = cos(rad / 2) };
+}
+
+static uint32_t seen(struct sight *t, int64_t sim_ns)
+{
+	look(t, sim_ns);
+	return t->detected->n;
+}
+
+/* Down a slope of 10 %, cars on it are up to 6 m lower; one under it is not seen. */
+TEST(what_is_on_the_egos_slope_is_seen)
+{
+	struct sensors_detection c = { .all = true, .update_s = 0.1, .range = 100 };
+	const double slope = atan(0.1);
+	struct sight t;
+
+	open_sight(&t);
+	assert_ok(sensors_attach_detection(&t.sensors, &c));
+	t.scene.entity[0].pose = (struct sim_Pose){ .position.z = 100, .orientation = pitched(slope) };
+	t.scene.entity[1].pose.position.z = 100 - 3;
+	t.scene.entity[2].pose.position.z = 100 - 6;
+	put(&t, "under", SCENE_VEHICLE, 40, 100 - 4.1);
+	assert_int_equal(seen(&t, 0), 2);
+	assert_string_equal(t.detected->object[1].name, "far");
+	close_sight(&t);
+}
+
+/* The reference's plane is the one of when it was first asked for, until the ego has turned by more than 0.04 rad. */
+TEST(the_egos_plane_stays_until_it_has_turned)
+{
+	struct sensors_detection c = { .all = true, .update_s = 0.1, .range = 100 };
+	struct scene_entity *ego;
+	struct sight t;
+
+	open_sight(&t);
+	assert_ok(sensors_attach_detection(&t.sensors, &c));
+	ego = &t.scene.entity[0];
+	ego->pose = (struct sim_Pose){ .position.z = 10, .orientation = pitched(0.1) };
+	t.scene.entity[1].pose.position.z = 10 - 30 * tan(0.12); /* lower than that plane: 0.6 m */
+	t.scene.entity[2].pose.position.z = 10 - 60 * tan(0.08);
+	assert_int_equal(seen(&t, 0), 1);
+	ego->pose.orientation = pitched(0.135); /* it would see both, and has not turned enough */
+	assert_int_equal(seen(&t, S), 1);
+	ego->pose.orientation = pitched(0.145);
+	assert_int_equal(seen(&t, 2 * S), 2);
+	ego->pose.orientation = pitched(0.11);
+	assert_int_equal(seen(&t, 3 * S), 2);
+	ego->pose.orientation = pitched(0.1);
+	assert_int_equal(seen(&t, 4 * S), 1);
+	close_sight(&t);
+}
+
 TEST(looks_come_in_their_rhythm_and_after_their_delay)
 {
 	struct sensors_detection c = {

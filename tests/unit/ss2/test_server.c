@@ -164,11 +164,11 @@ TEST(npcs_are_where_the_scenario_says)
 		  .action = "follow_lane",
 		  .type = 1,
 		  .subtype = 3,
-		  .pose = { 1, 2, 3, 0.6, 0.8 },
+		  .pose = { 1, 2, 3, 0.6, 0.8, 0, 0 },
 		  .speed = 4,
 		  .yaw_rate = 0.1,
 		  .accel = 0.5 },
-		{ .name = "ego", .action = "driving", .pose = { 9, 9, 0, 0, 1 } },
+		{ .name = "ego", .action = "driving", .pose = { 9, 9, 0, 0, 1, 0, 0 } },
 	};
 	const struct scene *sc;
 	struct world w;
@@ -191,8 +191,8 @@ TEST(npcs_are_where_the_scenario_says)
 TEST(the_ego_is_where_its_vehicle_says)
 {
 	struct peer_status s[] = {
-		{ .name = "ego", .action = "driving", .pose = { 9, 9, 0, 0, 1 }, .speed = 1 },
-		{ .name = "car_1", .pose = { 5, 6, 0, 0, 1 } },
+		{ .name = "ego", .action = "driving", .pose = { 9, 9, 0, 0, 1, 0, 0 }, .speed = 1 },
+		{ .name = "car_1", .pose = { 5, 6, 0, 0, 1, 0, 0 } },
 	};
 	struct world w;
 
@@ -221,8 +221,8 @@ TEST(the_ego_is_where_its_vehicle_says)
 
 TEST(unknown_entities_are_named_and_nothing_moves)
 {
-	const struct peer_status s[] = { { .name = "car_1", .pose = { 5, 6, 0, 0, 1 } },
-					 { .name = "nobody", .pose = { 1, 1, 0, 0, 1 } } };
+	const struct peer_status s[] = { { .name = "car_1", .pose = { 5, 6, 0, 0, 1, 0, 0 } },
+					 { .name = "nobody", .pose = { 1, 1, 0, 0, 1, 0, 0 } } };
 	struct world w;
 
 	begin(&w);
@@ -268,7 +268,9 @@ TEST(a_second_spawn_of_a_name_changes_nothing_and_a_second_ego_is_refused)
 
 TEST(the_vehicle_is_placed_and_heard_from_the_next_frame_on)
 {
-	struct peer_status s = { .name = "ego", .pose = { 9, 8, 0, 0, 1 }, .speed = 3, .yaw_rate = 0.1, .accel = 0.5 };
+	struct peer_status s = {
+		.name = "ego", .pose = { 9, 8, 0, 0, 1, 0, 0 }, .speed = 3, .yaw_rate = 0.1, .accel = 0.5
+	};
 	struct world w;
 
 	world_init(&w);
@@ -301,8 +303,8 @@ TEST(the_vehicle_is_placed_and_heard_from_the_next_frame_on)
 /* As the reference does it: its status in a frame is that of the frame's own instant. */
 TEST(the_vehicle_is_moved_on_before_its_status_is_answered)
 {
-	const struct peer_status all[] = { { .name = "car_1", .type = 1, .pose = { 1, 2, 0, 0, 1 } },
-					   { .name = "ego", .pose = { 9, 8, 0, 0, 1 } } };
+	const struct peer_status all[] = { { .name = "car_1", .type = 1, .pose = { 1, 2, 0, 0, 1, 0, 0 } },
+					   { .name = "ego", .pose = { 9, 8, 0, 0, 1, 0, 0 } } };
 	struct world w;
 
 	begin(&w);
@@ -319,9 +321,35 @@ TEST(the_vehicle_is_moved_on_before_its_status_is_answered)
 	world_finish(&w);
 }
 
+/* The scenario has put what it was answered on its map: height and slope are the vehicle's ground. */
+TEST(the_vehicle_is_told_the_ground_of_the_map)
+{
+	const struct peer_status s = { .name = "ego", .pose = { 9, 8, 7, .qy = sin(-0.05), .qw = cos(0.05) } };
+	struct world w;
+
+	begin(&w);
+	w.has_vehicle = true;
+	w.vehicle = (struct vehicle_state){ .pose = { .position = { 10, 8, 7.1 },
+						      .orientation = { .y = sin(-0.06), .w = cos(0.06) } },
+					    .stamp_sim_ns = 1 };
+	assert_true(ask_frame(&w, 40 * MS));
+	assert_true(ask_status(&w, &s, 1, true)); /* placed */
+	assert_int_equal(w.grounds, 0);
+	w.vehicle.stamp_sim_ns = 41 * MS;
+	assert_true(ask_status(&w, &s, 1, false));
+	assert_int_equal(w.grounds, 1);
+	assert_true(w.ground.position.x == 9 && w.ground.position.z == 7);
+	assert_true(fabs(w.ground.orientation.y - sin(-0.05)) < 1e-15);
+	assert_true(w.a.status[0].pose.z == 7.1 && w.a.status[0].pose.qy == w.vehicle.pose.orientation.y);
+	peer_update_status(&w.q, 250020, &s, 1, false, false);
+	assert_true(world_ask(&w, PEER_UPDATE_STATUS)); /* not started: placed */
+	assert_int_equal(w.grounds, 1);
+	world_finish(&w);
+}
+
 TEST(the_vehicle_stays_where_it_is_until_the_logic_starts)
 {
-	const struct peer_status s = { .name = "ego", .pose = { 9, 8, 0, 0, 1 }, .speed = 2 };
+	const struct peer_status s = { .name = "ego", .pose = { 9, 8, 0, 0, 1, 0, 0 }, .speed = 2 };
 	struct world w;
 
 	begin(&w);
@@ -349,7 +377,7 @@ TEST(the_vehicle_stays_where_it_is_until_the_logic_starts)
 
 TEST(who_is_driven_by_nobody_goes_where_the_scenario_wants)
 {
-	const struct peer_status s = { .name = "ego", .pose = { 9, 8, 0, 0, 1 } };
+	const struct peer_status s = { .name = "ego", .pose = { 9, 8, 0, 0, 1, 0, 0 } };
 	struct world w;
 
 	begin(&w);
@@ -372,8 +400,8 @@ static int again(struct world *w, uint64_t simd_id, uint32_t clock_generation)
 
 TEST(the_next_process_goes_on_with_the_scene)
 {
-	const struct peer_status s[] = { { .name = "ego", .pose = { 9, 8, 0, 0, 1 } },
-					 { .name = "car_1", .pose = { 5, 6, 0, 0, 1 } } };
+	const struct peer_status s[] = { { .name = "ego", .pose = { 9, 8, 0, 0, 1, 0, 0 } },
+					 { .name = "car_1", .pose = { 5, 6, 0, 0, 1, 0, 0 } } };
 	struct world w;
 
 	begin(&w);

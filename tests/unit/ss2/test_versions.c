@@ -51,12 +51,15 @@ static void attach_all(struct run *r)
 static void frame(struct run *r, int64_t t_ns, bool started)
 {
 	const struct peer_status s[] = {
-		{ .name = "ego", .action = "waiting_for_engage", .subtype = 1, .pose = { 3750, 73750, 19, 0.6, 0.8 } },
+		{ .name = "ego",
+		  .action = "waiting_for_engage",
+		  .subtype = 1,
+		  .pose = { 3750, 73750, 19, 0.6, 0.8, 0, 0 } },
 		{ .name = "car_1",
 		  .action = "follow_lane",
 		  .type = 1,
 		  .subtype = 1,
-		  .pose = { 3740, 73740, 19, 0, 1 },
+		  .pose = { 3740, 73740, 19, 0, 1, 0, 0 },
 		  .speed = 3.5,
 		  .yaw_rate = -0.01,
 		  .accel = 0.2,
@@ -65,7 +68,7 @@ static void frame(struct run *r, int64_t t_ns, bool started)
 		  .action = "walk_straight",
 		  .type = 2,
 		  .subtype = 7,
-		  .pose = { 3745, 73745, 19, 1, 0 },
+		  .pose = { 3745, 73745, 19, 1, 0, 0, 0 },
 		  .speed = 1.2 },
 	};
 	const struct peer_light l[] = { { .id = 34802, .relation = { 34806 }, .n = 1, .bulb = { { 2, 0, 1, 1 } } },
@@ -81,8 +84,8 @@ static void frame(struct run *r, int64_t t_ns, bool started)
 
 static void walk(struct run *r)
 {
-	const struct peer_pose at = { 3750, 73750, 19, 0.6, 0.8 };
-	const struct peer_status respawn = { .name = "ego", .pose = { 3700, 73700, 19, 0, 1 } };
+	const struct peer_pose at = { 3750, 73750, 19, 0.6, 0.8, 0, 0 };
+	const struct peer_status respawn = { .name = "ego", .pose = { 3700, 73700, 19, 0, 1, 0, 0 } };
 
 	peer_initialize(&r->q, 1.0 / 30, 0);
 	take(r, PEER_INITIALIZE, "initialize");

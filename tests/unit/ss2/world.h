@@ -25,7 +25,8 @@ struct world {
 	bool has_vehicle;
 	struct vehicle_state vehicle;
 	bool placeable;
-	unsigned places, advances;
+	unsigned places, advances, grounds;
+	struct sim_Pose ground; /* the last */
 	int64_t advanced_sim_ns;
 	struct server_place place; /* the last one; its ego is a copy */
 	struct scene_entity placed;
@@ -81,6 +82,14 @@ static inline bool world_vehicle(void *ctx, struct vehicle_state *ret)
 	return w->has_vehicle;
 }
 
+static inline void world_ground(void *ctx, const struct sim_Pose *p)
+{
+	struct world *w = ctx;
+
+	w->grounds++;
+	w->ground = *p;
+}
+
 static inline void world_advance(void *ctx, int64_t to_sim_ns)
 {
 	struct world *w = ctx;
@@ -126,6 +135,7 @@ static const struct server_ops world_ops = { .jump = world_jump,
 					     .set = world_set,
 					     .show = world_show,
 					     .vehicle = world_vehicle,
+					     .ground = world_ground,
 					     .advance = world_advance,
 					     .attach = world_attach,
 					     .sense = world_sense,

@@ -84,6 +84,33 @@ TEST(imu_odometry_and_frames_agree)
 	assert_true(message_odometry(&m, body, sizeof(body)) == sizeof(struct sim_VehicleOdometry));
 }
 
+/* Up a slope of 10 % to the north, with the left side higher by 5 %: each message is tilted as the car. */
+TEST(a_car_on_a_slope_says_so)
+{
+	struct origin o = { 0 };
+	struct moment m = moment_of(&o);
+	double long_way = sqrt(1.01), all = sqrt(1 + 0.01 + 0.0025);
+	const struct sim_GpsOdometry *g;
+	struct sim_Quaternion q;
+	const struct sim_Imu *i;
+
+	v.model.s.slope_y = 0.1;
+	v.model.s.slope_x = -0.05;
+	g = sim_GpsOdometry_from(body, message_gps_odometry(&m, body, message_gps_odometry_max()));
+	q = g->orientation;
+	near(2 * (q.x * q.y + q.w * q.z), 1 / long_way, 1e-12); /* its x axis, in the map */
+	near(2 * (q.x * q.z - q.w * q.y), 0.1 / long_way, 1e-12);
+	near(1 - 2 * (q.y * q.y + q.z * q.z), 0, 1e-12);
+	near(2 * (q.x * q.z + q.w * q.y), 0.05 / all, 1e-12); /* its z axis */
+	near(2 * (q.y * q.z - q.w * q.x), -0.1 / all, 1e-12);
+	near(1 - 2 * (q.x * q.x + q.y * q.y), 1 / all, 1e-12);
+	near(g->velocity.y, 5 / long_way, 1e-12);
+	near(g->velocity.z, 0.5 / long_way, 1e-12);
+	i = sim_Imu_from(body, message_imu(&m, body, sizeof(body)));
+	near(i->linear_acceleration.x, 9.80665 * 0.1 / long_way, 1e-12); /* it leans back */
+	near(i->linear_acceleration.z, 9.80665 / all, 1e-12);
+}
+
 TEST(degrees_are_those_of_the_grid)
 {
 	struct origin o;

@@ -40,6 +40,70 @@ TEST(constant_orders_draw_a_circle)
 	}
 }
 
+/*
+ * The plane z = 0.1 x + 0.05 y: along its own axes the same circle, which it leaves for no moment; all of it by the plane's base
+ * vectors, as the model does not: u along the start's heading, w across it.
+ */
+TEST(a_circle_on_a_slope_lies_in_it)
+{
+	struct vehicle_params p = car("{" CAR ", \"vehicle_model_type\": \"IDEAL_STEER_ACC\"}");
+	const double h = 0.4, c = cos(h), n = sin(h), rise = 0.1 * c + 0.05 * n, k = sqrt(1 + rise * rise);
+	const double u[3] = { c / k, n / k, rise / k }, m3 = sqrt(1 + 0.0125),
+		     up[3] = { -0.1 / m3, -0.05 / m3, 1 / m3 };
+	const double w[3] = { up[1] * u[2] - up[2] * u[1], up[2] * u[0] - up[0] * u[2], up[0] * u[1] - up[1] * u[0] };
+	double steer = 0.2, v = 3, t = 12, radius = WB / tan(steer), by = v * t / radius;
+	double along = radius * sin(by), across = radius * (1 - cos(by));
+	static struct model m;
+	struct model_axes a;
+
+	model_init(&m, &p);
+	model_put(&m, &(struct model_place){ .x = 100,
+					     .y = -50,
+					     .z = 3,
+					     .yaw = h,
+					     .speed = v,
+					     .steer = steer,
+					     .slope_x = 0.1,
+					     .slope_y = 0.05 });
+	model_order(&m, &(struct model_order){ .steer = steer, .gear = GEAR_DRIVE });
+	run(&m, (int64_t)(t * 1e9), FRAME);
+	near(m.s.x, 100 + along * u[0] + across * w[0], 1e-9);
+	near(m.s.y, -50 + along * u[1] + across * w[1], 1e-9);
+	near(m.s.z, 3 + along * u[2] + across * w[2], 1e-9);
+	near(m.s.z, 3 + 0.1 * (m.s.x - 100) + 0.05 * (m.s.y + 50), 1e-12);
+	a = model_axes(&m.s);
+	for (int i = 0; i < 3; i++) {
+		near(a.forward[i], u[i] * cos(by) + w[i] * sin(by), 1e-11);
+		near(a.left[i], w[i] * cos(by) - u[i] * sin(by), 1e-11);
+		near(a.up[i], up[i], 1e-15);
+	}
+	near(sin(a.pitch), -a.forward[2], 1e-15);
+	near(sin(a.roll) * cos(a.pitch), a.left[2], 1e-15);
+	near(m.s.yaw_rate, v / radius, 1e-12); /* about its own axis */
+}
+
+/* From 10 % up to 20 % down, as who knows the map says at each step: the height is the road's and the way as long as the wheels roll. */
+TEST(a_vehicle_goes_on_on_the_ground_that_it_is_told)
+{
+	struct vehicle_params p = car("{" CAR ", \"vehicle_model_type\": \"IDEAL_STEER_ACC\"}");
+	static struct model m;
+
+	model_init(&m, &p);
+	model_put(&m, &(struct model_place){ .x = 5, .z = 40, .speed = 10 });
+	model_order(&m, &(struct model_order){ .gear = GEAR_DRIVE });
+	model_ground(&m, &(struct model_plane){ .x = 4, .z = 41, .slope_x = 0.1 });
+	near(m.s.z, 41.1, 1e-12);
+	run(&m, S, FRAME);
+	near(m.s.x, 5 + 10 / sqrt(1.01), 1e-9);
+	near(m.s.z, 41.1 + 1 / sqrt(1.01), 1e-9);
+	near(model_axes(&m.s).pitch, -atan(0.1), 1e-15);
+	model_ground(&m, &(struct model_plane){ .x = m.s.x, .y = 7, .z = 42, .slope_x = -0.2 });
+	near(m.s.z, 42, 1e-12);
+	run(&m, S, FRAME);
+	near(m.s.z, 42 - 2 / sqrt(1.04), 1e-9);
+	near(m.s.speed, 10, 0);
+}
+
 /* v(t) = u (t' - tau (1 - e^(-t'/tau))), t' since the dead time is over; way is its integral. 1 pm. */
 TEST(acceleration_follows_with_dead_time_and_lag)
 {

@@ -205,6 +205,43 @@ TEST(a_spawn_forgets_and_an_overwrite_keeps)
 	near(v.model.p.wheel_base, WB, 0); /* dimensions are those of each spawn */
 }
 
+/* Turned by pitch about its own y axis: nose up is below 0. */
+static struct sim_Pose tilted(double x, double z, double pitch)
+{
+	return (struct sim_Pose){ .position = { .x = x, .z = z },
+				  .orientation = { .y = sin(pitch / 2), .w = cos(pitch / 2) } };
+}
+
+TEST(a_placement_keeps_the_slope_and_ground_is_believed_where_it_is_near)
+{
+	struct sim_VehiclePlacement p = at(SIM_VEHICLE_PLACEMENT_OVERWRITE, 7, 4);
+	struct sim_Pose ground;
+
+	fresh(IDEAL);
+	p.pose = tilted(7, 3, -0.1);
+	assert_ok(vehicle_place(&v, &p));
+	near(v.model.s.z, 3, 0);
+	near(v.model.s.slope_x, tan(0.1), 1e-12);
+	near(v.model.s.slope_y, 0, 0);
+	near(model_axes(&v.model.s).pitch, -0.1, 1e-12);
+	ground = tilted(6, 3, 0.2);
+	assert_ok(vehicle_ground(&v, &ground));
+	near(v.model.s.z, 3 - tan(0.2), 1e-12);
+	ground = tilted(28, 3, 0.3); /* 21 m away */
+	assert_int_equal(vehicle_ground(&v, &ground), -ERANGE);
+	ground = tilted((double)NAN, 3, 0.3);
+	assert_int_equal(vehicle_ground(&v, &ground), -EINVAL);
+	near(v.model.s.slope_x, -tan(0.2), 1e-12);
+	ground = tilted(7, 5, 1.6); /* on its nose: no ground for a car */
+	assert_ok(vehicle_ground(&v, &ground));
+	near(v.model.s.z, 5, 0);
+	near(v.model.s.slope_x, 0, 0);
+	p = at(SIM_VEHICLE_PLACEMENT_REMOVE, 0, 0);
+	v.model.s.slope_x = 0.1;
+	assert_ok(vehicle_place(&v, &p)); /* it stays as it stands */
+	near(v.model.s.slope_x, 0.1, 0);
+}
+
 TEST(a_removed_vehicle_stands)
 {
 	struct sim_VehiclePlacement p = at(SIM_VEHICLE_PLACEMENT_REMOVE, 99, 5);

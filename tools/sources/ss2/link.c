@@ -12,6 +12,7 @@
 #include <sim/msg/Int64.h>
 #include <sim/msg/OccupancyGrid.h>
 #include <sim/msg/PointCloud.h>
+#include <sim/msg/Pose.h>
 #include <sim/msg/TrafficSignals.h>
 #include <sim/msg/VehiclePlacement.h>
 
@@ -485,6 +486,24 @@ static void advance_onboard(struct link *l, int64_t to_sim_ns)
 		l->ahead_sim_ns = to_sim_ns;
 }
 
+static void on_ground(void *ctx, const struct sim_Pose *p)
+{
+	struct link *l = ctx;
+	struct sim_slot *slot;
+
+	if (l->onboard) {
+		(void)onboard_ground(l->onboard, p); /* not of the ground there: it goes on on that of before */
+		return;
+	}
+	if (!sim_publisher_has_subscribers(l->ground) || sim_loan(l->ground, sizeof(*p), &slot) < 0)
+		return;
+	memcpy(sim_slot_body_mut(slot), p, sizeof(*p));
+	if (sim_slot_set_size(slot, sizeof(*p)) < 0)
+		(void)sim_unloan(l->ground, slot);
+	else if (sim_publish_local(l->ground, slot) < 0)
+		log_debug("ego_ground: %s; ignoring", sim_why());
+}
+
 /* A vehicle that knows nothing of it is where it was in the frame before. It is asked again when an ego is spawned. */
 static void on_advance(void *ctx, int64_t to_sim_ns)
 {
@@ -543,6 +562,7 @@ const struct server_ops link_ops = {
 	.set = on_set,
 	.show = on_show,
 	.vehicle = on_vehicle,
+	.ground = on_ground,
 	.advance = on_advance,
 	.attach = on_attach,
 	.sense = on_sense,
@@ -574,8 +594,11 @@ static int advertise_place(struct link *l)
 
 	int r = sim_advertise(l->client, "place_ego", &sim_VehiclePlacement_type, &po, &l->place);
 
-	po.max_body = sim_Int64_type.fixed_size;
 	po.flags = SIM_PUB_LOCAL;
+	po.max_body = sim_Pose_type.fixed_size;
+	if (r == 0)
+		r = sim_advertise(l->client, "ego_ground", &sim_Pose_type, &po, &l->ground);
+	po.max_body = sim_Int64_type.fixed_size;
 	return r < 0 ? r : sim_advertise(l->client, "advance_ego", &sim_Int64_type, &po, &l->advance);
 }
 
@@ -620,6 +643,7 @@ void link_close(struct link *l)
 	for (int i = 0; i < LINK_CHANNELS; i++)
 		sim_publisher_destroy(l->out[i].pub);
 	sim_publisher_destroy(l->place);
+	sim_publisher_destroy(l->ground);
 	sim_publisher_destroy(l->advance);
 	sim_disconnect(l->client);
 }

@@ -41,7 +41,7 @@ struct link {
 	struct outlet out[LINK_CHANNELS];
 	size_t room[LINK_CHANNELS];    /* bytes of a message */
 	size_t refused[LINK_CHANNELS]; /* the rig has no room for that, as this scenario was told; 0: it was not */
-	struct sim_publisher *place, *advance;
+	struct sim_publisher *place, *ground, *advance;
 	struct sim_subscriber *odometry, *can_bus, *ahead;
 	struct vehicle vehicle;
 	struct onboard *onboard; /* the ego itself; NULL: it is somebody else's */

@@ -13,6 +13,8 @@
 #define EARLY_NS    INT64_C(2000000) /* the reference's: a look 2 ms before its time is in time */
 #define ROUNDED_NS  1000             /* sums of 1/30 s are not whole */
 #define BELOW_M     1.0
+#define TURNED_RAD  0.04 /* the reference's: as long as the ego has turned by less it keeps its plane */
+#define ON_M        1e-3 /* of the plane: what is on it is not lost by rounding */
 #define GRAVITY     9.81 /* the reference's */
 #define SECONDS_MAX 60.0
 #define LARGE       1e6
@@ -39,6 +41,7 @@ void sensors_reset(struct sensors *s)
 	s->config = (struct sensors_config){ 0 };
 	s->scans.n = s->detected.n = s->truth.n = 0;
 	s->n_hit = 0;
+	s->plane.taken = false;
 	noise_reset(&s->noise);
 	s->scanned_sim_ns = s->looked_sim_ns = s->drawn_sim_ns = INT64_MIN;
 }
@@ -105,6 +108,7 @@ int sensors_attach_detection(struct sensors *s, const struct sensors_detection *
 	s->config.detection = *c;
 	s->config.detection.attached = true;
 	s->looked_sim_ns = INT64_MIN;
+	s->plane.taken = false;
 	noise_reset(&s->noise);
 	rnd_seed(&s->detection, (uint64_t)(uint32_t)c->seed);
 	return 0;
@@ -144,12 +148,18 @@ static double distance(const struct sim_Vector3 *a, const struct sim_Vector3 *b)
 	return space_length(space_sub(*a, *b));
 }
 
-static bool on_or_above(const struct scene_entity *e, const struct scene_entity *ego)
+/* As the reference: the plane that the ego stood on when something was first so low, until it has turned. */
+static bool on_or_above(struct sensors_plane *plane, const struct scene_entity *e, const struct scene_entity *ego)
 {
-	struct sim_Vector3 up = space_rotate(ego->pose.orientation, (struct sim_Vector3){ .z = 1 });
-	struct sim_Vector3 d = space_sub(e->pose.position, ego->pose.position);
+	struct sim_Vector3 up, d;
 
-	return d.z >= -BELOW_M || d.x * up.x + d.y * up.y + d.z * up.z >= 0;
+	if (e->pose.position.z >= ego->pose.position.z - BELOW_M)
+		return true;
+	if (!plane->taken || space_angle(plane->ego.orientation, ego->pose.orientation) > TURNED_RAD)
+		*plane = (struct sensors_plane){ true, ego->pose };
+	up = space_rotate(plane->ego.orientation, (struct sim_Vector3){ .z = 1 });
+	d = space_sub(e->pose.position, plane->ego.position);
+	return d.x * up.x + d.y * up.y + d.z * up.z >= -ON_M;
 }
 
 static struct sensors_look *push(struct sensors_queue *q)
@@ -185,21 +195,21 @@ static bool was_hit(const struct sensors *s, const struct scene_entity *e)
 	return false;
 }
 
-static bool is_detected(const struct sensors *s, const struct scene_entity *e, const struct scene_entity *ego)
+static bool is_detected(struct sensors *s, const struct scene_entity *e, const struct scene_entity *ego)
 {
-	return distance(&e->pose.position, &ego->pose.position) <= s->config.detection.range && on_or_above(e, ego) &&
-	       (s->config.detection.all || was_hit(s, e));
+	return distance(&e->pose.position, &ego->pose.position) <= s->config.detection.range &&
+	       on_or_above(&s->plane, e, ego) && (s->config.detection.all || was_hit(s, e));
 }
 
-static bool is_in_reach(const struct sensors *s, const struct scene_entity *e, const struct scene_entity *ego)
+static bool is_in_reach(struct sensors *s, const struct scene_entity *e, const struct scene_entity *ego)
 {
 	(void)s;
 	return distance(&e->pose.position, &ego->pose.position) <=
 	       LIDAR_RANGE_M + space_length(e->box_center) + space_length(e->box_size) / 2;
 }
 
-static void look(const struct sensors *s, const struct scene *scene, int64_t sim_ns,
-		 bool (*wanted)(const struct sensors *s, const struct scene_entity *e, const struct scene_entity *ego),
+static void look(struct sensors *s, const struct scene *scene, int64_t sim_ns,
+		 bool (*wanted)(struct sensors *s, const struct scene_entity *e, const struct scene_entity *ego),
 		 struct sensors_look *ret)
 {
 	const struct scene_entity *ego = scene_ego(scene);

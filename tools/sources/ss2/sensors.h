@@ -6,7 +6,7 @@
  *
  * Lidar, every scan_duration: what its rays meet; a cloud leaves after `delay`, with the stamp of its scan.
  *
- * Detection, every update_duration: all within `range` of the ego that are not more than 1 m below it, or above its plane, and that the
+ * Detection, every update_duration: all within `range` of the ego that are not more than 1 m below it, or on or above its plane, and that the
  * lidar hit in its last scan (`all`: that does not matter). What leaves is that of `delay` ago, x and y with Gaussian noise, each
  * object lost with probability_of_lost, or as another model has it (noise.h). The ground truth leaves after a delay of its own, as it was.
  *
@@ -66,6 +66,12 @@ struct sensors_queue {
 	size_t first, n;
 };
 
+/* Where a plane of the ego's was taken: by it is told whether what is more than 1 m lower is seen all the same. */
+struct sensors_plane {
+	bool taken;
+	struct sim_Pose ego;
+};
+
 struct sensors {
 	struct sensors_config config;
 	struct rnd detection, imu;
@@ -73,6 +79,7 @@ struct sensors {
 	struct noise noise;
 	int64_t scanned_sim_ns, looked_sim_ns, drawn_sim_ns; /* last; INT64_MIN: never */
 	struct sensors_queue scans, detected, truth;
+	struct sensors_plane plane;
 	struct lidar lidar;
 	struct lidar_cloud cloud;
 	uint32_t hit[SENSORS_OBJECTS_MAX], n_hit; /* ids of what the last scan met */

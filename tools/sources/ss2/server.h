@@ -59,6 +59,8 @@ struct server_ops {
 	void (*show)(void *ctx, const struct scene *s, int64_t sim_ns);
 	/* Where the vehicle is. False: there is none. */
 	bool (*vehicle)(void *ctx, struct vehicle_state *ret);
+	/* What the scenario's map says of the ground: the ego stood there like that, in the frame before. */
+	void (*ground)(void *ctx, const struct sim_Pose *p);
 	/* The scenario asks for the vehicle as it will be then, in its next frame: it may move there before time does. */
 	void (*advance)(void *ctx, int64_t to_sim_ns);
 	/* Sensors are attached: their channels are needed now. 0, or negative errno. */

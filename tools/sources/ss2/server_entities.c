@@ -370,17 +370,26 @@ static void update_one(struct server *s, const Ss2__UpdateEntityStatusRequest *q
 	}
 }
 
-/* The ego moves when its status is asked for, by the scenario's step, as in the reference. */
+/*
+ * The ego moves when its status is asked for, by the scenario's step, as in the reference. The scenario has put what it was answered
+ * in the frame before on its lanelet, whose height and slope come back with the request: there is no other map here.
+ */
 static void advance_ego(struct server *s, const Ss2__UpdateEntityStatusRequest *q)
 {
 	const struct scene_entity *ego = scene_ego(&s->scene);
 	int64_t step_dur_ns = llround(s->step_time_s * 1e9);
+	struct sim_Pose at;
 
-	if (!ego || q->overwrite_ego_status || !q->npc_logic_started || step_dur_ns <= 0)
+	if (!ego || q->overwrite_ego_status || !q->npc_logic_started)
 		return;
-	for (size_t i = 0; i < q->n_status; i++)
-		if (strcmp(q->status[i]->name, ego->name) == 0)
+	for (size_t i = 0; i < q->n_status; i++) {
+		if (strcmp(q->status[i]->name, ego->name) != 0)
+			continue;
+		if (pose_of(q->status[i]->pose, ego->name, &at) == 0)
+			s->ops->ground(s->ctx, &at);
+		if (step_dur_ns > 0)
 			s->ops->advance(s->ctx, s->now_sim_ns + step_dur_ns);
+	}
 }
 
 int on_update_entity_status(struct server *s, const Ss2__Request *m, struct answer *a)

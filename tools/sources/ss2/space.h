@@ -69,6 +69,14 @@ static inline bool space_normalise(struct sim_Quaternion *q)
 	return true;
 }
 
+/* By how much one is turned against the other: 0 to pi. */
+static inline double space_angle(struct sim_Quaternion a, struct sim_Quaternion b)
+{
+	struct sim_Quaternion d = space_mul(space_inverse(a), b);
+
+	return 2 * atan2(sqrt(d.x * d.x + d.y * d.y + d.z * d.z), fabs(d.w));
+}
+
 static inline double space_yaw(struct sim_Quaternion q)
 {
 	return atan2(2 * (q.w * q.z + q.x * q.y), 1 - 2 * (q.y * q.y + q.z * q.z));

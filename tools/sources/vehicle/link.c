@@ -14,6 +14,7 @@
 #include <sim/msg/HazardCommand.h>
 #include <sim/msg/Imu.h>
 #include <sim/msg/Int64.h>
+#include <sim/msg/Pose.h>
 #include <sim/msg/Transforms.h>
 #include <sim/msg/TurnCommand.h>
 #include <sim/msg/VehicleControl.h>
@@ -56,6 +57,13 @@ static int on_place(struct vehicle *v, const struct sim_message *m)
 	const struct sim_VehiclePlacement *p = sim_VehiclePlacement_from(m->body, m->body_size);
 
 	return p ? vehicle_place(v, p) : -EINVAL;
+}
+
+static int on_ground(struct vehicle *v, const struct sim_message *m)
+{
+	const struct sim_Pose *p = sim_Pose_from(m->body, m->body_size);
+
+	return p ? vehicle_ground(v, p) : -EINVAL;
 }
 
 static int on_state(struct vehicle *v, const struct sim_message *m)
@@ -122,6 +130,7 @@ static const struct {
 	int (*take)(struct vehicle *v, const struct sim_message *m);
 } IN[IN_COUNT] = {
 	[IN_PLACE] = { "place_ego", &sim_VehiclePlacement_type, on_place },
+	[IN_GROUND] = { "ego_ground", &sim_Pose_type, on_ground },
 	[IN_STATE] = { "state", &sim_VehicleState_type, on_state },
 	[IN_GEAR] = { "gear", &sim_GearCommand_type, on_gear },
 	[IN_TURN] = { "turn", &sim_TurnCommand_type, on_turn },

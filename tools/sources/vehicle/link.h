@@ -21,7 +21,18 @@
 #include "vehicle.h"
 
 enum link_out { OUT_TF, OUT_IMU, OUT_GPS, OUT_GPS_ODOMETRY, OUT_CAN_BUS, OUT_ODOMETRY, OUT_COUNT };
-enum link_in { IN_PLACE, IN_STATE, IN_GEAR, IN_TURN, IN_HAZARD, IN_EMERGENCY, IN_ENGAGE, IN_CONTROL, IN_COUNT };
+enum link_in {
+	IN_PLACE,
+	IN_GROUND,
+	IN_STATE,
+	IN_GEAR,
+	IN_TURN,
+	IN_HAZARD,
+	IN_EMERGENCY,
+	IN_ENGAGE,
+	IN_CONTROL,
+	IN_COUNT
+};
 
 struct vehicle_link {
 	struct sim_client *client;

@@ -15,9 +15,16 @@
 
 #define VARIANCE 1e-4 /* the sensors are exact; a filter still wants a number */
 
-static struct sim_Quaternion heading(const struct moment *m)
+static struct sim_Quaternion attitude(const struct moment *m)
 {
-	return (struct sim_Quaternion){ .z = sin(m->model->s.yaw / 2), .w = cos(m->model->s.yaw / 2) };
+	const struct model_axes a = model_axes(&m->model->s);
+	double cy = cos(m->model->s.yaw / 2), sy = sin(m->model->s.yaw / 2);
+	double cp = cos(a.pitch / 2), sp = sin(a.pitch / 2), cr = cos(a.roll / 2), sr = sin(a.roll / 2);
+
+	return (struct sim_Quaternion){ .x = sr * cp * cy - cr * sp * sy,
+					.y = cr * sp * cy + sr * cp * sy,
+					.z = cr * cp * sy - sr * sp * cy,
+					.w = cr * cp * cy + sr * sp * sy };
 }
 
 static struct sim_Vector3 place(const struct moment *m)
@@ -28,9 +35,11 @@ static struct sim_Vector3 place(const struct moment *m)
 static struct sim_Vector3 map_velocity(const struct moment *m)
 {
 	const struct model_state *s = &m->model->s;
-	double c = cos(s->yaw), n = sin(s->yaw);
+	const struct model_axes a = model_axes(s);
 
-	return (struct sim_Vector3){ .x = s->speed * c - s->side_speed * n, .y = s->speed * n + s->side_speed * c };
+	return (struct sim_Vector3){ .x = s->speed * a.forward[0] + s->side_speed * a.left[0],
+				     .y = s->speed * a.forward[1] + s->side_speed * a.left[1],
+				     .z = s->speed * a.forward[2] + s->side_speed * a.left[2] };
 }
 
 static void diagonal(double *matrix, int n)
@@ -54,23 +63,26 @@ size_t message_tf(const struct moment *m, void *body, size_t cap)
 	    sim_Transform_child_frame_set_in(&b, t, FRAME_BASE) < 0)
 		return 0;
 	t->translation = place(m);
-	t->rotation = heading(m);
+	t->rotation = attitude(m);
 	return sim_builder_size(&b);
 }
 
 size_t message_imu(const struct moment *m, void *body, size_t cap)
 {
 	const struct model_state *s = &m->model->s;
+	const struct model_axes a = model_axes(s);
 	struct sim_builder b;
 	struct sim_Imu *imu = sim_Imu_init(body, cap, &b);
 
 	if (!imu)
 		return 0;
-	imu->orientation = heading(m);
+	imu->orientation = attitude(m);
 	imu->angular_velocity.z = m->gyro;
-	imu->linear_acceleration = (struct sim_Vector3){ .x = s->accel - s->yaw_rate * s->side_speed,
-							 .y = s->side_accel,
-							 .z = MODEL_GRAVITY };
+	imu->linear_acceleration = (struct sim_Vector3){
+		.x = s->accel - s->yaw_rate * s->side_speed + MODEL_GRAVITY * a.forward[2],
+		.y = s->side_accel + MODEL_GRAVITY * a.left[2],
+		.z = MODEL_GRAVITY * a.up[2],
+	};
 	imu->position = place(m);
 	imu->linear_velocity = (struct sim_Vector3){ .x = s->speed, .y = s->side_speed };
 	diagonal(imu->orientation_covariance, 3);
@@ -91,7 +103,7 @@ size_t message_gps(const struct moment *m, void *body, size_t cap)
 	g->altitude = m->model->s.z;
 	g->easting = m->model->s.x;
 	g->northing = m->model->s.y;
-	g->orientation = heading(m);
+	g->orientation = attitude(m);
 	diagonal(g->position_covariance, 3);
 	g->status = m->origin->given ? SIM_GPS_STATUS_FIX : SIM_GPS_STATUS_NO_FIX;
 	g->service = 1;
@@ -115,7 +127,7 @@ size_t message_gps_odometry(const struct moment *m, void *body, size_t cap)
 	g->altitude = s->z;
 	g->easting = s->x;
 	g->northing = s->y;
-	g->orientation = heading(m);
+	g->orientation = attitude(m);
 	g->velocity = map_velocity(m);
 	g->angular_velocity.z = s->yaw_rate;
 	diagonal(g->pose_covariance, 6);
@@ -137,7 +149,7 @@ static void fill_motion(const struct moment *m, struct sim_CanBus *c)
 	double turns = fabs(s->speed) / (2 * M_PI * p->wheel_radius);
 
 	c->altitude = s->z;
-	c->orientation = heading(m);
+	c->orientation = attitude(m);
 	c->velocity = map_velocity(m);
 	c->speed = (float)s->speed;
 	c->throttle = pedal_part(m->model->motion.pedal, p->vel_rate_lim);

@@ -52,6 +52,8 @@ void model_put(struct model *m, const struct model_place *at)
 				     .y = at->y,
 				     .z = at->z,
 				     .yaw = model_wrap(at->yaw),
+				     .slope_x = at->slope_x,
+				     .slope_y = at->slope_y,
 				     .speed = speed,
 				     .accel = accel,
 				     .steer = steer,
@@ -63,6 +65,13 @@ void model_put(struct model *m, const struct model_place *at)
 	forget_orders(m, 0, 0, 0);
 	/* orders that stand go on, after their dead time */
 	model_order(m, &m->order);
+}
+
+void model_ground(struct model *m, const struct model_plane *g)
+{
+	m->s.z = g->z + g->slope_x * (m->s.x - g->x) + g->slope_y * (m->s.y - g->y);
+	m->s.slope_x = g->slope_x;
+	m->s.slope_y = g->slope_y;
 }
 
 void model_order(struct model *m, const struct model_order *o)
@@ -143,14 +152,36 @@ static double move_by_pedal(struct model *m, double dt_s)
 
 /* ---- paths ---- */
 
-static void turn(struct model_state *s, double forward, double left, double by)
+/* Up is across the plane; forward lies in it, above the heading. */
+struct model_axes model_axes(const struct model_state *s)
 {
 	double c = cos(s->yaw), n = sin(s->yaw);
+	double rise = s->slope_x * c + s->slope_y * n, bank = s->slope_y * c - s->slope_x * n;
+	double k = 1 / sqrt(1 + rise * rise), up = 1 / sqrt(1 + rise * rise + bank * bank);
+	double back = k * up * bank * rise, side = up / k;
 
-	s->x += forward * c - left * n;
-	s->y += forward * n + left * c;
-	s->yaw = model_wrap(s->yaw + by);
+	return (struct model_axes){ .forward = { k * c, k * n, k * rise },
+				    .left = { -back * c - side * n, side * c - back * n, k * up * bank },
+				    .up = { -up * s->slope_x, -up * s->slope_y, up },
+				    .pitch = 0 - atan(rise),
+				    .roll = atan(bank * k) };
+}
+
+/* In the plane of the ground. */
+static void turn(struct model_state *s, double forward, double left, double by)
+{
+	const struct model_axes a = model_axes(s);
+	double dx = forward * a.forward[0] + left * a.left[0], dy = forward * a.forward[1] + left * a.left[1];
+	double c = cos(by), n = sin(by);
+
+	s->x += dx;
+	s->y += dy;
 	s->turned += by;
+	s->z += s->slope_x * dx + s->slope_y * dy;
+	if (s->slope_x == 0 && s->slope_y == 0)
+		s->yaw = model_wrap(s->yaw + by);
+	else
+		s->yaw = atan2(c * a.forward[1] + n * a.left[1], c * a.forward[0] + n * a.left[0]);
 }
 
 static double sinc(double x)

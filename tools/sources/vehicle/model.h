@@ -12,8 +12,8 @@
  *   dynamic bicycle (linear tyres)           side slip and yaw rate by the matrix exponential at the piece's middle speed:
  *                                            exact at constant speed and wheel angle; the path by Simpson's rule, fourth order
  *
- * Below MODEL_SLOW the tyres do not slip: the dynamic bicycle is the kinematic one. The ground is flat; base_link is the
- * middle of the rear axle.
+ * Below MODEL_SLOW the tyres do not slip: the dynamic bicycle is the kinematic one. The ground is a plane, level until model_ground()
+ * tilts it; a slope turns the vehicle and its way, and neither drives nor brakes it. base_link is the middle of the rear axle.
  *
  * Thread: the owner's. Pure arithmetic, no allocation: the same calls give the same bits.
  */
@@ -50,6 +50,7 @@ struct model_order {
 struct model_state {
 	double x, y, z, yaw;      /* base_link in the map: m, rad from -pi to pi */
 	double turned;            /* rad, since it was put there: yaw, not wrapped */
+	double slope_x, slope_y;  /* of the ground: how much it rises along the map's x and y, m/m */
 	double speed;             /* m/s, of base_link along x */
 	double side_speed;        /* m/s, of base_link along y; 0 without slip */
 	double yaw_rate;          /* rad/s */
@@ -73,8 +74,15 @@ void model_init(struct model *m, const struct vehicle_params *p);
 /* Put it somewhere: orders under way are forgotten, steer is clamped. Numbers are finite. */
 struct model_place {
 	double x, y, z, yaw, speed, accel, steer;
+	double slope_x, slope_y; /* of the ground there */
 };
 void model_put(struct model *m, const struct model_place *at);
+
+/* The ground is the plane through x, y, z with those slopes: the vehicle goes on on it. */
+struct model_plane {
+	double x, y, z, slope_x, slope_y;
+};
+void model_ground(struct model *m, const struct model_plane *g);
 
 void model_order(struct model *m, const struct model_order *o);
 void model_advance(struct model *m, int64_t dur_ns); /* 0 or more */
@@ -84,6 +92,13 @@ static inline double model_measured_steer(const struct model *m)
 {
 	return m->s.steer + m->p.steer_bias;
 }
+
+/* The vehicle's own axes, forward, left and up, in the map; and how far they are from level: rad, below 0 uphill; above 0 left side up. */
+struct model_axes {
+	double forward[3], left[3], up[3];
+	double pitch, roll;
+};
+struct model_axes model_axes(const struct model_state *s);
 
 double model_wrap(double rad); /* to -pi..pi */
 

@@ -36,6 +36,11 @@ int onboard_ahead(struct onboard *o, int64_t to_sim_ns)
 	return vehicle_link_ahead(&o->link, to_sim_ns);
 }
 
+int onboard_ground(struct onboard *o, const struct sim_Pose *p)
+{
+	return vehicle_ground(o->vehicle, p);
+}
+
 const struct sim_GpsOdometry *onboard_odometry(struct onboard *o)
 {
 	const struct moment m = moment_of(o);

@@ -14,6 +14,7 @@
 #include <sim/clock.h>
 #include <sim/msg/CanBus.h>
 #include <sim/msg/GpsOdometry.h>
+#include <sim/msg/Pose.h>
 
 struct onboard;
 
@@ -30,6 +31,9 @@ size_t onboard_size(void);
 void onboard_step(struct onboard *o, const struct sim_clock_sample *now);
 /* The same for an instant before time is there, in lock-step only; nothing is published. -EAGAIN, -ERANGE. */
 int onboard_ahead(struct onboard *o, int64_t to_sim_ns);
+
+/* The ground under it, as who knows the map says. -EINVAL, -ERANGE. */
+int onboard_ground(struct onboard *o, const struct sim_Pose *p);
 
 /* As it is after that: what it publishes. Borrows until the next call. */
 const struct sim_GpsOdometry *onboard_odometry(struct onboard *o);

@@ -13,6 +13,8 @@
 #define SPEED_GAIN 2.0  /* 1/s, of a model by acceleration towards a wanted speed */
 #define FAR_M      1e9  /* nobody is further from the map's origin */
 #define CRAWL      1e-9 /* m/s: below it a yaw rate says nothing of the wheels */
+#define STANDS     0.2  /* cosine: ground that is steeper carries no vehicle */
+#define GROUND_M   20.0 /* what is told of the ground holds so far: some frames of a scenario on a motorway */
 
 void orders_init(struct orders *o)
 {
@@ -178,36 +180,61 @@ static bool near_enough(const struct sim_Vector3 *v)
 	return fabs(v->x) <= FAR_M && fabs(v->y) <= FAR_M && fabs(v->z) <= FAR_M;
 }
 
-/* The yaw of a rotation; one that is all zero is no turn. False: it is none. */
-static bool yaw_of(const struct sim_Quaternion *q, double *ret)
+/* How a vehicle stands: its yaw, and the slopes of the ground that it stands on. */
+struct stance {
+	double yaw, slope_x, slope_y;
+};
+
+/* Of a rotation; one that is all zero is no turn. One that lies on its side or its roof stands on level ground. False: it is none. */
+static bool stance_of(const struct sim_Quaternion *q, struct stance *ret)
 {
 	double n = q->x * q->x + q->y * q->y + q->z * q->z + q->w * q->w;
+	double up = n - 2 * (q->x * q->x + q->y * q->y);
 
-	*ret = 0;
+	*ret = (struct stance){ 0 };
 	if (n == 0)
 		return true;
 	if (!(n > 1e-12 && n < 1e12))
 		return false;
-	*ret = atan2(2 * (q->w * q->z + q->x * q->y), n - 2 * (q->y * q->y + q->z * q->z));
+	ret->yaw = atan2(2 * (q->w * q->z + q->x * q->y), n - 2 * (q->y * q->y + q->z * q->z));
+	if (up > STANDS * n) {
+		ret->slope_x = 0 - 2 * (q->x * q->z + q->w * q->y) / up;
+		ret->slope_y = 2 * (q->w * q->x - q->y * q->z) / up;
+	}
 	return true;
+}
+
+int orders_ground(const struct sim_Pose *p, const struct model_state *at, struct model_plane *ret)
+{
+	struct sim_Pose c = *p;
+	struct stance s;
+
+	if (!near_enough(&c.position) || !stance_of(&c.orientation, &s))
+		return err_set(-EINVAL, "the ground has an invalid pose");
+	if (hypot(c.position.x - at->x, c.position.y - at->y) > GROUND_M)
+		return err_set(-ERANGE, "the ground more than %g m away is not that under the vehicle", GROUND_M);
+	*ret = (struct model_plane){ c.position.x, c.position.y, c.position.z, s.slope_x, s.slope_y };
+	return 0;
 }
 
 int orders_placement(const struct sim_VehiclePlacement *m, double wheel_base, struct model_place *ret,
 		     struct params_size *ret_size)
 {
 	struct sim_VehiclePlacement c = *m;
-	double yaw;
+	struct stance s;
 
 	if (c.action < SIM_VEHICLE_PLACEMENT_SPAWN || c.action > SIM_VEHICLE_PLACEMENT_REMOVE)
 		return err_set(-EINVAL, "a placement asks for action %u, 1 to 3 are", c.action);
-	if (!near_enough(&c.pose.position) || !yaw_of(&c.pose.orientation, &yaw))
+	if (!near_enough(&c.pose.position) || !stance_of(&c.pose.orientation, &s))
 		return err_set(-EINVAL, "a placement has an invalid pose");
 	if (!near_enough(&c.velocity.linear) || !near_enough(&c.velocity.angular) || !near_enough(&c.acceleration))
 		return err_set(-EINVAL, "a placement has an invalid velocity or acceleration");
 	*ret = (struct model_place){ .x = c.pose.position.x,
 				     .y = c.pose.position.y,
 				     .z = c.pose.position.z,
-				     .yaw = yaw,
+				     .yaw = s.yaw,
+				     .slope_x = s.slope_x,
+				     .slope_y = s.slope_y,
 				     .speed = c.velocity.linear.x,
 				     .accel = c.acceleration.x };
 	if (c.wheel_base > 0)

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <sim/msg/Pose.h>
 #include <sim/msg/VehicleControl.h>
 #include <sim/msg/VehiclePlacement.h>
 #include <sim/msg/VehicleState.h>
@@ -50,5 +51,8 @@ struct model_order orders_now(const struct orders *o, const struct model *m);
  */
 int orders_placement(const struct sim_VehiclePlacement *m, double wheel_base, struct model_place *ret,
 		     struct params_size *ret_size);
+
+/* The ground where a vehicle is at `at`. -EINVAL; -ERANGE it is too far away to say anything of the ground there. */
+int orders_ground(const struct sim_Pose *p, const struct model_state *at, struct model_plane *ret);
 
 #endif

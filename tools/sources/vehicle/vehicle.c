@@ -141,7 +141,12 @@ int vehicle_place(struct vehicle *v, const struct sim_VehiclePlacement *m)
 	if (action == SIM_VEHICLE_PLACEMENT_REMOVE) {
 		v->removed = true;
 		orders_init(&v->orders);
-		at = (struct model_place){ v->model.s.x, v->model.s.y, v->model.s.z, v->model.s.yaw, 0, 0, 0 };
+		at = (struct model_place){ .x = v->model.s.x,
+					   .y = v->model.s.y,
+					   .z = v->model.s.z,
+					   .yaw = v->model.s.yaw,
+					   .slope_x = v->model.s.slope_x,
+					   .slope_y = v->model.s.slope_y };
 	}
 	if (action == SIM_VEHICLE_PLACEMENT_SPAWN)
 		r = spawn(v, &size);
@@ -149,5 +154,15 @@ int vehicle_place(struct vehicle *v, const struct sim_VehiclePlacement *m)
 		model_put(&v->model, &at);
 		begin_to_measure(v);
 	}
+	return r;
+}
+
+int vehicle_ground(struct vehicle *v, const struct sim_Pose *p)
+{
+	struct model_plane g;
+	int r = orders_ground(p, &v->model.s, &g);
+
+	if (r == 0)
+		model_ground(&v->model, &g);
 	return r;
 }

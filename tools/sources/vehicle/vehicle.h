@@ -58,6 +58,8 @@ double vehicle_gyro(struct vehicle *v, int64_t *ret_span_dur_ns);
 
 /* -EINVAL, -ERANGE: a sentence in err_why(), nothing has changed. Between end and begin. */
 int vehicle_place(struct vehicle *v, const struct sim_VehiclePlacement *m);
+/* The ground under it is the plane through p that p is level with, as who knows the map says; the next step goes on on it. As orders_ground(). */
+int vehicle_ground(struct vehicle *v, const struct sim_Pose *p);
 /* Whether that would do, without a vehicle: for who must answer at once. */
 int vehicle_check_placement(const struct vehicle_params *base, const struct sim_VehiclePlacement *m);
 
