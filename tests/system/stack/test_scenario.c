@@ -17,6 +17,7 @@
 #include <sim/msg/Imu.h>
 #include <sim/msg/VehicleControl.h>
 #include <sim/sim.h>
+#include <sim/srv/ControlModeCommand.h>
 
 #include "../../../tools/sources/vehicle/vehicle.h"
 #include "../../support/ros_tree.h"
@@ -778,6 +779,47 @@ TEST(the_ego_follows_the_slope_of_the_road)
 	begin_scenario(3000 * INT64_C(1000000000));
 	drain();
 	climb();
+}
+
+static bool ask_mode(uint8_t mode)
+{
+	struct sim_ControlModeCommandRequest q = { .mode = mode };
+	struct sim_ControlModeCommandResponse a = { 0 };
+	int r = sim_service_call(s.client, "/control/control_mode_request", &sim_ControlModeCommand_service, &q,
+				 sizeof(q), -1, &a, sizeof(a), NULL);
+
+	if (r < 0)
+		fail_msg("control_mode_request: %s", sim_why());
+	return a.success;
+}
+
+/* While the scenario moves it by order nobody drives it; when the orders end it stays, until Autoware asks to drive. */
+TEST(an_ego_that_was_moved_by_order_waits_for_a_driver)
+{
+	struct peer_answer_status ego;
+	struct peer_pose at = START;
+
+	begin_scenario(4000 * INT64_C(1000000000));
+	for (int frame = 0; frame < 10; frame++, at.x += 0.1) {
+		ego = drive_at(&at, 3, true);
+		near(ego.pose.x, at.x, 0, "the place ordered", frame);
+		lights_and_time(0);
+	}
+	order(2, 0); /* of a driver whom nobody has asked */
+	assert_false(ask_mode(SIM_CONTROL_MODE_COMMAND_REQUEST_MANUAL));
+	at = ego.pose;
+	for (int frame = 0; frame < 10; frame++) {
+		ego = drive_at(&at, 0, false);
+		near(ego.pose.x, at.x, 0, "where it stays", frame);
+		lights_and_time(0);
+	}
+	assert_true(ask_mode(SIM_CONTROL_MODE_COMMAND_REQUEST_AUTONOMOUS));
+	for (int frame = 0; frame < 60; frame++) {
+		at = ego.pose;
+		ego = drive_at(&at, ego.speed, false);
+		lights_and_time(0);
+	}
+	assert_true(hypot(ego.pose.x - START.x, ego.pose.y - START.y) > 1.5);
 }
 
 TEST(a_vehicle_of_its_own_process_drives_alike)

@@ -16,6 +16,7 @@
 #include <sim/introspect.h>
 #include <sim/msg/Detected3DObjects.h>
 #include <sim/msg/TrafficSignals.h>
+#include <sim/msg/VehicleMode.h>
 
 #define S    INT64_C(1000000000)
 #define HALF 0.70710678118654752
@@ -210,6 +211,29 @@ static struct sim_GpsOdometry odometry(double east, double north, float speed)
 					 .forward_speed = speed,
 					 .angular_velocity.z = 0.3,
 					 .ignore_map_origin = 1 };
+}
+
+/* A can_bus of before the order says nothing of what comes of it. */
+TEST(who_was_told_that_nobody_drives_is_believed_later)
+{
+	struct sim_CanBus c = {
+		.longitude = 139.9, .latitude = 35.2, .orientation.w = 1, .mode = SIM_VEHICLE_MODE_AUTO
+	};
+	struct vehicle v = { .origin.mgrs = true };
+	struct vehicle_state s;
+
+	assert_true(vehicle_can_bus(&v, &c, 100, 1));
+	vehicle_ordered(&v, true, 200, 1);
+	assert_true(vehicle_can_bus(&v, &c, 200, 1));
+	assert_true(vehicle_now(&v, 300, 1, &s) && s.manual);
+	assert_true(vehicle_can_bus(&v, &c, 201, 1));
+	assert_true(vehicle_now(&v, 300, 1, &s) && !s.manual);
+	vehicle_ordered(&v, true, 400, 1);
+	assert_true(vehicle_can_bus(&v, &c, 10, 2)); /* time has jumped back */
+	assert_true(vehicle_now(&v, 20, 2, &s) && !s.manual);
+	c.mode = SIM_VEHICLE_MODE_MANUAL;
+	assert_true(vehicle_can_bus(&v, &c, 11, 2));
+	assert_true(vehicle_now(&v, 20, 2, &s) && s.manual);
 }
 
 TEST(origins_are_read)

@@ -289,7 +289,7 @@ TEST(the_vehicle_is_placed_and_heard_from_the_next_frame_on)
 	assert_true(ask_status(&w, &s, 1, false));
 	assert_true(w.a.status[0].pose.x == 100);
 	assert_true(ask_status(&w, &s, 1, true)); /* overwritten */
-	assert_int_equal(w.place.action, PLACE_OVERWRITE);
+	assert_int_equal(w.place.action, PLACE_TAKE_OVER);
 	assert_true(w.placed.pose.position.x == 9 && w.placed.twist.linear.x == 3 && w.placed.twist.angular.z == 0.1 &&
 		    w.placed.accel.linear.x == 0.5);
 	assert_true(w.a.status[0].pose.x == 9);
@@ -372,6 +372,33 @@ TEST(the_vehicle_stays_where_it_is_until_the_logic_starts)
 	peer_update_status(&w.q, 250020, &s, 1, false, false);
 	assert_true(world_ask(&w, PEER_UPDATE_STATUS));
 	assert_true(w.a.status[0].pose.x == 100);
+	world_finish(&w);
+}
+
+/* The order has ended, and nobody has asked to drive: it stays where it was put. */
+TEST(after_an_order_the_ego_stays_until_somebody_drives)
+{
+	const struct peer_status s = { .name = "ego", .pose = { 9, 8, 0, 0, 1, 0, 0 }, .speed = 3 };
+	struct world w;
+
+	begin(&w);
+	w.placeable = w.has_vehicle = true;
+	w.vehicle = (struct vehicle_state){ .pose.orientation.w = 1, .stamp_sim_ns = 1 };
+	assert_true(ask_status(&w, &s, 1, true));
+	assert_int_equal(w.place.action, PLACE_TAKE_OVER);
+	assert_true(ask_frame(&w, 33 * MS));
+	w.vehicle.stamp_sim_ns = 33 * MS;
+	w.vehicle.manual = true;
+	assert_true(ask_status(&w, &s, 1, false));
+	assert_int_equal(w.place.action, PLACE_OVERWRITE);
+	assert_true(w.a.status[0].pose.x == 9);
+	assert_true(ask_frame(&w, 66 * MS));
+	w.vehicle.stamp_sim_ns = 66 * MS;
+	w.vehicle.manual = false; /* Autoware has asked */
+	w.vehicle.pose.position.x = 9.1;
+	assert_true(ask_status(&w, &s, 1, false));
+	assert_int_equal(w.places, 3);
+	assert_true(w.a.status[0].pose.x == 9.1);
 	world_finish(&w);
 }
 

@@ -205,6 +205,24 @@ TEST(a_spawn_forgets_and_an_overwrite_keeps)
 	near(v.model.p.wheel_base, WB, 0); /* dimensions are those of each spawn */
 }
 
+TEST(who_takes_it_over_leaves_nobody_driving)
+{
+	struct sim_VehiclePlacement p = at(SIM_VEHICLE_PLACEMENT_TAKE_OVER, 7, 4);
+
+	fresh(IDEAL);
+	v.orders.gear = GEAR_REVERSE;
+	assert_ok(vehicle_place(&v, &p));
+	near(v.model.s.x, 7, 0);
+	assert_int_equal(v.orders.mode, SIM_VEHICLE_MODE_MANUAL);
+	assert_int_equal(v.orders.gear, GEAR_REVERSE);
+	p = at(SIM_VEHICLE_PLACEMENT_OVERWRITE, 8, 4);
+	assert_ok(vehicle_place(&v, &p));
+	assert_int_equal(v.orders.mode, SIM_VEHICLE_MODE_MANUAL);
+	p = at(SIM_VEHICLE_PLACEMENT_SPAWN, 8, 4);
+	assert_ok(vehicle_place(&v, &p));
+	assert_int_equal(v.orders.mode, SIM_VEHICLE_MODE_AUTO);
+}
+
 /* Turned by pitch about its own y axis: nose up is below 0. */
 static struct sim_Pose tilted(double x, double z, double pitch)
 {
@@ -270,7 +288,7 @@ TEST(a_placement_that_cannot_be_changes_nothing)
 {
 	struct sim_VehiclePlacement bad[] = {
 		at(0, 1, 1),
-		at(4, 1, 1),
+		at(5, 1, 1),
 		at(SIM_VEHICLE_PLACEMENT_SPAWN, (double)NAN, 1),
 		at(SIM_VEHICLE_PLACEMENT_SPAWN, 1e30, 1),
 		at(SIM_VEHICLE_PLACEMENT_OVERWRITE, 1, (double)INFINITY),

@@ -554,6 +554,8 @@ static bool on_place(void *ctx, const struct server_place *p)
 		return false;
 	hear(l); /* what it says of the time before tells nothing of how it moves there */
 	vehicle_forget(&l->vehicle);
+	if (p->action == PLACE_TAKE_OVER || p->action == PLACE_SPAWN)
+		vehicle_ordered(&l->vehicle, p->action == PLACE_TAKE_OVER, l->now.sim_ns, l->now.clock_generation);
 	return true;
 }
 

@@ -31,7 +31,7 @@
 
 struct server;
 
-enum server_placing { PLACE_SPAWN = 1, PLACE_OVERWRITE, PLACE_REMOVE }; /* of sim/VehiclePlacement */
+enum server_placing { PLACE_SPAWN = 1, PLACE_OVERWRITE, PLACE_REMOVE, PLACE_TAKE_OVER }; /* of sim/VehiclePlacement */
 
 /* Where the scenario wants its ego, and what it says of its body: 0 where it says nothing. */
 struct server_place {

@@ -332,10 +332,10 @@ bool ego_follows(struct server *s, struct vehicle_state *ret)
 	return s->ops->vehicle(s->ctx, ret) && ret->stamp_sim_ns > s->placed_sim_ns;
 }
 
-/* The scenario moves its ego: by order, or since nobody drives it. */
-static void place_ego(struct server *s, const struct scene_entity *e, bool has_vehicle)
+/* The scenario moves its ego: by order, from which on nobody drives it until a driver asks to, or since nobody drives it. */
+static void place_ego(struct server *s, const struct scene_entity *e, bool by_order, bool has_vehicle)
 {
-	if (place(s, PLACE_OVERWRITE, e, NULL) || !has_vehicle)
+	if (place(s, by_order ? PLACE_TAKE_OVER : PLACE_OVERWRITE, e, NULL) || !has_vehicle)
 		return;
 	if (!s->ego_placed)
 		log_warn("the scenario places %s, but its vehicle is driven by whoever publishes it and does not move",
@@ -361,7 +361,7 @@ static void update_one(struct server *s, const Ss2__UpdateEntityStatusRequest *q
 	has_vehicle = ego_follows(s, &v);
 	move(e, from);
 	if (q->overwrite_ego_status || (has_vehicle && v.manual)) {
-		place_ego(s, e, has_vehicle);
+		place_ego(s, e, q->overwrite_ego_status, has_vehicle);
 	} else if (!q->npc_logic_started && place(s, PLACE_OVERWRITE, e, NULL)) {
 		; /* whatever it is ordered, it stays as it is until the scenario starts everybody's logic */
 	} else if (has_vehicle) {

@@ -108,13 +108,21 @@ bool vehicle_can_bus(struct vehicle *v, const struct sim_CanBus *m, int64_t stam
 		return false;
 	s.pose.position = on_map(&v->origin, utm.easting, utm.northing, m->altitude);
 	s.twist.linear.x = (double)m->speed;
-	v->manual = m->mode == SIM_VEHICLE_MODE_MANUAL;
+	if (generation != v->ordered_generation || stamp_sim_ns > v->ordered_sim_ns)
+		v->manual = m->mode == SIM_VEHICLE_MODE_MANUAL;
 	return report(&v->can_bus, &s, stamp_sim_ns, generation);
 }
 
 void vehicle_forget(struct vehicle *v)
 {
 	v->odometry.given = v->can_bus.given = false;
+}
+
+void vehicle_ordered(struct vehicle *v, bool manual, int64_t sim_ns, uint32_t generation)
+{
+	v->manual = manual;
+	v->ordered_sim_ns = sim_ns;
+	v->ordered_generation = generation;
 }
 
 static bool fresh(const struct vehicle_report *r, int64_t now_sim_ns, uint32_t generation)

@@ -46,6 +46,8 @@ struct vehicle {
 	struct vehicle_origin origin;
 	struct vehicle_report odometry, can_bus;
 	bool manual;
+	int64_t ordered_sim_ns; /* when it was told whether somebody drives it: what its can_bus said up to then is older */
+	uint32_t ordered_generation;
 };
 
 /* Take in a message. One with values that are no numbers is left out: false. */
@@ -54,6 +56,8 @@ bool vehicle_can_bus(struct vehicle *v, const struct sim_CanBus *m, int64_t stam
 
 /* It is put elsewhere: what it told before is of no use. */
 void vehicle_forget(struct vehicle *v);
+/* It was told so then; from the next can_bus on it counts what that says. */
+void vehicle_ordered(struct vehicle *v, bool manual, int64_t sim_ns, uint32_t generation);
 
 /* False: there is no vehicle, or it has been silent for too long. */
 bool vehicle_now(const struct vehicle *v, int64_t now_sim_ns, uint32_t generation, struct vehicle_state *ret);

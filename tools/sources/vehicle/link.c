@@ -217,6 +217,13 @@ static int on_place_request(void *user, struct sim_request *req)
 	return 0;
 }
 
+/* A scenario of scenario_simulator_v2 takes the vehicle over by itself: whoever drives may only ask to drive, as in its own vehicle. */
+static bool offers(const struct vehicle_link *l, uint8_t asked)
+{
+	return asked == SIM_CONTROL_MODE_COMMAND_REQUEST_AUTONOMOUS ||
+	       __atomic_load_n(&sim_clock_page(l->client)->source, __ATOMIC_RELAXED) != SIM_SOURCE_SS2;
+}
+
 static int mode_of(uint8_t asked, uint8_t *ret)
 {
 	switch (asked) {
@@ -246,7 +253,7 @@ static int on_mode_request(void *user, struct sim_request *req)
 	uint8_t mode;
 
 	response = sim_ControlModeCommandResponse_init(req->response, req->response_capacity, &b);
-	response->success = q && mode_of(q->mode, &mode) == 0;
+	response->success = q && offers(l, q->mode) && mode_of(q->mode, &mode) == 0;
 	if (response->success) {
 		pthread_mutex_lock(&l->lock);
 		l->asked.mode = true;

@@ -223,8 +223,8 @@ int orders_placement(const struct sim_VehiclePlacement *m, double wheel_base, st
 	struct sim_VehiclePlacement c = *m;
 	struct stance s;
 
-	if (c.action < SIM_VEHICLE_PLACEMENT_SPAWN || c.action > SIM_VEHICLE_PLACEMENT_REMOVE)
-		return err_set(-EINVAL, "a placement asks for action %u, 1 to 3 are", c.action);
+	if (c.action < SIM_VEHICLE_PLACEMENT_SPAWN || c.action > SIM_VEHICLE_PLACEMENT_TAKE_OVER)
+		return err_set(-EINVAL, "a placement asks for action %u, 1 to 4 are", c.action);
 	if (!near_enough(&c.pose.position) || !stance_of(&c.pose.orientation, &s))
 		return err_set(-EINVAL, "a placement has an invalid pose");
 	if (!near_enough(&c.velocity.linear) || !near_enough(&c.velocity.angular) || !near_enough(&c.acceleration))

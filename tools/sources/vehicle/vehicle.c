@@ -150,11 +150,13 @@ int vehicle_place(struct vehicle *v, const struct sim_VehiclePlacement *m)
 	}
 	if (action == SIM_VEHICLE_PLACEMENT_SPAWN)
 		r = spawn(v, &size);
-	if (r == 0) {
-		model_put(&v->model, &at);
-		begin_to_measure(v);
-	}
-	return r;
+	if (r < 0)
+		return r;
+	model_put(&v->model, &at);
+	begin_to_measure(v);
+	if (action == SIM_VEHICLE_PLACEMENT_TAKE_OVER)
+		v->orders.mode = SIM_VEHICLE_MODE_MANUAL;
+	return 0;
 }
 
 int vehicle_ground(struct vehicle *v, const struct sim_Pose *p)
