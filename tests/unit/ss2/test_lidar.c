@@ -39,6 +39,12 @@ static void close_sight(struct sight *t)
 	store_close(&t->store);
 }
 
+static const struct lidar_cloud *scan_at(struct sight *t, int64_t sim_ns)
+{
+	sensors_time(&t->sensors, sim_ns);
+	return sensors_scan(&t->sensors, &t->scene, sim_ns);
+}
+
 static struct lidar_config three(void)
 {
 	return (struct lidar_config){
@@ -54,9 +60,9 @@ TEST(rays_go_where_the_configuration_says)
 	uint32_t n = 0;
 
 	open_sight(&t);
-	assert_null(sensors_scan(&t.sensors, &t.scene, 0)); /* nothing is attached */
+	assert_null(scan_at(&t, 0)); /* nothing is attached */
 	assert_int_equal(sensors_attach_lidar(&t.sensors, &c), 0);
-	cloud = sensors_scan(&t.sensors, &t.scene, 0);
+	cloud = scan_at(&t, 3 * FRAME);
 	assert_non_null(cloud);
 	for (int deg = -11; deg <= 11;
 	     deg++, n++) { /* the wall ends at 11.3; what looks up more than 11 passes above it */
@@ -84,8 +90,8 @@ TEST(clouds_come_in_their_rhythm_and_after_their_delay)
 		const struct lidar_cloud *cloud;
 
 		t.scene.entity[1].pose.position.y = 210 + i;
-		cloud = sensors_scan(&t.sensors, &t.scene, i * FRAME);
-		if (i % 3 || i < 6) {
+		cloud = scan_at(&t, i * FRAME);
+		if (i % 3 || i < 9) {
 			assert_null(cloud);
 			continue;
 		}
@@ -113,20 +119,20 @@ TEST(detected_is_what_the_lidar_hits)
 	e->box_center.z = 2;
 	assert_int_equal(sensors_attach_lidar(&t.sensors, &c), 0);
 	assert_int_equal(sensors_attach_detection(&t.sensors, &d), 0);
-	(void)sensors_scan(&t.sensors, &t.scene, 0);
-	sensors_detect(&t.sensors, &t.scene, 0, &detected, &truth);
+	(void)scan_at(&t, 3 * FRAME);
+	sensors_detect(&t.sensors, &t.scene, 3 * FRAME, &detected, &truth);
 	assert_int_equal(detected->n, 1);
 	assert_string_equal(detected->object[0].name, "wall");
 	assert_int_equal(truth->n, 1);
 	t.scene.entity[2].pose.position.x = 110; /* beside the wall */
-	(void)sensors_scan(&t.sensors, &t.scene, 3 * FRAME);
-	sensors_detect(&t.sensors, &t.scene, 3 * FRAME, &detected, &truth);
+	(void)scan_at(&t, 6 * FRAME);
+	sensors_detect(&t.sensors, &t.scene, 6 * FRAME, &detected, &truth);
 	assert_int_equal(detected->n, 2);
 	t.scene.entity[2].pose.position.x = 100;
 	d.all = true;
 	assert_int_equal(sensors_attach_detection(&t.sensors, &d), 0);
-	(void)sensors_scan(&t.sensors, &t.scene, 6 * FRAME);
-	sensors_detect(&t.sensors, &t.scene, 6 * FRAME, &detected, &truth);
+	(void)scan_at(&t, 9 * FRAME);
+	sensors_detect(&t.sensors, &t.scene, 9 * FRAME, &detected, &truth);
 	assert_int_equal(detected->n, 2);
 	close_sight(&t);
 }
@@ -143,7 +149,7 @@ TEST(a_cloud_is_a_message)
 
 	open_sight(&t);
 	assert_int_equal(sensors_attach_lidar(&t.sensors, &c), 0);
-	cloud = sensors_scan(&t.sensors, &t.scene, 0);
+	cloud = scan_at(&t, 3 * FRAME);
 	size = message_cloud(cloud, body, sizeof(body));
 	assert_true(size > 0 && size <= message_cloud_size(cloud->n));
 	assert_int_equal(sim_PointCloud_from(body, size)->width, cloud->n);
@@ -152,7 +158,7 @@ TEST(a_cloud_is_a_message)
 	assert_memory_equal(data, cloud->point, n);
 	assert_int_equal(message_cloud(cloud, body, 200), 0);
 	assert_int_equal(scene_despawn(&t.scene, "wall"), 0);
-	cloud = sensors_scan(&t.sensors, &t.scene, 3 * FRAME);
+	cloud = scan_at(&t, 6 * FRAME);
 	assert_int_equal(cloud->n, 0);
 	size = message_cloud(cloud, body, sizeof(body));
 	assert_true(size > 0); /* that there is nothing is a message too */

@@ -87,6 +87,7 @@ static void close_sight(struct sight *t)
 static const struct scene_entity *look(struct sight *t)
 {
 	t->now_ns += LOOK_NS;
+	sensors_time(&t->sensors, t->now_ns);
 	sensors_detect(&t->sensors, &t->scene, t->now_ns, &t->detected, &t->truth);
 	assert_int_equal(t->truth->n, t->scene.n_entities - 1);
 	assert_memory_equal(&t->truth->object[0].pose, &t->scene.entity[1].pose, sizeof(struct sim_Pose));
@@ -315,6 +316,7 @@ TEST(of_too_many_the_first_are_forgotten)
 		if (i >= 100)
 			assert_int_equal(scene_despawn(&t.scene, name), 0);
 		t.now_ns += LOOK_NS;
+		sensors_time(&t.sensors, t.now_ns);
 		sensors_detect(&t.sensors, &t.scene, t.now_ns, &t.detected, &t.truth);
 		assert_in_range(t.sensors.noise.n, 1, NOISE_STATES);
 	}

@@ -128,7 +128,7 @@ static struct noise_state *oldest(struct noise *n)
 	struct noise_state *s = &n->state[0];
 
 	for (size_t i = 1; i < n->n; i++)
-		if (n->state[i].sim_ns < s->sim_ns)
+		if (n->state[i].run_ns < s->run_ns)
 			s = &n->state[i];
 	return s;
 }
@@ -148,7 +148,7 @@ static struct noise_state *state_of(struct noise *n, const struct noise_model *m
 	}
 	s = n->n < NOISE_STATES ? &n->state[n->n++] : oldest(n);
 	n->next = n->n;
-	*s = (struct noise_state){ .id = e->id, .group = group_for(m, e), .sim_ns = INT64_MIN };
+	*s = (struct noise_state){ .id = e->id, .group = group_for(m, e), .run_ns = INT64_MIN };
 	return s;
 }
 
@@ -162,9 +162,9 @@ static bool disturb(struct noise *n, const struct noise_model *m, struct rnd *r,
 
 	if (s->group < 0)
 		return true;
-	if (s->sim_ns != INT64_MIN && s->sim_ns <= look->sim_ns)
-		dt_s = (double)(look->sim_ns - s->sim_ns) / 1e9;
-	s->sim_ns = look->sim_ns;
+	if (s->run_ns != INT64_MIN && s->run_ns <= look->run_ns)
+		dt_s = (double)(look->run_ns - s->run_ns) / 1e9;
+	s->run_ns = look->run_ns;
 	draw(r,
 	     &(struct sight){ .g = &m->group[s->group],
 			      .x = d.x * cos(yaw) + d.y * sin(yaw),

@@ -63,7 +63,7 @@ struct noise_model {
 struct noise_state {
 	uint32_t id;
 	int32_t group; /* -1: none is for it */
-	int64_t sim_ns;
+	int64_t run_ns;
 	double along, across, yaw;
 	bool flip, positive;
 };

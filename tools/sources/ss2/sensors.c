@@ -43,7 +43,11 @@ void sensors_reset(struct sensors *s)
 	s->n_hit = 0;
 	s->plane.taken = false;
 	noise_reset(&s->noise);
-	s->scanned_sim_ns = s->looked_sim_ns = s->drawn_sim_ns = INT64_MIN;
+}
+
+void sensors_time(struct sensors *s, int64_t run_ns)
+{
+	s->run_ns = run_ns;
 }
 
 static bool within(double x, double most)
@@ -83,7 +87,7 @@ int sensors_attach_lidar(struct sensors *s, const struct lidar_config *c)
 		return r;
 	s->config.lidar = *c;
 	s->config.lidar.attached = true;
-	s->scanned_sim_ns = INT64_MIN;
+	s->scanned_run_ns = s->run_ns;
 	s->n_hit = 0;
 	return 0;
 }
@@ -107,7 +111,7 @@ int sensors_attach_detection(struct sensors *s, const struct sensors_detection *
 		return r;
 	s->config.detection = *c;
 	s->config.detection.attached = true;
-	s->looked_sim_ns = INT64_MIN;
+	s->looked_run_ns = s->run_ns;
 	s->plane.taken = false;
 	noise_reset(&s->noise);
 	rnd_seed(&s->detection, (uint64_t)(uint32_t)c->seed);
@@ -126,7 +130,7 @@ int sensors_attach_grid(struct sensors *s, const struct sensors_grid *c)
 			       c->grid.width, c->grid.height, GRID_CELLS_MAX);
 	s->config.grid = *c;
 	s->config.grid.attached = true;
-	s->drawn_sim_ns = INT64_MIN;
+	s->drawn_run_ns = s->run_ns;
 	return 0;
 }
 
@@ -173,14 +177,14 @@ static struct sensors_look *push(struct sensors_queue *q)
 	return &q->look[(q->first + q->n++) % SENSORS_LOOKS_MAX];
 }
 
-static struct sensors_look *due(struct sensors_queue *q, int64_t now_sim_ns, double delay_s)
+static struct sensors_look *due(struct sensors_queue *q, int64_t now_run_ns, double delay_s)
 {
 	struct sensors_look *l;
 
 	if (!q->n)
 		return NULL;
 	l = &q->look[q->first];
-	if ((double)(now_sim_ns - l->sim_ns + ROUNDED_NS) < delay_s * 1e9)
+	if ((double)(now_run_ns - l->run_ns + ROUNDED_NS) < delay_s * 1e9)
 		return NULL;
 	q->first = (q->first + 1) % SENSORS_LOOKS_MAX;
 	q->n--;
@@ -215,6 +219,7 @@ static void look(struct sensors *s, const struct scene *scene, int64_t sim_ns,
 	const struct scene_entity *ego = scene_ego(scene);
 
 	ret->sim_ns = sim_ns;
+	ret->run_ns = s->run_ns;
 	ret->ego = ego->pose;
 	ret->n = 0;
 	for (size_t i = 0; i < scene->n_entities && ret->n < SENSORS_OBJECTS_MAX; i++) {
@@ -226,12 +231,11 @@ static void look(struct sensors *s, const struct scene *scene, int64_t sim_ns,
 }
 
 /* Whether the next one is due; then it is now. */
-static bool in_time(int64_t *last_sim_ns, int64_t sim_ns, double update_s)
+static bool in_time(const struct sensors *s, int64_t *last_run_ns, double update_s)
 {
-	if (*last_sim_ns != INT64_MIN && sim_ns >= *last_sim_ns &&
-	    (double)(sim_ns - *last_sim_ns + EARLY_NS) < update_s * 1e9)
+	if (s->run_ns >= *last_run_ns && (double)(s->run_ns - *last_run_ns + EARLY_NS) < update_s * 1e9)
 		return false;
-	*last_sim_ns = sim_ns;
+	*last_run_ns = s->run_ns;
 	return true;
 }
 
@@ -256,12 +260,12 @@ const struct lidar_cloud *sensors_scan(struct sensors *s, const struct scene *sc
 
 	if (!c->attached || !scene_ego(scene))
 		return NULL;
-	if (in_time(&s->scanned_sim_ns, sim_ns, c->scan_s)) {
+	if (in_time(s, &s->scanned_run_ns, c->scan_s)) {
 		l = push(&s->scans);
 		look(s, scene, sim_ns, is_in_reach, l);
 		scan(s, l);
 	}
-	l = due(&s->scans, sim_ns, c->delay_s);
+	l = due(&s->scans, s->run_ns, c->delay_s);
 	if (!l)
 		return NULL;
 	if (l->sim_ns != s->cloud.sim_ns) /* its points have made room for later ones */
@@ -286,10 +290,9 @@ static void disturb(struct sensors *s, struct sensors_look *l)
 	l->n = n;
 }
 
-bool sensors_draws(struct sensors *s, const struct scene *scene, int64_t sim_ns)
+bool sensors_draws(struct sensors *s, const struct scene *scene)
 {
-	return s->config.grid.attached && scene_ego(scene) &&
-	       in_time(&s->drawn_sim_ns, sim_ns, s->config.grid.update_s);
+	return s->config.grid.attached && scene_ego(scene) && in_time(s, &s->drawn_run_ns, s->config.grid.update_s);
 }
 
 void sensors_detect(struct sensors *s, const struct scene *scene, int64_t sim_ns,
@@ -301,17 +304,17 @@ void sensors_detect(struct sensors *s, const struct scene *scene, int64_t sim_ns
 	*ret_detected = *ret_truth = NULL;
 	if (!c->attached || !scene_ego(scene))
 		return;
-	if (!in_time(&s->looked_sim_ns, sim_ns, c->update_s))
+	if (!in_time(s, &s->looked_run_ns, c->update_s))
 		return;
 	look(s, scene, sim_ns, is_detected, push(&s->detected));
 	look(s, scene, sim_ns, is_detected, push(&s->truth));
-	l = due(&s->detected, sim_ns, c->delay_s);
+	l = due(&s->detected, s->run_ns, c->delay_s);
 	if (l && s->model && s->model->version > 1)
 		noise_apply(&s->noise, s->model, &s->detection, l);
 	else if (l)
 		disturb(s, l);
 	*ret_detected = l;
-	*ret_truth = due(&s->truth, sim_ns, c->truth_delay_s);
+	*ret_truth = due(&s->truth, s->run_ns, c->truth_delay_s);
 }
 
 /* ---- IMU ---- */

@@ -4,6 +4,9 @@
  * the scene, with the noise, delay, range and loss that their configuration asks for. Seeded: the same scenario gives the
  * same measurements.
  *
+ * Rhythm and delays go by the scenario's own time (current_simulation_time), as sensors_time() was told last: ROS time stamps what is
+ * measured, and may jitter. A sensor measures for the first time one period after it was attached.
+ *
  * Lidar, every scan_duration: what its rays meet; a cloud leaves after `delay`, with the stamp of its scan.
  *
  * Detection, every update_duration: all within `range` of the ego that are not more than 1 m below it, or on or above its plane, and that the
@@ -55,7 +58,7 @@ struct sensors_config {
 
 /* One look: objects as they were. */
 struct sensors_look {
-	int64_t sim_ns;
+	int64_t sim_ns, run_ns; /* its stamp; the scenario's own time */
 	struct sim_Pose ego;
 	uint32_t n;
 	struct scene_entity object[SENSORS_OBJECTS_MAX];
@@ -77,7 +80,8 @@ struct sensors {
 	struct rnd detection, imu;
 	const struct noise_model *model; /* of detections; NULL or version 1: what their configuration says */
 	struct noise noise;
-	int64_t scanned_sim_ns, looked_sim_ns, drawn_sim_ns; /* last; INT64_MIN: never */
+	int64_t run_ns;                                      /* the scenario's own time */
+	int64_t scanned_run_ns, looked_run_ns, drawn_run_ns; /* last, or since when it is attached */
 	struct sensors_queue scans, detected, truth;
 	struct sensors_plane plane;
 	struct lidar lidar;
@@ -88,6 +92,9 @@ struct sensors {
 void sensors_init(struct sensors *s);
 void sensors_finish(struct sensors *s);
 void sensors_reset(struct sensors *s); /* nothing attached */
+
+/* The scenario is there now, by its own time. */
+void sensors_time(struct sensors *s, int64_t run_ns);
 
 /* -ERANGE with a sentence; -ENOMEM. The one before is replaced. */
 int sensors_attach_lidar(struct sensors *s, const struct lidar_config *c);
@@ -106,7 +113,7 @@ void sensors_detect(struct sensors *s, const struct scene *scene, int64_t sim_ns
 		    const struct sensors_look **ret_detected, const struct sensors_look **ret_truth);
 
 /* Whether a grid is to be drawn in this frame. */
-bool sensors_draws(struct sensors *s, const struct scene *scene, int64_t sim_ns);
+bool sensors_draws(struct sensors *s, const struct scene *scene);
 
 struct sensors_measure {
 	struct sim_Quaternion orientation;

@@ -38,6 +38,15 @@ static int time_of(const Ss2__Time *t, double seconds_s, const char *what, int64
 	return 0;
 }
 
+/* The scenario's own time: what sensors go by. */
+static int own_time_of(double seconds_s, const char *what, int64_t *ret_run_ns)
+{
+	if (!(fabs(seconds_s) <= SECONDS_MAX))
+		return err_set(-ERANGE, "%s: %g s are no time of a simulation", what, seconds_s);
+	*ret_run_ns = llround(seconds_s * 1e9);
+	return 0;
+}
+
 static void warn_crowded(struct server *s)
 {
 	if (!s->crowded && s->scene.n_entities > MESSAGE_OBJECTS_MAX + 1)
@@ -53,6 +62,7 @@ static void warn_crowded(struct server *s)
 static void begin_run(struct server *s, bool refused)
 {
 	if (s->begins && !refused) {
+		sensors_time(&s->sensors, s->next_run_ns);
 		scene_clear(&s->scene);
 		sensors_reset(&s->sensors);
 		s->ego_placed = s->crowded = false;
@@ -72,7 +82,7 @@ static void sense(struct server *s, int64_t sim_ns)
 		x.imu = &imu;
 	if (s->sensors.config.lights)
 		x.lights = &s->scene;
-	if (sensors_draws(&s->sensors, &s->scene, sim_ns))
+	if (sensors_draws(&s->sensors, &s->scene))
 		x.drawn = &s->scene;
 	if (x.cloud || x.detected || x.truth || x.imu || x.lights || x.drawn)
 		s->ops->sense(s->ctx, &x, sim_ns);
@@ -84,6 +94,7 @@ void server_turn(struct server *s, int64_t sim_ns)
 	struct vehicle_state v;
 
 	begin_run(s, false);
+	sensors_time(&s->sensors, s->next_run_ns);
 	ego = scene_ego(&s->scene);
 	if (ego && ego_follows(s, &v))
 		ego_move(ego, &v);
@@ -102,15 +113,18 @@ void server_turn(struct server *s, int64_t sim_ns)
 static int on_initialize(struct server *s, const Ss2__Request *m, struct answer *a)
 {
 	const Ss2__InitializeRequest *q = m->initialize;
-	int64_t sim_ns = 0;
+	int64_t sim_ns = 0, run_ns = 0;
 	int r = time_of(q->initialize_ros_time, q->initialize_time, "initialize", &sim_ns);
 
 	a->note = "succeed to initialize simulation";
+	if (r == 0)
+		r = own_time_of(q->initialize_time, "initialize", &run_ns);
 	if (r == 0 && !(q->step_time >= 0 && q->step_time <= SECONDS_MAX))
 		r = err_set(-ERANGE, "initialize: a step time of %g s cannot be", q->step_time);
 	if (r < 0)
 		return r;
 	s->begins = true; /* a refused one drops nothing */
+	s->next_run_ns = run_ns;
 	r = s->ops->jump(s->ctx, sim_ns);
 	begin_run(s, r < 0);
 	if (r < 0)
@@ -134,6 +148,8 @@ static int on_update_frame(struct server *s, const Ss2__Request *m, struct answe
 	a->note = "succeed to update frame";
 	if (!s->initialised) /* in the reference's words */
 		return err_set(-EPROTO, "simulator have not initialized yet.");
+	if (r == 0)
+		r = own_time_of(q->current_simulation_time, "update_frame", &s->next_run_ns);
 	if (r == 0)
 		r = s->ops->set(s->ctx, sim_ns);
 	if (r < 0)
@@ -317,6 +333,7 @@ static void save(struct server *s)
 	h->n_bulbs = s->scene.n_bulbs;
 	h->now_sim_ns = s->now_sim_ns;
 	h->placed_sim_ns = s->placed_sim_ns;
+	h->run_ns = s->next_run_ns;
 	h->step_time_s = s->step_time_s;
 	memcpy(h->attached, &s->sensors.config, sizeof(s->sensors.config));
 }
@@ -366,6 +383,8 @@ static int take_over(struct server *s)
 	s->initialised = true;
 	s->now_sim_ns = h->now_sim_ns;
 	s->placed_sim_ns = h->placed_sim_ns;
+	s->next_run_ns = h->run_ns;
+	sensors_time(&s->sensors, h->run_ns);
 	s->step_time_s = h->step_time_s;
 	attach_again(s);
 	log_info("the scenario goes on with the scene of the sim-ss2 before: %zu entities", s->scene.n_entities);

@@ -18,6 +18,7 @@ struct server {
 	bool ego_placed;       /* it has been told that the vehicle does not follow the scenario's orders */
 	bool crowded;          /* it has been told that a message does not hold the whole scene */
 	int64_t now_sim_ns;    /* of the last frame */
+	int64_t next_run_ns;   /* the scenario's own time of the frame that is shown next, or was last */
 	int64_t placed_sim_ns; /* what the vehicle says of up to then is from before it was placed; -1: it never was */
 	double step_time_s;
 	uint64_t requests, failures;

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define STORE_MAGIC UINT64_C(0x3130656e65637373) /* "sscene01" */
+#define STORE_MAGIC UINT64_C(0x3230656e65637373) /* "sscene02" */
 
 /* Fixed-width; `size` is that of what it was written with. */
 struct store_head {
@@ -27,7 +27,7 @@ struct store_head {
 	uint32_t busy; /* number of the request that is being answered, plus 1; 0: idle */
 	uint32_t initialised, last_id;
 	uint64_t n_entities, n_bulbs;
-	int64_t now_sim_ns, placed_sim_ns;
+	int64_t now_sim_ns, placed_sim_ns, run_ns;
 	double step_time_s;
 	uint64_t attached[192]; /* of whoever owns them */
 };
