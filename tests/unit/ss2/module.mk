@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-SS2_TESTS := lidar messages noise scene sensors server versions
+SS2_TESTS := grid lidar messages noise scene sensors server versions
 TESTS += $(SS2_TESTS:%=$(B)/test/ss2-%)
 $(SS2_TESTS:%=$(B)/test/ss2-%): $(B)/test/ss2-%: $(B)/obj/tests/unit/ss2/test_%.o $(SS2_PEER) $(B)/lib/libss2.a $(B)/lib/libintrospect.a \
 	$(B)/lib/libschema.a $(B)/lib/libbase.a

@@ -307,48 +307,32 @@ TEST(its_gyro_leads_to_the_yaw)
 	}
 }
 
-/* From the middle of 40 x 20 cells of 0.5 m: a box ahead, what it hides, and what lies beside it. */
-TEST(a_grid_has_what_objects_cover_and_hide)
+TEST(a_grid_is_a_message)
 {
 	struct grid g = { .resolution = 0.5, .width = 40, .height = 20 };
 	static _Alignas(8) uint8_t body[2048];
+	static struct sensors_look l = { .ego = { .position = { 100, 200, 3 }, .orientation.w = 1 }, .n = 1 };
 	const struct sim_OccupancyGrid *m;
 	const int8_t *cell;
-	struct sight t;
 	size_t size;
 	uint32_t n;
 
-	open_sight(&t);
-	t.scene.entity[0].pose.position = (struct sim_Vector3){ .x = 100, .y = 200 };
-	t.scene.entity[1].pose.position = (struct sim_Vector3){ .x = 104, .y = 200 }; /* 2 m x 2 m, 3 to 5 m ahead */
-	t.scene.entity[1].box_size = (struct sim_Vector3){ .x = 2, .y = 2, .z = 1 };
-	t.scene.entity[2].pose.position = (struct sim_Vector3){ .x = 1000 };
-	size = message_grid(&g, &t.scene, body, sizeof(body));
+	l.object[0].pose = (struct sim_Pose){ .position = { 104, 200, 3 }, .orientation.w = 1 };
+	l.object[0].box_size = (struct sim_Vector3){ 1.9, 1.9, 1 };
+	size = message_grid(&g, &l, body, sizeof(body));
 	assert_true(size > 0 && size <= message_grid_size(&g));
 	m = sim_OccupancyGrid_from(body, size);
 	cell = sim_OccupancyGrid_data(m, size, &n);
 	assert_int_equal(n, 800);
-	assert_true(m->origin.position.x == 90 && m->origin.position.y == 195);
-	for (int row = 0; row < 20; row++) {
-		for (int col = 0; col < 40; col++) {
-			double x = (col + 0.5) * 0.5 - 10, y = (row + 0.5) * 0.5 - 5;
-			bool in = x > 3 && x < 5 && fabs(y)<1, behind = x> 3 && fabs(y) < x / 3 && !in;
-
-			if (fabs(fabs(y) - x / 3) < 1e-9) /* on the very ray */
-				continue;
-			assert_int_equal(cell[row * 40 + col], in ? 100 : behind ? 50 : 0);
-		}
-	}
-	g.range = 3;
-	grid_fill(&g, &t.scene, (int8_t *)body);
-	for (int i = 0; i < 800; i++)
-		assert_int_equal(body[i], 0);
-	g.range = 0;
-	t.scene.entity[1].pose.position.x = 100; /* it stands in it */
-	grid_fill(&g, &t.scene, (int8_t *)body);
-	assert_int_equal(body[0], 50);
-	assert_int_equal(body[10 * 40 + 20], 100);
-	close_sight(&t);
+	assert_true(m->origin.position.x == 90 && m->origin.position.y == 195 && m->origin.position.z == 3);
+	for (int row = 0; row < 20; row++)
+		for (int col = 0; col < 40; col++)
+			if (row >= 8 && row < 12 && col >= 26 && col < 30)
+				assert_int_equal(cell[row * 40 + col], 100);
+			else
+				assert_in_range(cell[row * 40 + col], 0, col < 26 ? 0 : 50);
+	assert_int_equal(cell[10 * 40 + 39], 50);
+	assert_int_equal(message_grid(&g, &l, body, 100), 0);
 }
 
 TEST(a_configuration_that_cannot_be_is_refused)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An occupancy grid of boxes. See raster.h. */
+/* An occupancy grid of convex shapes. See raster.h. */
 #include "raster.h"
 
 #include <math.h>
@@ -8,9 +8,17 @@
 
 #include <sim/msg/OccupancyGrid.h>
 
+#define CUT_MAX (4 + RASTER_POINTS_MAX) /* corners of the grid, cut along each side of a shape */
+
 /* a x + b y + c >= 0 */
 struct half_plane {
 	double a, b, c;
+};
+
+/* What is left of the grid, anticlockwise. */
+struct cut {
+	struct raster_point p[CUT_MAX];
+	int n;
 };
 
 static double cross(struct raster_point p, struct raster_point q)
@@ -24,69 +32,111 @@ static struct half_plane left_of(struct raster_point p, struct raster_point q)
 	return (struct half_plane){ p.y - q.y, q.x - p.x, cross(p, q) };
 }
 
-/* The part of a row in which all of them hold. */
-static void span_of(const struct half_plane *h, int n, double y, double *lo, double *hi)
+static struct cut whole(const struct raster *g)
 {
-	for (int i = 0; i < n; i++) {
-		double rest = h[i].b * y + h[i].c;
+	double x = g->width * g->resolution / 2, y = g->height * g->resolution / 2;
 
-		if (h[i].a > 0)
-			*lo = fmax(*lo, -rest / h[i].a);
-		else if (h[i].a < 0)
-			*hi = fmin(*hi, -rest / h[i].a);
-		else if (rest < 0)
-			*hi = -INFINITY;
-	}
+	return (struct cut){ .p = { { -x, -y }, { x, -y }, { x, y }, { -x, y } }, .n = 4 };
 }
 
-static void fill(const struct raster *g, const struct half_plane *h, int n, int8_t value, int8_t *cells)
+/* A convex shape has one corner more after it at most. */
+static void cut_along(struct cut *c, struct half_plane h)
 {
-	double side = g->resolution, half_x = g->width * side / 2, half_y = g->height * side / 2;
+	struct cut from = *c;
 
-	for (uint32_t row = 0; row < g->height; row++) {
-		double lo = -half_x, hi = half_x, first, last;
+	c->n = 0;
+	for (int i = 0; i < from.n; i++) {
+		struct raster_point p = from.p[i], q = from.p[(i + 1) % from.n];
+		double dp = h.a * p.x + h.b * p.y + h.c, dq = h.a * q.x + h.b * q.y + h.c, t = dp / (dp - dq);
 
-		span_of(h, n, (row + 0.5) * side - half_y, &lo, &hi);
-		first = ceil((lo + half_x) / side - 0.5); /* centres between lo and hi */
-		last = floor((hi + half_x) / side - 0.5);
-		for (double col = fmax(first, 0); col <= last && col < g->width; col++) {
-			int8_t *cell = &cells[(size_t)row * g->width + (size_t)col];
-
-			*cell = *cell > value ? *cell : value;
+		if (dp >= 0 && c->n < CUT_MAX)
+			c->p[c->n++] = p;
+		if ((dp > 0 && dq < 0) || (dp < 0 && dq > 0)) {
+			if (c->n < CUT_MAX)
+				c->p[c->n++] = (struct raster_point){ p.x + t * (q.x - p.x), p.y + t * (q.y - p.y) };
 		}
 	}
 }
 
-/* What lies behind a box: between the rays along its outermost corners, beyond the line from one to the other. */
-static void shade(const struct raster *g, const struct raster_point c[4], int8_t *cells)
+/* Widen lo..hi by what the way from p to q has of the row: all in cells. */
+static void reach(struct raster_point p, struct raster_point q, double row, double *lo, double *hi)
 {
-	struct raster_point right = c[0], left = c[0];
-	struct half_plane behind[3];
+	struct raster_point low = p.y < q.y ? p : q, high = p.y < q.y ? q : p;
+	double slope = (high.x - low.x) / (high.y - low.y), x0, x1;
 
-	for (int i = 1; i < 4; i++) {
-		if (cross(right, c[i]) < 0)
-			right = c[i];
-		if (cross(left, c[i]) > 0)
-			left = c[i];
-	}
-	behind[0] = left_of((struct raster_point){ 0, 0 }, right);
-	behind[1] = left_of(left, (struct raster_point){ 0, 0 });
-	behind[2] = left_of(left, right);
-	fill(g, behind, 3, SIM_OCCUPANCY_GRID_HIDDEN, cells);
+	if (high.y < row || low.y >= row + 1)
+		return;
+	x0 = low.y < row ? low.x + (row - low.y) * slope : low.x;
+	x1 = high.y > row + 1 ? low.x + (row + 1 - low.y) * slope : high.x;
+	*lo = fmin(*lo, fmin(x0, x1));
+	*hi = fmax(*hi, fmax(x0, x1));
 }
 
-void raster_box(const struct raster *g, const struct raster_point c[4], int8_t *cells)
+static void fill_row(const struct raster *g, uint32_t row, double lo, double hi, int8_t value, int8_t *cells)
 {
-	struct half_plane box[4];
+	int8_t *at = cells + (size_t)row * g->width;
+
+	for (double col = fmax(floor(lo), 0); col <= hi && col < g->width; col++) {
+		int8_t *cell = &at[(size_t)col];
+
+		*cell = *cell > value ? *cell : value;
+	}
+}
+
+/* Every cell that it touches. */
+static void fill(const struct raster *g, struct cut *c, int8_t value, int8_t *cells)
+{
+	double first = INFINITY, last = -INFINITY;
+
+	for (int i = 0; i < c->n; i++) {
+		c->p[i].x = c->p[i].x / g->resolution + g->width / 2.0;
+		c->p[i].y = c->p[i].y / g->resolution + g->height / 2.0;
+		first = fmin(first, c->p[i].y);
+		last = fmax(last, c->p[i].y);
+	}
+	for (double row = fmax(floor(first), 0); row <= last && row < g->height; row++) {
+		double lo = INFINITY, hi = -INFINITY;
+
+		for (int i = 0; i < c->n; i++)
+			reach(c->p[i], c->p[(i + 1) % c->n], row, &lo, &hi);
+		fill_row(g, (uint32_t)row, lo, hi, value, cells);
+	}
+}
+
+/* What lies behind a shape: between the rays along its outermost corners, beyond the line from one to the other. */
+static void shade(const struct raster *g, const struct raster_point *p, int n, int8_t *cells)
+{
+	struct raster_point right = p[0], left = p[0];
+	struct cut c = whole(g);
+
+	for (int i = 1; i < n; i++) {
+		if (cross(right, p[i]) < 0)
+			right = p[i];
+		if (cross(left, p[i]) > 0)
+			left = p[i];
+	}
+	cut_along(&c, left_of((struct raster_point){ 0, 0 }, right));
+	cut_along(&c, left_of(left, (struct raster_point){ 0, 0 }));
+	cut_along(&c, left_of(left, right));
+	fill(g, &c, SIM_OCCUPANCY_GRID_HIDDEN, cells);
+}
+
+void raster_shape(const struct raster *g, const struct raster_point *p, int n, int8_t *cells)
+{
+	struct cut shape = whole(g);
 	bool around = true;
 
-	for (int i = 0; i < 4; i++) {
-		box[i] = left_of(c[i], c[(i + 1) % 4]);
-		around = around && box[i].c > 0;
+	for (int i = 0; i < n; i++) {
+		struct half_plane side = left_of(p[i], p[(i + 1) % n]);
+
+		cut_along(&shape, side);
+		around = around && side.c > 0;
 	}
+	if (shape.n == 0) /* outside */
+		return;
 	if (around) /* who stands in it sees nothing, as the reference has it */
 		memset(cells, SIM_OCCUPANCY_GRID_HIDDEN, (size_t)g->width * g->height);
 	else
-		shade(g, c, cells);
-	fill(g, box, 4, SIM_OCCUPANCY_GRID_OCCUPIED, cells);
+		shade(g, p, n, cells);
+	fill(g, &shape, SIM_OCCUPANCY_GRID_OCCUPIED, cells);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An occupancy grid around whoever looks, as boxes seen from above: cells whose centre a box covers, and those that lie behind one as
- * seen from the middle. A row is filled at once, so that the cost is that of rows times boxes.
+ * An occupancy grid around whoever looks, as convex shapes seen from above: cells that a shape touches, and those that touch what lies
+ * behind one as seen from the middle; what only begins behind the grid is not in it. The cost is that of rows times corners.
  *
  * Thread: any; pure.
  */
@@ -11,7 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RASTER_CELLS_MAX ((size_t)1 << 20)
+#define RASTER_CELLS_MAX  ((size_t)1 << 20)
+#define RASTER_POINTS_MAX 8 /* corners of a box from above, however it lies */
 
 struct raster {
 	double resolution;      /* m */
@@ -23,7 +24,10 @@ struct raster_point {
 	double x, y;
 };
 
-/* Add a box to width x height cells (OccupancyGrid), which were 0 before the first one. c: its corners, anticlockwise. */
-void raster_box(const struct raster *g, const struct raster_point c[4], int8_t *cells);
+/*
+ * Add a shape to width x height cells (OccupancyGrid), which were 0 before the first one. p: its corners, 3 to RASTER_POINTS_MAX,
+ * convex, anticlockwise.
+ */
+void raster_shape(const struct raster *g, const struct raster_point *p, int n, int8_t *cells);
 
 #endif

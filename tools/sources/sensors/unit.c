@@ -237,7 +237,7 @@ static size_t look_grid(struct unit *u, const struct moment *m, void *body, size
 		if (hypot(m->boxes[i].x, m->boxes[i].y) > u->c->range)
 			continue;
 		corners_of(&m->boxes[i], corners);
-		raster_box(&u->raster, corners, cells);
+		raster_shape(&u->raster, corners, 4, cells);
 	}
 	g->origin.position = (struct sim_Vector3){ .x = m->motion->pose.x - half,
 						   .y = m->motion->pose.y - half,

@@ -2,40 +2,74 @@
 /* An occupancy grid. See grid.h. */
 #include "grid.h"
 
+#include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
+#include "sensors.h"
 #include "space.h"
 
-/* The corners of a box from above, anticlockwise, from the ego. */
-static void corners_of(const struct scene_entity *e, const struct scene_entity *ego, struct raster_point ret[4])
+#define SAME 1e-9 /* m, m^2: the upper and the lower corners of a level box are one */
+
+/* Its corners from above, from the ego. */
+static void corners_of(const struct scene_entity *e, const struct sim_Pose *ego, struct raster_point ret[8])
 {
-	static const double sign[4][2] = { { 1, -1 }, { 1, 1 }, { -1, 1 }, { -1, -1 } };
+	for (int i = 0; i < 8; i++) {
+		struct sim_Vector3 at = { .x = e->box_center.x + (i & 1 ? 0.5 : -0.5) * e->box_size.x,
+					  .y = e->box_center.y + (i & 2 ? 0.5 : -0.5) * e->box_size.y,
+					  .z = e->box_center.z + (i & 4 ? 0.5 : -0.5) * e->box_size.z };
 
-	for (int i = 0; i < 4; i++) {
-		struct sim_Vector3 at = { .x = e->box_center.x + sign[i][0] * e->box_size.x / 2,
-					  .y = e->box_center.y + sign[i][1] * e->box_size.y / 2 };
-
-		at = space_sub(space_add(e->pose.position, space_rotate(e->pose.orientation, at)), ego->pose.position);
+		at = space_sub(space_add(e->pose.position, space_rotate(e->pose.orientation, at)), ego->position);
 		ret[i] = (struct raster_point){ at.x, at.y };
 	}
 }
 
-void grid_fill(const struct grid *g, const struct scene *scene, int8_t *cells)
+static double apart(struct raster_point a, struct raster_point b)
+{
+	return hypot(b.x - a.x, b.y - a.y);
+}
+
+/* Whether a string that comes from `at` meets q before p: q is to the right, or further in the same direction. */
+static bool meets_first(struct raster_point at, struct raster_point p, struct raster_point q)
+{
+	double side = (p.x - at.x) * (q.y - at.y) - (p.y - at.y) * (q.x - at.x);
+
+	return side < -SAME || (side <= SAME && apart(at, q) > apart(at, p));
+}
+
+/* What a string around them holds, anticlockwise from the lowest: of a level box 4, of one that leans up to 8. */
+static int hull_of(const struct raster_point p[8], struct raster_point ret[RASTER_POINTS_MAX])
+{
+	int n = 0, at = 0, first;
+
+	for (int i = 1; i < 8; i++)
+		if (p[i].y < p[at].y)
+			at = i;
+	first = at;
+	do {
+		int next = (at + 1) % 8;
+
+		for (int i = 0; i < 8; i++)
+			if (meets_first(p[at], p[next], p[i]))
+				next = i;
+		ret[n++] = p[at];
+		at = next;
+	} while (n < RASTER_POINTS_MAX && apart(p[at], p[first]) > SAME);
+	return n;
+}
+
+void grid_fill(const struct grid *g, const struct sensors_look *look, int8_t *cells)
 {
 	const struct raster raster = { g->resolution, g->width, g->height };
-	const struct scene_entity *ego = scene_ego(scene);
 
 	memset(cells, 0, (size_t)g->width * g->height);
-	for (size_t i = 0; ego && i < scene->n_entities; i++) {
-		const struct scene_entity *e = &scene->entity[i];
-		struct sim_Vector3 d = space_sub(e->pose.position, ego->pose.position);
-		struct raster_point c[4];
+	for (uint32_t i = 0; i < look->n; i++) {
+		const struct scene_entity *e = &look->object[i];
+		struct raster_point c[8], hull[RASTER_POINTS_MAX];
 
 		if (!(e->box_size.x > 0 && e->box_size.y > 0)) /* covers nothing */
 			continue;
-		if (e == ego || (g->range > 0 && d.x * d.x + d.y * d.y + d.z * d.z > g->range * g->range))
-			continue;
-		corners_of(e, ego, c);
-		raster_box(&raster, c, cells);
+		corners_of(e, &look->ego, c);
+		raster_shape(&raster, hull, hull_of(c, hull), cells);
 	}
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An occupancy grid around the ego, north up (../scene/raster.h). Each object is its box from above.
+ * An occupancy grid around the ego, north up (../scene/raster.h): of what the lidar has hit, each a box from above, however it lies.
  *
  * Thread: any; pure.
  */
@@ -11,7 +11,8 @@
 #include <stdint.h>
 
 #include "../scene/raster.h"
-#include "scene.h"
+
+struct sensors_look;
 
 #define GRID_CELLS_MAX RASTER_CELLS_MAX
 
@@ -21,7 +22,7 @@ struct grid {
 	double range;           /* m; 0: all there is */
 };
 
-/* Fill width x height cells (OccupancyGrid) around the ego. Nothing but free cells without one. */
-void grid_fill(const struct grid *g, const struct scene *scene, int8_t *cells);
+/* Fill width x height cells (OccupancyGrid) around the ego of a look. */
+void grid_fill(const struct grid *g, const struct sensors_look *look, int8_t *cells);
 
 #endif

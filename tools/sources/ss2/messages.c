@@ -167,23 +167,22 @@ size_t message_grid_size(const struct grid *g)
 	return sim_OccupancyGrid_size((size_t)g->width * g->height);
 }
 
-size_t message_grid(const struct grid *g, const struct scene *s, void *body, size_t cap)
+size_t message_grid(const struct grid *g, const struct sensors_look *l, void *body, size_t cap)
 {
-	const struct scene_entity *ego = scene_ego(s);
 	struct sim_builder b;
 	struct sim_OccupancyGrid *m = sim_OccupancyGrid_init(body, cap, &b);
 	int8_t *cells = m ? sim_OccupancyGrid_data_alloc(&b, g->width * g->height) : NULL;
 
-	if (!cells || !ego)
+	if (!cells)
 		return 0;
-	m->origin.position = ego->pose.position;
+	m->origin.position = l->ego.position;
 	m->origin.position.x -= g->width * g->resolution / 2;
 	m->origin.position.y -= g->height * g->resolution / 2;
 	m->origin.orientation.w = 1;
 	m->resolution = (float)g->resolution;
 	m->width = g->width;
 	m->height = g->height;
-	grid_fill(g, s, cells);
+	grid_fill(g, l, cells);
 	return sim_builder_size(&b);
 }
 

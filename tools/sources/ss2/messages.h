@@ -28,7 +28,7 @@ size_t message_signals(const struct scene *s, void *body, size_t cap);
 size_t message_cloud(const struct lidar_cloud *c, void *body, size_t cap);
 size_t message_cloud_size(size_t n_points);
 size_t message_look(const struct sensors_look *l, int64_t now_sim_ns, void *body, size_t cap);
-size_t message_grid(const struct grid *g, const struct scene *s, void *body, size_t cap);
+size_t message_grid(const struct grid *g, const struct sensors_look *l, void *body, size_t cap);
 size_t message_grid_size(const struct grid *g);
 size_t message_sensed_imu(const struct sensors_measure *m, const struct sensors_imu *c, void *body, size_t cap);
 

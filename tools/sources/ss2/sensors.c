@@ -33,6 +33,7 @@ void sensors_finish(struct sensors *s)
 	mem_free(s->scans.look);
 	mem_free(s->detected.look);
 	mem_free(s->truth.look);
+	mem_free(s->drawn);
 	sensors_init(s);
 }
 
@@ -128,6 +129,10 @@ int sensors_attach_grid(struct sensors *s, const struct sensors_grid *c)
 	    (size_t)c->grid.width * c->grid.height > GRID_CELLS_MAX)
 		return err_set(-ERANGE, "attach_occupancy_grid_sensor: %u x %u cells are out of range, %zu at most",
 			       c->grid.width, c->grid.height, GRID_CELLS_MAX);
+	if (!s->drawn)
+		s->drawn = mem_calloc(1, sizeof(*s->drawn));
+	if (!s->drawn)
+		return err_nomem();
 	s->config.grid = *c;
 	s->config.grid.attached = true;
 	s->drawn_run_ns = s->run_ns;
@@ -290,11 +295,6 @@ static void disturb(struct sensors *s, struct sensors_look *l)
 	l->n = n;
 }
 
-bool sensors_draws(struct sensors *s, const struct scene *scene)
-{
-	return s->config.grid.attached && scene_ego(scene) && in_time(s, &s->drawn_run_ns, s->config.grid.update_s);
-}
-
 void sensors_detect(struct sensors *s, const struct scene *scene, int64_t sim_ns,
 		    const struct sensors_look **ret_detected, const struct sensors_look **ret_truth)
 {
@@ -315,6 +315,25 @@ void sensors_detect(struct sensors *s, const struct scene *scene, int64_t sim_ns
 		disturb(s, l);
 	*ret_detected = l;
 	*ret_truth = due(&s->truth, s->run_ns, c->truth_delay_s);
+}
+
+/* ---- grid ---- */
+
+/* As the reference: a grid is made of the lidar's points. Without one all is free. */
+static bool is_drawn(struct sensors *s, const struct scene_entity *e, const struct scene_entity *ego)
+{
+	double range = s->config.grid.grid.range;
+
+	return is_in_reach(s, e, ego) && (!(range > 0) || distance(&e->pose.position, &ego->pose.position) <= range) &&
+	       was_hit(s, e);
+}
+
+const struct sensors_look *sensors_draw(struct sensors *s, const struct scene *scene, int64_t sim_ns)
+{
+	if (!s->config.grid.attached || !scene_ego(scene) || !in_time(s, &s->drawn_run_ns, s->config.grid.update_s))
+		return NULL;
+	look(s, scene, sim_ns, is_drawn, s->drawn);
+	return s->drawn;
 }
 
 /* ---- IMU ---- */

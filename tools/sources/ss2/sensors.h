@@ -83,6 +83,7 @@ struct sensors {
 	int64_t run_ns;                                      /* the scenario's own time */
 	int64_t scanned_run_ns, looked_run_ns, drawn_run_ns; /* last, or since when it is attached */
 	struct sensors_queue scans, detected, truth;
+	struct sensors_look *drawn; /* by a grid */
 	struct sensors_plane plane;
 	struct lidar lidar;
 	struct lidar_cloud cloud;
@@ -112,8 +113,8 @@ const struct lidar_cloud *sensors_scan(struct sensors *s, const struct scene *sc
 void sensors_detect(struct sensors *s, const struct scene *scene, int64_t sim_ns,
 		    const struct sensors_look **ret_detected, const struct sensors_look **ret_truth);
 
-/* Whether a grid is to be drawn in this frame. */
-bool sensors_draws(struct sensors *s, const struct scene *scene);
+/* A frame at sim_ns: what a grid is to be drawn of in it, as the lidar hit it in its last scan; NULL: none is due. Borrowed until the next frame. */
+const struct sensors_look *sensors_draw(struct sensors *s, const struct scene *scene, int64_t sim_ns);
 
 struct sensors_measure {
 	struct sim_Quaternion orientation;

@@ -82,8 +82,7 @@ static void sense(struct server *s, int64_t sim_ns)
 		x.imu = &imu;
 	if (s->sensors.config.lights)
 		x.lights = &s->scene;
-	if (sensors_draws(&s->sensors, &s->scene))
-		x.drawn = &s->scene;
+	x.drawn = sensors_draw(&s->sensors, &s->scene, sim_ns);
 	if (x.cloud || x.detected || x.truth || x.imu || x.lights || x.drawn)
 		s->ops->sense(s->ctx, &x, sim_ns);
 }

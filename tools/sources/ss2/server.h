@@ -47,7 +47,7 @@ struct server_sensed {
 	const struct sensors_measure *imu;
 	const struct sensors_imu *imu_config;
 	const struct scene *lights;
-	const struct scene *drawn; /* a grid of it is due */
+	const struct sensors_look *drawn; /* a grid of it is due */
 	const struct grid *grid;
 };
 
