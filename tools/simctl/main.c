@@ -11,7 +11,6 @@
 #include "simctl.h"
 
 volatile sig_atomic_t simctl_stop;
-static volatile sig_atomic_t interrupted;
 
 #define OPT_VALUES                         struct args
 #define CHANNEL(help_text)                 OPT_ARG("CHANNEL", REQUIRED, STRING, channel, help_text, .complete = "simctl list --names")
@@ -385,8 +384,7 @@ static const struct opt_program program = {
 
 static void on_signal(int sig)
 {
-	interrupted |= sig == SIGINT;
-	simctl_stop = 1;
+	simctl_stop = sig;
 }
 
 static void catch_signals(void)
@@ -412,7 +410,7 @@ static int attach(struct ctl *c, enum need need)
 /* Interrupted, as a shell says it; but a recording ends so in order, and its code says how it went. */
 static int exit_code(const struct command *cmd, int r)
 {
-	return interrupted && cmd->run != cmd_record ? 128 + SIGINT : r;
+	return simctl_stop == SIGINT && cmd->run != cmd_record ? 128 + SIGINT : r;
 }
 
 int main(int argc, char **argv)
