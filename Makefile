@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # One non-recursive build. Each folder's module.mk says what it makes and what it may include.
 #
-#   make            build everything into $(B)
+#   make            build everything into $(B); on a bare machine `make deps` before
 #   make demo       install what is missing, build, run the whole line on SUMO for DEMO_SECONDS of simulated time
 #   make check      install what is missing, build, test; FULL=1: also the long tests, sanitizers, a bare Debian
 #   make soak       the demo with every bridge for SOAK_SECONDS (1800): nothing grows; FULL=1: all long runs, for hours
@@ -43,8 +43,16 @@ BASEFLAGS := -g -fPIC -fvisibility=hidden -fno-common -pthread -D_GNU_SOURCE \
 	-DSIM_VERSION='"$(VERSION)"' $(SAN_FLAGS)
 CFLAGS  ?=
 LDFLAGS ?=
+# What building needs is looked for once in each build folder, before a compiler's error says less; these goals do without it, or install it
+# themselves. With a sanitizer less is built.
+NEEDS_NOTHING := bench check clean demo deps first-contact fuzz help one-thread soak uninstall
+ifneq ($(if $(SAN)$(filter deps,$(MAKECMDGOALS)),,$(filter-out $(NEEDS_NOTHING),$(or $(MAKECMDGOALS),all))),)
+ifneq ($(shell [ $(B)/needs -nt tools/dev/deps.sh ] || { CC='$(CC)' CFLAGS='$(CFLAGS)' tools/dev/deps.sh look && mkdir -p $(B) && touch $(B)/needs; } || echo no),)
+$(error what is needed to build is missing: run `make deps`, which installs it (as root, or with sudo), and make again)
+endif
+endif
 # _FORTIFY_SOURCE needs optimisation, and some distributions' compilers define it themselves, perhaps higher
-macros  := $(shell $(CC) $(OPT) $(CFLAGS) -dM -E -x c /dev/null | grep -oE '__OPTIMIZE__|_FORTIFY_SOURCE|__x86_64__')
+macros  := $(shell $(CC) $(OPT) $(CFLAGS) -dM -E -x c /dev/null 2>/dev/null | grep -oE '__OPTIMIZE__|_FORTIFY_SOURCE|__x86_64__')
 FORTIFY := $(if $(filter __OPTIMIZE__,$(macros)),$(if $(filter _FORTIFY_SOURCE,$(macros))$(SAN_RUNTIME),,-D_FORTIFY_SOURCE=2))
 HARDEN  := -fstack-protector-strong $(FORTIFY) $(if $(filter __x86_64__,$(macros)),-fcf-protection)
 HARDEN_LINK := -Wl,-z,relro,-z,now

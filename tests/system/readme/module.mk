@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 # The README's own lines, as a stranger types them, and what comes before them.
 ifeq ($(SAN_RUNTIME),)
-TESTS_NS += tests/system/readme/sensor.sh tests/system/readme/owner.sh
+TESTS_NS += tests/system/readme/sensor.sh tests/system/readme/owner.sh tests/system/readme/first-hour.sh
 endif
