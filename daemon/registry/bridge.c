@@ -14,6 +14,7 @@
 #include "mem.h"
 #include "printable.h"
 #include "names.h"
+#include "near.h"
 #include "reaper.h"
 #include "rig.h"
 #include "shards.h"
@@ -23,7 +24,9 @@
 #include "dispatch.h"
 #include "timeutil.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -149,10 +152,49 @@ struct wanted { /* a file that a bridge of a rig names; kind: bridge or converte
 	const char *rig, *bridge, *kind, *key, *name;
 };
 
+/* NAME of KIND_NAME.so, cut in place; NULL: it is none. */
+static char *plugin_name(const char *kind, char *file)
+{
+	size_t n = strlen(kind), len = strlen(file);
+
+	if (len < n + 5 || strncmp(file, kind, n) || file[n] != '_' || strcmp(file + len - 3, ".so"))
+		return NULL;
+	file[len - 3] = '\0';
+	return file + n + 1;
+}
+
+/* Of those that are there, the one that is like it: "; did you mean logging?", or "". */
+static const char *like_it(const struct wanted *w, const char *const *dirs, char text[NEAR_TEXT_MAX])
+{
+	struct near n = { .word = w->name };
+	char found[NAME_MAX + 1];
+
+	for (unsigned i = 0; dirs[i]; i++) {
+		DIR *d = opendir(dirs[i]);
+		const struct dirent *e;
+
+		while (d && (e = readdir(d))) {
+			char file[NAME_MAX + 1];
+			const char *name;
+
+			snprintf(file, sizeof(file), "%s", e->d_name);
+			name = plugin_name(w->kind, file);
+			if (name && near_offer(&n, name))
+				n.found = memcpy(found, name, strlen(name) + 1);
+		}
+		if (d)
+			closedir(d);
+	}
+	text[0] = '\0';
+	if (n.found)
+		snprintf(text, NEAR_TEXT_MAX, "; did you mean %s?", n.found);
+	return text;
+}
+
 /* <kind>_<name>.so in one of the directories; a path is taken as it is. ret_path: mem_free(), NULL when it is a path. */
 static int find_file(const struct wanted *w, const char *const *dirs, char **ret_path)
 {
-	char list[ERR_WHY_MAX] = "";
+	char list[ERR_WHY_MAX] = "", near[NEAR_TEXT_MAX];
 	size_t n = 0;
 	int r;
 
@@ -177,8 +219,8 @@ static int find_file(const struct wanted *w, const char *const *dirs, char **ret
 		n = n < sizeof(list) ? n + (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "", dirs[i])
 				     : n;
 	}
-	return err_set(-ENOENT, "rigs[%s].bridges[%s].%s: there is no %s_%s.so (bridge.plugin_dir) in: %s", w->rig,
-		       w->bridge, w->key, w->kind, w->name, list);
+	return err_set(-ENOENT, "rigs[%s].bridges[%s].%s: there is no %s_%s.so (bridge.plugin_dir) in: %s%s", w->rig,
+		       w->bridge, w->key, w->kind, w->name, list, like_it(w, dirs, near));
 }
 
 int bridge_find_plugin(const char *rig, struct conf_view v, const char *const *dirs, char **ret_path)

@@ -295,6 +295,7 @@ TEST(missing_plugins_are_named)
 		const char *conf, *words;
 	} c[] = {
 		{ BRIDGE(",\"plugin\":\"no-such-plugin\""), "there is no bridge_no-such-plugin.so" },
+		{ BRIDGE(",\"plugin\":\"loging\""), "; did you mean logging?\n" },
 		{ BRIDGE(",\"plugin\":\"null\",\"converters\":[\"no-such-one\"]"),
 		  "there is no converter_no-such-one.so" },
 		{ BRIDGE(",\"plugin\":\"/no/such.so\""), "/no/such.so: No such file" },
