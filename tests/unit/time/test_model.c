@@ -2,14 +2,13 @@
 /*
  * The rules of time once more, as a model that fits on two pages: states, steps, scales, sources, a driver and a participant; and all sequences
  * of five out of eight operations, against the engine with both at the other ends of their sockets. How often the driver asks in
- * between is one of three rhythms.
+ * between is one of three rhythms. Shorter ones also with a participant that leaves and joins.
  */
 #include "rig.h"
 
 #include "wire/step.h"
 
 #define MS          NS_PER_MS
-#define LENGTH      5
 #define ASKS_NS     (10 * MS)
 #define STEP_NS     (15 * MS)
 #define JUMP_NS     (5 * MS)
@@ -17,9 +16,11 @@
 #define LATE_NS     (30 * NS_PER_S)
 #define FASTER_E6   (2 * SIM_RATE_ONE)
 
-enum op { PAUSE, RESUME, STEP, SCALE, SOURCE, JUMP, GONE, LATE, OPS };
+enum op { PAUSE, RESUME, STEP, SCALE, SOURCE, JUMP, GONE, LATE, LEAVE, OPS };
 
-static const char op_letters[] = "PRTSOJGL";
+#define EIGHT LEAVE /* those before it */
+
+static const char op_letters[] = "PRTSOJGLX";
 
 /* ---- the model ---- */
 
@@ -45,7 +46,7 @@ struct model {
 	int64_t left, queued;
 	int result; /* of the last step; 1: it has none yet */
 
-	bool awake, turn, named; /* the participant; a round waits for it; it was reported as late */
+	bool present, awake, turn, named; /* the participant; a round waits for it; it was reported as late */
 	unsigned lates;
 };
 
@@ -72,7 +73,7 @@ static void round_begin(struct model *m)
 {
 	m->turn = true;
 	m->named = false;
-	if (m->awake)
+	if (m->awake || !m->present)
 		round_over(m);
 }
 
@@ -256,6 +257,15 @@ static void wait_for_late(struct model *m)
 		round_over(m);
 }
 
+/* It leaves, or joins. */
+static void leave(struct model *m)
+{
+	m->present = !m->present;
+	m->awake = true;
+	if (!m->present && m->turn)
+		round_over(m);
+}
+
 /* ---- the engine, its driver and its participant ---- */
 
 struct real {
@@ -288,7 +298,7 @@ static bool read_part(struct real *e)
 {
 	struct step_packet p;
 
-	if (recv(e->part, &p, sizeof(p), MSG_DONTWAIT) == (ssize_t)sizeof(p)) {
+	if (e->part >= 0 && recv(e->part, &p, sizeof(p), MSG_DONTWAIT) == (ssize_t)sizeof(p)) {
 		assert_int_equal(p.op, STEP_TURN);
 		e->turn = p.number;
 	}
@@ -324,25 +334,31 @@ static void send_driver(struct real *e, uint32_t op)
 	rig_send(&e->r, e->driver, op, ASKS_NS, JUMP_NS);
 }
 
-static void begin(struct real *e)
+static void join(struct real *e)
 {
 	struct time_participant who = { .client_id = 1, .pid = 1, .name = "camera" };
 	int fds[2];
 
+	assert_int_equal(fd_packet_pair(fds, 0), 0);
+	assert_int_equal(time_engine_join(e->r.e, fds[0], &who), 0);
+	e->part = fds[1];
+}
+
+static void begin(struct real *e)
+{
 	*e = (struct real){ .driver = -1 };
 	rig_init(&e->r, 1, "play",
 		 (struct time_engine_options){ .step_deadline_dur_ns = DEADLINE_NS, .step_late = TIME_LATE_WARN });
 	e->r.watched = false;
-	assert_int_equal(fd_packet_pair(fds, 0), 0);
-	assert_int_equal(time_engine_join(e->r.e, fds[0], &who), 0);
-	e->part = fds[1];
+	join(e);
 }
 
 static void end(struct real *e)
 {
 	if (e->driver >= 0)
 		close(e->driver);
-	close(e->part);
+	if (e->part >= 0)
+		close(e->part);
 	rig_finish(&e->r);
 }
 
@@ -375,7 +391,7 @@ static void compare(struct real *e, const struct model *m)
 	same(e->answer, m->answer, "last answer to the driver");
 	same(e->r.lates, m->lates, "participants named");
 	same(e->r.driver_lates, m->driver_lates, "drivers named");
-	same(e->r.held, m->state == TIME_STEPPING || (m->state == TIME_RUNNING && m->driver), "hold");
+	same(e->r.held, m->present && (m->state == TIME_STEPPING || (m->state == TIME_RUNNING && m->driver)), "hold");
 }
 
 static int do_step(struct real *e)
@@ -402,6 +418,19 @@ static int do_gone(struct real *e)
 	return 0;
 }
 
+static int do_leave(struct real *e)
+{
+	e->asleep = false;
+	e->turn = 0;
+	if (e->part < 0) {
+		join(e);
+		return 0;
+	}
+	close(e->part);
+	e->part = -1;
+	return 0;
+}
+
 static int do_real(struct real *e, enum op op, int64_t scale_e6, bool to_driven)
 {
 	switch (op) {
@@ -420,8 +449,10 @@ static int do_real(struct real *e, enum op op, int64_t scale_e6, bool to_driven)
 		return 0;
 	case GONE:
 		return do_gone(e);
-	default:
+	case LATE:
 		return do_late(e);
+	default:
+		return do_leave(e);
 	}
 }
 
@@ -445,8 +476,11 @@ static int do_model(struct model *m, enum op op, int64_t scale_e6)
 	case GONE:
 		lose_driver(m);
 		return 0;
-	default:
+	case LATE:
 		wait_for_late(m);
+		return 0;
+	default:
+		leave(m);
 		return 0;
 	}
 }
@@ -467,17 +501,17 @@ static void beat(struct real *e, struct model *m)
 	compare(e, m);
 }
 
-static void play(unsigned sequence, unsigned beats)
+static void play(unsigned sequence, unsigned length, unsigned ops, unsigned beats)
 {
-	struct model m = { .driven = true, .scale_e6 = SIM_RATE_ONE, .awake = true };
+	struct model m = { .driven = true, .scale_e6 = SIM_RATE_ONE, .present = true, .awake = true };
 	unsigned scales = 0;
 	struct real e;
 
 	story[0] = 0;
 	begin(&e);
 	beat(&e, &m);
-	for (unsigned i = 0; i < LENGTH; i++, sequence /= OPS) {
-		enum op op = (enum op)(sequence % OPS);
+	for (unsigned i = 0; i < length; i++, sequence /= ops) {
+		enum op op = (enum op)(sequence % ops);
 		int64_t scale_e6 = op == SCALE && scales++ % 2 ? FASTER_E6 : 0;
 		int r;
 
@@ -495,27 +529,39 @@ static void play(unsigned sequence, unsigned beats)
 }
 
 /* beats: bit n: the driver asks after the operation n. */
-static void play_all(unsigned beats)
+static void play_all(unsigned length, unsigned ops, unsigned beats)
 {
 	unsigned all = 1;
 
-	for (unsigned i = 0; i < LENGTH; i++)
-		all *= OPS;
+	for (unsigned i = 0; i < length; i++)
+		all *= ops;
 	for (unsigned sequence = 0; sequence < all; sequence++)
-		play(sequence, beats);
+		play(sequence, length, ops, beats);
 }
 
 TEST(the_engine_does_what_the_model_does)
 {
-	play_all(0x08);
+	play_all(5, EIGHT, 0x08);
+}
+
+TEST(a_participant_leaves_and_joins_in_every_state)
+{
+	for (unsigned beats = 0; beats < 8; beats++)
+		play_all(3, OPS, beats);
 }
 
 TEST_FULL(with_a_driver_that_is_slow)
 {
-	play_all(0);
+	play_all(5, EIGHT, 0);
 }
 
 TEST_FULL(with_a_driver_that_is_fast)
 {
-	play_all(0x1f);
+	play_all(5, EIGHT, 0x1f);
+}
+
+TEST_FULL(it_leaves_and_joins_in_more_states)
+{
+	for (unsigned beats = 0; beats < 16; beats += 5)
+		play_all(4, OPS, beats);
 }
