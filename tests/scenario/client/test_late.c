@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lock-step with a dispatch thread that is late, in virtual time: pauses, resumes and steps at each instant, by an operator and by the
- * engine's own program, and dispatch late by each number of turns. What the bridge gets is the same as on time and without any of them.
+ * engine's own program, and by twenty operators against each other; and dispatch late by each number of turns. What the bridge gets is the
+ * same as on time and without any of them.
  */
 #include "scenario/client/world.h"
 
@@ -11,12 +12,14 @@
 #include <sim/msg/Vector3.h>
 
 #include "libclient/src/session.h"
+#include "rnd.h"
 
 #define INSTANT_DUR (10 * MS)
 #define N_INSTANTS  20
 #define N_PARTS     3
 #define LOG_SIZE    8192
-#define LATE_MAX    12
+#define LATE_MAX    8
+#define CROWD       20
 
 /* In the order of their turns; names in another one, so that a message which goes out too early is not where it belongs. */
 static const struct {
@@ -41,7 +44,9 @@ static const char *const scripts[] = { "pr", "", "psr", "!pr", "or", "0s1", "pss
 
 static struct world w;
 static struct part parts[N_PARTS];
-static struct sim_client *engine, *tool;
+static struct sim_client *engine, *tool, *crowd[CROWD];
+static struct rnd dice; /* of the crowd */
+static bool crowded;
 static struct sim_publisher *engine_pub;
 static struct sim_driver *driver;
 static struct bridge_peer bridge;
@@ -94,26 +99,41 @@ static void poll_bridge(void)
 
 /* ---- who disturbs ---- */
 
-static void post(const char *method, json_t *params)
+static void post(struct sim_client *c, const char *method, json_t *params)
 {
 	struct session *s;
 
-	assert_int_equal(client_session(tool, &s), 0);
-	assert_int_equal(session_post(tool, s, method, params, VARLINK_ONEWAY), 0);
+	assert_int_equal(client_session(c, &s), 0);
+	assert_int_equal(session_post(c, s, method, params, VARLINK_ONEWAY), 0);
 	session_unref(s);
+}
+
+static void act_by(struct sim_client *c, char what)
+{
+	if (what == 'p')
+		post(c, "PauseClock", NULL);
+	else if (what == 'r')
+		post(c, "ResumeClock", NULL);
+	else if (what == 's')
+		post(c, "StepClock", json_pack("{s:I}", "dur_ns", (json_int_t)INSTANT_DUR));
+	else
+		post(c, "SetScale", json_pack("{s:f}", "scale", (double)(what - '0')));
+	n_done++;
 }
 
 static void act(char what)
 {
-	if (what == 'p')
-		post("PauseClock", NULL);
-	else if (what == 'r')
-		post("ResumeClock", NULL);
-	else if (what == 's')
-		post("StepClock", json_pack("{s:I}", "dur_ns", (json_int_t)INSTANT_DUR));
-	else
-		post("SetScale", json_pack("{s:f}", "scale", (double)(what - '0')));
-	n_done++;
+	act_by(tool, what);
+}
+
+/* Each of them wants something else. */
+static void poll_crowd(void)
+{
+	for (unsigned i = 0; i < CROWD; i++) {
+		sim_process(crowd[i]);
+		if (rnd_below(&dice, 40) == 0)
+			act_by(crowd[i], "prs01r"[rnd_below(&dice, 6)]);
+	}
 }
 
 /* A step is over when time has moved and is paused again. */
@@ -145,6 +165,8 @@ static int wait_while_others_run(void *arg, int fd, short events, int64_t timeou
 			poll_part(&parts[i]);
 		poll_bridge();
 		poll_operator();
+		if (crowded)
+			poll_crowd();
 		world_wait(arg, -1, 0, MS / 20);
 	}
 	inside = false;
@@ -327,6 +349,45 @@ TEST(steps_of_a_wall_clock_too)
 	memcpy(first, text, sizeof(first));
 	for (unsigned late = 1; late <= LATE_MAX; late++) {
 		run_steps(late);
+		if (strcmp(first, text) != 0)
+			fail_msg("dispatch late by %u turns: another log", late);
+	}
+}
+
+/* ---- twenty operators against each other ---- */
+
+static void run_crowded(unsigned late, uint64_t seed)
+{
+	rnd_seed(&dice, seed);
+	begin(late, true);
+	for (unsigned i = 0; i < CROWD; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "operator.%u", i);
+		crowd[i] = world_client(&w, name, SIM_CLIENT_NO_DATA);
+	}
+	crowded = true;
+	for (unsigned i = 0; i < N_INSTANTS; i++)
+		instant("", 0);
+	crowded = false;
+	w.env.wait(&w, -1, 0, MS); /* what they have sent is read */
+	call("ResumeClock", "{}");
+	assert_int_equal(sim_driver_advance(driver, INSTANT_DUR, NULL), 0);
+	sim_driver_release(driver);
+	for (unsigned i = 0; i < CROWD; i++)
+		sim_disconnect(crowd[i]);
+	finish();
+}
+
+TEST(twenty_operators_against_each_other)
+{
+	static char first[LOG_SIZE];
+
+	run(0, N_SCRIPTS, 0);
+	memcpy(first, text, sizeof(first));
+	for (unsigned late = 0; late <= LATE_MAX; late++) {
+		run_crowded(late, late + 1);
+		assert_true(n_done > CROWD);
 		if (strcmp(first, text) != 0)
 			fail_msg("dispatch late by %u turns: another log", late);
 	}
