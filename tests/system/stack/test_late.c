@@ -25,6 +25,7 @@
 #define N_OPERATORS 2
 #define N_LOOPS     3
 #define N_LOGS      2
+#define GO_ON       100 /* a command to the engine */
 
 #define CONF \
 	"\"TimeSource\":\"unity\"," STACK_POOLS ",\"rigs\":[{\"name\":\"car\",\"prefix\":\"/car\"," \
@@ -44,10 +45,12 @@ enum hardship {
 	LOOPS = 2,     /* and they have */
 	OPERATORS = 4, /* time is paused, stepped and scaled */
 	KILL = 8,      /* the recorder dies */
+	ROUDI = 16,    /* RouDi dies, while nothing is on its way */
 };
 
 struct arena {
-	_Atomic int over, instant;
+	_Atomic int over, instant, halts,
+		halted; /* halts: the engine is to, in the middle, when nothing is on its way */
 };
 
 static struct arena *arena;
@@ -58,7 +61,11 @@ static void publish(struct peer *p, struct sim_publisher *pub, int64_t data, int
 {
 	struct sim_Int64 m = { .data = data };
 
-	PEER(p, sim_try_queue_copy(pub, &m, sizeof(m), stamp_sim_ns, NULL, NULL, NULL) == 0);
+	int r;
+
+	/* until its data plane is back */
+	AWAIT((r = sim_try_queue_copy(pub, &m, sizeof(m), stamp_sim_ns, NULL, NULL, NULL)) != -ESTALE);
+	PEER(p, r == 0);
 }
 
 static int part_main(struct peer *p)
@@ -97,6 +104,10 @@ static int engine_main(struct peer *p)
 	for (int i = 0; i <= INSTANTS; i++) {
 		PEER(p, sim_driver_advance(d, INSTANT_DUR, NULL) == 0);
 		atomic_store(&arena->instant, i);
+		if (i == INSTANTS / 2 && atomic_load(&arena->halts)) {
+			atomic_store(&arena->halted, 1);
+			PEER_AWAIT(p, p->command == GO_ON);
+		}
 		sim_now_sample(c, &now);
 		PEER(p, now.sim_ns == (i + 1) * INSTANT_DUR);
 		for (int k = 0; k < 2 && i < INSTANTS; k++)
@@ -193,6 +204,14 @@ static int (*main_of(int i))(struct peer *p)
 	return i < N_PARTS ? part_main : i == N_PARTS ? engine_main : operator_main;
 }
 
+static void kill_roudi(void)
+{
+	uint32_t life = stack_life();
+
+	assert_int_equal(kill(stack_roudi(), SIGKILL), 0);
+	AWAIT(stack_life() > life);
+}
+
 /* From another one each time, so that who comes first is not the same. */
 static void play(unsigned hard, int from)
 {
@@ -211,6 +230,11 @@ static void play(unsigned hard, int from)
 		AWAIT(atomic_load(&arena->instant) >= INSTANTS / 2 || p[N_PARTS]->failed);
 		kill((pid_t)stack_bridge("rec", "pid"), SIGKILL);
 	}
+	if (hard & ROUDI) {
+		AWAIT(atomic_load(&arena->halted) || p[N_PARTS]->failed);
+		kill_roudi();
+		peer_tell(p[N_PARTS], GO_ON);
+	}
 	AWAIT(atomic_load(&arena->over) || p[N_PARTS]->failed);
 	for (int i = 0; i < n; i++) {
 		peer_join(p[i], pids[i]);
@@ -223,6 +247,7 @@ static void run(unsigned hard, int number)
 	pid_t loops[N_LOOPS], simd;
 
 	memset(arena, 0, sizeof(*arena));
+	atomic_store(&arena->halts, (hard & ROUDI) != 0);
 	simd = stack_start(CONF);
 	if (hard & IDLE)
 		assert_true(make_idle(simd) > 0);
@@ -322,6 +347,11 @@ TEST_WITH(two_operators_change_nothing, NULL, stack_sweep)
 TEST_FULL_WITH(a_killed_recorder_changes_no_other_log, NULL, stack_sweep)
 {
 	check(KILL, 2);
+}
+
+TEST_FULL_WITH(a_new_data_plane_changes_nothing, NULL, stack_sweep)
+{
+	check(ROUDI, 2);
 }
 
 static int setup(void **state)
