@@ -220,6 +220,7 @@ void d_publisher_add(struct dispatch *d, struct d_publisher *p, uint32_t channel
 	}
 	p->ch = ch;
 	p->client = c;
+	strcpy(p->client_name, c->name);
 	p->proved_generation = d->generation; /* it has claimed nothing in an earlier one */
 	list_append(&d->pubs[bucket(p->id)], &p->hash_link);
 	list_append(&c->pubs, &p->client_link);

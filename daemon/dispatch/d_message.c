@@ -164,11 +164,6 @@ void d_message_release(struct dispatch *d)
 
 /* ---- lock-step: held messages ---- */
 
-static const char *client_of(const struct d_message *m)
-{
-	return m->pub->client ? m->pub->client->name : "";
-}
-
 static int by_stamp(const void *a, const void *b)
 {
 	const struct d_message *x = *(struct d_message *const *)a, *y = *(struct d_message *const *)b;
@@ -180,7 +175,7 @@ static int by_stamp(const void *a, const void *b)
 	if (c)
 		return c;
 	/* numbers are given in the order in which processes happen to come; names are the same in every run */
-	c = strcmp(client_of(x), client_of(y));
+	c = strcmp(x->pub->client_name, y->pub->client_name);
 	if (c)
 		return c;
 	if (x->pub->id != y->pub->id)

@@ -145,7 +145,8 @@ struct d_publisher {
 	struct list closing_link; /* in: dispatch::closing_pubs */
 	uint32_t id;
 	struct d_channel *ch;
-	struct d_client *client; /* NULL: gone */
+	struct d_client *client;                 /* NULL: gone */
+	char client_name[DISPATCH_NAME_MAX + 1]; /* of that one, also when it is gone */
 	uint64_t max_body;
 	const struct wire_counters *counters; /* its client's to write; NULL: none */
 	/*

@@ -220,6 +220,31 @@ TEST(a_late_word_lets_nothing_go)
 	}
 }
 
+/* It has ended since: whether dispatch knows that already changes nothing. */
+TEST(what_a_client_leaves_keeps_its_place)
+{
+	for (int dies = 0; dies < 2; dies++) {
+		const struct test_bridge *b = &w.bridges[0];
+		struct test_client *other;
+		struct test_pub *last;
+
+		make(1, 1, false);
+		other = client_new(&w); /* its name comes after the first one's */
+		last = client_advertise(other, 0);
+		assert_int_equal(client_try(other, last, NO_TOKEN), 0);
+		publish(1);
+		if (dies)
+			client_dies(other);
+		world_settle(&w);
+		begin_step(0);
+		assert_int_equal(bridge_read(&w.bridges[0]), 2);
+		assert_int_equal(b->held[0].publisher_id, p->id);
+		assert_int_not_equal(b->held[1].publisher_id, p->id);
+		finish_step();
+		world_destroy(&w);
+	}
+}
+
 /* What a pause has let go is still of the step: it does not end, and nothing is flushed, before that is written. */
 TEST(a_step_waits_for_what_was_let_go)
 {
