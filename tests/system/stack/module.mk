@@ -29,6 +29,7 @@ FLAGS_tests/system/stack/test_component_bad.c := -DSHELF='"$(B)/test/plugins"' $
 $(B)/test/system-stack-component_bad: | $(B)/bin/simhost $(COMPONENT_SHELF) $(BAD_COMPONENTS) $(CXX_COMPONENT)
 FLAGS_tests/system/stack/test_lockstep.c := -DSHELF='"$(B)/test/plugins"'
 $(B)/test/system-stack-lockstep: | $(addprefix $(B)/bin/,simhost sim-sumo sim-lidar) $(B)/examples/libperception.so $(B)/lib/simd/bridge_mcap.so $(GRAPH)
+$(B)/test/system-stack-late: | $(B)/lib/simd/bridge_mcap.so
 # runs of the whole perception rig, 12 s of simulated time each
 LIMIT_system-stack-lockstep := $(if $(filter 1,$(FULL)),600,300)
 # a disk that stands still, for a recorder

@@ -4,4 +4,5 @@ TESTS += $(TIME_TESTS:%=$(B)/test/time-%)
 $(TIME_TESTS:%=$(B)/test/time-%): $(B)/test/time-%: $(B)/obj/tests/unit/time/test_%.o $(B)/lib/libsimd.a \
 	$(B)/lib/libipc.a $(B)/lib/libbase.a
 $(B)/test/time-source_registry: | $(SOURCE_PLUGINS)
+$(B)/test/time-model: | $(B)/lib/simd/source_play.so
 LINK_time-clock = $(LINK_test) -Wl,--wrap=getrlimit,--wrap=pthread_setschedparam
