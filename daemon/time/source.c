@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -69,16 +70,27 @@ int time_source_start(const struct sim_source_ops *s, int64_t real_now_ns, int64
 	return 0;
 }
 
+void time_source_names(char ret[TIME_SOURCE_NAMES_MAX])
+{
+	size_t n = 0;
+
+	ret[0] = '\0';
+	for (int64_t i = 0; i < SOURCES && n + strlen(sources[i].name) + 3 <= TIME_SOURCE_NAMES_MAX; i++)
+		n += (size_t)snprintf(ret + n, TIME_SOURCE_NAMES_MAX - n, "%s%s", i ? ", " : "", sources[i].name);
+}
+
 int time_source_by_name(const char *name, const struct sim_source_ops **ret)
 {
+	char names[TIME_SOURCE_NAMES_MAX];
+
 	for (int64_t i = 0; i < SOURCES; i++) {
 		if (strcasecmp(sources[i].name, name) != 0)
 			continue;
 		*ret = &sources[i];
 		return 0;
 	}
-	return err_set(-ENOENT, "\"%.40s\" is no time source; there are unity, ss2, system, simulation, ros2 and link",
-		       name);
+	time_source_names(names);
+	return err_set(-ENOENT, "\"%.40s\" is no time source; built in are %s", name, names);
 }
 
 const char *time_source_name(int64_t i)

@@ -31,6 +31,10 @@ const char *time_source_name(int64_t i);
 /* A built-in one by AWSIM's integer, 0 .. 4. -ENOENT. */
 int time_source_by_number(int64_t number, const struct sim_source_ops **ret);
 
+/* Names of the built-in ones, "a, b, c"; what does not fit is left out. */
+#define TIME_SOURCE_NAMES_MAX 200
+void time_source_names(char ret[TIME_SOURCE_NAMES_MAX]);
+
 struct source_registry;
 
 /* dirs: where plug-ins are looked for, NULL ends; copied. */
@@ -41,7 +45,7 @@ void source_registry_destroy(struct source_registry *s);
 /*
  * By number, by name, or by a plug-in's name: source_<name>.so in one of the folders. A word with a slash is the path of
  * a plug-in, if may_be_path. ret borrows from the sources.
- * Errors: -ENOENT there is none, -EPERM a path, -EPROTO or -ELIBBAD it cannot be used (both numbers named).
+ * Errors: -ENOENT there is none, and the sentence lists all that there are, -EPERM a path, -EPROTO or -ELIBBAD it cannot be used (both numbers named).
  */
 int source_registry_find(struct source_registry *s, const char *word, bool may_be_path,
 			 const struct sim_source_ops **ret);

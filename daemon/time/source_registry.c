@@ -9,15 +9,19 @@
 #include "trust.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
-#define WORD_MAX 64
+#define WORD_MAX   64
+#define PLUGIN     "source_"
+#define PLUGIN_END ".so"
 
 struct loaded {
 	struct list link; /* source_registry::loaded */
@@ -112,10 +116,33 @@ static int check_word(const char *word)
 		       WORD_MAX);
 }
 
-static int no_source(const struct source_registry *s, const char *word)
+/* ret: "a, b"; what does not fit is left out. */
+static void plugin_names(const char *dir, char *ret, size_t size)
 {
+	DIR *d = opendir(dir);
+	const struct dirent *e;
+	size_t n = strlen(ret);
+
+	while (d && (e = readdir(d))) {
+		size_t len = strlen(e->d_name);
+
+		if (len <= strlen(PLUGIN) + strlen(PLUGIN_END) || strncmp(e->d_name, PLUGIN, strlen(PLUGIN)) != 0 ||
+		    strcmp(e->d_name + len - strlen(PLUGIN_END), PLUGIN_END) != 0)
+			continue;
+		len -= strlen(PLUGIN) + strlen(PLUGIN_END);
+		if (len <= WORD_MAX && n + len + 3 <= size)
+			n += (size_t)snprintf(ret + n, size - n, "%s%.*s", n ? ", " : "", (int)len,
+					      e->d_name + strlen(PLUGIN));
+	}
+	if (d)
+		closedir(d);
+}
+
+/* All that can be named, from the tables and the folders themselves. */
+static int no_such(const struct source_registry *s, const char *word)
+{
+	char own[TIME_SOURCE_NAMES_MAX], plugins[TIME_SOURCE_NAMES_MAX] = "", text[NEAR_TEXT_MAX], all[NEAR_TEXT_MAX];
 	struct near n = { .word = word };
-	char text[NEAR_TEXT_MAX];
 	const struct loaded *l;
 	const char *name;
 
@@ -123,8 +150,12 @@ static int no_source(const struct source_registry *s, const char *word)
 		near_offer(&n, name);
 	list_for_each(l, &s->loaded, link)
 		near_offer(&n, l->ops->name);
-	return err_set(-ENOENT, "\"%.40s\" is no time source, and no plug-in source_%.40s.so was found; %s", word, word,
-		       near_text(&n, "there are unity, ss2, system, simulation, ros2 and link", text));
+	time_source_names(own);
+	for (char **dir = s->dirs; *dir; dir++)
+		plugin_names(*dir, plugins, sizeof(plugins));
+	snprintf(all, sizeof(all), "there are %s%s%s", own, *plugins ? ", and as plug-ins " : "", plugins);
+	return err_set(-ENOENT, "\"%.40s\" is no time source, and there is no plug-in source_%.40s.so; %s", word, word,
+		       near_text(&n, all, text));
 }
 
 static int find_plugin(struct source_registry *s, const char *word, const struct sim_source_ops **ret)
@@ -138,7 +169,7 @@ static int find_plugin(struct source_registry *s, const char *word, const struct
 			return 0;
 		}
 	for (char **dir = s->dirs; *dir; dir++) {
-		char *path = mem_printf("%s/source_%s.so", *dir, word);
+		char *path = mem_printf("%s/" PLUGIN "%s" PLUGIN_END, *dir, word);
 
 		if (!path)
 			return err_nomem();
@@ -149,7 +180,7 @@ static int find_plugin(struct source_registry *s, const char *word, const struct
 		}
 		mem_free(path);
 	}
-	return no_source(s, word);
+	return no_such(s, word);
 }
 
 int source_registry_find(struct source_registry *s, const char *word, bool may_be_path,

@@ -5,6 +5,7 @@
 TEST(words_are_found)
 {
 	const struct sim_source_ops *s, *again;
+	static const char *const plugins[] = { "play", "good" };
 	struct source_registry *sources;
 	char path[4200];
 
@@ -24,6 +25,9 @@ TEST(words_are_found)
 	assert_int_equal(source_registry_find(sources, path, false, &again), -EPERM);
 	assert_int_equal(source_registry_find(sources, "nosuch", true, &s), -ENOENT);
 	assert_non_null(strstr(err_why(), "source_nosuch.so"));
+	assert_non_null(strstr(err_why(), "there are unity, ss2, system, simulation, ros2, link, and as plug-ins "));
+	for (size_t i = 0; i < sizeof(plugins) / sizeof(plugins[0]); i++)
+		assert_non_null(strstr(err_why(), plugins[i]));
 	assert_int_equal(source_registry_find(sources, "no such", true, &s), -ENOENT);
 	assert_int_equal(source_registry_find(sources, "", true, &s), -ENOENT);
 	assert_int_equal(source_registry_find(sources, "/nowhere/at/all.so", true, &s), -ENOENT);
