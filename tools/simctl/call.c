@@ -40,12 +40,7 @@ void ctl_make_fit(json_t *j)
 	free(fit);
 }
 
-json_t *ctl_call(struct ctl *c, const char *method, json_t *params)
-{
-	return ctl_call_within(c, method, params, 5 * NS_PER_S);
-}
-
-json_t *ctl_call_within(struct ctl *c, const char *method, json_t *params, int64_t wall_timeout_dur_ns)
+static json_t *call(struct ctl *c, const char *method, json_t *params, int64_t wall_timeout_dur_ns)
 {
 	char *text = params ? json_dumps(params, JSON_COMPACT) : NULL, *reply = NULL;
 	json_t *j = NULL;
@@ -63,6 +58,24 @@ json_t *ctl_call_within(struct ctl *c, const char *method, json_t *params, int64
 		fprintf(stderr, "simctl: simd's answer to %s is not JSON\n", method);
 	free(reply);
 	return j;
+}
+
+json_t *ctl_call(struct ctl *c, const char *method, json_t *params)
+{
+	return call(c, method, params, 5 * NS_PER_S);
+}
+
+json_t *ctl_call_within(struct ctl *c, const char *method, json_t *params, int64_t wall_timeout_dur_ns)
+{
+	json_t *reply;
+
+	fflush(stdout);
+	simctl_waits = 1;
+	if (simctl_stop) /* it came before the handler could see that we wait */
+		_exit(128 + simctl_stop);
+	reply = call(c, method, params, wall_timeout_dur_ns);
+	simctl_waits = 0;
+	return reply;
 }
 
 json_t *ctl_call_named(struct ctl *c, const char *method, const char *name)

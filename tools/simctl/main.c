@@ -10,7 +10,7 @@
 #include "opt.h"
 #include "simctl.h"
 
-volatile sig_atomic_t simctl_stop;
+volatile sig_atomic_t simctl_stop, simctl_waits;
 
 #define OPT_VALUES                         struct args
 #define CHANNEL(help_text)                 OPT_ARG("CHANNEL", REQUIRED, STRING, channel, help_text, .complete = "simctl list --names")
@@ -161,7 +161,8 @@ static const struct opt scale_opts[] = {
 };
 
 static const struct opt source_opts[] = {
-	OPT_ARG("SOURCE", REQUIRED, STRING, source, "unity, ss2, system, simulation, ros2, link, or a plug-in",
+	OPT_ARG("SOURCE", REQUIRED, STRING, source,
+		"unity, ss2, system, simulation, ros2, link, play or another plug-in",
 		.complete = "echo unity ss2 system simulation ros2 link play"),
 	FLAG("continue", cont, "carry the time on instead of starting at the source's own start value"),
 	{ 0 },
@@ -385,6 +386,8 @@ static const struct opt_program program = {
 static void on_signal(int sig)
 {
 	simctl_stop = sig;
+	if (simctl_waits)
+		_exit(128 + sig);
 }
 
 static void catch_signals(void)

@@ -101,6 +101,7 @@ static int call(struct ctl *c, const struct sim_service_type *type, const void *
 	if (!p.done) { /* interrupted: what is open is answered there */
 		sim_disconnect(c->client);
 		c->client = NULL;
+		p.code = 128 + simctl_stop;
 	}
 	return p.code;
 }

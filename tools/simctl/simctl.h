@@ -62,7 +62,8 @@ struct ctl {
 	struct sim_client *client; /* NULL for commands that work without simd */
 };
 
-extern volatile sig_atomic_t simctl_stop; /* set by SIGINT and SIGTERM: streams end cleanly */
+extern volatile sig_atomic_t simctl_stop; /* set by SIGINT and SIGTERM, to their number: streams end cleanly */
+extern volatile sig_atomic_t simctl_waits; /* for an answer, with nothing to put in order: they end the process at once */
 
 enum need { ALONE, CONTROL, DATA }; /* what a command needs of simd */
 

@@ -112,6 +112,8 @@ LINK_system-stack-record_bad += $(LINK_RECORD)
 FLAGS_tests/system/stack/recorder.c := -Itests -Itools -Itools/bridge
 FLAGS_tests/system/stack/test_record.c := -Itests -Itools -Itools/bridge
 FLAGS_tests/system/stack/test_record_bad.c := -Itests -Itools -Itools/bridge -DGATE='"$(B)/test/lib/gate.so"'
+# an engine with one thread
+$(B)/test/system-stack-clock: | $(B)/examples/engine
 # terminals that are read
 $(B)/test/system-stack-top: $(B)/obj/tests/support/screen.o | $(B)/examples/sensor_minimal
 $(B)/test/system-stack-plot: $(B)/obj/tests/support/screen.o

@@ -3,6 +3,9 @@
 #include "peer.h"
 #include "stack.h"
 
+#include <limits.h>
+#include <sys/prctl.h>
+
 #include <sim/msg/Clock.h>
 
 #define CONF(source) \
@@ -283,6 +286,73 @@ TEST_WITH(a_driver_moves_time, NULL, stack_sweep)
 	peer_free(q);
 }
 
+/* Asks for as much as it is told to, and not again. */
+static int slow_driver(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "slow");
+	struct sim_driver *d;
+	int64_t granted;
+
+	PEER(p, sim_driver_acquire(c, 0, &d) == 0);
+	for (int n = 0;; n++) {
+		if (n < 2)
+			PEER(p, sim_driver_advance(d, 10 * NS_PER_MS, &granted) == 0);
+		atomic_store(&p->ready, n + 1);
+		PEER_AWAIT(p, atomic_load(&p->stop) || atomic_load(&p->command) > n);
+		if (atomic_load(&p->stop))
+			break;
+	}
+	sim_driver_release(d);
+	sim_disconnect(c);
+	return 0;
+}
+
+static pid_t ctl_clock(const char *command, const char *arg)
+{
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0)
+		stack_exec_ctl("clock", (const char *const[]){ command, arg, NULL });
+	return pid;
+}
+
+static void end_by(pid_t pid, int sig)
+{
+	int status;
+
+	assert_int_equal(kill(pid, sig), 0);
+	status = stack_wait(pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 128 + sig);
+}
+
+/* The driver does not come; what was asked for is done all the same. */
+TEST_WITH(a_signal_ends_whoever_waits_for_a_driver, NULL, stack_sweep)
+{
+	struct peer *p = peer_new();
+	pid_t pid, ctl;
+
+	start(CONF("unity"));
+	pid = peer_fork(p, slow_driver);
+	AWAIT(p->ready == 1);
+	ctl = ctl_clock("pause", NULL);
+	AWAIT(stack_int("GetClock", "clock/pausing") == 1);
+	end_by(ctl, SIGINT);
+	assert_int_equal(stack_int("GetClock", "clock/pausing"), 1);
+	peer_tell(p, 1); /* it asks */
+	AWAIT(stack_int("GetClock", "clock/paused") == 1);
+	ctl = ctl_clock("step", "50ms");
+	AWAIT(stack_int("GetClock", "clock/stepping") == 1);
+	end_by(ctl, SIGTERM);
+	AWAIT(p->ready == 2);
+	assert_int_equal(stack_int("GetClock", "clock/stepping"), 1);
+	assert_int_equal(now_sim_ns(), 20 * NS_PER_MS);
+	peer_join(p, pid);
+	stack_stop(simd);
+	peer_free(p);
+}
+
 TEST_WITH(sources_without_pause, NULL, stack_sweep)
 {
 	start(CONF("system"));
@@ -294,5 +364,79 @@ TEST_WITH(sources_without_pause, NULL, stack_sweep)
 	assert_int_equal(stack_ctl("clock", "source", "system", NULL)->code, 0);
 	assert_int_equal(stack_ctl("clock", "scale", "0.01", NULL)->code, 0);
 	assert_int_equal(stack_ctl("clock", "scale", "100", NULL)->code, 0);
+	stack_stop(simd);
+}
+
+/* ---- an engine with one thread ---- */
+
+struct engine {
+	pid_t pid;
+	int keys;
+};
+
+static struct engine engine_start(void)
+{
+	const char *b = getenv("B");
+	char path[PATH_MAX];
+	int fds[2];
+	pid_t pid;
+
+	snprintf(path, sizeof(path), "%s/examples/engine", b ? b : "build");
+	assert_int_equal(pipe(fds), 0);
+	setenv("SIMD_SOCKET", STACK_SOCKET, 1);
+	fflush(NULL);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		dup2(fds[0], STDIN_FILENO);
+		close(fds[1]);
+		execl(path, "engine", NULL);
+		_exit(127);
+	}
+	close(fds[0]);
+	return (struct engine){ pid, fds[1] };
+}
+
+static void press(const struct engine *e, const char *key)
+{
+	assert_int_equal(write(e->keys, key, 2), 2);
+}
+
+static void engine_end(const struct engine *e)
+{
+	int status;
+
+	press(e, "q\n");
+	status = stack_wait(e->pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	close(e->keys);
+}
+
+/* The example: its scene is loaded again in a pause, while a step goes on, and by a second run. */
+TEST_WITH(an_engine_sets_time_back, NULL, stack_sweep)
+{
+	struct engine e;
+	int64_t generation;
+
+	start(CONF("unity"));
+	e = engine_start();
+	AWAIT(now_sim_ns() >= 200 * NS_PER_MS);
+	assert_int_equal(stack_ctl("clock", "scale", "0.5", NULL)->code, 0);
+	assert_int_equal(stack_ctl("clock", "pause", NULL)->code, 0);
+	generation = stack_int("GetClock", "clock/clock_generation");
+	press(&e, "r\n"); /* it waits for 20 ms still, which it gets, and then begins anew */
+	assert_int_equal(stack_ctl("clock", "step", "200ms", NULL)->code, 0);
+	assert_int_equal(stack_int("GetClock", "clock/clock_generation"), generation + 1);
+	assert_int_equal(now_sim_ns(), 180 * NS_PER_MS); /* of the new run: the step has its length */
+	assert_int_equal(stack_ctl("clock", "resume", NULL)->code, 0);
+	AWAIT(now_sim_ns() >= NS_PER_S);
+	engine_end(&e);
+	assert_int_equal(stack_int("GetClock", "clock/clock_generation"), generation + 1);
+	e = engine_start();
+	AWAIT(stack_int("GetClock", "clock/clock_generation") == generation + 2);
+	AWAIT(now_sim_ns() > 0);
+	engine_end(&e);
 	stack_stop(simd);
 }
