@@ -80,6 +80,20 @@ static int drive_jump(void *ctx, int64_t log_ns)
 	return stopped(s) ? -ECANCELED : r;
 }
 
+/* Whoever stops the player while time is paused does not wait for that. In lock-step participants answer faster to one call. */
+static int advance(struct player_simd *s, int64_t dur_ns, int64_t *ret_granted_dur_ns)
+{
+	int r;
+
+	if (s->o.lockstep)
+		return sim_driver_advance(s->o.driver, dur_ns, ret_granted_dur_ns);
+	r = sim_driver_begin_advance(s->o.driver, dur_ns);
+	while (r == 0 && (r = sim_driver_end_advance(s->o.driver, AGAIN_DUR_NS, ret_granted_dur_ns)) == -ETIMEDOUT &&
+	       !stopped(s))
+		r = 0;
+	return r;
+}
+
 static int drive_advance(void *ctx, int64_t from_ns, int64_t log_ns)
 {
 	struct player_simd *s = ctx;
@@ -90,8 +104,7 @@ static int drive_advance(void *ctx, int64_t from_ns, int64_t log_ns)
 		return settled;
 	while (s->time_ns < log_ns) {
 		int64_t dur_ns = log_ns - s->time_ns, granted_dur_ns;
-		int r = sim_driver_advance(s->o.driver, dur_ns < ADVANCE_MAX_DUR_NS ? dur_ns : ADVANCE_MAX_DUR_NS,
-					   &granted_dur_ns);
+		int r = advance(s, dur_ns < ADVANCE_MAX_DUR_NS ? dur_ns : ADVANCE_MAX_DUR_NS, &granted_dur_ns);
 
 		if (stopped(s))
 			return -ECANCELED;

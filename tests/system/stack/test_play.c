@@ -822,6 +822,27 @@ TEST_WITH(another_source_ends_it_and_stays, NULL, stack_sweep)
 	finish();
 }
 
+/* The source was `play` before, so nothing that it puts back ends its wait: before its first message, and in the middle. */
+TEST_WITH(a_pause_does_not_hold_up_its_end, NULL, stack_sweep)
+{
+	write_log(LOG_FILE, 6000, BEGIN);
+	begin(CONF);
+	assert_int_equal(stack_ctl("clock", "source", "play", NULL)->code, 0);
+	for (int early = 1; early >= 0; early--) {
+		struct playing p;
+
+		assert_int_equal(stack_ctl("clock", early ? "pause" : "resume", NULL)->code, 0);
+		p = PLAY(LOG_FILE);
+		AWAIT(on_offer("/play/state") && (early || state_of("published") > 10));
+		if (!early)
+			assert_int_equal(stack_ctl("clock", "pause", NULL)->code, 0);
+		assert_int_equal(kill(p.pid, SIGINT), 0);
+		assert_int_equal(end_play(&p, NULL), 0);
+	}
+	assert_string_equal(stack_text("GetClock", "clock/source"), "play");
+	finish();
+}
+
 TEST_WITH(a_damaged_file_plays_to_the_damage, NULL, stack_sweep)
 {
 	struct stat st;
