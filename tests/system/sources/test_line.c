@@ -91,14 +91,12 @@ static void await_ready(int fd)
 }
 
 /* Start simd and wait until it says that it is ready. */
-static void start_simd(struct line *l, const char *scale)
+static void start_simd_with(struct line *l, const char *option, const char *value)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
-	char time_scale[64];
-	char *argv[] = { "simd", "--runtime-dir", l->dir, "--set", time_scale, NULL };
+	char *argv[] = { "simd", "--runtime-dir", l->dir, (char *)option, (char *)value, NULL };
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-	snprintf(time_scale, sizeof(time_scale), "TimeScale=%s", scale);
 	snprintf(a.sun_path, sizeof(a.sun_path), "%.90s.notify", l->dir);
 	(void)unlink(a.sun_path);
 	assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof(a)), 0);
@@ -109,7 +107,15 @@ static void start_simd(struct line *l, const char *scale)
 	close(fd);
 }
 
-static void line_open(struct line *l, const char *run, const char *scale)
+static void start_simd(struct line *l, const char *scale)
+{
+	char time_scale[64];
+
+	snprintf(time_scale, sizeof(time_scale), "TimeScale=%s", scale);
+	start_simd_with(l, "--set", time_scale);
+}
+
+static void line_open_of(struct line *l, const char *run, const char *option, const char *value)
 {
 	struct sim_client_options o = {
 		.size = sizeof(o), .name = "test", .socket = l->socket, .timeout_ms = PATIENT_MS
@@ -118,9 +124,17 @@ static void line_open(struct line *l, const char *run, const char *scale)
 	memset(l, 0, sizeof(*l));
 	snprintf(l->dir, sizeof(l->dir), "/tmp/%s", run);
 	snprintf(l->socket, sizeof(l->socket), "%s/control", l->dir);
-	start_simd(l, scale);
+	start_simd_with(l, option, value);
 	if (sim_connect(&o, &l->client) < 0)
 		fail_msg("connect: %s", sim_why());
+}
+
+static void line_open(struct line *l, const char *run, const char *scale)
+{
+	char time_scale[64];
+
+	snprintf(time_scale, sizeof(time_scale), "TimeScale=%s", scale);
+	line_open_of(l, run, "--set", time_scale);
 }
 
 static void start_sumo_behind(struct line *l)
@@ -136,6 +150,23 @@ static pid_t start_vehicle(struct line *l)
 	char *argv[] = { "sim-vehicle", "--simd-socket", l->socket, "--params", "config/rigs/vehicle/car.json", NULL };
 
 	return start("sim-vehicle", argv);
+}
+
+/* As fast as it goes, in lock-step. */
+static void start_sumo_free(struct line *l, const char *steps)
+{
+	char *argv[] = { "sim-sumo",
+			 "--config",
+			 "config/rigs/demo/town.sumocfg",
+			 "--simd-socket",
+			 l->socket,
+			 "--free-run",
+			 "--lockstep",
+			 "--steps",
+			 (char *)steps,
+			 NULL };
+
+	l->sumo = start("sim-sumo", argv);
 }
 
 static void start_sumo(struct line *l, const char *steps)
@@ -507,6 +538,90 @@ static uint64_t hash_of_a_run(const char *run)
 TEST_FULL(the_same_seed_gives_the_same_messages)
 {
 	assert_true(hash_of_a_run("first") == hash_of_a_run("second"));
+}
+
+/* A second run on the same simd: time goes back, and what was subscribed before goes on. */
+TEST_FULL(a_second_run_begins_at_0)
+{
+	struct sim_clock_jump jump;
+	struct sim_subscriber *imu;
+	uint32_t generation = 0;
+	struct line l;
+
+	line_open(&l, "rerun", "4");
+	imu = listen_to(&l, "imu", 64, &sim_Imu_type);
+	(void)sim_clock_jumped(l.client, &generation, &jump);
+	for (int run = 0; run < 3; run++) {
+		const struct sim_message *slot;
+
+		start_sumo(&l, "50");
+		for (int64_t i = 1; i <= 50; i++) {
+			slot = next(imu);
+			assert_int_equal(slot->header.stamp_sim_ns, i * 10000000);
+			assert_int_equal(slot->header.clock_generation, generation + (uint32_t)run);
+			assert_int_equal(sim_release(imu, slot), 0);
+		}
+		assert_int_equal(end(l.sumo, 0), 0);
+	}
+	assert_int_equal(sim_clock_jumped(l.client, &generation, &jump), 1);
+	assert_int_equal(jump.old_sim_ns, 500000000);
+	assert_int_equal(jump.new_sim_ns, 0);
+	sim_subscriber_destroy(imu);
+	line_close(&l);
+}
+
+/* ---- as fast as it goes ---- */
+
+static uint64_t hash_of_file(const char *path)
+{
+	uint64_t h = 14695981039346656037u;
+	FILE *f = fopen(path, "rb");
+	long n = 0;
+	int c;
+
+	if (!f)
+		fail_msg("%s: %s", path, strerror(errno));
+	for (; (c = getc(f)) != EOF; n++)
+		h = (h ^ (uint64_t)c) * 1099511628211u;
+	fclose(f);
+	assert_true(n > 10000);
+	return h;
+}
+
+static void write_rig(const char *path, const char *run)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	fprintf(f,
+		"{\"TimeSource\": \"unity\", \"rigs\": [{\"name\": \"car\", \"wait_for\": [\"log\"], \"bridges\": [{\"name\": \"log\", "
+		"\"plugin\": \"logging\", \"connection\": \"/tmp/%s-log\"}]}]}",
+		run);
+	assert_int_equal(fclose(f), 0);
+}
+
+static uint64_t log_of_a_free_run(const char *run)
+{
+	char path[128];
+	struct line l;
+
+	snprintf(path, sizeof(path), "/tmp/%s.json", run);
+	write_rig(path, run);
+	line_open_of(&l, run, "--config", path);
+	start_sumo_free(&l, "300");
+	assert_int_equal(end(l.sumo, 0), 0);
+	line_close(&l);
+	snprintf(path, sizeof(path), "/tmp/%s-log.txt.gz", run);
+	return hash_of_file(path);
+}
+
+/* Every channel in one order, of which nobody says more than the scenario. */
+TEST_FULL(free_runs_in_lock_step_write_the_same_log)
+{
+	uint64_t first = log_of_a_free_run("free-1");
+
+	assert_true(log_of_a_free_run("free-2") == first);
+	assert_true(log_of_a_free_run("free-3") == first);
 }
 
 /* ---- orders ---- */

@@ -37,7 +37,7 @@ LOG_TOPIC("sumo");
 struct args {
 	const char *config, *socket, *binary, *ego, *name, *control, *world, *keys;
 	int64_t steps, seed, range_m;
-	bool free_run, vehicle, datagrams;
+	bool free_run, lockstep, vehicle, datagrams;
 };
 
 #define OPT_VALUES struct args
@@ -61,6 +61,8 @@ static const struct opt OPTS[] = {
 	    .complete = "file"),
 	OPT("datagrams", 0, FLAG, datagrams, NULL, "with --world: what comes each tick by UDP, where it gets through"),
 	OPT("free-run", 0, FLAG, free_run, NULL, "as fast as it goes instead of at the clock's scale"),
+	OPT("lockstep", 0, FLAG, lockstep, NULL,
+	    "each step waits until all of the last one is delivered, in one order: the same logs in each run"),
 	OPT("sumo", 0, STRING, binary, "PROGRAM", "SUMO program [sumo]", .complete = "file"),
 	{ 0 }
 };
@@ -294,9 +296,11 @@ static int publish(struct app *a)
 
 static unsigned driver_flags(const struct app *a)
 {
+	unsigned flags = a->args.lockstep ? SIM_DRIVER_LOCKSTEP : 0;
+
 	if (a->share)
-		return 0; /* the world's pace */
-	return a->args.free_run ? SIM_DRIVER_FREEWHEEL : SIM_DRIVER_PACED;
+		return flags; /* the world's pace */
+	return flags | (a->args.free_run ? SIM_DRIVER_FREEWHEEL : SIM_DRIVER_PACED);
 }
 
 /* simd is away, or another source is active: wait for the lease. -ECANCELED: stop; -EIO: for good. */
@@ -316,6 +320,29 @@ static int regain(struct app *a, int why)
 			return 0;
 	}
 	return -ECANCELED;
+}
+
+/*
+ * The scenario begins at 0, in a second run too: that is a jump, where the source has any. In a world time goes on, and one that
+ * nobody has driven yet begins where it likes.
+ */
+static int begin_run(struct app *a)
+{
+	struct sim_clock_sample now;
+	int r;
+
+	sim_now_sample(a->client, &now);
+	if (a->share || now.sim_ns == 0 || !(now.flags & SIM_CLOCK_STARTED))
+		return 0;
+	r = sim_driver_jump(a->driver, 0);
+	return r == -EOPNOTSUPP ? 0 : r;
+}
+
+/* What was published for the last step goes out in its order too, before the lease goes. Refused in a pause, where it is lost. */
+static void end_run(struct app *a)
+{
+	if (a->args.lockstep && a->driver)
+		(void)!sim_driver_set(a->driver, sim_now(a->client));
 }
 
 /* Advance by a whole step, however small the pieces are that simd grants. */
@@ -473,7 +500,10 @@ static int attach(struct app *a)
 		}
 	}
 	r = sim_driver_acquire(a->client, driver_flags(a), &a->driver);
-	return r < 0 ? fail_client(r, "taking the driver's lease") : 0;
+	if (r < 0)
+		return fail_client(r, "taking the driver's lease");
+	r = begin_run(a);
+	return r < 0 ? fail_client(r, "setting time back") : 0;
 }
 
 static void detach(struct app *a)
@@ -513,6 +543,7 @@ int main(int argc, char *argv[])
 	if (r == 0) {
 		log_info("%s, seed %lld: SUMO drives time", a.args.config, (long long)a.args.seed);
 		r = loop(&a);
+		end_run(&a);
 	}
 	detach(&a);
 	if (r == 0 || a.steps)
