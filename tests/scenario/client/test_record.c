@@ -255,6 +255,40 @@ TEST_WITH(in_lockstep_it_is_the_time_of_the_step, setup, teardown)
 	expect_same(&b, &r.published);
 }
 
+/* An engine that loads its scene again: a file each, and who is late puts nothing into the wrong one. */
+TEST_WITH(a_scene_that_is_loaded_again_is_a_file_of_its_own, setup, teardown)
+{
+	static struct recorder prompt, starved;
+	static struct times a, b;
+	static struct run r;
+	struct sim_driver *d;
+
+	run_start(&r);
+	call(&r, "SetSource", "{\"source\": \"unity\"}");
+	assert_int_equal(sim_driver_acquire(r.c, 0, &d), 0);
+	recorder_start(&prompt, "scene_prompt");
+	recorder_start(&starved, "scene_starved");
+	for (unsigned i = 0; i < MESSAGES; i++) {
+		if (i && i % (MESSAGES / 4) == 0)
+			assert_int_equal(sim_driver_jump(d, 0), 0);
+		assert_int_equal(sim_driver_advance(d, 10 * MS, NULL), 0);
+		for (unsigned k = 0; k < CHANNELS; k++)
+			publish(&r, k);
+		drain(&prompt);
+	}
+	recorder_end(&prompt);
+	recorder_end(&starved);
+	sim_driver_release(d);
+	run_end(&r);
+	read_all(&prompt, &a);
+	read_all(&starved, &b);
+	assert_int_equal(a.files, 4);
+	assert_int_equal(b.files, 4);
+	assert_int_equal(a.ns[0][MESSAGES], MESSAGES / 4 * 10 * MS);
+	expect_same(&a, &r.published);
+	expect_same(&b, &r.published);
+}
+
 /* Of what is latched it is known when it was published, too; but a log begins when its recorder did. */
 TEST_WITH(what_is_latched_has_the_time_of_the_beginning, setup, teardown)
 {
