@@ -459,14 +459,14 @@ TEST(switching_gives_the_round_up)
 }
 
 /* A source whose driver says what time it is: the same, also when time jumps. */
-TEST(set_times_are_steps)
+static void set_times(const char *source_name)
 {
 	struct driver_packet answer;
 	struct rig r;
 	int result, fd;
 	struct peer a;
 
-	rig_init(&r, 1, "ss2", (struct time_engine_options){ 0 });
+	rig_init(&r, 1, source_name, (struct time_engine_options){ 0 });
 	fd = rig_attach(&r, 9, &result);
 	a = join(&r, 1, 0, "a");
 	for (int64_t to = 700; to >= 100; to -= 300) {
@@ -483,6 +483,84 @@ TEST(set_times_are_steps)
 	rig_finish(&r);
 	close(fd);
 	close(a.fd);
+}
+
+TEST(set_times_are_steps)
+{
+	set_times("ss2");
+	set_times("unity");
+}
+
+/* Answered when a turn was had at `to`: 1; 0: it waits. */
+static int jump(struct rig *r, int fd, struct peer *a, int64_t to)
+{
+	struct driver_packet answer;
+
+	if (got(r, a) != STEP_TURN)
+		return 0;
+	assert_int_equal(a->last.sim_ns, to);
+	assert_int_equal(a->last.dur_ns, 0);
+	assert_int_equal(a->last.clock_generation, rig_read(r).clock_generation);
+	assert_int_equal(rig_recv(fd, &answer), 0);
+	say(r, a, STEP_DONE, 0);
+	assert_int_equal(rig_recv(fd, &answer), 1);
+	assert_int_equal(answer.result, 0);
+	return 1;
+}
+
+static void turn(struct rig *r, int fd, struct peer *a, int64_t at, int64_t granted)
+{
+	assert_int_equal(got(r, a), STEP_TURN);
+	assert_int_equal(a->last.sim_ns, at);
+	say(r, a, STEP_DONE, 0);
+	assert_int_equal(rig_answer(r, fd), granted);
+}
+
+/* The instant at which a new run begins is a turn as well, be it in a step: whoever pauses meanwhile changes no turn. */
+TEST(an_engines_jump_is_a_round)
+{
+	struct driver_packet none;
+
+	for (int paused = 0; paused < 2; paused++) {
+		struct rig r;
+		int fd = begin(&r, (struct time_engine_options){ 0 });
+		struct peer a = join(&r, 1, 0, "a");
+
+		rig_advance(&r, fd, 10);
+		turn(&r, fd, &a, 10, 10);
+		if (paused)
+			assert_int_equal(time_engine_pause(r.e), 0);
+		rig_send(&r, fd, DRIVER_JUMP, 0, 3);
+		if (paused) {
+			assert_int_equal(jump(&r, fd, &a, 3), 0);
+			assert_int_equal(rig_recv(fd, &none), 0);
+			assert_int_equal(rig_step(&r, 20), 0);
+		}
+		assert_int_equal(jump(&r, fd, &a, 3), 1);
+		for (int64_t i = 1; i <= 2; i++) {
+			rig_send(&r, fd, DRIVER_ADVANCE, 10, 0);
+			turn(&r, fd, &a, 3 + i * 10, 10);
+		}
+		rig_send(&r, fd, DRIVER_JUMP, 0, 0);
+		if (paused) {
+			assert_int_equal(r.step_result, 0);
+			assert_int_equal(r.step_end_sim_ns, 23);
+			assert_int_equal(jump(&r, fd, &a, 0), 0);
+			assert_int_equal(time_engine_resume(r.e), 0);
+		}
+		assert_int_equal(jump(&r, fd, &a, 0), 1);
+		assert_int_equal(r.jumps, 2);
+		rig_send(&r, fd, DRIVER_JUMP, 0,
+			 5); /* one that takes part dies in the turn of a jump, and so does the driver */
+		assert_int_equal(got(&r, &a), STEP_TURN);
+		leave(&r, &a);
+		assert_int_equal(rig_recv(fd, &none), 1);
+		close(fd);
+		rig_run(&r, 1);
+		assert_int_equal(r.losts, 1);
+		assert_int_equal(rig_read(&r).sim_ns, 5);
+		rig_finish(&r);
+	}
 }
 
 /* Nobody takes part: a driver that asks for lock-step has rounds of dispatch alone, another one has none. */
