@@ -90,7 +90,7 @@ void conn_refuse(int fd, int r, const char *why);
 /* The parameters of all methods, each under its name; those that a call lacks are 0 or their row's default. */
 struct args {
 	const char *app, *bridge, *channel, *connection, *hash, *host, *name, *request_hash, *response_hash, *role,
-		*service, *source, *type, *version, *why;
+		*service, *source, *type, *version, *what, *why;
 	json_t *definition /* "type" of Advertise */, *request, *response;
 	int64_t abi, cell, deadline_ms, depth, dur_ns, flags, iox_generation, max_body, number /* "errno" */,
 		publisher_id, queue, rank, request_id, service_id, subscriber_id, tag, timeout_ms;

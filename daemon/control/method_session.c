@@ -271,6 +271,11 @@ static int method_acquire_driver(struct call *call)
 					   JX_NEW("fds", fds)));
 }
 
+static int method_driver_waits(struct call *call)
+{
+	return timekeeper_driver_waits(call->s->time, call->conn->cl, call->a.what);
+}
+
 static int method_join_step(struct call *call)
 {
 	int fd, r = timekeeper_join(call->s->time, call->conn->cl, (uint32_t)call->a.rank, &fd);
@@ -316,6 +321,8 @@ const struct method session_methods[] = {
 	{ "Events", method_events, 0, NULL },
 	{ "AcquireDriver", method_acquire_driver, METHOD_SESSION | RIGHT(DRIVE),
 	  PARAMS(OPT_BOOL("freewheel", freewheel), OPT_BOOL("lockstep", lockstep)) },
+	{ "DriverWaits", method_driver_waits, METHOD_SESSION | RIGHT(DRIVE),
+	  PARAMS(ARG_STR("what", what, TIMEKEEPER_WAITS_MAX)) },
 	{ "JoinStep", method_join_step, METHOD_SESSION | RIGHT(DRIVE),
 	  PARAMS(OPT_INT("rank", rank, 0, SIM_STEP_RANK_MAX, 0)) },
 	{ "AttachBridge", method_attach_bridge, METHOD_SESSION | RIGHT(BRIDGE),

@@ -70,6 +70,10 @@ struct timekeeper {
 	bool stands;             /* it has been reported */
 	struct seen seen;        /* as it was last in the journal */
 	struct wait_for start;   /* what time waits for before it begins */
+	struct {
+		uint32_t client_id;
+		char what[TIMEKEEPER_WAITS_MAX + 1];
+	} driver_waits; /* in the words of that driver */
 };
 
 const struct sim_clock_page *timekeeper_page(const struct timekeeper *t)
@@ -696,8 +700,21 @@ int timekeeper_acquire(struct timekeeper *t, const struct client *cl, bool freew
 	}
 	log_limited(&t->limit, exec_now(t->s->x), LOG_LEVEL_INFO, "client %s (pid %d) drives time%s", cl->name,
 		    (int)cl->pid, freewheel ? ", as fast as it can" : "");
+	t->driver_waits.what[0] = '\0';
 	wait_for_driver(&t->start);
 	*ret_fd = sv[1];
+	return 0;
+}
+
+int timekeeper_driver_waits(struct timekeeper *t, const struct client *cl, const char *what)
+{
+	struct time_status st;
+
+	time_engine_status(t->engine, &st);
+	if (!st.has_driver || st.driver.client_id != cl->id)
+		return err_set(-EPERM, "client %s does not drive time: take the driver's lease first", cl->name);
+	t->driver_waits.client_id = cl->id;
+	printable(t->driver_waits.what, sizeof(t->driver_waits.what), what, strlen(what));
 	return 0;
 }
 
@@ -751,6 +768,11 @@ int timekeeper_join(struct timekeeper *t, const struct client *cl, uint32_t rank
 	return 0;
 }
 
+static const char *driver_waits_for(const struct timekeeper *t, const struct time_status *st)
+{
+	return st->has_driver && st->driver.client_id == t->driver_waits.client_id ? t->driver_waits.what : "";
+}
+
 json_t *timekeeper_json(struct timekeeper *t)
 {
 	struct time_status st;
@@ -764,7 +786,7 @@ json_t *timekeeper_json(struct timekeeper *t)
 			  JX_BOOL("stepping", st.state == TIME_STEPPING), JX_BOOL("started", st.started),
 			  JX_INT("clock_generation", st.clock_generation), JX_INT("rate_hz", c.rate_hz),
 			  JX_REAL("real_time_factor", st.real_time_factor), JX_NEW("driver", report_driver(&st)),
-			  JX_BOOL("driver_lost", st.driver_lost),
+			  JX_STR("driver_waits_for", driver_waits_for(t, &st)), JX_BOOL("driver_lost", st.driver_lost),
 			  JX_BOOL("driver_stopped", st.has_driver && is_stopped(t->s, st.driver.pid)),
 			  JX_INT("steps", st.steps), JX_NEW("participants", report_participants(t->engine)),
 			  JX_NEW("waits_for", wait_for_missing(&t->start)),

@@ -41,6 +41,9 @@ int timekeeper_set_source(struct timekeeper *t, const char *name, bool keep);
 const char *timekeeper_source(struct timekeeper *t); /* name of the active one; static */
 /* Hand the lease to a client. As in time_driver_info. ret_fd: its end of the socket, caller closes. */
 int timekeeper_acquire(struct timekeeper *t, const struct client *cl, bool freewheel, bool lockstep, int *ret_fd);
+/* What the driver waits for, in its words; "": nothing. -EPERM: the client is not the driver. */
+#define TIMEKEEPER_WAITS_MAX 200
+int timekeeper_driver_waits(struct timekeeper *t, const struct client *cl, const char *what);
 /* A client takes part in steps. ret_fd: its end of the socket, caller closes. */
 int timekeeper_join(struct timekeeper *t, const struct client *cl, uint32_t rank, int *ret_fd);
 /* A client has made what it publishes and subscribes to: time need not wait for it (rigs[].wait_for). */

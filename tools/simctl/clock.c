@@ -55,6 +55,8 @@ static void print_waits(const json_t *k)
 	json_t *a = json_object_get(k, "waits_for"), *v;
 	size_t i;
 
+	if (*json_text(k, "driver_waits_for"))
+		printf("waits for:  %s, says the driver\n", json_text(k, "driver_waits_for"));
 	json_array_foreach(a, i, v)
 		printf("%s%s", i ? ", " : "waits for:  ", json_string_value(v));
 	if (json_array_size(a))

@@ -95,6 +95,8 @@ json_t *top_clock_lines(const json_t *k)
 	line(list, "state", "", "%s", top_clock_state(k));
 	add_driver(list, k);
 	add_pace(list, k);
+	if (*json_text(k, "driver_waits_for"))
+		line(list, "waits for", "late", "%s, says the driver", json_text(k, "driver_waits_for"));
 	add_names(list, "waits for", json_object_get(k, "waits_for"), ", before time begins");
 	add_participants(list, k);
 	add_names(list, "warning", json_object_get(k, "other_clocks"), " publishes /clock as well");

@@ -107,7 +107,7 @@ TEST(each_method_needs_its_right)
 		{ "OfferService", "serve" },     { "CallService", "call" },
 		{ "AttachBridge", "bridge" },    { "RestartBridge", "restart" },
 		{ "RestartProcess", "restart" }, { "SetBridgeConnection", "restart" },
-		{ "Shutdown", "shutdown" },
+		{ "Shutdown", "shutdown" },      { "DriverWaits", "drive" },
 	};
 	char text[200];
 

@@ -82,6 +82,7 @@ static const struct sample {
 	{ NULL, "tag", "5" },
 	{ NULL, "errno", "-5" },
 	{ NULL, "why", "\"no power\"" },
+	{ NULL, "what", "\"a scene\"" },
 	{ NULL, "dur_ns", "1000000" },
 	{ NULL, "scale", "2.5" },
 	{ NULL, "source", "\"simulation\"" },
@@ -385,6 +386,7 @@ static void use_the_clock(void)
 	call(&tool, "SetSource", NULLS, "{\"source\": \"unity\"}");
 	call(&source, "AcquireDriver", FULL, NULL);
 	keep_socket(&source);
+	call(&source, "DriverWaits", MINIMAL, NULL);
 	call(&source, "JoinStep", FULL, NULL);
 	keep_socket(&source);
 	call(&sensor, "JoinStep", MINIMAL, NULL);
@@ -688,7 +690,9 @@ TEST_WITH(documented_errors_come, begin, end)
 		{ "SetScale", "{\"scale\": 1000}", -ERANGE },
 		{ "SetSource", "{\"source\": \"sundial\"}", -ENOENT },
 		{ "SetSource", "{\"source\": \"ss2\"}", -EINVAL }, /* and continue */
+		{ "DriverWaits", NULL, -EPERM },
 		{ "AcquireDriver", NULL, 0 },
+		{ "DriverWaits", NULL, 0 },
 		{ "AcquireDriver", NULL, -EBUSY },
 		{ "JoinStep", NULL, 0 },
 		{ "JoinStep", NULL, -EBUSY },

@@ -556,6 +556,35 @@ TEST_WITH(a_pause_is_waited_for_on_request, begin, end)
 	close(fd);
 }
 
+static const char *waits_for(void)
+{
+	json_t *j;
+
+	assert_int_equal(peer_call(&one, "GetClock", "{}", &j), 0);
+	return text(json_object_get(j, "clock"), "driver_waits_for");
+}
+
+/* It is the driver's word, and goes with its lease. */
+TEST_WITH(what_the_driver_waits_for_is_shown, begin, end)
+{
+	int fd;
+
+	peer_hello(&two, "engine", "source");
+	assert_int_equal(peer_call(&two, "DriverWaits", "{\"what\": \"a scene\"}", NULL), -EPERM);
+	assert_int_equal(peer_call(&two, "AcquireDriver", "{}", NULL), 0);
+	fd = varlink_msg_take_fd(&two.msg, 0);
+	assert_string_equal(waits_for(), "");
+	assert_int_equal(peer_call(&two, "DriverWaits", "{\"what\": \"a scene\\nof 3\"}", NULL), 0);
+	assert_int_equal(strncmp(waits_for(), "a scene", 7), 0);
+	assert_null(strchr(waits_for(), '\n')); /* it is shown in a line */
+	assert_int_equal(peer_call(&two, "DriverWaits", "{\"what\": \"\"}", NULL), 0);
+	assert_string_equal(waits_for(), "");
+	assert_int_equal(peer_call(&two, "DriverWaits", "{\"what\": \"more\"}", NULL), 0);
+	close(fd);
+	exec_sim_settle(desk.x);
+	assert_string_equal(waits_for(), "");
+}
+
 TEST_WITH(a_bridge_attaches_once, begin, end)
 {
 	json_t *r;
