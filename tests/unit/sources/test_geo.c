@@ -94,16 +94,20 @@ TEST(a_track_keeps_its_number)
 	assert_int_equal(t->first_sim_ns, 1000000000);
 	assert_true(fabs(t->acc[0] - 2) < 1e-12 && fabs(t->acc[1] + 1) < 1e-12);
 	assert_true(fabs(t->yaw_rate - 0.5) < 1e-12);
-	/* long away: a new one; so after a jump of time backwards */
-	assert_int_equal(tracks_see(ts, 77, v1, 0.5, 9000000000)->id, 3);
-	assert_int_equal(tracks_see(ts, 77, v1, 0.5, 2000000000)->id, 4);
+	/* long away, and after a jump of time backwards: the same one, whose motion is not known */
+	t = tracks_see(ts, 77, v0, 0.5, 9000000000);
+	assert_true(t->id == 1 && t->first_sim_ns == 1000000000 && t->acc[0] == 0 && t->yaw_rate == 0);
+	t = tracks_see(ts, 77, v1, 0.5, 2000000000);
+	assert_true(t->id == 1 && t->first_sim_ns == 1000000000 && t->acc[0] == 0);
+	assert_int_equal(tracks_see(ts, 79, v0, 0.5, 2000000000)->id, 3);
+	tracks_finish(ts);
 	free(ts);
 }
 
 TEST(a_full_table_gives_up_the_oldest)
 {
 	struct tracks *ts = calloc(1, sizeof(*ts));
-	double v[2] = { 0, 0 };
+	double v[2] = { 0, 0 }, fast[2] = { 9, 0 };
 
 	assert_non_null(ts);
 	tracks_init(ts);
@@ -111,8 +115,10 @@ TEST(a_full_table_gives_up_the_oldest)
 		(void)tracks_see(ts, 5 + k * TRACKS_MAX, v, 0.5, (int64_t)k);
 	assert_int_equal(tracks_see(ts, 5 + 32 * TRACKS_MAX, v, 0.5, 40)->id, 33);
 	assert_int_equal(tracks_see(ts, 5 + 1 * TRACKS_MAX, v, 0.5, 41)->id, 2);
-	assert_int_equal(tracks_see(ts, 5, v, 0.5, 42)->id, 34); /* it had to go */
-	assert_int_equal(tracks_see(ts, 0, v, 0.5, 42)->id, 35); /* 0 is a key as well */
+	assert_int_equal(tracks_see(ts, 5, fast, 0.5, 42)->id, 1); /* it had to go, but not its id */
+	assert_true(tracks_see(ts, 5, fast, 0.5, 42)->acc[0] == 0);
+	assert_int_equal(tracks_see(ts, 0, v, 0.5, 42)->id, 34); /* 0 is a key as well */
+	tracks_finish(ts);
 	free(ts);
 }
 

@@ -66,10 +66,17 @@ TEST(numbers_stay_with_their_objects)
 	assert_int_equal(o[0].tracking_time, 200);
 	first = o[0].id;
 	others_begin(&t);
-	put(&t, &(struct sim_world_object){ .id = ID(9, 0), .rotation = { 1 } }, &nobody); /* back again: another one */
+	put(&t, &(struct sim_world_object){ .id = ID(9, 0), .rotation = { 1 } }, &nobody); /* in range again */
 	assert_int_equal(others_end(&t), 0);
 	o = read_objects(&t, &nobody, &n);
 	assert_int_equal(n, 1);
+	assert_int_equal(o[0].id, 1);
+	assert_int_equal(o[0].tracking_time, 0);
+	others_begin(&t);
+	put(&t, &(struct sim_world_object){ .id = ID(9, 0) + 1, .rotation = { 1 } },
+	    &nobody); /* removed, and put again: another one */
+	assert_int_equal(others_end(&t), 0);
+	o = read_objects(&t, &nobody, &n);
 	assert_int_equal(o[0].id, 4);
 	assert_int_not_equal(o[0].id, first);
 	others_finish(&t);

@@ -22,6 +22,7 @@ void others_finish(struct others *t)
 {
 	mem_free(t->at);
 	mem_free(t->near);
+	ids_finish(&t->ids);
 	*t = (struct others){ .most = t->most };
 }
 
@@ -49,6 +50,10 @@ static uint32_t place_of(const struct others *t, uint64_t key)
 
 static int add(struct others *t, uint32_t i, const struct sim_world_object *o)
 {
+	const struct ids_entry *e;
+
+	if (ids_see(&t->ids, o->id, o->time_sim_ns, &e) < 0)
+		return -ENOMEM;
 	if (t->n == t->size) {
 		uint32_t size = t->size ? 2 * t->size : 64;
 		struct other *at = mem_realloc(t->at, size * sizeof(*at));
@@ -60,7 +65,7 @@ static int add(struct others *t, uint32_t i, const struct sim_world_object *o)
 	}
 	memmove(&t->at[i + 1], &t->at[i], (t->n - i) * sizeof(*t->at));
 	t->n++;
-	t->at[i] = (struct other){ .key = o->id, .id = ++t->next_id, .first_sim_ns = o->time_sim_ns };
+	t->at[i] = (struct other){ .key = o->id, .id = e->id, .first_sim_ns = e->first_sim_ns };
 	return 0;
 }
 

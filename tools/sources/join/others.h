@@ -12,12 +12,14 @@
 
 #include <sim/world.h>
 
+#include "../ids.h"
+
 #define FRAME_MAP  "map"
 #define FRAME_BASE "base_link"
 
 struct other {
 	uint64_t key;         /* of the world */
-	uint32_t id;          /* of messages: stays with it */
+	uint32_t id;          /* of messages: stays with it for the whole run */
 	int64_t first_sim_ns; /* seen since */
 	bool seen;            /* in this round */
 	double distance;      /* from the ego, or from the origin where there is none */
@@ -29,7 +31,8 @@ struct other {
 struct others {
 	uint32_t most;    /* that one message has: the nearest */
 	struct other *at; /* ascending by key */
-	uint32_t n, size, next_id;
+	uint32_t n, size;
+	struct ids ids;
 	const struct other **near; /* of at, the nearest first: of the last round */
 	uint32_t n_near;
 };

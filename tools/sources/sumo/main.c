@@ -509,6 +509,7 @@ static int attach(struct app *a)
 static void detach(struct app *a)
 {
 	world_close(a->world);
+	tracks_finish(&a->tracks);
 	share_close(a->share);
 	sim_params_destroy(a->params);
 	sim_driver_release(a->driver);

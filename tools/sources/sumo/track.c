@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Objects over time. See track.h. Open addressing over a fixed window: no memory to run out of. */
+/* Objects over time. See track.h. Motion by open addressing over a fixed window; ids grow with the run. */
 #include "track.h"
 
 #include <math.h>
@@ -10,7 +10,23 @@
 void tracks_init(struct tracks *ts)
 {
 	memset(ts, 0, sizeof(*ts));
-	ts->next_id = 1;
+}
+
+void tracks_finish(struct tracks *ts)
+{
+	ids_finish(&ts->ids);
+}
+
+/* Without memory its id is one that follows from its key, among the high ones. */
+static void begin(struct tracks *ts, struct track *t, uint64_t key, int64_t now_sim_ns)
+{
+	const struct ids_entry *e;
+	int r = ids_see(&ts->ids, key, now_sim_ns, &e);
+
+	*t = (struct track){ .key = key,
+			     .id = r < 0 ? (uint32_t)key | 1u << 31 : e->id,
+			     .first_sim_ns = r < 0 ? now_sim_ns : e->first_sim_ns,
+			     .last_sim_ns = now_sim_ns };
 }
 
 /* The object's slot; else a free one; else the one unseen for longest. */
@@ -37,12 +53,10 @@ const struct track *tracks_see(struct tracks *ts, uint64_t key, const double vel
 	key += key == 0;
 	t = find(ts, key);
 	if (t->key != key || now_sim_ns - t->last_sim_ns > TRACK_FORGET_NS || now_sim_ns < t->last_sim_ns) {
-		*t = (struct track){ .key = key,
-				     .id = ts->next_id++,
-				     .first_sim_ns = now_sim_ns,
-				     .last_sim_ns = now_sim_ns,
-				     .vel = { vel[0], vel[1] },
-				     .yaw = yaw };
+		begin(ts, t, key, now_sim_ns);
+		t->vel[0] = vel[0];
+		t->vel[1] = vel[1];
+		t->yaw = yaw;
 		return t;
 	}
 	dt_s = (double)(now_sim_ns - t->last_sim_ns) / 1e9;
