@@ -241,3 +241,25 @@ TEST(with_noise_it_is_off_by_as_much_as_that_explains)
 		reckon_check_noisy(&r);
 	}
 }
+
+TEST(without_an_exact_fix_there_is_none)
+{
+	const struct sim_Gps bad[] = { { .status = SIM_GPS_STATUS_NO_FIX, .easting = 5 },
+				       { .latitude = 198.4, .longitude = 20, .easting = 5 },
+				       { .latitude = 20, .longitude = -180.1, .easting = 5 },
+				       { .latitude = (double)NAN, .easting = 5 } };
+	struct sensor_config c = { .kind = SENSOR_GNSS, .noise = 2, .noise_up = 3, .x = 1, .seed = 5 };
+	struct sim_GpsIns ins;
+	struct sim_Gps fix;
+	struct gnss g;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		gnss_init(&g, &c);
+		gnss_measure(&g, &bad[i], STAMP, 1, &fix);
+		gnss_ins(&g, STAMP, &ins);
+		assert_int_equal(fix.status, SIM_GPS_STATUS_NO_FIX);
+		assert_true(fix.latitude == 0 && fix.longitude == 0 && fix.easting != 5);
+		assert_int_equal(ins.status, GNSS_INS_INACTIVE);
+		assert_int_equal(ins.position_type, GNSS_NONE);
+	}
+}

@@ -119,11 +119,42 @@ TEST(degrees_are_those_of_the_grid)
 
 	assert_ok(origin_parse(&o, "35.238094,139.900773"));
 	for (double x = -20000; x <= 20000; x += 5000) {
-		origin_degrees(&o, x, -x / 2 + 77, &lat, &lon);
+		assert_true(origin_degrees(&o, x, -x / 2 + 77, &lat, &lon));
 		assert_ok(geo_utm(lon, lat, &at));
 		near(at.easting, o.easting + x, 1e-3);
 		near(at.northing, o.northing - x / 2 + 77, 1e-3);
 	}
+}
+
+/* Across the borders of zones, of the hemispheres and of the date, and from where the grid ends there is no fix. */
+TEST(degrees_never_leave_the_earth)
+{
+	static const char *const origins[] = { "35.2,139.9", "0.001,5.999", "-0.001,-0.001",
+					       "10,179.999", "83.9,20",     "-79.9,-180" };
+	struct origin o;
+	double lat, lon;
+	unsigned fixes = 0, none = 0;
+
+	for (size_t i = 0; i < sizeof(origins) / sizeof(origins[0]); i++) {
+		assert_ok(origin_parse(&o, origins[i]));
+		for (double far = 1; far < 1e12; far *= 10)
+			for (int side = 0; side < 8; side++) {
+				bool fix = origin_degrees(&o, far * cos(side * M_PI / 4), far * sin(side * M_PI / 4),
+							  &lat, &lon);
+
+				assert_true(origin_is_on_earth(lat, lon));
+				fixes += fix;
+				none += !fix;
+				if (fix && far <= 1000) {
+					near(lat, o.lat_deg, 0.01);
+					near(remainder(lon - o.lon_deg, 360), 0, 0.1);
+				} else if (!fix) {
+					near(fabs(lat) + fabs(lon), 0, 0);
+				}
+			}
+	}
+	assert_true(fixes > 100 && none > 100);
+	assert_false(origin_is_on_earth(NAN, 0) || origin_is_on_earth(0, 181) || origin_is_on_earth(-91, 0));
 }
 
 TEST(without_an_origin_there_is_no_fix)
@@ -136,6 +167,13 @@ TEST(without_an_origin_there_is_no_fix)
 	g = sim_Gps_from(body, message_gps(&m, body, sizeof(body)));
 	assert_int_equal(g->status, SIM_GPS_STATUS_NO_FIX);
 	near(g->latitude, 0, 0);
+	assert_ok(origin_parse(&o, "48,11"));
+	g = sim_Gps_from(body, message_gps(&m, body, sizeof(body)));
+	assert_int_equal(g->status, SIM_GPS_STATUS_FIX);
+	v.model.s.y = 1e8; /* the map has no end, the earth has */
+	g = sim_Gps_from(body, message_gps(&m, body, sizeof(body)));
+	assert_int_equal(g->status, SIM_GPS_STATUS_NO_FIX);
+	near(fabs(g->latitude) + fabs(g->longitude), 0, 0);
 	assert_true(origin_parse(&o, "north,east") < 0);
 	assert_true(origin_parse(&o, "35.2") < 0);
 	assert_true(origin_parse(&o, "95,0") < 0);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../origin.h"
 #include "../scene/chance.h"
 #include "bridge/convert/geo.h"
 #include "motion.h"
@@ -12,6 +13,18 @@
 void gnss_init(struct gnss *g, const struct sensor_config *c)
 {
 	*g = (struct gnss){ .c = c };
+}
+
+/* What is exact has no fix, or says one that is nowhere: neither has what is measured. */
+static bool has_fix(const struct sim_Gps *truth)
+{
+	return truth->status != SIM_GPS_STATUS_NO_FIX && origin_is_on_earth(truth->latitude, truth->longitude);
+}
+
+static void forget_fix(struct sim_Gps *g)
+{
+	g->latitude = g->longitude = 0;
+	g->status = SIM_GPS_STATUS_NO_FIX;
 }
 
 static bool in_outage(const struct gnss *g, int64_t stamp_sim_ns)
@@ -52,7 +65,8 @@ static void move(struct sim_Gps *g, double east, double north, double up)
 	g->easting += east;
 	g->northing += north;
 	g->altitude += up;
-	if ((east != 0 || north != 0) && geo_utm(g->longitude, g->latitude, &at) == 0)
+	if (g->status != SIM_GPS_STATUS_NO_FIX && (east != 0 || north != 0) &&
+	    geo_utm(g->longitude, g->latitude, &at) == 0)
 		(void)geo_of_utm(at.zone, g->latitude < 0, at.easting + east, at.northing + north, &g->longitude,
 				 &g->latitude);
 }
@@ -64,7 +78,10 @@ void gnss_measure(struct gnss *g, const struct sim_Gps *truth, int64_t stamp_sim
 	struct sim_Vector3 arm =
 		motion_rotate(&truth->orientation, (struct sim_Vector3){ .x = c->x, .y = c->y, .z = c->z });
 
+	g->has_fix = has_fix(truth);
 	*ret = *truth;
+	if (!g->has_fix)
+		forget_fix(ret);
 	drift(g, stamp_sim_ns, clock_generation);
 	move(ret, arm.x + g->error[0], arm.y + g->error[1], arm.z + g->error[2]);
 	if (c->noise > 0 || c->noise_up > 0) {
@@ -89,7 +106,10 @@ void gnss_ins(const struct gnss *g, int64_t stamp_sim_ns, struct sim_GpsIns *ret
 	double sigma = fmax(g->c->noise, g->c->noise_up);
 
 	ret->status = GNSS_INS_GOOD;
-	if (in_outage(g, stamp_sim_ns)) {
+	if (!g->has_fix) {
+		ret->status = GNSS_INS_INACTIVE;
+		ret->position_type = GNSS_NONE;
+	} else if (in_outage(g, stamp_sim_ns)) {
 		ret->status = GNSS_INS_HIGH_VARIANCE;
 		ret->position_type = GNSS_PROPAGATED;
 	} else if (sigma < 0.05) {

@@ -4,7 +4,8 @@
  * the vehicle, with an error. The error along each axis is a first-order Gauss-Markov process (e.g. Groves, Principles of GNSS, Inertial,
  * and Multisensor Integrated Navigation Systems, section 14.2.2): of standard deviation s, and after dt of what it was exp(-dt / drift) is left.
  *
- * In an outage there is no fix: the position stays that of the last one.
+ * In an outage there is no fix: the position stays that of the last one. Where the exact one has no fix, or a latitude or longitude that is none, there is none
+ * either, at 0, 0.
  *
  * Thread: one at a time; nothing is allocated. The same fixes give the same messages.
  */
@@ -20,8 +21,9 @@
 #include "rnd.h"
 
 /* As Novatel numbers them. */
-enum gnss_ins_status { GNSS_INS_HIGH_VARIANCE = 2, GNSS_INS_GOOD = 3 };
+enum gnss_ins_status { GNSS_INS_INACTIVE = 0, GNSS_INS_HIGH_VARIANCE = 2, GNSS_INS_GOOD = 3 };
 enum gnss_position_type {
+	GNSS_NONE = 0,
 	GNSS_PROPAGATED = 19,  /* by inertia alone: there is no fix */
 	GNSS_INS_SINGLE = 53,  /* metres */
 	GNSS_INS_DIFFERENTIAL, /* below 2 m */
@@ -36,7 +38,7 @@ struct gnss {
 	double error[3];     /* m: east, north, up */
 	int64_t last_sim_ns;
 	uint32_t clock_generation;
-	bool started;
+	bool started, has_fix; /* has_fix: the last one that was measured from */
 };
 
 void gnss_init(struct gnss *g, const struct sensor_config *c);

@@ -99,13 +99,14 @@ size_t message_gps(const struct moment *m, void *body, size_t cap)
 
 	if (!g)
 		return 0;
-	origin_degrees(m->origin, m->model->s.x, m->model->s.y, &g->latitude, &g->longitude);
+	g->status = origin_degrees(m->origin, m->model->s.x, m->model->s.y, &g->latitude, &g->longitude)
+			    ? SIM_GPS_STATUS_FIX
+			    : SIM_GPS_STATUS_NO_FIX;
 	g->altitude = m->model->s.z;
 	g->easting = m->model->s.x;
 	g->northing = m->model->s.y;
 	g->orientation = attitude(m);
 	diagonal(g->position_covariance, 3);
-	g->status = m->origin->given ? SIM_GPS_STATUS_FIX : SIM_GPS_STATUS_NO_FIX;
 	g->service = 1;
 	return sim_builder_size(&b);
 }
@@ -123,7 +124,7 @@ size_t message_gps_odometry(const struct moment *m, void *body, size_t cap)
 
 	if (!g || sim_GpsOdometry_child_frame_set(&b, FRAME_BASE) < 0)
 		return 0;
-	origin_degrees(m->origin, s->x, s->y, &g->latitude, &g->longitude);
+	(void)origin_degrees(m->origin, s->x, s->y, &g->latitude, &g->longitude);
 	g->altitude = s->z;
 	g->easting = s->x;
 	g->northing = s->y;
@@ -174,7 +175,7 @@ size_t message_can_bus(const struct moment *m, void *body, size_t cap)
 	if (!c)
 		return 0;
 	fill_motion(m, c);
-	origin_degrees(m->origin, m->model->s.x, m->model->s.y, &c->latitude, &c->longitude);
+	(void)origin_degrees(m->origin, m->model->s.x, m->model->s.y, &c->latitude, &c->longitude);
 	c->gear = (uint8_t)o->gear;
 	c->mode = mode_of(o);
 	c->parking_brake = o->hand_brake || o->gear == GEAR_PARKING;

@@ -9,8 +9,8 @@
 
 #include <stddef.h>
 
+#include "../origin.h"
 #include "orders.h"
-#include "origin.h"
 
 #define FRAME_MAP  "map"
 #define FRAME_BASE "base_link"

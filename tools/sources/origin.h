@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where a map lies on the earth: its origin in degrees; from there it is the UTM grid of the origin's zone.
+ * Thread: any; pure.
+ */
+#ifndef SOURCES_ORIGIN_H
+#define SOURCES_ORIGIN_H
+
+#include <stdbool.h>
+
+struct origin {
+	bool given;
+	double lat_deg, lon_deg;
+	int zone;
+	double easting, northing; /* UTM */
+};
+
+/* "LAT,LON" in degrees; NULL or "": not given. -EINVAL. */
+int origin_parse(struct origin *ret, const char *text);
+/* The same from numbers. -EINVAL: no place on the earth, or one without UTM. */
+int origin_set(struct origin *ret, double lat_deg, double lon_deg);
+
+/* Of a point of the map. False: 0, 0, as there is no origin, or the point is beyond the grid: no fix there. */
+bool origin_degrees(const struct origin *o, double x, double y, double *ret_lat_deg, double *ret_lon_deg);
+
+/* Whether that is a latitude and a longitude at all. */
+bool origin_is_on_earth(double lat_deg, double lon_deg);
+
+#endif
