@@ -22,8 +22,16 @@ LINK_system-sources-perception = $(LINK_SIMCLIENT) -ljansson -lm
 ifeq ($(SAN_RUNTIME),)
 FLAGS_tests/system/sources/test_motion.c := -Itests
 TESTS_NS += $(B)/test/system-sources-motion
+# ten minutes of the town: 70 s of CPU
+LIMIT_system-sources-motion := 900
 $(B)/test/system-sources-motion: $(addprefix $(B)/obj/tests/,system/sources/test_motion.o system/world/server.o $(addprefix support/,stack.o peer.o session.o)) \
 	$(SS2_PEER) $(B)/lib/libipc.a $(B)/lib/libbase.a | $(B)/lib/libsimclient.so $(B)/lib/simd/ipc_iox.so \
 	$(addprefix $(B)/bin/,simd simctl sim-sumo sim-vehicle sim-ss2 sim-join sim-world)
 LINK_system-sources-motion = $(LINK_SIMCLIENT) -lzmq -ljansson -lm
 endif
+# scenarios of the tests' own
+TESTS_NS += $(B)/test/system-sources-scenario
+$(B)/test/system-sources-scenario: $(addprefix $(B)/obj/tests/,system/sources/test_scenario.o support/stack.o support/peer.o support/session.o) \
+	$(addprefix $(B)/lib/,libsources.a libipc.a libbase.a) | $(B)/lib/libsimclient.so $(B)/lib/simd/ipc_iox.so \
+	$(B)/bin/simd $(B)/bin/simctl $(B)/bin/sim-sumo
+LINK_system-sources-scenario = $(LINK_SIMCLIENT) -ljansson -lm

@@ -25,8 +25,8 @@
 #define TOWN      "config/rigs/demo/town.sumocfg"
 #define VEHICLE   "{\"name\":\"car\",\"command\":[\"sim-vehicle\",\"--params\",\"" CAR "\"]}"
 #define TOWN_WAY  400 /* m in a minute of the town, at least: it waits at lights */
-#define DRIVE_S   120
-#define DRIVE_WAY 300 /* m */
+#define DRIVE_S   60
+#define DRIVE_WAY 150 /* m */
 
 struct ride {
 	pid_t simd;

@@ -52,6 +52,7 @@ static struct moment moment(void)
 		.gyro = 0.21,
 		.span_dur_ns = 10000000,
 		.ego = &ego,
+		.has_fix = true,
 		.lon_deg = 11.5,
 		.lat_deg = 48.1,
 		.altitude = 2,

@@ -8,7 +8,7 @@
 #define COURSE_TAU_S 0.06 /* the direction in which the front goes turns with this lag */
 #define CATCH_S      0.24 /* in which the front comes back to SUMO's path: four times the lag, and it does not swing */
 #define CATCH_M      0.5  /* and not in less way than this */
-#define CATCH_MOST   0.2  /* of the way goes into that: a change of lanes at once becomes one of some 20 m */
+#define CATCH_MOST   0.1  /* of the way goes into that: a change of lanes at once becomes one of some 40 m */
 #define ACCEL_TAU_S  0.05
 #define STILL_M      1e-5 /* a shorter move has no direction */
 #define MOVED_MOST   2.0  /* of what the speed explains: lanes are longer than the network says, or shorter */

@@ -14,7 +14,7 @@
  *
  * with d from rear axle to front bumper. Yaw rate and speed are what the yaw has turned by and base_link has
  * moved by in the step: their integrals are yaw and place exactly, whatever the step. The front is some
- * centimetres beside SUMO's after a corner, and for some 20 m where SUMO puts it on another lane at once. Where it is
+ * centimetres beside SUMO's after a corner, and for some 40 m where SUMO puts it on another lane at once. Where it is
  * JUMP_M away (SUMO teleports it) the body starts again there.
  *
  * Driven from outside, the body is a kinematic bicycle that integrates wheel angle and acceleration.

@@ -13,14 +13,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <jansson.h>
+
 #include <sim/msg/GpsOdometry.h>
 #include <sim/msg/VehiclePlacement.h>
 #include <sim/sim.h>
 
+#include "../origin.h"
 #include "../stop.h"
 #include "control.h"
 #include "feed.h"
-#include "bridge/convert/geo.h"
+#include "err.h"
 #include "log.h"
 #include "opt.h"
 #include "share.h"
@@ -32,10 +35,12 @@ LOG_TOPIC("sumo");
 #define RETRY_MS        50 /* simd is gone, or the lease: look again */
 #define STOP_GRACE_MS   1500
 #define SUMO_TIMEOUT_MS 30000
-#define EGO_WAIT_STEPS  6000
+#define STEPS_A_S       100
+#define EGO_WAIT_STEPS  (60 * STEPS_A_S)
 
 struct args {
 	const char *config, *socket, *binary, *ego, *name, *control, *world, *keys;
+	const char *origin;
 	int64_t steps, seed, range_m;
 	bool free_run, lockstep, vehicle, datagrams;
 };
@@ -51,6 +56,8 @@ static const struct opt OPTS[] = {
 	OPT("steps", 0, INT, steps, "N", "end after so many steps of 10 ms [0: never]", .min = 0, .max = INT64_MAX),
 	OPT("range", 0, INT, range_m, "M", "how far objects and lights are seen, in metres [100]", .min = 1,
 	    .max = 1000),
+	OPT("origin", 0, STRING, origin, "LAT,LON",
+	    "the map's origin in degrees, for a network without a projection, or instead of its own"),
 	OPT("control", 0, STRING, control, "CHANNEL",
 	    "channel of VehicleControl that drives the ego; empty: none [control]"),
 	OPT("vehicle", 0, FLAG, vehicle, NULL,
@@ -86,8 +93,11 @@ struct app {
 	int64_t placed_sim_ns; /* what it says later is from where it was put; INT64_MAX: it is not put yet */
 	bool follows;          /* the ego is where it says */
 	bool stranded;         /* orders have left the ego where SUMO cannot drive it */
+	bool released;         /* orders have ended in this step: SUMO may put the ego on a lane elsewhere */
+	bool away;             /* SUMO has taken the ego off the road: nothing is published of it */
 	struct world *world;
-	struct geo_utm origin; /* of the map */
+	bool waits;           /* simd was told that time waits for the ego */
+	struct origin origin; /* of the map; not given: the network does not say, and the user does not */
 	struct ego ego;
 	struct control control;
 	struct tracks tracks;
@@ -177,6 +187,7 @@ static int release_ego(struct app *a)
 	if (!control_expired(&a->control, sim_now(a->client)))
 		return 0;
 	log_info("no order for %d ms: SUMO drives", CONTROL_STALE_NS / 1000000);
+	a->released = true;
 	r = world_release_ego(a->world);
 	a->stranded = r == 1;
 	return r < 0 ? r : 0;
@@ -201,6 +212,26 @@ static int drive_ego(struct app *a, double dt_s)
 	return world_place_ego(a->world, x, y, ego_angle_deg(&a->ego), a->ego.speed);
 }
 
+/* SUMO drives: the ego is where that has it. A jump is not passed over in silence. */
+static void follow(struct app *a, const struct world_ego *we, double dt_s)
+{
+	const double was[2] = { a->ego.pos[0], a->ego.pos[1] };
+	uint32_t jumps = a->ego.jumps;
+
+	if (a->away != !we->present)
+		log_warn("%s", we->present ? "the ego is on the road again"
+					   : "SUMO has taken the ego off the road: nothing is published of it until it "
+					     "is there again");
+	a->away = !we->present;
+	if (a->away)
+		return;
+	ego_follow(&a->ego, we->pos, we->angle_deg, we->speed, dt_s);
+	if (a->ego.jumps != jumps && !a->released)
+		log_warn("SUMO has teleported the ego by %.0f m: it has waited too long, has collided, or its route has a "
+			 "gap (timeToTeleport=\"-1\" of its vType, and collision.action, stop that)",
+			 hypot(a->ego.pos[0] - was[0], a->ego.pos[1] - was[1]));
+}
+
 /* Compute the next state, ahead of time. */
 static int compute(struct app *a)
 {
@@ -208,6 +239,7 @@ static int compute(struct app *a)
 	const struct world_ego *we;
 	int r;
 
+	a->released = false;
 	hear(a, sim_now(a->client));
 	r = release_ego(a);
 	if (r == 0)
@@ -217,12 +249,28 @@ static int compute(struct app *a)
 	if (r < 0)
 		return r;
 	we = world_ego(a->world);
-	if (!we->present)
+	if (!we->known)
 		return -ENODATA;
-	if (!driven_here(a))
-		ego_follow(&a->ego, we->pos, we->angle_deg, we->speed, dt_s);
+	if (driven_here(a))
+		a->away = false;
+	else
+		follow(a, we, dt_s);
 	place_vehicle(a);
 	return 0;
+}
+
+static int find_fix(struct app *a, struct moment *m)
+{
+	const double *at = a->ego.pos;
+	int r;
+
+	if (*a->args.origin) {
+		m->has_fix = origin_degrees(&a->origin, at[0], at[1], &m->lat_deg, &m->lon_deg);
+		return 0;
+	}
+	r = world_lonlat(a->world, at[0], at[1], &m->lon_deg, &m->lat_deg);
+	m->has_fix = r == 0;
+	return r == -ENODATA ? 0 : r;
 }
 
 /* What the due channels need beyond the ego is asked for now. */
@@ -235,7 +283,7 @@ static int gather(struct app *a, unsigned due, struct moment *m)
 	if (r == 0 && (due & (1u << FEED_SIGNALS)))
 		r = world_lights(a->world, &m->lights, &m->nlights);
 	if (r == 0 && (due & (1u << FEED_GPS | 1u << FEED_GPS_ODOMETRY | 1u << FEED_CAN_BUS)))
-		r = world_lonlat(a->world, a->ego.pos[0], a->ego.pos[1], &m->lon_deg, &m->lat_deg);
+		r = find_fix(a, m);
 	return r;
 }
 
@@ -276,6 +324,7 @@ static int publish(struct app *a)
 		.ego = &a->ego,
 		.signals = world_ego(a->world)->signals,
 		.external = a->control.active,
+		.away = a->away,
 		.altitude = a->ego.pos[2],
 		.origin_easting = a->origin.easting,
 		.origin_northing = a->origin.northing,
@@ -283,10 +332,12 @@ static int publish(struct app *a)
 		.roads = world_lanes(a->world),
 		.range_m = (double)a->args.range_m,
 	};
-	due = feed_due(&a->feed, &now);
+	due = feed_due(&a->feed, &now) & (a->away ? 1u << FEED_TF_STATIC : ~0u);
+	if (!a->origin.given)
+		due &= ~(1u << FEED_TF_STATIC);
 	if (due & 1u << FEED_IMU)
 		measure_turning(a, &m);
-	r = gather(a, due | (a->share ? 1u << FEED_OBJECTS : 0), &m);
+	r = gather(a, due | (a->share && !a->away ? 1u << FEED_OBJECTS : 0), &m);
 	if (r == 0)
 		feed_publish(&a->feed, due, &m);
 	return r == 0 && a->share ? share(a, &m) : r;
@@ -298,7 +349,7 @@ static unsigned driver_flags(const struct app *a)
 {
 	unsigned flags = a->args.lockstep ? SIM_DRIVER_LOCKSTEP : 0;
 
-	if (a->share)
+	if (a->args.world)
 		return flags; /* the world's pace */
 	return flags | (a->args.free_run ? SIM_DRIVER_FREEWHEEL : SIM_DRIVER_PACED);
 }
@@ -332,7 +383,7 @@ static int begin_run(struct app *a)
 	int r;
 
 	sim_now_sample(a->client, &now);
-	if (a->share || now.sim_ns == 0 || !(now.flags & SIM_CLOCK_STARTED))
+	if (a->args.world || now.sim_ns == 0 || !(now.flags & SIM_CLOCK_STARTED))
 		return 0;
 	r = sim_driver_jump(a->driver, 0);
 	return r == -EOPNOTSUPP ? 0 : r;
@@ -393,16 +444,51 @@ static int loop(struct app *a)
 
 /* ---- start and end ---- */
 
+/* Without one there is nothing to say of where "utm" is. */
 static int find_origin(struct app *a)
 {
 	double lon_deg, lat_deg;
-	int r = world_lonlat(a->world, 0, 0, &lon_deg, &lat_deg);
+	int r;
 
-	if (r < 0)
+	if (*a->args.origin)
+		return 0; /* main() has it */
+	r = world_lonlat(a->world, 0, 0, &lon_deg, &lat_deg);
+	if (r == -ENODATA)
+		log_warn(
+			"the network has no projection: no satellite fix, latitude and longitude are 0; give its origin with "
+			"--origin LAT,LON");
+	else if (r < 0)
 		log_error("%s", world_why(a->world));
-	else if ((r = geo_utm(lon_deg, lat_deg, &a->origin)) < 0)
-		log_error("the network's origin, %g %g degrees, has no UTM coordinates", lon_deg, lat_deg);
-	return r;
+	else if (origin_set(&a->origin, lat_deg, lon_deg) < 0)
+		log_warn("the network's origin, %g %g degrees, has no UTM coordinates: tf_static has no frame utm",
+			 lat_deg, lon_deg);
+	return r == -ENODATA ? 0 : r;
+}
+
+/* For those who ask simd why time does not begin. It is no matter if simd does not hear it. */
+static void tell_waits(struct app *a, const char *what)
+{
+	json_t *params = json_pack("{s:s}", "what", what);
+	char *text = params ? json_dumps(params, 0) : NULL, *reply = NULL;
+
+	if (text && sim_call(a->client, "DriverWaits", text, &reply) < 0)
+		log_debug("simd is not told what is waited for: %s", sim_why());
+	free(reply);
+	free(text);
+	json_decref(params);
+}
+
+static void on_waits(void *app, int64_t waited_dur_ns)
+{
+	struct app *a = app;
+	char what[160];
+
+	snprintf(what, sizeof(what), "vehicle \"%.60s\" to depart: %lld of %d s of the scenario have passed",
+		 a->args.ego, (long long)(waited_dur_ns / 1000000000), EGO_WAIT_STEPS / STEPS_A_S);
+	if (!a->waits)
+		log_info("time waits for %s", what);
+	a->waits = true;
+	tell_waits(a, what);
 }
 
 static int open_world(struct app *a)
@@ -417,6 +503,8 @@ static int open_world(struct app *a)
 		.stop_fd = a->stop.fd,
 		.timeout_ms = SUMO_TIMEOUT_MS,
 		.ego_wait_steps = EGO_WAIT_STEPS,
+		.waits = on_waits,
+		.user = a,
 	};
 	char why[SUMO_WHY_MAX] = "";
 	struct ego_params p;
@@ -427,6 +515,8 @@ static int open_world(struct app *a)
 			log_error("%s", *why ? why : strerror(-r));
 		return r;
 	}
+	if (a->waits)
+		tell_waits(a, "");
 	r = find_origin(a);
 	if (r < 0)
 		return r;
@@ -486,24 +576,26 @@ static int attach(struct app *a)
 		if (r < 0)
 			return fail_client(r, a->args.control);
 	}
-	if (a->args.world) {
-		const struct sim_world_options o = { .size = sizeof(o),
-						     .address = a->args.world,
-						     .keys = a->args.keys,
-						     .name = a->args.name,
-						     .flags = a->args.datagrams ? SIM_WORLD_DATAGRAMS : 0 };
-
-		r = share_open(&o, sim_now(a->client), &a->share);
-		if (r < 0) {
-			log_error("the world: %s", share_why());
-			return r;
-		}
-	}
 	r = sim_driver_acquire(a->client, driver_flags(a), &a->driver);
 	if (r < 0)
 		return fail_client(r, "taking the driver's lease");
 	r = begin_run(a);
 	return r < 0 ? fail_client(r, "setting time back") : 0;
+}
+
+/* The world waits for its hosts: not before this one can go on. */
+static int join_world(struct app *a)
+{
+	const struct sim_world_options o = { .size = sizeof(o),
+					     .address = a->args.world,
+					     .keys = a->args.keys,
+					     .name = a->args.name,
+					     .flags = a->args.datagrams ? SIM_WORLD_DATAGRAMS : 0 };
+	int r = a->args.world ? share_open(&o, sim_now(a->client), &a->share) : 0;
+
+	if (r < 0)
+		log_error("the world: %s", share_why());
+	return r;
 }
 
 static void detach(struct app *a)
@@ -526,6 +618,7 @@ int main(int argc, char *argv[])
 					  .ego = "ego",
 					  .name = "sim-sumo",
 					  .control = "control",
+					  .origin = "",
 					  .seed = 1,
 					  .range_m = 100 } };
 	int r;
@@ -536,11 +629,18 @@ int main(int argc, char *argv[])
 		return 2;
 	}
 	(void)log_setup("sim-sumo");
+	r = origin_parse(&a.origin, a.args.origin);
+	if (r < 0) {
+		fprintf(stderr, "sim-sumo: --origin: %s\n", err_why());
+		return 2;
+	}
 	r = stop_init(&a.stop, STOP_GRACE_MS);
+	if (r == 0)
+		r = attach(&a);
 	if (r == 0)
 		r = open_world(&a);
 	if (r == 0)
-		r = attach(&a);
+		r = join_world(&a);
 	if (r == 0) {
 		log_info("%s, seed %lld: SUMO drives time", a.args.config, (long long)a.args.seed);
 		r = loop(&a);

@@ -66,7 +66,7 @@ size_t message_gps(const struct moment *m, void *body, size_t cap)
 	g->northing = m->ego->pos[1];
 	g->orientation = about_z(m->ego->yaw);
 	diagonal(g->position_covariance, 3);
-	g->status = SIM_GPS_STATUS_FIX;
+	g->status = m->has_fix ? SIM_GPS_STATUS_FIX : SIM_GPS_STATUS_NO_FIX;
 	g->service = 1;
 	return sim_builder_size(&b);
 }

@@ -30,6 +30,8 @@ struct moment {
 	const struct ego *ego;
 	int32_t signals;                        /* enum world_signal of the ego */
 	bool external;                          /* driven from outside */
+	bool away;                              /* the ego is nowhere; nobody is around it */
+	bool has_fix;                           /* else lon_deg and lat_deg are 0 */
 	double lon_deg, lat_deg, altitude;      /* of base_link */
 	double origin_easting, origin_northing; /* UTM of the map's origin */
 	const struct world_object *objects;

@@ -27,6 +27,7 @@ struct share {
 	struct sim_world *world;
 	struct sim_world_tick tick;
 	int64_t offset_dur_ns;       /* time here less the world's */
+	bool has_ego;                /* the world has */
 	struct shared at[SHARE_MAX]; /* by number in the world */
 	bool full;                   /* it was said that not all are */
 };
@@ -166,9 +167,21 @@ static int remove_gone(struct share *s)
 	return r;
 }
 
+static int put_or_remove_ego(struct share *s, const struct moment *m)
+{
+	int r = 0;
+
+	if (!m->away)
+		r = put_ego(s, m);
+	else if (s->has_ego)
+		r = sim_world_remove(s->world, EGO);
+	s->has_ego = !m->away;
+	return r;
+}
+
 static int put_all(struct share *s, const struct moment *m)
 {
-	int r = put_ego(s, m);
+	int r = put_or_remove_ego(s, m);
 
 	for (size_t i = 0; i < m->nobjects && r == 0; i++) {
 		unsigned number = number_of(s, m->objects[i].key);

@@ -8,15 +8,23 @@
 #include "world.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../origin.h"
 #include "traci.h"
 #include "world_internal.h"
 
 #define START_TRIES    3 /* the chosen port may be taken before sumo binds it */
 #define CLOSE_GRACE_MS 2000
+#define WAITS_STEPS    100 /* how often it is told that the ego is awaited ... */
+#define WAITS_FIRST    10  /* ... and when first: one that departs at once is there in the second step */
+#define SPAN_M         1000.0
+#define DEGREE_M       111320.0
+#define SCALE_MOST     20.0 /* of a projection, either way: Mercator's is 11 where cities end */
+#define NAMES_MAX      4    /* vehicles that are named where there is no ego */
 /* TraCI: of a time, no begin or end; of a vehicle, it is on no road and nobody has placed it (SUMO teleports it). */
 #define NO_VALUE (-1073741824.0)
 
@@ -46,7 +54,7 @@ int world_get(struct world *w, enum traci_domain domain, enum traci_var var, con
 	return r == 0 && ret->type != type ? -EBADMSG : r;
 }
 
-/* Where SUMO has no value the ego stands where it was. */
+/* Where SUMO has no value the ego is not on the road: what it was before stays. */
 static void on_ego(void *user, const struct traci_item *it)
 {
 	struct world *w = user;
@@ -54,8 +62,9 @@ static void on_ego(void *user, const struct traci_item *it)
 	if (!it->ok || it->context || it->domain != TRACI_VEHICLE)
 		return;
 	if (it->var == TRACI_VAR_POSITION_3D && (it->value.type == TRACI_XYZ || it->value.type == TRACI_XY)) {
-		w->ego.present = true;
-		if (it->value.pos[0] != NO_VALUE)
+		w->ego.known = true;
+		w->ego.present = it->value.pos[0] != NO_VALUE;
+		if (w->ego.present)
 			memcpy(w->ego.pos, it->value.pos, sizeof(w->ego.pos));
 	} else if (it->var == TRACI_VAR_ANGLE && it->value.type == TRACI_DOUBLE) {
 		if (it->value.d != NO_VALUE)
@@ -106,24 +115,76 @@ static int subscribe_ego(struct world *w)
 	return traci_subscribed(w->t, TRACI_SUBSCRIBE | TRACI_VEHICLE, on_ego, w, w->said, sizeof(w->said));
 }
 
+/* Some of those that are on the road, "a, b, c, ...": of whom the ego may be one by another name. */
+static void name_vehicles(struct world *w, char *ret, size_t size)
+{
+	struct traci_value v;
+	size_t len = 0;
+
+	snprintf(ret, size, "nobody");
+	if (world_get(w, TRACI_VEHICLE, TRACI_VAR_ID_LIST, "", TRACI_STRING_LIST, &v) < 0)
+		return;
+	for (uint32_t i = 0; i < v.list.count && i <= NAMES_MAX && len < size; i++) {
+		struct traci_str s = traci_in_str(&v.list.body);
+		char name[40];
+
+		(void)traci_str_copy(s, name, sizeof(name));
+		len += (size_t)snprintf(ret + len, size - len, "%s%s", i ? ", " : "", i < NAMES_MAX ? name : "...");
+	}
+}
+
+static int no_ego(struct world *w)
+{
+	int64_t waited_dur_ns = w->o.ego_wait_steps * w->o.sumo.step_dur_ns;
+	char names[NAMES_MAX * 44 + 1];
+
+	name_vehicles(w, names, sizeof(names));
+	snprintf(w->why, sizeof(w->why),
+		 "vehicle \"%.60s\" is not on the road in the first %.3g s of the scenario%s: let it depart earlier, or "
+		 "name another one with --ego; there is %s",
+		 w->o.ego, (double)waited_dur_ns / 1e9,
+		 w->ego.known ? "" : ", in which none of that name has come up so far", names);
+	return -ESRCH;
+}
+
+/* SUMO knows a vehicle from when it has read of it, long before it departs; until then there is nothing to subscribe to. */
+static int look_for_ego(struct world *w)
+{
+	int r = world_step(w);
+
+	if (r < 0 || w->subscribed)
+		return r;
+	r = subscribe_ego(w);
+	w->subscribed = r == 0;
+	return r < 0 && r != -EREMOTEIO ? world_fail(w, r, "looking for the ego") : 0;
+}
+
 static int find_ego(struct world *w)
 {
 	for (int i = 0; i < w->o.ego_wait_steps; i++) {
-		int r = world_step(w);
+		int r = look_for_ego(w);
 
 		if (r < 0)
 			return r;
-		r = subscribe_ego(w);
-		if (r == 0)
+		w->subscribed &= w->ego.known; /* it may have come and gone */
+		if (w->ego.present)
 			return 0;
-		if (r != -EREMOTEIO)
-			return world_fail(w, r, "looking for the ego");
+		if (w->o.waits && i % WAITS_STEPS == WAITS_FIRST)
+			w->o.waits(w->o.user, (i + 1) * w->o.sumo.step_dur_ns);
 	}
-	snprintf(
-		w->why, sizeof(w->why),
-		"no vehicle \"%.60s\" has appeared in the first %d steps; name the ego with --ego, or let it depart earlier",
-		w->o.ego, w->o.ego_wait_steps);
-	return -ESRCH;
+	return no_ego(w);
+}
+
+/* A scenario begins at any time, and what ends in SUMO ends at a time of its own. */
+static int find_begin(struct world *w)
+{
+	struct traci_value v;
+	int r = world_get(w, TRACI_SIM, TRACI_VAR_TIME, "", TRACI_DOUBLE, &v);
+
+	if (r < 0)
+		return world_fail(w, r, "asking for the scenario's time");
+	w->begin_sim_ns = llround(v.d * 1e9);
+	return 0;
 }
 
 static int meet_ego(struct world *w)
@@ -172,6 +233,55 @@ static int start(struct world *w)
 	return r;
 }
 
+/* Where the network has no projection SUMO hands the point back as it is. */
+static int convert(struct world *w, double x, double y, double *ret_lon_deg, double *ret_lat_deg)
+{
+	struct traci_out *o = traci_request(w->t);
+	struct traci_str text = { .p = "" };
+	struct traci_value v;
+	struct traci_in in;
+	int r;
+
+	traci_out_begin(o, TRACI_GET | TRACI_SIM);
+	traci_out_u8(o, TRACI_VAR_CONVERT_POSITION);
+	traci_out_str(o, "");
+	traci_out_u8(o, TRACI_COMPOUND);
+	traci_out_i32(o, 2);
+	traci_out_u8(o, TRACI_XY);
+	traci_out_f64(o, x);
+	traci_out_f64(o, y);
+	traci_out_u8(o, TRACI_UBYTE);
+	traci_out_u8(o, TRACI_LON_LAT);
+	traci_out_end(o);
+	r = traci_exchange(w->t, &in);
+	if (r == 0)
+		r = traci_in_get(&in, TRACI_SIM, TRACI_VAR_CONVERT_POSITION, &v, &text);
+	if (r == -EREMOTEIO)
+		traci_str_copy(text, w->said, sizeof(w->said));
+	if (r == 0 && v.type != TRACI_LON_LAT)
+		r = -EBADMSG;
+	if (r < 0)
+		return world_fail(w, r, "converting a position");
+	*ret_lon_deg = v.pos[0];
+	*ret_lat_deg = v.pos[1];
+	return 0;
+}
+
+/* By a projection a metre of the map is about a metre on the earth, whichever way it is turned. */
+static int find_projection(struct world *w)
+{
+	double lon_deg, lat_deg, east_lon_deg, east_lat_deg, m;
+	int r = convert(w, 0, 0, &lon_deg, &lat_deg);
+
+	if (r == 0)
+		r = convert(w, SPAN_M, 0, &east_lon_deg, &east_lat_deg);
+	if (r < 0)
+		return r;
+	m = DEGREE_M * hypot((east_lon_deg - lon_deg) * cos(lat_deg * M_PI / 180), east_lat_deg - lat_deg);
+	w->projected = origin_is_on_earth(lat_deg, lon_deg) && m > SPAN_M / SCALE_MOST && m < SPAN_M * SCALE_MOST;
+	return 0;
+}
+
 int world_open(const struct world_options *o, struct world **ret, char *why)
 {
 	struct world *w = calloc(1, sizeof(*w));
@@ -181,6 +291,10 @@ int world_open(const struct world_options *o, struct world **ret, char *why)
 		return -ENOMEM;
 	w->o = *o;
 	r = start(w);
+	if (r == 0)
+		r = find_begin(w);
+	if (r == 0)
+		r = find_projection(w);
 	if (r == 0)
 		r = meet_ego(w);
 	if (r == 0)
@@ -220,7 +334,7 @@ int world_step(struct world *w)
 {
 	int r;
 
-	w->ego.present = false;
+	w->ego.known = w->ego.present = false;
 	r = traci_step(w->t, on_ego, w, w->said, sizeof(w->said));
 	if (r < 0)
 		return world_fail(w, r, "stepping sumo");
@@ -231,7 +345,7 @@ int world_step(struct world *w)
 
 int64_t world_time_sim_ns(const struct world *w)
 {
-	return w->steps * w->o.sumo.step_dur_ns;
+	return w->begin_sim_ns + w->steps * w->o.sumo.step_dur_ns;
 }
 
 const struct world_ego *world_ego(const struct world *w)
@@ -241,33 +355,14 @@ const struct world_ego *world_ego(const struct world *w)
 
 int world_lonlat(struct world *w, double x, double y, double *ret_lon_deg, double *ret_lat_deg)
 {
-	struct traci_out *o = traci_request(w->t);
-	struct traci_str text = { .p = "" };
-	struct traci_value v;
-	struct traci_in in;
-	int r;
+	double lon_deg, lat_deg;
+	int r = w->projected ? convert(w, x, y, &lon_deg, &lat_deg) : -ENODATA;
 
-	traci_out_begin(o, TRACI_GET | TRACI_SIM);
-	traci_out_u8(o, TRACI_VAR_CONVERT_POSITION);
-	traci_out_str(o, "");
-	traci_out_u8(o, TRACI_COMPOUND);
-	traci_out_i32(o, 2);
-	traci_out_u8(o, TRACI_XY);
-	traci_out_f64(o, x);
-	traci_out_f64(o, y);
-	traci_out_u8(o, TRACI_UBYTE);
-	traci_out_u8(o, TRACI_LON_LAT);
-	traci_out_end(o);
-	r = traci_exchange(w->t, &in);
-	if (r == 0)
-		r = traci_in_get(&in, TRACI_SIM, TRACI_VAR_CONVERT_POSITION, &v, &text);
-	if (r == -EREMOTEIO)
-		traci_str_copy(text, w->said, sizeof(w->said));
-	if (r == 0 && v.type != TRACI_LON_LAT)
-		r = -EBADMSG;
+	if (r == 0 && !origin_is_on_earth(lat_deg, lon_deg))
+		r = -ENODATA;
 	if (r < 0)
-		return world_fail(w, r, "converting a position");
-	*ret_lon_deg = v.pos[0];
-	*ret_lat_deg = v.pos[1];
+		return r;
+	*ret_lon_deg = lon_deg;
+	*ret_lat_deg = lat_deg;
 	return 0;
 }

@@ -30,7 +30,10 @@ struct world_options {
 	double range_m;     /* how far around the ego objects are looked for */
 	int stop_fd;        /* readable: give up waiting (-ECANCELED); -1: none */
 	int timeout_ms;     /* bound on every answer of sumo, its start included */
-	int ego_wait_steps; /* steps until the ego must have appeared */
+	int ego_wait_steps; /* steps until the ego must be on the road */
+	/* Called now and then while the scenario goes on without the ego, which is awaited; NULL: nobody wants to know. */
+	void (*waits)(void *user, int64_t waited_dur_ns);
+	void *user;
 };
 
 /* SUMO's signal bits of a vehicle. */
@@ -46,7 +49,8 @@ enum world_signal {
 };
 
 struct world_ego {
-	bool present;
+	bool known; /* the scenario has it, be it that it departs later, or that SUMO has taken it off the road for a while */
+	bool present;  /* it is somewhere; else the place below is where it was */
 	double pos[3]; /* m, map, middle of the front bumper */
 	double angle_deg;
 	double speed;                 /* m/s, along the lane */
@@ -71,9 +75,9 @@ struct world_light {
 };
 
 /*
- * Start sumo, connect, and step until the ego is there. `why` (SUMO_WHY_MAX bytes) gets a sentence on failure.
+ * Start sumo, connect, and step until the ego is on the road. `why` (SUMO_WHY_MAX bytes) gets a sentence on failure.
  * Returns: 0; errors of sumo_proc_start(); -EPIPE sumo ended; -ECANCELED stop_fd; -ETIMEDOUT; -EPROTO;
- *          -ESRCH no such ego within ego_wait_steps.
+ *          -ESRCH the ego is not on the road within ego_wait_steps.
  */
 int world_open(const struct world_options *o, struct world **ret, char *why);
 /* Ask sumo to end, then make sure. NULL is fine. */
@@ -83,7 +87,7 @@ const char *world_why(const struct world *w);
 
 /* One step of sumo. 0, or as world_open(); then the world is of no more use. */
 int world_step(struct world *w);
-/* SUMO's own time after the last step. */
+/* SUMO's own time after the last step: from the scenario's begin on. */
 int64_t world_time_sim_ns(const struct world *w);
 const struct world_ego *world_ego(const struct world *w);
 
@@ -93,7 +97,10 @@ int world_scan(struct world *w, const struct world_object **ret, size_t *ret_n);
 int world_lights(struct world *w, const struct world_light **ret, size_t *ret_n);
 /* The lanes of the network but those inside of junctions: they stay as they are. Valid as long as the world. */
 const struct lanes *world_lanes(const struct world *w);
-/* Geographic position of a point of the map. */
+/*
+ * Geographic position of a point of the map. -ENODATA: the network has no projection, or that leads to no place on the earth; then
+ * there is no sentence. Else as world_step().
+ */
 int world_lonlat(struct world *w, double x, double y, double *ret_lon_deg, double *ret_lat_deg);
 
 /* Put the ego there (front bumper) at the next step, on or off the road; its own driver is overruled. */

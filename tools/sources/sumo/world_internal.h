@@ -19,7 +19,10 @@ struct world {
 	struct world_options o;
 	struct sumo_proc *proc;
 	struct traci *t;
+	int64_t begin_sim_ns; /* of the scenario, as SUMO counts */
 	int64_t steps;
+	bool projected;  /* the network says where it lies on the earth */
+	bool subscribed; /* to the ego */
 	struct world_ego ego;
 
 	char **route; /* the ego's edges, as the scenario has them */

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Scenarios as others write them, in a real sumo: that begin at any time, whose ego departs later or never, whose network lies nowhere on the earth, and
+ * in which SUMO teleports. First as world sees them, then as sim-sumo publishes them.
+ */
+#include "tests/support/stack.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+
+#include <sim/msg/CanBus.h>
+#include <sim/msg/Detected3DObjects.h>
+#include <sim/msg/Gps.h>
+#include <sim/msg/GpsOdometry.h>
+#include <sim/msg/Imu.h>
+#include <sim/msg/Transforms.h>
+#include <sim/sim.h>
+
+#include "scenario.h"
+#include "tools/sources/origin.h"
+#include "tools/sources/sumo/world.h"
+
+#define STEP_NS INT64_C(10000000)
+#define UTM     "--proj.utm"
+
+static unsigned waits;
+static int64_t waited_dur_ns;
+
+static void on_waits(void *user, int64_t dur_ns)
+{
+	(void)user;
+	waits++;
+	waited_dur_ns = dur_ns;
+}
+
+static int open_world(const char *ego, struct world **ret, char why[SUMO_WHY_MAX])
+{
+	const struct world_options o = {
+		.sumo = { .binary = "sumo", .config = SCENARIO, .step_dur_ns = STEP_NS, .seed = 1 },
+		.ego = ego,
+		.range_m = 1000,
+		.stop_fd = -1,
+		.timeout_ms = PATIENT_MS,
+		.ego_wait_steps = 6000,
+		.waits = on_waits,
+	};
+
+	waits = 0;
+	*why = '\0';
+	return world_open(&o, ret, why);
+}
+
+static struct world *world(const struct scenario *s)
+{
+	char why[SUMO_WHY_MAX];
+	struct world *w;
+
+	scenario_write(s);
+	if (open_world("ego", &w, why) < 0)
+		fail_msg("%s", why);
+	return w;
+}
+
+static void step(struct world *w)
+{
+	if (world_step(w) < 0)
+		fail_msg("%s", world_why(w));
+}
+
+/* Not at 0, 0, where nobody departs. */
+static void check_on_the_street(const double pos[3])
+{
+	if (!(pos[0] > 90 && pos[0] < 620 && fabs(pos[1]) < 310))
+		fail_msg("it is at %g %g", pos[0], pos[1]);
+}
+
+TEST(a_scenario_begins_at_any_time)
+{
+	static const struct {
+		const char *begin;
+		double s;
+	} rows[] = { { NULL, 0 },
+		     { "1", 1 },
+		     { "12.34", 12.34 },
+		     { "25200", 25200 },
+		     { "07:00:00", 25200 },
+		     { "86399.99", 86399.99 },
+		     { "3:00:00:00", 259200 } };
+	const struct world_object *objects;
+	size_t n;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct world *w = world(&(struct scenario){ .begin = rows[i].begin });
+		int64_t first = world_time_sim_ns(w);
+
+		assert_true(first > (int64_t)(rows[i].s * 1e9) && first < (int64_t)(rows[i].s * 1e9) + 1000000000);
+		for (int k = 1; k <= 30; k++) {
+			step(w);
+			assert_true(world_ego(w)->present);
+			if (world_scan(w, &objects, &n) < 0)
+				fail_msg("begin %s: %s", rows[i].begin, world_why(w));
+			if (n != 1) /* the other one, each time anew */
+				fail_msg("begin %s: %zu objects", rows[i].begin, n);
+			assert_int_equal(world_time_sim_ns(w), first + k * STEP_NS);
+		}
+		world_close(w);
+	}
+}
+
+TEST(an_ego_that_departs_later_is_awaited)
+{
+	struct world *w = world(&(struct scenario){ .begin = "300", .departs = "310.5" });
+
+	assert_true(world_ego(w)->present);
+	check_on_the_street(world_ego(w)->pos);
+	assert_true(world_time_sim_ns(w) >= 310500000000 && world_time_sim_ns(w) < 311000000000);
+	assert_true(waits >= 10 && waited_dur_ns > 9000000000);
+	world_close(w);
+}
+
+/* It is known from the beginning, or not, and is not on the road within the bound: that is kept. */
+TEST(an_ego_that_does_not_come_is_named)
+{
+	static const struct {
+		const char *departs, *ego, *says;
+	} rows[] = {
+		{ "120", "ego",
+		  "vehicle \"ego\" is not on the road in the first 60 s of the scenario: let it depart earlier" },
+		{ "0", "me", "vehicle \"me\" is not on the road" },
+		{ "0", "me", "none of that name has come up" },
+		{ "0", "me", "there is ego" },
+	};
+	char why[SUMO_WHY_MAX];
+	struct world *w;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		scenario_write(&(struct scenario){ .departs = rows[i].departs });
+		assert_int_equal(open_world(rows[i].ego, &w, why), -ESRCH);
+		if (!strstr(why, rows[i].says))
+			fail_msg("\"%s\" does not say \"%s\"", why, rows[i].says);
+	}
+}
+
+TEST(a_network_lies_on_the_earth_or_nowhere)
+{
+	double lat = 1, lon = 2;
+	struct world *w = world(&(struct scenario){ 0 });
+
+	assert_int_equal(world_lonlat(w, 50, 50, &lon, &lat), -ENODATA);
+	assert_true(lat == 1 && lon == 2);
+	world_close(w);
+	w = world(&(struct scenario){ .projected = UTM });
+	assert_int_equal(world_lonlat(w, 50, 50, &lon, &lat), 0);
+	assert_true(fabs(lat - 48.14) < 0.01 && fabs(lon - 11.58) < 0.01);
+	world_close(w);
+}
+
+/* ---- what sim-sumo publishes ---- */
+
+struct line {
+	pid_t simd;
+	struct sim_client *client;
+	struct sim_subscriber *gps, *odometry, *can_bus, *imu, *tf, *tf_static, *objects;
+};
+
+static struct sim_subscriber *hear(struct line *l, const char *channel, const struct sim_type *type)
+{
+	const struct sim_subscriber_options so = { .size = sizeof(so), .depth = 256 };
+	struct sim_subscriber *s;
+
+	assert_int_equal(sim_subscribe(l->client, channel, type, &so, &s), 0);
+	return s;
+}
+
+static void line_open(struct line *l)
+{
+	const struct sim_client_options co = { .size = sizeof(co), .name = "test", .socket = STACK_SOCKET };
+
+	l->simd = stack_start("\"TimeSource\":\"unity\",\"pools\":[{\"size\":\"1KiB\",\"count\":4000},"
+			      "{\"size\":\"66KiB\",\"count\":700}],\"rigs\":[{\"name\":\"rig\"}]");
+	assert_int_equal(sim_connect(&co, &l->client), 0);
+	l->gps = hear(l, "/gps", &sim_Gps_type);
+	l->odometry = hear(l, "/gps_odometry", &sim_GpsOdometry_type);
+	l->can_bus = hear(l, "/can_bus", &sim_CanBus_type);
+	l->imu = hear(l, "/imu", &sim_Imu_type);
+	l->tf = hear(l, "/tf", &sim_Transforms_type);
+	l->tf_static = hear(l, "/tf_static", &sim_Transforms_type);
+	l->objects = hear(l, "/objects", &sim_Detected3DObjects_type);
+}
+
+static void line_close(struct line *l)
+{
+	struct sim_subscriber *all[] = { l->gps, l->odometry, l->can_bus, l->imu, l->tf, l->tf_static, l->objects };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		sim_subscriber_destroy(all[i]);
+	sim_disconnect(l->client);
+	/* not stack_stop(): this process is a client, and leaves its runtime's files when it ends */
+	assert_int_equal(kill(l->simd, SIGTERM), 0);
+	assert_int_equal(stack_wait(l->simd), 0);
+}
+
+/* sim-sumo, so many steps of it; with one more option. */
+static const struct ctl_result *drive(const char *steps, const char *option, const char *value)
+{
+	return stack_run((const char *const[]){ "sim-sumo", "--simd-socket", STACK_SOCKET, "--config", SCENARIO,
+						"--free-run", "--steps", steps, option, value, NULL });
+}
+
+static void expect(const struct ctl_result *r, int code, const char *says)
+{
+	if (r->code != code || (says && !strstr(r->err, says)))
+		fail_msg("exit %d, not %d, or \"%s\" is not in: %s", r->code, code, says ? says : "", r->err);
+}
+
+static unsigned drain(struct sim_subscriber *s)
+{
+	const struct sim_message *m;
+	unsigned n = 0;
+
+	for (; sim_take(s, &m) == 0; n++)
+		assert_int_equal(sim_release(s, m), 0);
+	return n;
+}
+
+/* All that has come of the satellites. How many. */
+static unsigned check_fixes(struct line *l, int8_t status, double lat, double lon)
+{
+	const struct sim_message *m;
+	unsigned n = 0;
+
+	for (; sim_take(l->gps, &m) == 0; n++, (void)sim_release(l->gps, m)) {
+		const struct sim_Gps *g = sim_Gps_from(m->body, m->body_size);
+
+		assert_int_equal(g->status, status);
+		assert_true(fabs(g->latitude - lat) < 0.01 && fabs(g->longitude - lon) < 0.02);
+		check_on_the_street((double[]){ g->easting, g->northing, 0 });
+	}
+	for (; sim_take(l->odometry, &m) == 0; n++, (void)sim_release(l->odometry, m)) {
+		const struct sim_GpsOdometry *g = sim_GpsOdometry_from(m->body, m->body_size);
+
+		assert_true(fabs(g->latitude - lat) < 0.01 && fabs(g->longitude - lon) < 0.02);
+	}
+	for (; sim_take(l->can_bus, &m) == 0; n++, (void)sim_release(l->can_bus, m)) {
+		const struct sim_CanBus *c = sim_CanBus_from(m->body, m->body_size);
+
+		assert_true(fabs(c->latitude - lat) < 0.01 && fabs(c->longitude - lon) < 0.02);
+	}
+	return n;
+}
+
+TEST_WITH(of_a_vehicle_that_is_not_on_the_road_nothing_is_published, NULL, stack_sweep)
+{
+	struct line l;
+
+	line_open(&l);
+	scenario_write(&(struct scenario){ .departs = "120" });
+	expect(drive("100", NULL, NULL), 1, "is not on the road in the first 60 s");
+	assert_int_equal(drain(l.gps) + drain(l.odometry) + drain(l.can_bus) + drain(l.imu) + drain(l.tf) +
+				 drain(l.tf_static) + drain(l.objects),
+			 0);
+	scenario_write(&(struct scenario){ .departs = "20", .projected = UTM });
+	expect(drive("150", NULL, NULL), 0, "time waits for vehicle \"ego\" to depart");
+	assert_true(check_fixes(&l, SIM_GPS_STATUS_FIX, 48.14, 11.58) > 0);
+	assert_true(drain(l.imu) > 0 && drain(l.tf) > 0 && drain(l.tf_static) > 0 && drain(l.objects) > 0);
+	line_close(&l);
+}
+
+TEST_WITH(what_a_driver_waits_for_is_in_the_status, NULL, stack_sweep)
+{
+	const struct ctl_result *r;
+	struct sim_driver *driver;
+	struct line l;
+	char *reply;
+
+	line_open(&l);
+	assert_int_equal(sim_driver_acquire(l.client, 0, &driver), 0);
+	assert_int_equal(sim_call_within(l.client, "DriverWaits", "{\"what\": \"a scene to be loaded\"}", -1, &reply),
+			 0);
+	free(reply);
+	r = stack_ctl("clock", "status", NULL);
+	assert_non_null(strstr(r->out, "waits for:  a scene to be loaded, says the driver\n"));
+	sim_driver_release(driver);
+	line_close(&l);
+}
+
+TEST_WITH(without_a_projection_there_is_no_fix_but_by_an_origin, NULL, stack_sweep)
+{
+	struct line l;
+
+	line_open(&l);
+	scenario_write(&(struct scenario){ 0 });
+	expect(drive("150", NULL, NULL), 0, "the network has no projection: no satellite fix");
+	assert_true(check_fixes(&l, SIM_GPS_STATUS_NO_FIX, 0, 0) > 0);
+	assert_int_equal(drain(l.tf_static), 0);
+	assert_true(drain(l.tf) > 0);
+	expect(drive("150", "--origin", "-33.86,151.2"), 0, NULL);
+	assert_true(check_fixes(&l, SIM_GPS_STATUS_FIX, -33.86, 151.2) > 0);
+	assert_true(drain(l.tf_static) > 0);
+	expect(drive("150", "--origin", "198.4,20"), 2, "is no place on the earth");
+	line_close(&l);
+}
+
+#define BLOCKED \
+	"<vehicle id=\"b0\" type=\"c\" route=\"all\" depart=\"0\" departLane=\"0\" departPos=\"250\"><stop lane=\"ab_0\" " \
+	"endPos=\"280\" duration=\"9999\"/></vehicle><vehicle id=\"b1\" type=\"c\" route=\"all\" depart=\"0\" departLane=\"1\" " \
+	"departPos=\"250\"><stop lane=\"ab_1\" endPos=\"280\" duration=\"9999\"/></vehicle>"
+#define SOON "<processing><time-to-teleport value=\"5\"/></processing>"
+
+TEST_WITH(a_teleport_of_the_ego_is_named, NULL, stack_sweep)
+{
+	const struct ctl_result *r;
+	struct line l;
+
+	line_open(&l);
+	scenario_write(&(struct scenario){ .others = BLOCKED, .options = SOON });
+	r = drive("4000", NULL, NULL);
+	expect(r, 0, "SUMO has teleported the ego by ");
+	assert_null(strstr(strstr(r->err, "SUMO has teleported") + 1, "SUMO has teleported"));
+	scenario_write(&(struct scenario){ .others = BLOCKED, .options = SOON, .ego = "timeToTeleport=\"-1\"" });
+	r = drive("4000", NULL, NULL);
+	expect(r, 0, NULL);
+	assert_null(strstr(r->err, "teleported"));
+	line_close(&l);
+}
+
+/* Clients of their own, as in life: what a process has mapped of a data plane goes with the process. */
+TEST_PROCESSES()
