@@ -295,12 +295,17 @@ static bool take_all(struct cyber_server *s, unsigned client)
 }
 
 /* A reader has room for one message. */
+static bool is_mute(const struct cyber_server *s, const struct channel *c)
+{
+	return s->how.mute && (strcmp(s->how.mute, "*") == 0 || strcmp(s->how.mute, c->name) == 0);
+}
+
 static void read_newest(struct cyber_server *s)
 {
 	for (unsigned i = 0; i < s->n; i++) {
 		struct channel *c = &s->channel[i];
 
-		if (c->fresh && c->readers)
+		if (c->fresh && c->readers && !is_mute(s, c))
 			deliver(s, c, c->last.data, (uint32_t)c->last.n);
 		c->fresh = false;
 	}

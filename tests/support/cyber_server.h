@@ -22,6 +22,7 @@ struct cyber_server_how {     /* zeros: a cyber_bridge as it is */
 	size_t pending_max;   /* bytes that wait for a client that does not read; 0: 1 GiB */
 	size_t close_after;   /* hangs up when a client has sent so many bytes; 0: never */
 	bool sums;            /* of what is published */
+	const char *mute;     /* who subscribes gets nothing of this channel, "*": of any; borrows */
 	bool no_types;        /* knows no type but those that are linked in, whatever is registered */
 };
 

@@ -292,6 +292,37 @@ TEST_WITH(the_peer_has_no_writer, NULL, sweep)
 	stop_with(true);
 }
 
+/* Of one that is so slow that nothing at all is back in time nothing is certain. */
+TEST_WITH(a_slow_peer_has_not_refused, NULL, sweep)
+{
+	struct sim_publisher *p;
+
+	start_with(&(struct cyber_server_how){ .mute = "*" }, "");
+	p = advertise("jpeg", &sim_CompressedImage_type, sizeof(small));
+	AWAIT(info_says(p, small, small_size, "(not confirmed: /jpeg)"));
+	/* it is listened to again, more often than a refusal takes */
+	AWAIT(info_says(p, small, small_size, "(not confirmed: /jpeg)") && cyber_server_connections(server) >= 5);
+	assert_null(strstr(stack_ctl("bridge", "info", "far", NULL)->out, "(not accepted"));
+	cyber_server_set(server, &(struct cyber_server_how){ .mute = NULL });
+	AWAIT(info_says(p, small, small_size, JPEG " (accepted)"));
+	stop();
+}
+
+/* The peer is fast, but for one channel: that seemed certain, and was not. */
+TEST_WITH(what_was_not_accepted_may_be_later, NULL, sweep)
+{
+	struct sim_publisher *p;
+
+	start_with(&(struct cyber_server_how){ .mute = "/jpeg" }, "");
+	p = advertise("jpeg", &sim_CompressedImage_type, sizeof(small));
+	AWAIT(info_says(p, small, small_size, "(not confirmed: /jpeg)"));
+	AWAIT(info_says(p, small, small_size, "(not accepted: /jpeg)"));
+	cyber_server_set(server, &(struct cyber_server_how){ .mute = NULL });
+	AWAIT(info_says(p, small, small_size, JPEG " (accepted)"));
+	assert_true(stack_said("/jpeg: cyber_bridge has accepted it"));
+	stop();
+}
+
 /* What one peer has accepted says nothing of the next one. */
 TEST_WITH(another_peer_is_asked_anew, NULL, sweep)
 {

@@ -41,10 +41,13 @@ struct cyber_topic { /* a channel of Apollo's that one of ours becomes */
 
 	/* guarded by the probe's lock */
 	struct cyber_topic *next;
-	enum cyber_writer { WRITER_UNKNOWN, WRITER_ACCEPTED, WRITER_REFUSED } writer;
-	bool asked; /* the probe listens to it now */
-	unsigned tries;
-	uint64_t sent; /* when that began */
+	enum cyber_writer { WRITER_UNKNOWN, WRITER_UNCONFIRMED, WRITER_REFUSED, WRITER_ACCEPTED } writer;
+	bool asked;   /* the probe listens to it now */
+	bool witness; /* it has come back before, and is listened to beside the others */
+	bool overtaken; /* since then several of its messages were sent, and later ones of another channel have come back */
+	unsigned tries, misses; /* that have not found it; of these, in a row, overtaken */
+	uint64_t sent;          /* when the last one began */
+	int64_t due_mono_ns;    /* of the next one */
 };
 
 /* What becomes of one channel. */
@@ -87,10 +90,11 @@ struct cyber_sending {           /* the message that is on its way out */
 struct cyber_probe {
 	bool on;
 	struct tcp_link link;
-	pthread_mutex_t lock;       /* a leaf; guards topics */
+	pthread_mutex_t lock;       /* a leaf; guards topics and gone_dropped */
 	struct cyber_topic *topics; /* all that go out */
 	int64_t next_mono_ns;       /* the main link's thread's: when to look */
 	int64_t since_mono_ns;      /* the probe's thread's: when it began to listen */
+	uint64_t gone_dropped;      /* of topics that are closed, or were open on an earlier connection */
 };
 
 struct sim_bridge {

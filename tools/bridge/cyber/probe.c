@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the peer says nothing of: whether it has our writers. A second connection listens to our channels, and as soon as a message of one
- * is back it is accepted; one of which several did not come back is not. Then that connection is closed: a reader ends with it alone.
+ * is back it is accepted. One of which several did not come back is not confirmed: the peer may be slow. Only where messages of another
+ * channel that were sent later do come back, again and again, it is not accepted; and neither is final: it is listened to again, ever more
+ * rarely. Between that the connection is closed: a reader ends with it alone.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,10 +13,12 @@
 
 #define MS             INT64_C(1000000)
 #define LOOK_DUR_NS    (200 * MS)
-#define REFUSED_SENT   3u           /* messages that did not come back, */
-#define REFUSED_DUR_NS (2000 * MS)  /* in so long: refused */
+#define MISSED_SENT    3u           /* messages that did not come back, */
+#define MISSED_DUR_NS  (2000 * MS)  /* in so long: not confirmed */
+#define REFUSED_MISSES 2u           /* so often, while those of others did: not accepted */
 #define GIVE_UP_DUR_NS (10000 * MS) /* of a channel on which too little comes */
-#define TRIES          3u
+#define AGAIN_DUR_NS   (1000 * MS)  /* until it is listened to again; doubled each time, */
+#define AGAIN_DOUBLED  6u           /* so often: 64 s */
 #define REPORT_DUR_NS  (10000 * MS) /* of what was dropped */
 #define CHANNELS_MAX   TOPICS_FAN_MAX
 
@@ -46,24 +50,62 @@ static void describe(const struct sim_bridge *b, uint32_t channel, char text[101
 		all &= t->writer == WRITER_ACCEPTED;
 		if (t->writer == WRITER_REFUSED)
 			snprintf(text, 101, "not accepted: %.80s", t->name);
+		else if (t->writer == WRITER_UNCONFIRMED && !text[0])
+			snprintf(text, 101, "not confirmed: %.80s", t->name);
 	}
 	if (all)
 		snprintf(text, 101, "accepted");
 }
 
-static void learn(struct sim_bridge *b, struct cyber_topic *t, enum cyber_writer writer, struct news *news)
+static void log_writer(struct sim_bridge *b, const struct cyber_topic *t, enum cyber_writer was)
 {
-	t->writer = writer;
-	t->asked = false;
-	if (news->n == CHANNELS_MAX)
-		return; /* told with the next of that channel, or never: it is for people */
-	news->channel[news->n] = t->channel;
-	describe(b, t->channel, news->text[news->n++]);
-	if (writer == WRITER_REFUSED)
+	if (t->writer == WRITER_REFUSED)
 		log_warn(b,
 			 "%s: cyber_bridge does not know %s: nothing arrives there; is \"apollo\" the right release, and does "
 			 "the type belong to it?",
 			 t->name, cyber_topic_type(t));
+	else if (t->writer == WRITER_UNCONFIRMED)
+		log_info(b,
+			 "%s: nothing of it has come back from cyber_bridge yet, which may be slow, or not know %s; it is "
+			 "looked at again",
+			 t->name, cyber_topic_type(t));
+	else if (was != WRITER_UNKNOWN)
+		log_info(b, "%s: cyber_bridge has accepted it", t->name);
+}
+
+static void learn(struct sim_bridge *b, struct cyber_topic *t, enum cyber_writer writer, struct news *news)
+{
+	enum cyber_writer was = t->writer;
+
+	t->writer = writer;
+	t->asked = false;
+	if (writer == was)
+		return;
+	log_writer(b, t, was);
+	if (news->n == CHANNELS_MAX)
+		return; /* told with the next of that channel, or never: it is for people */
+	news->channel[news->n] = t->channel;
+	describe(b, t->channel, news->text[news->n++]);
+}
+
+static void ask_later(struct cyber_topic *t)
+{
+	unsigned doubled = t->tries < AGAIN_DOUBLED ? t->tries : AGAIN_DOUBLED;
+
+	t->tries++;
+	t->asked = false;
+	t->due_mono_ns = cyber_mono_ns() + (AGAIN_DUR_NS << doubled);
+}
+
+/* Several of its messages were sent in a while, and none is back. */
+static void miss(struct sim_bridge *b, struct cyber_topic *t, struct news *news)
+{
+	t->misses = t->overtaken ? t->misses + 1 : 0;
+	if (t->misses >= REFUSED_MISSES)
+		learn(b, t, WRITER_REFUSED, news);
+	else if (t->writer == WRITER_UNKNOWN)
+		learn(b, t, WRITER_UNCONFIRMED, news);
+	ask_later(t);
 }
 
 static bool any_asked(const struct sim_bridge *b)
@@ -74,15 +116,18 @@ static bool any_asked(const struct sim_bridge *b)
 	return false;
 }
 
-/* Which ones to ask for next: all small ones, else a large one. */
+/* Which ones to ask for next: all small ones, else a large one; and one that is known to come back. */
 static bool choose(struct sim_bridge *b)
 {
-	struct cyber_topic *large = NULL;
+	struct cyber_topic *large = NULL, *witness = NULL;
+	int64_t now = cyber_mono_ns();
 	bool any = false;
 
 	for (struct cyber_topic *t = b->probe.topics; t; t = t->next) {
-		t->asked = false;
-		if (t->writer != WRITER_UNKNOWN || t->tries == TRIES || !sent(b, t))
+		t->asked = t->witness = t->overtaken = false;
+		if (t->writer == WRITER_ACCEPTED && !atomic_load(&t->large))
+			witness = t;
+		if (t->writer == WRITER_ACCEPTED || now < t->due_mono_ns || sent(b, t) == (t->tries ? t->sent : 0))
 			continue;
 		if (atomic_load(&t->large))
 			large = t;
@@ -91,6 +136,8 @@ static bool choose(struct sim_bridge *b)
 	}
 	if (!any && large)
 		any = large->asked = true;
+	if (witness)
+		witness->witness = any;
 	return any;
 }
 
@@ -112,10 +159,11 @@ static void on_status(void *bridge, enum sim_bridge_status status, const char *t
 	b->probe.since_mono_ns = cyber_mono_ns();
 	pthread_mutex_lock(&b->probe.lock);
 	for (struct cyber_topic *t = b->probe.topics; t; t = t->next) {
+		if (!t->asked && !t->witness)
+			continue;
 		t->sent = sent(b, t);
-		if (t->asked)
-			t->asked =
-				tcp_link_say_add(&b->probe.link, frame_cyber.reader, t->name, cyber_topic_type(t)) == 0;
+		if (tcp_link_say_add(&b->probe.link, frame_cyber.reader, t->name, cyber_topic_type(t)) < 0)
+			t->asked = t->witness = false;
 	}
 	pthread_mutex_unlock(&b->probe.lock);
 }
@@ -127,9 +175,12 @@ static void take(void *bridge, const struct frame *f)
 	bool more;
 
 	pthread_mutex_lock(&b->probe.lock);
-	for (struct cyber_topic *t = b->probe.topics; t; t = t->next)
+	for (struct cyber_topic *t = b->probe.topics; t; t = t->next) {
 		if (t->asked && strlen(t->name) == f->topic_len && memcmp(t->name, f->topic, f->topic_len) == 0)
 			learn(b, t, WRITER_ACCEPTED, &news);
+		else if (t->asked && sent(b, t) - t->sent > MISSED_SENT)
+			t->overtaken = true;
+	}
 	more = any_asked(b);
 	pthread_mutex_unlock(&b->probe.lock);
 	tell(b, &news);
@@ -148,12 +199,10 @@ static int64_t look(void *bridge)
 	for (struct cyber_topic *t = b->probe.topics; t; t = t->next) {
 		if (!t->asked)
 			continue;
-		if (dur_ns > REFUSED_DUR_NS && sent(b, t) - t->sent >= REFUSED_SENT) {
-			learn(b, t, WRITER_REFUSED, &news);
-		} else if (dur_ns > GIVE_UP_DUR_NS) {
-			t->asked = false;
-			t->tries++;
-		}
+		if (dur_ns > MISSED_DUR_NS && sent(b, t) - t->sent >= MISSED_SENT)
+			miss(b, t, &news);
+		else if (dur_ns > GIVE_UP_DUR_NS)
+			ask_later(t);
 	}
 	more = any_asked(b);
 	pthread_mutex_unlock(&b->probe.lock);
@@ -172,13 +221,17 @@ static const struct tcp_link_ops probe_ops = {
 static void report_dropped(struct sim_bridge *b, int64_t now)
 {
 	char text[400];
-	size_t n = (size_t)snprintf(text, sizeof(text), "dropped, as the peer is slow:");
+	size_t begin = (size_t)snprintf(text, sizeof(text), "dropped, as the peer is slow:"), n = begin;
 	uint64_t out, dropped;
 
 	if (now < b->report_mono_ns || !atomic_exchange(&b->queue.dropped, false))
 		return;
 	b->report_mono_ns = now + REPORT_DUR_NS;
 	pthread_mutex_lock(&b->probe.lock);
+	if (b->probe.gone_dropped)
+		n += (size_t)snprintf(text + n, sizeof(text) - n,
+				      " %llu of channels that are closed, or before a reconnection;",
+				      (unsigned long long)b->probe.gone_dropped);
 	for (const struct cyber_topic *t = b->probe.topics; t && n < sizeof(text); t = t->next) {
 		queue_counts(&b->queue, t->queue, &out, &dropped);
 		if (dropped)
@@ -186,7 +239,8 @@ static void report_dropped(struct sim_bridge *b, int64_t now)
 					      (unsigned long long)dropped);
 	}
 	pthread_mutex_unlock(&b->probe.lock);
-	b->host->status(b->host->ctx, SIM_BRIDGE_CONNECTED, text);
+	if (n > begin)
+		b->host->status(b->host->ctx, SIM_BRIDGE_CONNECTED, text);
 }
 
 static void begin(struct sim_bridge *b)
@@ -225,8 +279,9 @@ static bool forget_some(struct sim_bridge *b, struct news *news)
 	news->n = 0;
 	pthread_mutex_lock(&b->probe.lock);
 	for (struct cyber_topic *t = b->probe.topics; t && news->n < CHANNELS_MAX; t = t->next) {
-		t->asked = false;
-		t->tries = 0;
+		t->asked = t->witness = false;
+		t->tries = t->misses = 0;
+		t->due_mono_ns = 0;
 		if (t->writer == WRITER_UNKNOWN)
 			continue;
 		t->writer = WRITER_UNKNOWN;
@@ -258,10 +313,14 @@ void cyber_probe_add(struct sim_bridge *b, struct cyber_topic *t)
 
 void cyber_probe_remove(struct sim_bridge *b, struct cyber_topic *t)
 {
+	uint64_t out, dropped;
+
 	pthread_mutex_lock(&b->probe.lock);
 	for (struct cyber_topic **at = &b->probe.topics; *at; at = &(*at)->next)
 		if (*at == t) {
 			*at = t->next;
+			queue_counts(&b->queue, t->queue, &out, &dropped);
+			b->probe.gone_dropped += dropped;
 			break;
 		}
 	pthread_mutex_unlock(&b->probe.lock);
