@@ -49,6 +49,21 @@ int node_name_check(const char *name)
 		name ? name : "", NODE_NAME_MAX);
 }
 
+bool node_name_fit(char *name)
+{
+	bool any = false;
+
+	for (char *c = name; *c; c++) {
+		char one[] = { *c, '\0' };
+
+		if (channel_name_made_of(one, 1, "_./~-"))
+			continue;
+		*c = '_';
+		any = true;
+	}
+	return any;
+}
+
 int channel_name_full(const char *prefix, const char *name, char ret[CHANNEL_NAME_MAX + 1])
 {
 	char full[2 * CHANNEL_NAME_MAX + 4];

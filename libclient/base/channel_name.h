@@ -27,6 +27,8 @@ const char *channel_name_reserved(const char *full);
 
 /* 1..63 of [A-Za-z0-9_.~-] and single slashes inside. 0; -EINVAL with a sentence. NULL is no name. */
 int node_name_check(const char *name);
+/* Of a name of Cyber, which may be anything: what is no character of a node's name becomes '_'. True: something did. */
+bool node_name_fit(char *name);
 
 /* 1..max ASCII letters, digits and others. */
 bool channel_name_made_of(const char *s, size_t max, const char *others);

@@ -537,10 +537,10 @@ static int copy_conf(struct sched *s, const struct sched_conf *conf)
 	return 0;
 }
 
-int sched_create(const struct sched_conf *conf, struct sched **ret)
+int sched_create(struct sched_conf *conf, struct sched **ret)
 {
 	struct sched *s;
-	int r = sched_conf_check(conf);
+	int r = sched_conf_fit(conf);
 
 	if (r < 0)
 		return r;

@@ -31,12 +31,13 @@ int sched_conf_read(const char *json, struct sched_conf **ret);
 void sched_conf_destroy(struct sched_conf *c);
 /* What was clamped or ignored, a line each, with its key; "": nothing; borrows. */
 const char *sched_conf_notes(const struct sched_conf *c);
-/* Whether this machine has the CPUs. 0; -EINVAL names group and CPU. */
-int sched_conf_check(const struct sched_conf *c);
+/* Leave out CPUs that this machine does not have, as a conf file made for another one names some, and note them. Errors of the system. */
+int sched_conf_fit(struct sched_conf *c);
 
 /* ---- tasks ---- */
 
-int sched_create(const struct sched_conf *conf, struct sched **ret); /* borrows conf; as sched_conf_check(), -ENOMEM */
+int sched_create(struct sched_conf *conf,
+		 struct sched **ret); /* borrows conf and fits it; as sched_conf_fit(), -ENOMEM */
 /*
  * Workers start, each in its place before its first step; tasks that were notified before run now. Once: later calls do nothing.
  * -EAGAIN no thread. Real-time scheduling or a nice value that is not permitted is noted, and the group runs without.

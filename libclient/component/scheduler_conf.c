@@ -12,7 +12,8 @@
 #include "mem.h"
 #include "scheduler_private.h"
 
-#define CONF_MAX (256u * 1024)
+#define CONF_MAX    (256u * 1024)
+#define THREADS_MAX 64u /* most of which are not here */
 
 /* ---- notes ---- */
 
@@ -395,22 +396,20 @@ static int add_thread(struct sched_conf *c, const json_t *o, const struct at *a)
 		return r;
 	while (i < INNER && strcmp(inner[i].name, name) != 0)
 		i++;
-	if (i == INNER)
-		return err_set(-EINVAL, "%s.name: \"%s\" is none of shm, shm_disp, timer, async_log", a->path, name);
-	if (!inner[i].have)
-		sched_note(&c->notes, "%s: there is no thread %s to put anywhere, ignored", a->path, name);
+	if (i == INNER || !inner[i].have)
+		sched_note(&c->notes, "%s: there is no thread %.60s to put anywhere, ignored", a->path, name);
 	else if (c->has_intake)
-		return err_set(-EINVAL, "%s: thread shm is there already", a->path);
+		sched_note(&c->notes, "%s: thread shm is there already, ignored", a->path);
 	else
 		c->intake = place;
-	c->has_intake |= inner[i].have;
+	c->has_intake |= i < INNER && inner[i].have;
 	return 0;
 }
 
 static int read_threads(struct sched_conf *c, const json_t *o, const struct at *a)
 {
 	const json_t *threads;
-	int r = get_array(o, a, "threads", INNER, &threads);
+	int r = get_array(o, a, "threads", THREADS_MAX, &threads);
 
 	for (size_t i = 0; r == 0 && i < json_array_size(threads); i++) {
 		struct at t = at_item(a, "threads", i);
@@ -497,19 +496,28 @@ int sched_conf_read(const char *json, struct sched_conf **ret)
 	return 0;
 }
 
-int sched_conf_check(const struct sched_conf *c)
+static int fit_group(struct sched_conf *c, struct sched_group_conf *g)
 {
-	int r = sched_cpus_check(&c->process);
+	char what[32 + SCHED_NAME_MAX];
+	int r;
 
-	if (r < 0)
-		return err_prefix(r, "process_level_cpuset");
-	for (uint32_t i = 0; i < c->n_groups; i++) {
-		r = sched_cpus_check(&c->groups[i].place.cpus);
-		if (r < 0)
-			return err_prefix(r, "cpuset of group %s", c->groups[i].name);
+	snprintf(what, sizeof(what), "cpuset of group %s", g->name);
+	r = sched_cpus_fit(&g->place.cpus, what, &c->notes);
+	if (r == 0 && g->one_to_one && g->place.cpus.n < g->workers) {
+		g->one_to_one = false;
+		sched_note(&c->notes, "affinity of group %s: its %u threads share these, as with range", g->name,
+			   g->workers);
 	}
-	r = sched_cpus_check(&c->intake.cpus);
-	return r < 0 ? err_prefix(r, "cpuset of thread shm") : 0;
+	return r;
+}
+
+int sched_conf_fit(struct sched_conf *c)
+{
+	int r = sched_cpus_fit(&c->process, "process_level_cpuset", &c->notes);
+
+	for (uint32_t i = 0; i < c->n_groups && r == 0; i++)
+		r = fit_group(c, &c->groups[i]);
+	return r < 0 ? r : sched_cpus_fit(&c->intake.cpus, "cpuset of thread shm", &c->notes);
 }
 
 const char *sched_conf_notes(const struct sched_conf *c)

@@ -12,14 +12,21 @@
 
 /* ---- text ---- */
 
+static const char *skip_blanks(const char *s)
+{
+	return s + strspn(s, " \t");
+}
+
+/* Blanks before and behind it are no part of it, as in Cyber: "0-7, 16-23". */
 static int cpu_number(const char **s, unsigned long *ret)
 {
 	char *end;
 
+	*s = skip_blanks(*s);
 	if (**s < '0' || **s > '9')
 		return -EINVAL;
 	*ret = strtoul(*s, &end, 10);
-	*s = end;
+	*s = skip_blanks(end);
 	return *ret < CPU_SETSIZE ? 0 : -EINVAL;
 }
 
@@ -94,21 +101,25 @@ uint32_t sched_cpu_count(void)
 	return cpus_allowed(&set) < 0 || CPU_COUNT(&set) < 1 ? 1 : (uint32_t)CPU_COUNT(&set);
 }
 
-int sched_cpus_check(const struct sched_cpus *c)
+int sched_cpus_fit(struct sched_cpus *c, const char *what, struct sched_said *notes)
 {
-	cpu_set_t allowed, beyond;
-	char has[128];
+	cpu_set_t allowed, beyond, left;
+	char missing[64], has[64];
 	int r = c->n ? cpus_allowed(&allowed) : 0;
 
 	if (r < 0 || !c->n)
 		return r;
-	CPU_AND(&beyond, &c->set, &allowed);
-	CPU_XOR(&beyond, &beyond, &c->set);
+	CPU_AND(&left, &c->set, &allowed);
+	CPU_XOR(&beyond, &left, &c->set);
 	if (!CPU_COUNT(&beyond))
 		return 0;
-	cpus_text(&allowed, has, sizeof(has));
-	return err_set(-EINVAL, "there is no CPU %d for this process; name some of %s", cpu_after(&beyond, -1, true),
-		       has);
+	c->set = left;
+	c->n = (uint32_t)CPU_COUNT(&left);
+	cpus_text(&beyond, missing, sizeof(missing));
+	cpus_text(c->n ? &left : &allowed, has, sizeof(has));
+	sched_note(notes, "%s: there is no CPU %s for this process: %s %s", what, missing,
+		   c->n ? "what is left is" : "none is left, so all are taken:", has);
+	return 0;
 }
 
 /* ---- threads ---- */

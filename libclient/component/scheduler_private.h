@@ -59,8 +59,8 @@ void sched_note(struct sched_said *to, const char *fmt, ...) __attribute__((form
 
 /* "0-7,16-23", "0"; -EINVAL. Whether the machine has them it does not ask. */
 int sched_cpus_parse(const char *s, struct sched_cpus *ret);
-/* 0; -EINVAL, with a sentence: one that this machine does not have, or that this process may not use. */
-int sched_cpus_check(const struct sched_cpus *c);
+/* Without those that this machine does not have, or that this process may not use, which are noted with `what`. 0, or errors of the system. */
+int sched_cpus_fit(struct sched_cpus *c, const char *what, struct sched_said *notes);
 uint32_t sched_cpu_count(void); /* that this process may use */
 
 /* Put the calling thread there. 0, or the negative errno of what it could not have; it has the rest. */

@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	} else {
 		look_at(c);
 		err_clear();
-		must(sched_conf_check(c) == 0 || *err_why());
+		must(sched_conf_fit(c) == 0 || *err_why());
 		sched_conf_destroy(c);
 	}
 	mem_free(text);

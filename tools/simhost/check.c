@@ -8,6 +8,7 @@
 #include "mem.h"
 #include "printable.h"
 #include "scheduler.h"
+#include "scheduler_file.h"
 
 #include <limits.h>
 #include <string.h>
@@ -147,13 +148,27 @@ int check_scheduler(const char *scheduler, const char *place, struct notes *note
 	r = sched_conf_read(scheduler, &conf);
 	if (r < 0)
 		return err_prefix(r, "%s", place);
-	r = sched_conf_check(conf);
+	r = sched_conf_fit(conf);
 	if (r < 0)
 		r = err_prefix(r, "%s", place);
 	for (at = sched_conf_notes(conf); notes && *at && r == 0; at += strcspn(at, "\n"), at += *at == '\n')
 		r = notes_add(notes, "%s: %.*s", place, (int)strcspn(at, "\n"), at);
 	sched_conf_destroy(conf);
 	return r;
+}
+
+bool check_scheduler_file(const char *path, FILE *err)
+{
+	struct notes notes = { 0 };
+	char *text = NULL;
+	int r = scheduler_file_read(path, &notes, &text);
+
+	if (r == 0)
+		r = check_scheduler(text, path, &notes);
+	print_notes(&notes, err);
+	notes_finish(&notes);
+	mem_free(text);
+	return r == 0 || fail(err);
 }
 
 int check_dag_scheduler(const struct dag *d, struct notes *notes)

@@ -15,9 +15,12 @@ bool check_dags(const char *const *paths, unsigned n, FILE *out, FILE *err);
 /* A launch file, with the DAG files of each of its processes. */
 bool check_launch(const char *path, FILE *out, FILE *err);
 
+/* A file that --scheduler names, as the others. */
+bool check_scheduler_file(const char *path, FILE *err);
+
 /*
  * Whether this machine can have a scheduler (JSON text; NULL: none). place: where it is given. notes: gets what of it is ignored or
- * clamped, with the place; NULL: not asked for. -EINVAL, -ENOMEM, with the place in err_why().
+ * clamped, CPUs that are not there too, with the place; NULL: not asked for. -EINVAL, -ENOMEM, with the place in err_why().
  */
 int check_scheduler(const char *scheduler, const char *place, struct notes *notes);
 /* The one that a DAG file gives. */

@@ -105,6 +105,9 @@ static int find_scheduler(const struct launch *l, struct launch_process *p, stru
 	mem_free(file);
 	if (r == -ENOENT && !strcmp(name, CYBER_DEFAULT))
 		return 0;
+	if (r == -ENOENT) /* as CYBER_COMPUTE, which Apollo's own launch files name and no release has */
+		return notes_add(notes, "%s:%u: module.sched_name: %s; the process has the usual scheduler", l->path,
+				 p->m.sched_line, err_why());
 	p->scheduler = path;
 	if (r == 0)
 		r = check_values(path, notes);

@@ -53,10 +53,21 @@ static int wrong_usage(const char *what)
 	return 2;
 }
 
+static const char wrong_launch[] = "--process, --rank and --scheduler are up to the launch file and its DAG files";
+
+static bool is_wrong_launch(const struct args *a)
+{
+	return a->name || a->rank >= 0 || a->scheduler;
+}
+
 static int check(const struct args *a)
 {
 	bool ok = !a->dags.n || check_dags(a->dags.v, a->dags.n, stdout, stderr);
 
+	if (a->launch && is_wrong_launch(a))
+		return wrong_usage(wrong_launch);
+	if (a->scheduler)
+		ok &= check_scheduler_file(a->scheduler, stderr);
 	if (a->launch)
 		ok &= check_launch(a->launch, stdout, stderr);
 	return ok ? 0 : 1;
@@ -72,8 +83,8 @@ static int launch(const struct args *a)
 
 	if (a->dags.n)
 		return wrong_usage("a launch file has DAG files of its own: --dag is too much");
-	if (a->name || a->rank >= 0 || a->scheduler)
-		return wrong_usage("--process, --rank and --scheduler are up to the launch file and its DAG files");
+	if (is_wrong_launch(a))
+		return wrong_usage(wrong_launch);
 	(void)log_setup("simhost");
 	return launcher_run(&o);
 }
@@ -110,7 +121,7 @@ int main(int argc, char *argv[])
 
 	opt_parse_or_exit(&PROGRAM, argc, argv, &a);
 	mode = mode_of(a.mode);
-	if (!a.dags.n && !a.launch)
+	if (!a.dags.n && !a.launch && !(a.check && a.scheduler))
 		return wrong_usage("no file is given");
 	if (mode == -EINVAL)
 		return wrong_usage("--mode is reality or simulation");

@@ -2,6 +2,7 @@
 /* Conf files of Cyber as our configuration of the scheduler, see scheduler_file.h. Thread: the owner's. */
 #include "scheduler_file.h"
 
+#include "channel_name.h"
 #include "dag.h"
 #include "err.h"
 #include "file.h"
@@ -47,6 +48,38 @@ static int find_conf(struct reading *x, const struct tree_node **ret)
 	return r;
 }
 
+static int fit_task(json_t *task)
+{
+	json_t *name = json_object_get(task, "name");
+	char *fit = json_is_string(name) ? mem_strdup(json_string_value(name)) : NULL;
+	int r = 0;
+
+	if (json_is_string(name) && (!fit || (node_name_fit(fit) && json_string_set(name, fit) < 0)))
+		r = err_nomem();
+	mem_free(fit);
+	return r;
+}
+
+/* As the components of DAG files: what the name of a node cannot have is replaced. */
+static int fit_tasks(json_t *j)
+{
+	json_t *v, *task;
+	const char *key;
+	size_t i;
+	int r = 0;
+
+	json_array_foreach(j, i, v)
+		r = r < 0 ? r : fit_tasks(v);
+	json_object_foreach(j, key, v) {
+		if (strcmp(key, "tasks") != 0)
+			r = r < 0 ? r : fit_tasks(v);
+		else
+			json_array_foreach(v, i, task)
+				r = r < 0 ? r : fit_task(task);
+	}
+	return r;
+}
+
 static int convert(struct reading *x, char **ret)
 {
 	const struct tree_node *conf;
@@ -60,6 +93,8 @@ static int convert(struct reading *x, char **ret)
 			r = key_note(x, n, note_on(n->name));
 			(void)json_object_del(j, n->name);
 		}
+	if (r == 0)
+		r = fit_tasks(j);
 	if (r == 0 && !(*ret = jsonx_text(j)))
 		r = err_nomem();
 	json_decref(j);

@@ -201,8 +201,6 @@ TEST_WITH(what_cannot_be_is_named_with_file_and_line, NULL, stack_sweep)
 {
 	pid_t simd = stack_start("\"TimeSource\":\"system\"," STACK_POOLS);
 
-	refused(LIBRARY("third", RIGHT, "\n<sched_name>none</sched_name>"),
-		LAUNCH ":6: module.sched_name: none.conf is neither in ");
 	refused("<module><name>x</name><type>binary</type>\n<process_name></process_name></module>",
 		LAUNCH ":5: module: \"process_name\" is missing");
 	refused(LIBRARY("left", RIGHT, "\n<nice>1</nice>\n<sched_name>other</sched_name>"),

@@ -158,6 +158,56 @@ TEST_WITH(a_launch_file_names_its_processes_and_the_line_of_a_dag_that_is_missin
 	finish(&p);
 }
 
+/* `simhost` with these arguments: what it has written, and its exit code. */
+static int run(char *const argv[], char *text, size_t size)
+{
+	int fds[2], status;
+	size_t n = 0;
+	ssize_t k;
+	pid_t pid;
+
+	assert_int_equal(pipe(fds), 0);
+	pid = fork();
+	if (pid == 0) {
+		dup2(fds[1], 1);
+		dup2(fds[1], 2);
+		execv(program, argv);
+		_exit(127);
+	}
+	close(fds[1]);
+	while (n + 1 < size && (k = read(fds[0], text + n, size - 1 - n)) > 0)
+		n += (size_t)k;
+	text[n] = '\0';
+	close(fds[0]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WEXITSTATUS(status);
+}
+
+/* The file of --scheduler is read, too: with DAG files, and alone. */
+TEST_WITH(a_scheduler_that_is_given_is_checked, enter, NULL)
+{
+	char *dag[] = { "simhost", "--check", "--scheduler", "s.conf", "--dag", "a.json", NULL };
+	char *alone[] = { "simhost", "--check", "--scheduler", "s.conf", NULL };
+	char *launch[] = { "simhost", "--check", "--scheduler", "s.conf", "--launch", "x.launch", NULL };
+	char text[4096];
+
+	assert_int_equal(run(dag, text, sizeof(text)), 1);
+	assert_non_null(strstr(text, "error: s.conf: No such file"));
+	put("s.conf", "scheduler_conf {\n policy: 'fair' }");
+	assert_int_equal(run(dag, text, sizeof(text)), 1);
+	assert_non_null(strstr(text, "error: s.conf: policy: \"fair\" is none of classic, choreography"));
+	assert_int_equal(run(alone, text, sizeof(text)), 1);
+	put("s.conf", "scheduler_conf {\n process_level_cpuset: '0, 1023' threads: [ { name: 'io_poller' } ] }");
+	assert_int_equal(run(dag, text, sizeof(text)), 0);
+	assert_non_null(
+		strstr(text,
+		       "note: s.conf: process_level_cpuset: there is no CPU 1023 for this process: what is left is "));
+	assert_non_null(
+		strstr(text, "note: s.conf: threads[0]: there is no thread io_poller to put anywhere, ignored"));
+	assert_int_equal(run(alone, text, sizeof(text)), 0);
+	assert_int_equal(run(launch, text, sizeof(text)), 2); /* as without --check */
+}
+
 #define LAUNCH(sched) \
 	"<cyber><module><name>m</name><dag_conf>own.dag</dag_conf>\n<sched_name>" sched "</sched_name></module></cyber>"
 
@@ -172,14 +222,25 @@ static void says(const char *launch, bool ok, const char *what)
 	finish(&p);
 }
 
+static void notes(const char *launch, const char *what)
+{
+	struct printed p;
+
+	check(&p, NULL, 0, launch);
+	if (!p.ok || !strstr(p.err, what))
+		fail_msg("%s\nsays nothing of %s", p.err, what);
+	finish(&p);
+}
+
 /* NAME.conf beside the launch file, below the directories of configurations, or where Cyber has it. */
 TEST_WITH(the_scheduler_of_a_process_is_found_by_its_name, enter, NULL)
 {
 	put("own.dag", "module_config { module_library: 'l.so' }");
 	unsetenv("CYBER_PATH");
-	says(LAUNCH("one"), false,
-	     "error: s.launch:2: module.sched_name: one.conf is neither in . nor below a directory of SIM_CONF_PATH or "
-	     "APOLLO_CONF_PATH, nor is it in conf of CYBER_PATH\n");
+	says(LAUNCH("CYBER_COMPUTE"), true, "process m: components, when it ends it is not started again\n");
+	notes("s.launch",
+	      "note: s.launch:2: module.sched_name: CYBER_COMPUTE.conf is neither in . nor below a directory of "
+	      "SIM_CONF_PATH or APOLLO_CONF_PATH, nor is it in conf of CYBER_PATH; the process has the usual scheduler\n");
 	says(LAUNCH("CYBER_DEFAULT"), true, "process m: components, when it ends it is not started again\n");
 	put("one.conf", "scheduler_conf {\n policy: 'classic'\n routine_num: 5 }");
 	says(LAUNCH("one"), true, "process m: components, when it ends it is not started again, scheduler one.conf\n");

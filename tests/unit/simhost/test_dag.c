@@ -6,6 +6,7 @@
 #include "fd.h"
 #include "mem.h"
 #include "tools/simhost/dag.h"
+#include "tools/simhost/scheduler_file.h"
 
 #include <errno.h>
 
@@ -178,7 +179,27 @@ TEST(names_that_cannot_be_are_refused_with_their_line)
 		refused(READERS("{ \"channel\": \"/a\" },\n{ \"channel\": \"/b//c\" }")),
 		"x.dag:3: component n: \"/b//c\" is not a channel name; use 1 to 99 characters of A-Z a-z 0-9 "
 		"_ . / ~ -");
-	assert_non_null(strstr(refused(TEXT("name: 'a b'")), "x.dag:3: component \"a b\""));
+	assert_non_null(strstr(refused(TEXT("name: ''")), "x.dag:"));
+	assert_non_null(strstr(refused(TEXT("name: '/n'")), "x.dag:3: component \"/n\""));
+}
+
+/* To Cyber a component's name is any text, in a conf file too. */
+TEST(a_name_of_cyber_fits_a_node)
+{
+	struct dag *d = parse(TEXT("name: 'lane detection (left)'"));
+	struct notes notes = { 0 };
+	static const char conf[] =
+		"scheduler_conf { classic_conf { groups { tasks { name: 'lane detection (left)' prio: 3 } } } }";
+	char *text;
+
+	assert_string_equal(d->components[0].name, "lane_detection__left_");
+	assert_int_equal(d->notes.n, 1);
+	assert_non_null(strstr(d->notes.text[0], "name: as a node it is called lane_detection__left_"));
+	dag_destroy(d);
+	assert_ok(scheduler_file_text("s.conf", conf, strlen(conf), &notes, &text));
+	assert_non_null(strstr(text, "\"lane_detection__left_\""));
+	mem_free(text);
+	notes_finish(&notes);
 }
 
 TEST(keys_that_exclude_one_another_are_refused)

@@ -305,8 +305,6 @@ TEST_WITH(what_is_missing_is_named_with_file_and_line_before_anything_runs, ente
 		"x.launch:4: none.dag is neither in . nor below a directory of SIM_DAG_PATH or APOLLO_DAG_PATH");
 	refused("<module><name>m</name>\n<dag_conf>d.dag</dag_conf></module>",
 		"x.launch:4: d.dag:1: none.so is neither in ");
-	refused("<module><name>m</name><dag_conf>d.dag</dag_conf>\n<sched_name>none</sched_name></module>",
-		"x.launch:4: module.sched_name: none.conf is neither in ");
 	refused("<module><name>m</name><dag_conf>d.dag</dag_conf>\n<sched_name>s</sched_name></module>",
 		"x.launch:4: module.sched_name: s.conf: policy: \"fair\" is none of classic, choreography");
 	refused("<module><name>m</name>\n<type>robot</type></module>",
