@@ -13,7 +13,10 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include <jansson.h>
 
 #include "err.h"
 #include "heap.h"
@@ -361,18 +364,72 @@ static int check(const struct sim_node *n, const char *channel, const struct sim
 			channel, o->size, sizeof(*o));
 	if (o && (unsigned)o->transport > SIM_TRANSPORT_NETWORK)
 		return err_set(-EINVAL, "channel %s: unknown transport %d", channel, (int)o->transport);
-	if (o && o->transport == SIM_TRANSPORT_NETWORK)
+	if (o && o->transport == SIM_TRANSPORT_NETWORK && (o->local || !n->h->client))
 		return err_set(
 			-EOPNOTSUPP,
-			"node %s, channel %s: transport network needs a link to another machine, and this one has "
-			"none; use hybrid, which chooses by itself",
-			n->name, channel ? channel : "?");
+			"node %s, channel %s: transport network goes to other machines, and %s; use hybrid, which chooses "
+			"by itself",
+			n->name, channel ? channel : "?",
+			o->local ? "what is local stays on this one" : "without simd there is no link to any");
 	if (o && o->frame_id && strlen(o->frame_id) > SIM_FRAME_ID_MAX)
 		return err_set(-EINVAL, "channel %s: the frame's name has more than %d characters", channel,
 			       SIM_FRAME_ID_MAX);
 	if (o && o->transport == SIM_TRANSPORT_INTRA && o->latched)
 		return err_set(-EINVAL, "channel %s: what stays in the process cannot be latched; use hybrid", channel);
 	return 0;
+}
+
+/* ---- transport network ---- */
+
+static bool has_text(const json_t *list, const char *text)
+{
+	const json_t *v;
+	size_t i;
+
+	json_array_foreach((json_t *)(uintptr_t)list, i, v)
+		if (json_is_string(v) && strcmp(json_string_value(v), text) == 0)
+			return true;
+	return false;
+}
+
+static int no_link(const struct sim_node_writer *w, const char *link)
+{
+	if (*link)
+		return err_set(
+			-EOPNOTSUPP,
+			"node %s, channel %s: transport network needs a link to another machine that carries it: add it to "
+			"\"channels\" of bridge %s, or use hybrid, which chooses by itself",
+			w->n->name, w->ch->name, link);
+	return err_set(
+		-EOPNOTSUPP,
+		"node %s, channel %s: transport network needs a link to another machine, and the rig has none: add a "
+		"bridge with the plug-in link, or use hybrid, which chooses by itself",
+		w->n->name, w->ch->name);
+}
+
+/* Whether its machine is connected just now does not matter: simd gives the link what there is to be sent. */
+static int check_link(const struct sim_node_writer *w)
+{
+	char *reply = NULL, link[64] = "";
+	json_t *o, *b;
+	bool carries = false;
+	size_t i;
+	int r = sim_call(w->n->h->client, "ListBridges", NULL, &reply);
+
+	if (r < 0)
+		return r;
+	o = json_loads(reply, 0, NULL);
+	json_array_foreach(json_object_get(o, "bridges"), i, b) {
+		const char *type = json_string_value(json_object_get(b, "type"));
+
+		if (!type || strcmp(type, "link") != 0)
+			continue;
+		snprintf(link, sizeof(link), "%s", json_string_value(json_object_get(b, "name")));
+		carries |= has_text(json_object_get(b, "channels"), w->ch->name);
+	}
+	json_decref(o);
+	free(reply);
+	return carries ? 0 : no_link(w, link);
 }
 
 static int advertise(struct sim_node_writer *w, const struct sim_node_writer_options *o)
@@ -397,6 +454,8 @@ static int writer_init(struct sim_node_writer *w, const char *channel, const str
 		return err_nomem();
 	if (w->n->h->client)
 		r = advertise(w, o);
+	if (r == 0 && o->transport == SIM_TRANSPORT_NETWORK)
+		r = check_link(w);
 	if (r < 0)
 		return r;
 	pthread_mutex_lock(&w->ch->lock);

@@ -187,8 +187,11 @@ enum sim_transport {
 		0, /* chosen for each message: inside the process where that reaches everybody (see local), else shared memory */
 	SIM_TRANSPORT_INTRA = 1, /* inside the process alone, whoever else subscribes */
 	SIM_TRANSPORT_SHM = 2,   /* always through shared memory, also to readers of this host */
-	SIM_TRANSPORT_NETWORK =
-		3, /* to other machines: refused (-EOPNOTSUPP) while this one has no link to any, as yet always */
+	/*
+	 * To other machines too (Cyber's RTPS): through shared memory, from which a bridge `link` sends it. Refused (-EOPNOTSUPP, and the sentence
+	 * says what is missing) where the rig has none that carries the channel.
+	 */
+	SIM_TRANSPORT_NETWORK = 3,
 };
 
 struct sim_node_writer_options {

@@ -67,6 +67,45 @@ static struct sim_node_writer *writer_new(struct program *p, const char *channel
 	return wr;
 }
 
+/* ---- to other machines ---- */
+
+static void network_refused(struct program *p, const char *channel, bool local, const char *why)
+{
+	struct sim_node_writer_options o = { .size = sizeof(o), .transport = SIM_TRANSPORT_NETWORK, .local = local };
+	struct sim_node_writer *wr = NULL;
+
+	assert_int_equal(sim_node_writer_create(p->n, channel, &sim_Int32_type, &o, &wr), -EOPNOTSUPP);
+	if (!strstr(sim_why(), why))
+		fail_msg("\"%s\" says nothing of \"%s\"", sim_why(), why);
+	assert_null(wr);
+}
+
+TEST(a_writer_to_other_machines_has_the_rigs_link)
+{
+	static const char conf[] =
+		"{\"backend\":\"mem\",\"pools\":[{\"size\":512,\"count\":4000},{\"size\":65536,\"count\":200}],\"rigs\":[{"
+		"\"name\":\"car\",\"prefix\":\"/car\",\"bridges\":[{\"name\":\"far\",\"plugin\":\"link\",\"start\":\"external\","
+		"\"channels\":[\"/car/shared*\"]},{\"name\":\"log\",\"plugin\":\"null\",\"start\":\"external\"}]}]}";
+	struct sim_node_writer_options o = { .size = sizeof(o), .transport = SIM_TRANSPORT_NETWORK };
+	struct sim_node_writer *wr = NULL;
+	struct program p;
+
+	world_create_threads(&w, conf);
+	p = program_new("p");
+	if (sim_node_writer_create(p.n, "/car/shared/x", &sim_Int32_type, &o, &wr) < 0)
+		fail_msg("%s", sim_why());
+	sim_node_writer_destroy(wr);
+	network_refused(&p, "/car/x", false, "add it to \"channels\" of bridge far");
+	network_refused(&p, "/car/shared/x", true, "what is local stays on this one");
+	program_end(&p);
+	world_destroy(&w);
+	world_create_threads(&w, "");
+	p = program_new("p");
+	network_refused(&p, "/car/x", false, "the rig has none: add a bridge with the plug-in link");
+	program_end(&p);
+	world_destroy(&w);
+}
+
 static void send(struct sim_node_writer *wr, int32_t v)
 {
 	struct sim_Int32 m = { .data = v };

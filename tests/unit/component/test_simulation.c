@@ -184,8 +184,9 @@ TEST(a_writer_to_other_machines_needs_a_link)
 	struct sim_node_writer *w = NULL;
 
 	assert_int_equal(sim_node_writer_create(a, "x", &sim_Int32_type, &o, &w), -EOPNOTSUPP);
-	assert_string_equal(sim_why(), "node a, channel x: transport network needs a link to another machine, and this "
-				       "one has none; use hybrid, which chooses by itself");
+	assert_string_equal(sim_why(),
+			    "node a, channel x: transport network goes to other machines, and without simd there "
+			    "is no link to any; use hybrid, which chooses by itself");
 	assert_null(w);
 	o.transport = SIM_TRANSPORT_HYBRID;
 	assert_int_equal(sim_node_writer_create(a, "x", &sim_Int32_type, &o, &w), 0);
