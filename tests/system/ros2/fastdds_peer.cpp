@@ -438,5 +438,7 @@ int main(int argc, char **argv)
 	for (std::string line; std::getline(std::cin, line);)
 		if (!obey(line))
 			say("not understood: " + line);
-	_exit(0); /* what is kept needs no goodbye: the process goes as one that is killed */
+	if (argc > 2 && participant->delete_contained_entities() == ReturnCode_t::RETCODE_OK)
+		DomainParticipantFactory::get_instance()->delete_participant(participant);
+	_exit(0); /* without a setting it goes as one that is killed: what is kept needs no goodbye */
 }

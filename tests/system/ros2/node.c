@@ -131,8 +131,10 @@ void node_forget(struct node *n)
 
 void node_end(struct node *n)
 {
-	kill(n->pid, SIGKILL); /* its peers learn of it when its lease is over, as of a crash */
+	int status = -1;
+
 	close(n->in);
+	assert_int_equal(waitpid(n->pid, &status, 0), n->pid);
+	assert_int_equal(status, 0);
 	close(n->out);
-	assert_int_equal(waitpid(n->pid, NULL, 0), n->pid);
 }

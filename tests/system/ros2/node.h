@@ -34,6 +34,7 @@ void node_wait(struct node *n);
 /* Whether it has had either, since it was started or what it had was forgotten. */
 bool node_has(struct node *n);
 void node_forget(struct node *n);
+/* It says goodbye. */
 void node_end(struct node *n);
 
 #endif

@@ -17,6 +17,12 @@
 
 #define DOMAIN_MAX 232
 
+/*
+ * Cyclone answers a node that it finds before it is ready to hear what that node has to say: Fast DDS speaks at once, and again only a second
+ * later. So the answer comes within 80 ms, as the node's GUID has it.
+ */
+#define WELCOME "<SPDPResponseMaxDelay>80ms</SPDPResponseMaxDelay>"
+
 static int read_domain(struct sim_bridge *b, uint32_t *ret)
 {
 	const char *text = bridge_option(b->host, "domain"), *env = getenv("ROS_DOMAIN_ID");
@@ -147,9 +153,11 @@ static int write_xml(struct sim_bridge *b, long lease_ms, char **ret)
 		put_group(f);
 	fprintf(f, "<LeaseDuration>%ldms</LeaseDuration><Peers>", lease_ms);
 	put_peers(b, f);
-	fputs("</Peers></Discovery><Sizing><ReceiveBufferSize>144KiB</ReceiveBufferSize></Sizing><Internal><SocketReceiveBufferSize max=\"10MB\"/><HeartbeatInterval min=\"2ms\" minsched=\"3ms\" max=\"1s\">3ms</HeartbeatInterval></Internal>"
-	      "</Domain></CycloneDDS>",
-	      f);
+	fprintf(f,
+		"</Peers></Discovery><Sizing><ReceiveBufferSize>144KiB</ReceiveBufferSize></Sizing><Internal>%s"
+		"<SocketReceiveBufferSize max=\"10MB\"/><HeartbeatInterval min=\"2ms\" minsched=\"3ms\" max=\"1s\">3ms</HeartbeatInterval></Internal>"
+		"</Domain></CycloneDDS>",
+		b->machine ? WELCOME : "");
 	if (uri && *uri)
 		fprintf(f, ",%s", uri);
 	return fclose(f) == 0 ? 0 : -ENOMEM;
