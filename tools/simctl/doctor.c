@@ -243,9 +243,12 @@ static void check_carried(struct doctor *d, const json_t *topics)
 				    json_text(t, "bridge"), json_text(t, "why"));
 }
 
-static enum doctor_grade grade_of(const char *status)
+/* Of one that is connected, its sentence has behind "; but " what it does not reach. */
+static enum doctor_grade grade_of(const char *status, const char *detail)
 {
-	return !strcmp(status, "connected") ? DOCTOR_FINE : !strcmp(status, "permanent") ? DOCTOR_BAD : DOCTOR_WARN;
+	if (!strcmp(status, "connected"))
+		return strstr(detail, "; but ") ? DOCTOR_WARN : DOCTOR_FINE;
+	return !strcmp(status, "permanent") ? DOCTOR_BAD : DOCTOR_WARN;
 }
 
 static void check_locks(struct doctor *d, const json_t *info)
@@ -312,8 +315,9 @@ static void check_bridges(struct doctor *d, struct ctl *c)
 	size_t i;
 
 	json_array_foreach(json_object_get(reply, "bridges"), i, b) {
-		doctor_find(d, "bridge", grade_of(json_text(b, "status")), "%s: %s%s%s", json_text(b, "name"),
-			    json_text(b, "status"), *json_text(b, "detail") ? ": " : "", json_text(b, "detail"));
+		doctor_find(d, "bridge", grade_of(json_text(b, "status"), json_text(b, "detail")), "%s: %s%s%s",
+			    json_text(b, "name"), json_text(b, "status"), *json_text(b, "detail") ? ": " : "",
+			    json_text(b, "detail"));
 		if (json_yes(b, "stalled"))
 			doctor_find(
 				d, "bridge", DOCTOR_WARN,

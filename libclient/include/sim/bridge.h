@@ -83,7 +83,10 @@ struct sim_bridge_host {
 	void (*log)(void *ctx, int level, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 	/* Value of an option of the plug-in's own list (its default when not set). Borrows until destroy(). */
 	const char *(*option)(void *ctx, const char *name);
-	/* Report the connection's state with a sentence; wakes dispatch when it becomes CONNECTED. */
+	/*
+	 * Report the connection's state with a sentence, of which 199 bytes are kept; wakes dispatch when it becomes CONNECTED. Behind "; but "
+	 * it says what a connected bridge does not reach: `simctl doctor` warns of that.
+	 */
 	void (*status)(void *ctx, enum sim_bridge_status status, const char *detail);
 	/* Finish a task for which publish() returned 1: exactly once, from any thread. result: 0 or negative errno. */
 	void (*complete)(void *ctx, struct sim_task *task, int result);

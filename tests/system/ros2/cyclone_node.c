@@ -44,6 +44,7 @@ int main(int argc, char **argv)
 	w = reader_write_to(p, &seen_gear_desc, "rt/control/command/gear_cmd");
 	EXPECT(clock > 0 && camera > 0 && w > 0 && dds_write(w, &gear) == 0);
 	EXPECT(pthread_create(&thread, NULL, end_with_stdin, &p) == 0);
+	take(clock, &t, "clock\n");
 	take(camera, m, "image\n");
 	for (;;)
 		take(clock, &t, "clock\n");

@@ -402,6 +402,81 @@ TEST(a_second_clock_is_named)
 	h.ops->destroy(b);
 }
 
+/* ---- what does not take part ---- */
+
+/* Writes an image where a gear is read. */
+static void be_of_another_type(int told, int go, unsigned arg)
+{
+	(void)arg;
+	EXPECT(reader_write_volatile(reader_participant(), &seen_image_desc, "rt/gear") > 0);
+	tell_and_wait(told, go);
+	dds_delete(DDS_CYCLONEDDS_HANDLE);
+}
+
+static void forget_log(void)
+{
+	pthread_mutex_lock(&h.log_lock);
+	h.log[0] = '\0';
+	pthread_mutex_unlock(&h.log_lock);
+}
+
+TEST(a_publisher_of_another_type_is_named)
+{
+	static const char *const options[] = {
+		"graph_wait_ms", "0", "subscribe",
+		"{\"/gear\":{\"type\":\"autoware_vehicle_msgs/msg/GearCommand\",\"channel\":\"gear\"}}", NULL
+	};
+	struct peer other = start(be_of_another_type, 0);
+	struct sim_bridge *b;
+
+	wait_told(other);
+	b = ours(options);
+	host_wait_log(&h,
+		      "/gear: a publisher sends sensor_msgs/msg/Image there, which is not heard: the topic is read as "
+		      "autoware_vehicle_msgs/msg/GearCommand");
+	host_wait_log(
+		&h,
+		"connected: in domain 0 with all of this machine; but a publisher of sensor_msgs/msg/Image on /gear "
+		"is not heard");
+	forget_log();
+	end(other);
+	host_wait_log(&h, "connected: in domain 0 with all of this machine");
+	assert_null(strstr(h.log, "; but "));
+	h.ops->destroy(b);
+}
+
+static void be_in_domain_7(int told, int go, unsigned arg)
+{
+	(void)arg;
+	EXPECT(dds_create_domain(
+		       7, "<CycloneDDS><Domain><General><Interfaces><NetworkInterface name=\"lo\" multicast=\"true\"/>"
+			  "</Interfaces></General></Domain></CycloneDDS>") > 0);
+	EXPECT(dds_create_participant(7, NULL, NULL) > 0);
+	tell_and_wait(told, go);
+}
+
+TEST(another_domain_is_named_while_ours_is_empty)
+{
+	static const char *const soon[] = { "graph_wait_ms", "0", NULL };
+	struct peer far = start(be_in_domain_7, 0), near = start(silent_node_of, 24);
+	struct sim_bridge *b;
+
+	wait_told(far);
+	wait_told(near);
+	b = ours(soon);
+	host_wait_log(&h,
+		      "nobody is in domain 0, but nodes of this machine are in domain 7: `echo $ROS_DOMAIN_ID` there");
+	host_wait_log(&h, "with all of this machine; but nodes of this machine are in domain 7");
+	forget_log();
+	go(near);
+	wait_told(near);
+	host_wait_log(&h, "connected: in domain 0 with all of this machine");
+	assert_null(strstr(h.log, "; but "));
+	end(near);
+	end(far);
+	h.ops->destroy(b);
+}
+
 /* ---- after a crash ---- */
 
 static void be_simd(int told, int go, unsigned arg)

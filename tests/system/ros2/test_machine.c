@@ -322,8 +322,10 @@ TEST_WITH(what_is_set_stays_as_it_is, cables_lay, cables_cut)
 	"<CycloneDDS><Domain><General><Interfaces><NetworkInterface name=\"near0\"/></Interfaces></General>" \
 	"<Discovery><ParticipantIndex>0</ParticipantIndex></Discovery></Domain></CycloneDDS>"
 	opens("true", NULL, NULL, true, NULL);
+	assert_true(log_has("in domain 0 on loopback; but participants on near0, near1 are not heard"));
 	opens("true", "ROS_LOCALHOST_ONLY", "0", true, NULL);
 	opens("auto", NULL, NULL, false, NULL);
+	assert_true(log_has("in domain 0 with all of this machine"));
 	opens("auto", "ROS_LOCALHOST_ONLY", "1", false, NULL);
 	opens("auto", "CYCLONEDDS_URI", NEAR0, false, "malformed packet");
 }

@@ -80,7 +80,7 @@ LINK_system-stack-demo += -lddsc
 LINK_system-stack-carried += -lddsc
 LINK_system-stack-isolation += -lddsc
 LINK_system-stack-ros2 += -lddsc
-$(B)/test/system-stack-ros2: $(B)/obj/tests/system/ros2/asker.o
+$(B)/test/system-stack-ros2: $(addprefix $(B)/obj/tests/system/ros2/,asker.o cables.o node.o) | $(B)/test/cyclone-node
 LINK_system-stack-ros_clock += -lddsc
 LINK_system-stack-sim_time += -lddsc
 $(B)/test/system-stack-converter: $(B)/obj/tests/system/ros2/reader.o $(MSG_OBJS_example) | $(B)/lib/simd/bridge_ros2.so $(CONVERTER_SHELF)

@@ -11,6 +11,8 @@
 #include <sim/srv/SetBool.h>
 
 #include "../ros2/asker.h"
+#include "../ros2/cables.h"
+#include "../ros2/node.h"
 #include "../ros2/reader.h"
 
 #define CONF \
@@ -24,10 +26,15 @@ static pid_t simd;
 
 static int setup(void **state)
 {
-	(void)state;
 	simd = stack_start(CONF);
 	AWAIT(!strcmp(stack_bridge_text("ros", "status"), "connected"));
-	return 0;
+	return cables_lay(state); /* a network comes, with another machine at its end */
+}
+
+static int teardown(void **state)
+{
+	(void)cables_cut(state);
+	return stack_sweep(state);
 }
 
 /* One message, 0 m; the peer of the network waits for it. */
@@ -69,6 +76,53 @@ TEST(goes_out_with_its_time)
 	peer_free(p);
 	peer_free(q);
 	assert_int_equal(stack_bridge("ros", "failed"), 0);
+}
+
+/* ---- nodes and others ---- */
+
+/* Only ours has sent anything when it is counted: the node is on loopback. */
+TEST(nodes_take_part_and_another_machine_does_not)
+{
+	struct node n, far;
+
+	node_start(&far, false, 0, 0, cables_stranger());
+	node_start(&n, false, 1, 0, 0);
+	AWAIT(node_has(&n));
+	for (int cable = 0; cable < CABLES; cable++)
+		assert_int_equal(cables_count(cable, NULL), 0);
+	node_end(&n);
+	for (int fast = 0; fast < 2; fast++) {
+		if (!node_can_be(fast))
+			continue;
+		node_start(&n, fast, 0, 0, 0);
+		AWAIT(node_has(&n));
+		node_end(&n);
+	}
+	assert_false(node_has(&far));
+	node_end(&far);
+}
+
+static int write_another_type(struct peer *p)
+{
+	dds_entity_t dp = reader_participant();
+
+	PEER(p, reader_write_volatile(dp, &seen_image_desc, "rt/control/command/gear_cmd") > 0);
+	p->ready = 1;
+	PEER_IDLE(p);
+	return 0;
+}
+
+TEST(a_publisher_that_is_not_heard_is_named)
+{
+	struct peer *p = peer_new();
+	pid_t writer = peer_fork(p, write_another_type);
+	const char *what = "; but a publisher of sensor_msgs/msg/Image on /control/command/gear_cmd is not heard";
+
+	AWAIT(strstr(stack_bridge_text("ros", "detail"), what) || atomic_load(&p->failed));
+	assert_non_null(strstr(stack_ctl("bridge", "info", "ros", NULL)->out, what));
+	assert_non_null(strstr(stack_ctl("doctor", NULL)->out, what));
+	peer_join(p, writer);
+	peer_free(p);
 }
 
 /* ---- services ---- */
@@ -190,4 +244,4 @@ TEST(commands_come_to_the_vehicle)
 	stack_stop(simd);
 }
 
-TEST_GROUP(setup, stack_sweep)
+TEST_GROUP(setup, teardown)

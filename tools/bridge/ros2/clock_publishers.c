@@ -58,10 +58,13 @@ static void take(struct sim_bridge *b)
 	void *sample = NULL;
 
 	while (dds_take(b->clock_publishers.publications, &sample, &info, 1, 1) > 0) {
-		if (info.valid_data && info.instance_state == DDS_IST_ALIVE)
+		if (info.valid_data && info.instance_state == DDS_IST_ALIVE) {
 			add(b, sample, info.instance_handle);
-		else
+			ros2_missed_add(b, sample, info.instance_handle);
+		} else {
 			drop(&b->clock_publishers, info.instance_handle);
+			ros2_missed_drop(b, info.instance_handle);
+		}
 		dds_return_loan(b->clock_publishers.publications, &sample, 1);
 		sample = NULL;
 	}

@@ -283,8 +283,9 @@ static int open_domain(struct sim_bridge *b, uint32_t id, long lease_ms, const s
 	return create_domain(b, id, lease_ms);
 }
 
-static int join(struct sim_bridge *b, uint32_t id, long lease_ms)
+static int join(struct sim_bridge *b, long lease_ms)
 {
+	const uint32_t id = b->domain_id;
 	struct sockets before;
 	char user_data[64];
 	dds_qos_t *qos;
@@ -312,11 +313,10 @@ static int join(struct sim_bridge *b, uint32_t id, long lease_ms)
 int ros2_domain_open(struct sim_bridge *b)
 {
 	long lease_ms = 0;
-	uint32_t id = 0;
 	int r = read_distro(b);
 
 	if (r == 0)
-		r = read_domain(b, &id);
+		r = read_domain(b, &b->domain_id);
 	if (r == 0)
 		r = read_localhost(b);
 	if (r == 0)
@@ -326,6 +326,6 @@ int ros2_domain_open(struct sim_bridge *b)
 	if (r == 0)
 		r = bridge_option_number(b->host, "lease_ms", 100, 3600000, "ms", &lease_ms);
 	if (r == 0)
-		r = join(b, id, lease_ms);
+		r = join(b, lease_ms);
 	return r;
 }

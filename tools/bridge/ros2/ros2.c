@@ -120,6 +120,7 @@ static void ros2_destroy(struct sim_bridge *b)
 	rtps_identity_close(b->identity);
 	topics_finish(&b->common);
 	sockets_log_close(&b->cyclone_log);
+	pthread_mutex_destroy(&b->missed.lock);
 	pthread_mutex_destroy(&b->lock);
 	free(b);
 }
@@ -131,8 +132,8 @@ static int open_large(struct sim_bridge *b)
 
 static int ros2_create(const struct sim_bridge_host *host, struct sim_bridge **ret)
 {
-	static int (*const open[])(struct sim_bridge * b) = { read_options,      ros2_domain_open,   ros2_graph_open,
-							      ros2_inbound_open, ros2_sim_time_open, ros2_services_open,
+	static int (*const open[])(struct sim_bridge * b) = { read_options,    ros2_domain_open,   ros2_inbound_open,
+							      ros2_graph_open, ros2_sim_time_open, ros2_services_open,
 							      open_large };
 	struct sim_bridge *b = calloc(1, sizeof(*b));
 	int r = 0;
@@ -143,6 +144,8 @@ static int ros2_create(const struct sim_bridge_host *host, struct sim_bridge **r
 	set_common(b);
 	topics_init(&b->common);
 	pthread_mutex_init(&b->lock, NULL);
+	pthread_mutex_init(&b->missed.lock, NULL);
+	b->missed.domain = -1;
 	for (size_t i = 0; r == 0 && i < sizeof(open) / sizeof(open[0]); i++)
 		r = open[i](b);
 	if (r < 0) {
@@ -159,8 +162,7 @@ static int ros2_connect(struct sim_bridge *b, const char *connection)
 		log_error(b, "connection \"%.60s\": DDS finds its peers by itself; leave it empty", connection);
 		return -EINVAL;
 	}
-	atomic_store(&b->status, SIM_BRIDGE_CONNECTED);
-	b->host->status(b->host->ctx, SIM_BRIDGE_CONNECTED, "taking part in the domain");
+	ros2_report_status(b, SIM_BRIDGE_CONNECTED);
 	topics_offer(&b->common);
 	waiter_poke(&b->sim_time.waiter);
 	return 0;
@@ -168,8 +170,7 @@ static int ros2_connect(struct sim_bridge *b, const char *connection)
 
 static void ros2_disconnect(struct sim_bridge *b)
 {
-	atomic_store(&b->status, SIM_BRIDGE_DISCONNECTED);
-	b->host->status(b->host->ctx, SIM_BRIDGE_DISCONNECTED, "");
+	ros2_report_status(b, SIM_BRIDGE_DISCONNECTED);
 	waiter_poke(&b->sim_time.waiter);
 }
 

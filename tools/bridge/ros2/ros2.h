@@ -27,6 +27,8 @@
 #define ROS2_REPLIES_MAX          1024u /* that wait for those who asked; and requests that wait for their turn */
 #define ROS2_REPLIES_BYTES_MAX    (16u << 20)
 #define ROS2_PEERS_MAX            256u /* participants of others whose nodes are known */
+#define ROS2_MISSED_MAX           32u  /* publishers of another type than is read */
+#define ROS2_STATUS_TEXT          200u /* simd keeps so many bytes of a status' sentence */
 #define ROS2_CLOCK_PUBLISHERS_MAX 32u  /* other publishers of /clock */
 #define ROS2_GID_TEXT             64u  /* a GUID as `ros2 topic info -v` prints it */
 #define ROS2_WHO_MAX              (GRAPH_NODE_MAX + ROS2_GID_TEXT + 4u)
@@ -92,6 +94,20 @@ struct ros2_clock_publishers { /* who else publishes /clock; but for `ours` the 
 	_Atomic int ours; /* topics of that name that we have */
 };
 
+struct ros2_missed { /* what does not take part; but for `lock` and `told` the graph's thread's */
+	struct {
+		dds_instance_handle_t instance;
+		const char *topic; /* borrows, of ros2_inbound */
+		char type[96];
+	} one[ROS2_MISSED_MAX];
+	unsigned n;
+	int domain;     /* that is in use on this machine, while nobody is in ours; -1: none */
+	dds_time_t due; /* the next look at domains */
+	struct limit lines;
+	pthread_mutex_t lock; /* one status after the other; before the host's own */
+	char told[ROS2_STATUS_TEXT];
+};
+
 struct ros2_sim_time { /* time from the graph's /clock */
 	bool on;
 	dds_entity_t reader;
@@ -132,11 +148,13 @@ struct sim_bridge {
 	struct sockets_log cyclone_log;
 	struct topics common;
 	dds_entity_t domain, participant;
+	uint32_t domain_id;
 	bool localhost;            /* this machine only */
 	bool machine;              /* and all of it; else what uses loopback alone */
 	dds_entity_t participants; /* reads who takes part, to know our own */
 	struct ros2_graph graph;
 	struct ros2_clock_publishers clock_publishers;
+	struct ros2_missed missed;
 	char node[64], node_namespace[64];
 	_Atomic int status;
 	pthread_mutex_t lock; /* guards topics, services, their numbers, and the order of graph samples */
@@ -181,6 +199,15 @@ const char *ros2_graph_node_of(const struct sim_bridge *b, const dds_guid_t *par
 /* clock_publishers.c: other publishers of /clock. look(): returns when it wants to be called again, from now. Thread: the graph's. */
 int ros2_clock_publishers_open(struct sim_bridge *b, dds_entity_t set);
 int64_t ros2_clock_publishers_look(struct sim_bridge *b);
+
+/*
+ * missed.c: what does not take part. add(): a publication that comes, drop(): one that is gone. look(): returns when it wants to be called
+ * again, from now; what it has to say becomes the status' sentence. Thread: the graph's; ros2_report_status(): the host's.
+ */
+void ros2_missed_add(struct sim_bridge *b, const dds_builtintopic_endpoint_t *e, dds_instance_handle_t instance);
+void ros2_missed_drop(struct sim_bridge *b, dds_instance_handle_t instance);
+int64_t ros2_missed_look(struct sim_bridge *b);
+void ros2_report_status(struct sim_bridge *b, enum sim_bridge_status status);
 
 /* peer.c */
 void ros2_print_gid(const dds_guid_t *g, char ret[ROS2_GID_TEXT]);

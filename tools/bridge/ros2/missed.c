@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is there and does not take part, for the log and for the sentence of the bridge's status: publishers of another type on a topic
+ * that is read, nodes of this machine in another domain while nobody is in ours, two distributions in one graph, and what the network
+ * settings leave out. Behind "; but " the sentence says what, so that `simctl doctor` warns of it.
+ *
+ * Thread: "ros2-graph", and the host's for ros2_report_status().
+ */
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ros2.h"
+#include "ros/ros_type.h"
+
+#define PORTS_FROM \
+	7400 /* RTPS: this, and 250 of each domain: by multicast, then ten further the first participant's own */
+#define PORTS_EACH  250
+#define PORTS_OWN   10
+#define DOMAINS     102 /* the others' ports are those that the kernel gives to anybody */
+#define LOOK_DUR_NS INT64_C(5000000000)
+#define MORE_MAX    32 /* characters of "; but ", and of how many more there are */
+
+/* ---- publishers of another type ---- */
+
+/* "pkg::msg::dds_::Name_" as ROS has it, "pkg/msg/Name"; another name as it is. */
+static void print_type(const char *dds, char *out, size_t size)
+{
+	char package[128], kind[8], name[128];
+	int end = 0;
+	size_t n;
+
+	if (sscanf(dds, "%127[^:]::%7[^:]::dds_::%127[^:]%n", package, kind, name, &end) == 3 && !dds[end] &&
+	    (n = strlen(name)) > 1 && name[n - 1] == '_')
+		snprintf(out, size, "%s/%s/%.*s", package, kind, (int)n - 1, name);
+	else
+		snprintf(out, size, "%s", dds);
+}
+
+static const struct ros2_inbound *read_as_another(const struct sim_bridge *b, const dds_builtintopic_endpoint_t *e)
+{
+	char ours[160];
+
+	for (unsigned i = 0; i < b->n_inbound; i++) {
+		const struct ros2_inbound *in = &b->inbound[i];
+
+		if (strncmp(e->topic_name, "rt", 2) == 0 && strcmp(e->topic_name + 2, in->in.name) == 0 &&
+		    ros_type_dds_name(in->in.conversion.type, ours, sizeof(ours)) == 0 &&
+		    strcmp(e->type_name, ours) != 0)
+			return in;
+	}
+	return NULL;
+}
+
+void ros2_missed_add(struct sim_bridge *b, const dds_builtintopic_endpoint_t *e, dds_instance_handle_t instance)
+{
+	struct ros2_missed *m = &b->missed;
+	const struct ros2_inbound *in = read_as_another(b, e);
+	char dds[160], ours[160];
+
+	for (unsigned i = 0; in && i < m->n; i++)
+		if (m->one[i].instance == instance)
+			return;
+	if (!in || m->n == ROS2_MISSED_MAX)
+		return;
+	m->one[m->n].instance = instance;
+	m->one[m->n].topic = in->in.name;
+	print_type(e->type_name, m->one[m->n].type, sizeof(m->one[0].type));
+	m->n++;
+	if (ros_type_dds_name(in->in.conversion.type, dds, sizeof(dds)) < 0 || !limit_allows(&m->lines))
+		return;
+	print_type(dds, ours, sizeof(ours));
+	log_warn(b, "%s: a publisher sends %s there, which is not heard: the topic is read as %s", in->in.name,
+		 m->one[m->n - 1].type, ours);
+}
+
+void ros2_missed_drop(struct sim_bridge *b, dds_instance_handle_t instance)
+{
+	struct ros2_missed *m = &b->missed;
+
+	for (unsigned i = 0; i < m->n; i++)
+		if (m->one[i].instance == instance) {
+			m->one[i] = m->one[--m->n];
+			return;
+		}
+}
+
+/* ---- other domains ---- */
+
+/* Of who has a socket at that port; -1: it is no node's. */
+static int domain_at(unsigned port)
+{
+	unsigned of = port - PORTS_FROM;
+
+	if (port < PORTS_FROM || (of % PORTS_EACH != 0 && of % PORTS_EACH != PORTS_OWN))
+		return -1;
+	return of / PORTS_EACH < DOMAINS ? (int)(of / PORTS_EACH) : -1;
+}
+
+/* The lowest other one in use on this machine; -1: none. */
+static int other_domain(const struct sim_bridge *b)
+{
+	FILE *f = fopen("/proc/net/udp", "re");
+	char line[256];
+	unsigned port;
+	int lowest = -1;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		int d = sscanf(line, " %*u: %*x:%x", &port) == 1 ? domain_at(port) : -1;
+
+		if (d >= 0 && d != (int)b->domain_id && (lowest < 0 || d < lowest))
+			lowest = d;
+	}
+	if (f)
+		fclose(f);
+	return lowest;
+}
+
+static void look_at_domains(struct sim_bridge *b)
+{
+	struct ros2_missed *m = &b->missed;
+	int d = b->graph.thr.n_peers ? -1 : other_domain(b);
+
+	if (d >= 0 && d != m->domain && limit_allows(&m->lines))
+		log_info(b,
+			 "nobody is in domain %u, but nodes of this machine are in domain %d: `echo $ROS_DOMAIN_ID` there, "
+			 "options.domain here",
+			 b->domain_id, d);
+	m->domain = d;
+}
+
+/* ---- the sentence ---- */
+
+/* What is on a network interface, where we are on loopback alone: " on eth0, wlan0"; "": there is none. */
+static void print_interfaces(char *out, size_t size)
+{
+	struct ifaddrs *all = NULL;
+	size_t n = 0;
+
+	out[0] = '\0';
+	if (getifaddrs(&all) < 0)
+		return;
+	for (const struct ifaddrs *i = all; i; i = i->ifa_next)
+		if (i->ifa_addr && i->ifa_addr->sa_family == AF_INET && i->ifa_flags & IFF_UP &&
+		    !(i->ifa_flags & IFF_LOOPBACK) && n + strlen(i->ifa_name) + 5 < size)
+			n += (size_t)snprintf(out + n, size - n, "%s%s", n ? ", " : " on ", i->ifa_name);
+	freeifaddrs(all);
+}
+
+static size_t print_scope(const struct sim_bridge *b, char *out, size_t size)
+{
+	char interfaces[60];
+
+	if (b->machine)
+		return (size_t)snprintf(out, size, "in domain %u with all of this machine", b->domain_id);
+	if (!b->localhost)
+		return (size_t)snprintf(out, size, "in domain %u on a network", b->domain_id);
+	print_interfaces(interfaces, sizeof(interfaces));
+	return (size_t)snprintf(out, size, "in domain %u on loopback%s%s%s", b->domain_id,
+				*interfaces ? "; but participants" : "", interfaces,
+				*interfaces ? " are not heard" : "");
+}
+
+/* What is worst, and how many more there are. */
+static void print_all(const struct sim_bridge *b, char *out, size_t size)
+{
+	const struct ros2_missed *m = &b->missed;
+	size_t n = print_scope(b, out, size);
+	unsigned more = m->n + (m->domain >= 0) + b->graph.thr.mixed;
+
+	if (!more || n + MORE_MAX >= size)
+		return;
+	out += n;
+	size -= n + MORE_MAX;
+	if (m->n)
+		n = (size_t)snprintf(out, size, "; but a publisher of %s on %s is not heard", m->one[0].type,
+				     m->one[0].topic);
+	else if (b->graph.thr.mixed)
+		n = (size_t)snprintf(out, size, "; but two distributions are in it, see the log");
+	else
+		n = (size_t)snprintf(out, size, "; but nodes of this machine are in domain %d", m->domain);
+	if (--more)
+		sprintf(out + (n < size ? n : size - 1), ", and %u more", more);
+}
+
+/* Caller holds missed.lock. */
+static void tell(struct sim_bridge *b, enum sim_bridge_status status, const char *text)
+{
+	atomic_store(&b->status, (int)status);
+	snprintf(b->missed.told, sizeof(b->missed.told), "%s", text);
+	b->host->status(b->host->ctx, status, text);
+}
+
+void ros2_report_status(struct sim_bridge *b, enum sim_bridge_status status)
+{
+	char text[ROS2_STATUS_TEXT] = "";
+
+	pthread_mutex_lock(&b->missed.lock);
+	if (status == SIM_BRIDGE_CONNECTED)
+		print_scope(b, text, sizeof(text));
+	tell(b, status, text);
+	pthread_mutex_unlock(&b->missed.lock);
+	waiter_poke(&b->graph.waiter);
+}
+
+int64_t ros2_missed_look(struct sim_bridge *b)
+{
+	struct ros2_missed *m = &b->missed;
+	char text[ROS2_STATUS_TEXT];
+	dds_time_t now = dds_time();
+
+	if (now >= m->due || (m->domain >= 0 && b->graph.thr.n_peers)) {
+		look_at_domains(b);
+		m->due = now + LOOK_DUR_NS;
+	}
+	pthread_mutex_lock(&m->lock);
+	print_all(b, text, sizeof(text));
+	if (atomic_load(&b->status) == SIM_BRIDGE_CONNECTED && strcmp(text, m->told) != 0 && limit_allows(&m->lines))
+		tell(b, SIM_BRIDGE_CONNECTED, text);
+	pthread_mutex_unlock(&m->lock);
+	return m->due - now;
+}
