@@ -75,7 +75,7 @@ $(B)/test/system-stack-far: $(ROSBRIDGE_SERVER) $(addprefix $(B)/obj/tests/,supp
 LINK_system-stack-far += -lexpat -lssl -lcrypto
 INC_tests/system/stack += -Itools/bridge/ros1
 $(B)/test/system-stack-deaths $(B)/test/system-stack-stopped: | $(IPC_FAULT)
-$(B)/test/system-stack-demo: $(addprefix $(B)/obj/tests/,system/ros2/typed.o support/ros_tree.o support/ros_master.o) $(B)/lib/libros.a | $(B)/bin/sim-sumo $(B)/bin/sim-lidar $(B)/bin/sim-camera $(B)/bin/sim-vehicle $(B)/bin/simhost $(B)/bin/sim-world $(B)/examples/convoy $(B)/examples/libperception.so $(B)/lib/simd/bridge_ros1.so $(B)/lib/simd/bridge_mcap.so
+$(B)/test/system-stack-demo: $(addprefix $(B)/obj/tests/,system/ros2/typed.o system/ros2/cables.o support/ros_tree.o support/ros_master.o) $(B)/lib/libros.a | $(B)/bin/sim-sumo $(B)/bin/sim-lidar $(B)/bin/sim-camera $(B)/bin/sim-vehicle $(B)/bin/simhost $(B)/bin/sim-world $(B)/examples/convoy $(B)/examples/libperception.so $(B)/lib/simd/bridge_ros1.so $(B)/lib/simd/bridge_mcap.so
 LINK_system-stack-demo += -lddsc
 LINK_system-stack-carried += -lddsc
 LINK_system-stack-isolation += -lddsc

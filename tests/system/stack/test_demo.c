@@ -16,6 +16,7 @@
 #include <zlib.h>
 
 #include "../../support/ros_tree.h"
+#include "../ros2/cables.h"
 #include "../ros2/reader.h"
 #include "../ros2/typed.h"
 #include "fd.h"
@@ -336,14 +337,48 @@ static void images_come(dds_entity_t dp)
 	assert_string_equal(info.frame_id, "camera_front_optical");
 }
 
-TEST_WITH(ros_drives_it, NULL, sweep)
+/* Of the bridge's participant, which has simd's mark. */
+static void find_bridge(dds_entity_t dp, uint8_t ret[CABLES_PREFIX])
+{
+	dds_entity_t r = dds_create_reader(dp, DDS_BUILTIN_TOPIC_DCPSPARTICIPANT, NULL, NULL);
+	bool found = false;
+
+	while (!found && reader_wait(dp, r) == 0) {
+		void *sample = NULL, *data = NULL;
+		dds_sample_info_t info;
+		size_t size = 0;
+
+		if (dds_take(r, &sample, &info, 1, 1) <= 0)
+			continue;
+		found = info.valid_data &&
+			dds_qget_userdata(((dds_builtintopic_participant_t *)sample)->qos, &data, &size) && data &&
+			memmem(data, size, "simd=", 5);
+		if (found)
+			memcpy(ret, ((dds_builtintopic_participant_t *)sample)->key.v, CABLES_PREFIX);
+		dds_free(data);
+		dds_return_loan(r, &sample, 1);
+	}
+	dds_delete(r);
+	assert_true(found);
+}
+
+static int sweep_and_cut(void **state)
+{
+	(void)cables_cut(state);
+	return sweep(state);
+}
+
+/* A node with nothing set, on a network that has another machine, which sees nothing of ours. */
+TEST_WITH(ros_drives_it, cables_lay, sweep_and_cut)
 {
 	struct sim_client *c = NULL;
 	pid_t pid = demo("600", "ros2");
 	struct sim_subscriber *s = can_bus(&c);
-	dds_entity_t dp = reader_participant(), writer;
+	dds_entity_t dp = dds_create_participant(0, NULL, NULL), writer;
+	uint8_t bridge[CABLES_PREFIX];
 	int status;
 
+	assert_true(dp > 0);
 	control_type = typed_new(ros_type_find(ros2_types, TYPE));
 	assert_non_null(control_type);
 	go = typed_sample(control_type);
@@ -359,7 +394,10 @@ TEST_WITH(ros_drives_it, NULL, sweep)
 	assert_true(writer > 0);
 	AWAIT(reports(s, writer, 1, 3, 0.1));
 	AWAIT(reports(s, -1, 0, 0, 0)); /* silence: SUMO drives again */
+	find_bridge(dp, bridge);
 	dds_delete(dp);
+	for (int cable = 0; cable < CABLES; cable++)
+		assert_int_equal(cables_count(cable, bridge), 0);
 	sim_subscriber_destroy(s);
 	sim_disconnect(c);
 	assert_int_equal(kill(pid, SIGINT), 0);
