@@ -201,3 +201,29 @@ size_t printable_json(char *to, size_t size, const char *s, size_t len)
 	to[n] = '\0';
 	return n;
 }
+
+/* The first byte from `at` on that is not UTF-8; len: none is. */
+static size_t not_utf8(const char *s, size_t at, size_t len)
+{
+	int32_t code = 0;
+
+	while (at < len) {
+		size_t n = printable_next(s + at, len - at, &code);
+
+		if (code < 0)
+			break;
+		at += n;
+	}
+	return at;
+}
+
+bool utf8_is(const char *s, size_t len)
+{
+	return not_utf8(s, 0, len) == len;
+}
+
+void utf8_mend(char *s, size_t len)
+{
+	for (size_t at = not_utf8(s, 0, len); at < len; at = not_utf8(s, at + 1, len))
+		s[at] = '?';
+}

@@ -36,6 +36,11 @@ size_t printable(char *to, size_t size, const char *s, size_t len);
 /* Whether printable() would leave it as it is. */
 bool printable_is(const char *s, size_t len);
 
+/* Whether all of it is UTF-8, be it printable or not. */
+bool utf8_is(const char *s, size_t len);
+/* Puts '?' in the place of each byte that is not. */
+void utf8_mend(char *s, size_t len);
+
 /* The same for the inside of a JSON string: quotes and backslashes are escaped too; U+FFFD stands for what is not UTF-8. */
 size_t printable_json(char *to, size_t size, const char *s, size_t len);
 /* One character of it, at most PRINTABLE_ESCAPE_MAX bytes to `to`; how many. */

@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* major * 10000 + minor * 100 + patch: those at which something changed, and the last */
-#define PEER_VERSIONS(X) X(800) X(900) X(10000) X(10400) X(30402) X(50000) X(250020)
+/* major * 10000 + minor * 100 + patch: those at which something changed, one of 10.x, and the last */
+#define PEER_VERSIONS(X) X(800) X(900) X(10000) X(10400) X(30402) X(50000) X(100303) X(250020)
 
 /* Of the grid that it attaches, along each side, 0.5 m each. */
 #define PEER_GRID_CELLS 200

@@ -65,6 +65,20 @@ TEST(no_byte_is_overlooked)
 	}
 }
 
+TEST(what_is_not_utf8_is_found_and_mended)
+{
+	char bad[] = "a\xff\xc3\xa9\xc0\x80\xe2\x82", good[] = "driving \xc3\xa9\xe2\x82\xac\n";
+
+	assert_true(utf8_is("", 0));
+	assert_true(utf8_is(good, strlen(good)));
+	utf8_mend(good, strlen(good));
+	assert_string_equal(good, "driving \xc3\xa9\xe2\x82\xac\n");
+	assert_false(utf8_is(bad, strlen(bad)));
+	utf8_mend(bad, strlen(bad));
+	assert_string_equal(bad, "a?\xc3\xa9????");
+	assert_true(utf8_is(bad, strlen(bad)));
+}
+
 TEST(it_is_cut_between_characters)
 {
 	char buf[8];

@@ -334,6 +334,28 @@ TEST(a_variance_of_the_rig_fills_what_is_not_known)
 	NEAR(said("position_covariance_type"), 2);
 }
 
+/* As scenario_simulator_v2 has objects: a covariance of 1, front and back may be mistaken, and of what is unknown there is no orientation. */
+TEST(a_rig_may_say_less_of_objects)
+{
+	static const struct map_options ss2 = { .covariance = 1, .sign_unknown = true };
+	static const char *const types[] = { "autoware_perception_msgs/DetectedObjects",
+					     "autoware_perception_msgs/TrackedObjects" };
+
+	for (int i = 0; i < 4; i++) {
+		struct sim_Detected3DObjects *m = sim_Detected3DObjects_init(body, sizeof(body), &builder);
+		struct sim_Detected3DObject *o = sim_Detected3DObjects_objects_alloc(&builder, 1);
+
+		assert_non_null(m);
+		assert_int_equal(sim_Detected3DObject_label_set_in(&builder, o, i & 1 ? "Car" : "Unknown"), 0);
+		assert_int_equal(emit_with("sim/Detected3DObjects", types[i / 2], &ss2), 0);
+		assert_int_equal((int)said("orientation_availability"), i & 1);
+		NEAR(said("covariance"), 1);
+		emit("sim/Detected3DObjects", types[i / 2]);
+		assert_int_equal((int)said("orientation_availability"), 2);
+		NEAR(said("covariance"), 0);
+	}
+}
+
 TEST(scans_are_in_seconds)
 {
 	struct sim_LaserScan *m = sim_LaserScan_init(body, sizeof(body), &builder);

@@ -252,6 +252,19 @@ TEST(origins_are_read)
 	assert_true(o.altitude == -3);
 }
 
+/* The reference calls jerk what the speed has changed by, over the step. */
+TEST(jerk_is_what_the_reference_calls_so)
+{
+	struct vehicle v = { .origin.mgrs = true };
+	struct sim_GpsOdometry m = odometry(381816.0, 3973739.0, 8);
+	struct vehicle_state s;
+
+	for (int i = 0; i < 3; i++, m.forward_speed += 0.25f)
+		assert_true(vehicle_odometry(&v, &m, (10 + i) * S / 10, 1));
+	assert_true(vehicle_now(&v, 12 * S / 10, 1, &s));
+	assert_true(fabs(s.accel.linear.x - 2.5) < 1e-9 && fabs(s.jerk - 2.5) < 1e-9);
+}
+
 TEST(the_odometry_places_the_ego_on_the_map)
 {
 	struct vehicle v = { .origin.mgrs = true };

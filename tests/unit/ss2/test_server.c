@@ -219,6 +219,33 @@ TEST(the_ego_is_where_its_vehicle_says)
 	world_finish(&w);
 }
 
+/* A string of protobuf is UTF-8, or the whole answer is none. */
+TEST(what_is_echoed_is_utf8)
+{
+	const struct peer_status s = { .name = "car_1", .action = "a\xff\xc3\xa9", .pose = { .qw = 1 } };
+	struct world w;
+
+	begin(&w);
+	assert_true(ask_status(&w, &s, 1, false));
+	assert_string_equal(w.a.status[0].action, "a?\xc3\xa9");
+	assert_false(ask_spawn(&w, "car\xff", false));
+	assert_non_null(strstr(w.a.description, "UTF-8"));
+	assert_true(ask_spawn(&w, "car\xc3\xa9", false));
+	world_finish(&w);
+}
+
+/* Before 1.4.0: nobody here moves an ego along a line, and who asks is told so. */
+TEST(a_trajectory_is_refused)
+{
+	struct world w;
+
+	begin(&w);
+	peer_follow(&w.q, "ego");
+	assert_false(world_ask(&w, PEER_FOLLOW));
+	assert_non_null(strstr(w.a.description, "\"ego\" is not moved"));
+	world_finish(&w);
+}
+
 TEST(unknown_entities_are_named_and_nothing_moves)
 {
 	const struct peer_status s[] = { { .name = "car_1", .pose = { 5, 6, 0, 0, 1, 0, 0 } },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Requests as each version of scenario_simulator_v2 sends them, recorded as files of tests/fuzz/corpus/ss2: a whole run
- * each, replayed in order; every one is answered under its own number, with success. RECORD=1 in the environment
+ * each, replayed in order; every one is answered under its own number, with success but for the trajectory that the ego is to follow. RECORD=1 in the environment
  * writes the files again, from the peer that the tests share.
  */
 #include "world.h"
@@ -149,7 +149,7 @@ static int recorded(const struct dirent *e)
 
 static void expect(const struct world *w, const char *name, size_t n_status)
 {
-	if (!w->a.success)
+	if (w->a.success != !strstr(name, "follow"))
 		fail_msg("%s: %s", name, w->a.description);
 	if (n_status && w->a.n != n_status)
 		fail_msg("%s: %zu statuses, not %zu", name, w->a.n, n_status);
@@ -190,7 +190,7 @@ TEST(recorded_runs_of_all_versions_are_answered)
 	}
 	world_finish(&w);
 	free(list);
-	assert_int_equal(versions, 7);
+	assert_int_equal(versions, 8);
 }
 
 static void replay_live(struct run *r, uint32_t number, const char *name)

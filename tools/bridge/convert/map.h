@@ -47,6 +47,7 @@ struct map_options {
 	enum map_points points;
 	enum map_sentence sentence;
 	enum map_compat compat;
+	bool sign_unknown;   /* objects: which end is the front is not said, and of unknown ones nothing at all */
 	bool no_predictions; /* TrafficLightGroup as it was before autoware_msgs 1.8 */
 };
 

@@ -64,7 +64,8 @@ static const struct {
 	{ "UnderDrivable", MAP_CLASS_UNDER_DRIVABLE },
 };
 
-enum { SHAPE_BOX = 0, SHAPE_CYLINDER = 1, ORIENTATION_AVAILABLE = 2 };
+enum { SHAPE_BOX = 0, SHAPE_CYLINDER = 1 };
+enum { ORIENTATION_UNAVAILABLE = 0, ORIENTATION_SIGN_UNKNOWN = 1, ORIENTATION_AVAILABLE = 2 };
 
 uint8_t map_class_of(const char *label)
 {
@@ -74,17 +75,35 @@ uint8_t map_class_of(const char *label)
 	return MAP_CLASS_UNKNOWN;
 }
 
-static void kinematics(struct sim_enc *e, const struct sim_Detected3DObject *o)
+static uint8_t orientation_of(const struct map_message *in, uint8_t class)
+{
+	if (!in->options->sign_unknown)
+		return ORIENTATION_AVAILABLE;
+	return class == MAP_CLASS_UNKNOWN ? ORIENTATION_UNAVAILABLE : ORIENTATION_SIGN_UNKNOWN;
+}
+
+/* Our message has none: the rig's variance is the diagonal. */
+static void pose_covariance(struct sim_enc *e, const struct map_message *in)
+{
+	double c[36];
+
+	for (int i = 0; i < 36; i++)
+		c[i] = i % 7 ? 0 : in->options->covariance;
+	sim_enc_f64s(e, "covariance", c, 36);
+}
+
+static void kinematics(struct sim_enc *e, const struct map_message *in, const struct sim_Detected3DObject *o,
+		       uint8_t class)
 {
 	static const double unknown[36];
 
 	sim_enc_begin(e, "kinematics");
 	sim_enc_begin(e, "pose_with_covariance");
 	map_pose(e, "pose", &o->pose.position, &o->pose.orientation);
-	sim_enc_f64s(e, "covariance", unknown, 36);
+	pose_covariance(e, in);
 	sim_enc_end(e);
 	sim_enc_bool(e, "has_position_covariance", 0);
-	sim_enc_u8(e, "orientation_availability", ORIENTATION_AVAILABLE);
+	sim_enc_u8(e, "orientation_availability", orientation_of(in, class));
 	sim_enc_begin(e, "twist_with_covariance");
 	map_twist(e, "twist", &o->velocity.linear, &o->velocity.angular);
 	sim_enc_f64s(e, "covariance", unknown, 36);
@@ -123,7 +142,7 @@ static void object(struct sim_enc *e, const struct map_message *in, const struct
 	sim_enc_begin(e, NULL);
 	sim_enc_f32(e, "existence_probability", o->score);
 	classification(e, class);
-	kinematics(e, o);
+	kinematics(e, in, o, class);
 	shape(e, class, &o->size);
 	sim_enc_end(e);
 }
@@ -152,7 +171,8 @@ static void object_id(struct sim_enc *e, uint32_t id)
 	sim_enc_end(e);
 }
 
-static void tracked_kinematics(struct sim_enc *e, const struct sim_Detected3DObject *o)
+static void tracked_kinematics(struct sim_enc *e, const struct map_message *in, const struct sim_Detected3DObject *o,
+			       uint8_t class)
 {
 	static const double unknown[36];
 	struct sim_Quaternion yaw = { .z = sin(o->heading / 2), .w = cos(o->heading / 2) };
@@ -162,7 +182,7 @@ static void tracked_kinematics(struct sim_enc *e, const struct sim_Detected3DObj
 	sim_enc_begin(e, "kinematics");
 	sim_enc_begin(e, "pose_with_covariance");
 	map_pose(e, "pose", &o->pose.position, &o->pose.orientation);
-	sim_enc_f64s(e, "covariance", unknown, 36);
+	pose_covariance(e, in);
 	sim_enc_end(e);
 	sim_enc_begin(e, "twist_with_covariance");
 	map_twist(e, "twist", &o->velocity.linear, &o->velocity.angular);
@@ -172,7 +192,7 @@ static void tracked_kinematics(struct sim_enc *e, const struct sim_Detected3DObj
 	map_twist(e, "accel", &acceleration, &zero);
 	sim_enc_f64s(e, "covariance", unknown, 36);
 	sim_enc_end(e);
-	sim_enc_u8(e, "orientation_availability", ORIENTATION_AVAILABLE);
+	sim_enc_u8(e, "orientation_availability", orientation_of(in, class));
 	sim_enc_bool(e, "is_stationary", still);
 	sim_enc_end(e);
 }
@@ -185,7 +205,7 @@ static void tracked(struct sim_enc *e, const struct map_message *in, const struc
 	object_id(e, o->id);
 	sim_enc_f32(e, "existence_probability", o->score);
 	classification(e, class);
-	tracked_kinematics(e, o);
+	tracked_kinematics(e, in, o, class);
 	shape(e, class, &o->size);
 	sim_enc_end(e);
 }

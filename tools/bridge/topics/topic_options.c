@@ -19,6 +19,7 @@ static const char *const compats[] = { "none", "svl2021.3", NULL };
 static const char *const reliabilities[] = { "best_effort", "reliable", NULL };
 static const char *const durabilities[] = { "volatile", "transient_local", NULL };
 
+static const char *const orientations[] = { "available", "sign_unknown", NULL };
 static const char *const compressions[] = { "none", "cbor", "cbor-raw", NULL };
 
 enum kind { TEXT, CHOICE, DEPTH, COUNT, VARIANCE, ORIGIN, SWITCH, BYTES };
@@ -45,6 +46,7 @@ static const struct key {
 	{ "sentence", CHOICE, TOPIC_OUT, offsetof(struct topic_options, sentence), sentences },
 	{ "compat", CHOICE, TOPIC_OUT, offsetof(struct topic_options, compat), compats },
 	{ "covariance", VARIANCE, TOPIC_OUT, offsetof(struct topic_options, covariance), NULL },
+	{ "orientation", CHOICE, TOPIC_OUT, offsetof(struct topic_options, orientation), orientations },
 	{ "reliability", CHOICE, TOPIC_OUT | TOPIC_IN | TOPIC_QOS, offsetof(struct topic_options, reliability),
 	  reliabilities },
 	{ "durability", CHOICE, TOPIC_OUT | TOPIC_IN | TOPIC_QOS, offsetof(struct topic_options, durability),
@@ -290,6 +292,7 @@ int topic_options_read(json_t *j, enum topic_direction way, unsigned have, struc
 				   .position = -1,
 				   .encoding = -1,
 				   .sentence = -1,
+				   .orientation = -1,
 				   .compat = -1,
 				   .reliability = -1,
 				   .durability = -1,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "err.h"
+#include "printable.h"
 
 #define ENTITIES_SIZE (SCENE_ENTITIES_MAX * sizeof(struct scene_entity))
 
@@ -85,6 +86,8 @@ int scene_spawn(struct scene *s, const char *name, enum scene_kind kind, struct 
 	if (!*name || strlen(name) > SCENE_NAME_MAX)
 		return err_set(-EINVAL, "an entity's name has 1 to %d bytes, this one has %zu", SCENE_NAME_MAX,
 			       strlen(name));
+	if (!utf8_is(name, strlen(name)))
+		return err_set(-EINVAL, "an entity's name is not UTF-8, so no answer could name it");
 	if (s->n_entities == SCENE_ENTITIES_MAX)
 		return err_set(-ENOSPC, "entity \"%s\" is one too many: %d at most", name, SCENE_ENTITIES_MAX);
 	e = &s->entity[s->n_entities++];

@@ -10,6 +10,7 @@
 #include "err.h"
 #include "log.h"
 #include "mem.h"
+#include "printable.h"
 #include "space.h"
 
 LOG_TOPIC("ss2");
@@ -245,13 +246,16 @@ int on_attach_detector(struct server *s, const Ss2__Request *m, struct answer *a
 	return attached(s, 0);
 }
 
-/* Before 1.4.0 a trajectory was handed on; who follows it still tells the poses, frame by frame. */
+/* Before 1.4.0 the simulator was to move the ego along it. The vehicle here obeys a driver: who asks is not left to wait for it. */
 int on_follow_trajectory(struct server *s, const Ss2__Request *m, struct answer *a)
 {
 	(void)s;
-	(void)m;
-	a->note = "not followed here: entities are placed by their status";
-	return 0;
+	(void)a;
+	return err_set(
+		-EOPNOTSUPP,
+		"follow_polyline_trajectory: \"%.*s\" is not moved along a trajectory here; let Autoware drive it, or "
+		"use a release from 1.4.0 on, which places it itself",
+		SCENE_NAME_MAX, m->follow_polyline_trajectory->name);
 }
 
 /* ---- moving ---- */
@@ -343,6 +347,13 @@ static void place_ego(struct server *s, const struct scene_entity *e, bool by_or
 	s->ego_placed = true;
 }
 
+/* What is echoed must be UTF-8, or nobody could read the answer. */
+static void mend_action(Ss2__ActionStatus *a)
+{
+	if (a)
+		utf8_mend(a->current_action, strlen(a->current_action));
+}
+
 static void update_one(struct server *s, const Ss2__UpdateEntityStatusRequest *q, const Ss2__EntityStatus *from,
 		       struct ego_answer *ego, Ss2__UpdatedEntityStatus *to)
 {
@@ -350,6 +361,7 @@ static void update_one(struct server *s, const Ss2__UpdateEntityStatusRequest *q
 	struct vehicle_state v;
 	bool has_vehicle;
 
+	mend_action(from->action_status);
 	ss2__updated_entity_status__init(to);
 	to->name = from->name;
 	to->action_status = from->action_status;

@@ -74,7 +74,7 @@ static bool report(struct vehicle_report *r, struct vehicle_state *s, int64_t st
 			s->jerk = r->state.jerk;
 		} else if (dt_ns > 0 && dt_ns <= ACCEL_DUR_NS) {
 			s->accel.linear.x = (s->twist.linear.x - r->state.twist.linear.x) / ((double)dt_ns / 1e9);
-			s->jerk = (s->accel.linear.x - r->state.accel.linear.x) / ((double)dt_ns / 1e9);
+			s->jerk = s->accel.linear.x; /* what the reference gives under that name */
 		}
 	}
 	s->stamp_sim_ns = stamp_sim_ns;

@@ -30,7 +30,7 @@ int vehicle_origin_parse(struct vehicle_origin *ret, const char *text);
 struct vehicle_state {
 	struct sim_Pose pose;          /* the scenario's map */
 	struct sim_Twist twist, accel; /* the vehicle's own axes */
-	double jerk;                   /* m/s^3 along x */
+	double jerk;                   /* as scenario_simulator_v2 has it: by how much the speed has changed, m/s^2 */
 	bool manual;                   /* nobody drives it, as its can_bus says */
 	int64_t stamp_sim_ns;
 };
