@@ -80,6 +80,8 @@ TEST_WITH(a_driver_is_waited_for_as_long_as_one_likes, setup, teardown)
 	assert_int_equal(sim_clock_pause(c, 3 * S), -ETIMEDOUT);
 	assert_non_null(strstr(sim_why(), "the driver has not asked for more time"));
 	assert_in_range(exec_now(w.x) - began, 3 * S, 3 * S + MS);
+	assert_ok(sim_clock_resume(c)); /* nothing holds it up */
+	assert_ok(sim_clock_pause(c, 0));
 	assert_ok(sim_driver_begin_advance(d, TICK));
 	world_process(&w, c);
 	assert_ok(sim_clock_pause(c, -1));
