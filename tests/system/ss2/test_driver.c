@@ -617,6 +617,47 @@ TEST(a_server_killed_within_a_request_leaves_the_clock_without_a_driver)
 	assert_true(driver_pid() > 0 && driver_pid() != old);
 }
 
+/* Another client begins: the log names both, and what the first one asks is refused. */
+TEST(a_second_client_takes_the_scenario_over)
+{
+	struct stage *s = &stage;
+	void *first = s->req;
+
+	initialize(s, 0);
+	connect_peer(s);
+	initialize(s, 0);
+	AWAIT(strstr(run_errors(&s->simd), "begins a scenario while that of 127.0.0.1:"));
+	tick(s);
+	peer_frame(&s->q, 1, 1, s->t_ns + STEP);
+	assert_int_equal(zmq_send(first, s->q.data, s->q.len, 0), s->q.len);
+	{
+		void *second = s->req;
+
+		s->req = first;
+		assert_false(receive(s));
+		s->req = second;
+	}
+	assert_non_null(strstr(s->a.description, "the scenario is that of 127.0.0.1:"));
+	assert_int_equal(sim_now(s->client), s->t_ns);
+	zmq_close(first);
+	tick(s);
+}
+
+/* The kernel may take a request in for a process that is dying: who does not hear of the client says so, and the next scenario can begin. */
+TEST(a_request_that_was_lost_with_a_killed_server_is_named)
+{
+	struct stage *s = &stage;
+	int64_t old = driving();
+
+	AWAIT(is_through());
+	assert_int_equal(kill((pid_t)old, SIGKILL), 0); /* and nothing comes: it was lost */
+	until_driver(true, old);
+	AWAIT(strstr(run_errors(&s->simd), "was lost with it"));
+	until_driver(false, 0);
+	initialize(s, 0);
+	assert_true(driving() != old);
+}
+
 /* Nobody hears from a process that is stopped: simd says why time stands. */
 TEST(a_stopped_server_is_named)
 {

@@ -234,6 +234,33 @@ TEST(what_is_echoed_is_utf8)
 	world_finish(&w);
 }
 
+/* Who began last owns the scenario; the one before cannot move it any more, and may begin again itself. */
+TEST(a_scenario_has_one_owner)
+{
+	struct world w;
+
+	world_init(&w);
+	server_peer(w.server, "10.0.0.1:7");
+	assert_true(ask_initialize(&w, 0));
+	assert_string_equal(server_owner(w.server), "10.0.0.1:7");
+	assert_true(ask_spawn(&w, "ego", true));
+	server_peer(w.server, "10.0.0.2:9");
+	assert_false(ask_frame(&w, 5 * MS));
+	assert_non_null(strstr(w.a.description, "10.0.0.1:7"));
+	assert_int_equal(world_scene(&w)->n_entities, 1);
+	assert_true(ask_initialize(&w, 0));
+	assert_true(ask_frame(&w, 10 * MS));
+	server_peer(w.server, "10.0.0.1:7");
+	assert_false(ask_frame(&w, 20 * MS));
+	assert_false(ask_spawn(&w, "ego", true));
+	assert_int_equal(w.now_sim_ns, 10 * MS);
+	server_owner_gone(w.server); /* it has come again, from another port */
+	server_peer(w.server, "10.0.0.2:10");
+	assert_true(ask_frame(&w, 20 * MS));
+	assert_string_equal(server_owner(w.server), "10.0.0.2:10");
+	world_finish(&w);
+}
+
 /* Before 1.4.0: nobody here moves an ego along a line, and who asks is told so. */
 TEST(a_trajectory_is_refused)
 {

@@ -8,11 +8,13 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <netdb.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 #include <zmq.h>
 
@@ -32,6 +34,7 @@ LOG_TOPIC("ss2");
 #define PORT_DEFAULT  5555
 #define RANK_DEFAULT  200
 #define IDLE_MS       200
+#define LOST_S        3  /* wall: after a kill the next request comes at once, or it was lost with who was killed */
 #define SILENCE_S     30 /* wall: a scenario sends 30 requests a second and more */
 #define STOP_GRACE_MS 1500
 #define LINGER_MS     100 /* the last answer may still leave */
@@ -75,6 +78,13 @@ static const struct opt_program PROGRAM = {
 	.opts = OPTS,
 };
 
+/* A client, by its connection. */
+struct peer {
+	int fd; /* ZeroMQ's; -1: none */
+	struct sockaddr_storage at;
+	char name[SERVER_PEER_MAX]; /* "ADDRESS:PORT" */
+};
+
 struct app {
 	struct args args;
 	struct stop stop;
@@ -85,8 +95,10 @@ struct app {
 	struct log_limit limit;
 	struct store store;
 	struct noise_settings *noise;
-	char state[PATH_MAX];  /* its file, "": none */
-	int64_t heard_mono_ns; /* the last request */
+	char state[PATH_MAX];    /* its file, "": none */
+	int64_t heard_mono_ns;   /* the last request */
+	struct peer peer, owner; /* of the last request; whose scenario it is */
+	bool restored;           /* from a process that was killed, and no request has come since */
 };
 
 /* ---- requests ---- */
@@ -111,6 +123,56 @@ static int receive(struct app *a, zmq_msg_t *first)
 		(void)zmq_msg_close(&part);
 	}
 	return parts;
+}
+
+/* The far end of a connection, zeros behind it. False: there is none any more. */
+static bool address_of(int fd, struct sockaddr_storage *ret)
+{
+	socklen_t len = sizeof(*ret);
+
+	memset(ret, 0, sizeof(*ret));
+	return fd >= 0 && getpeername(fd, (struct sockaddr *)ret, &len) == 0;
+}
+
+static void name_peer(struct peer *p)
+{
+	char host[SERVER_PEER_MAX - 8], port[8];
+
+	*p->name = '\0';
+	if (getnameinfo((struct sockaddr *)&p->at, sizeof(p->at), host, sizeof(host), port, sizeof(port),
+			NI_NUMERICHOST | NI_NUMERICSERV) == 0)
+		snprintf(p->name, sizeof(p->name), "%s:%s", host, port);
+}
+
+static bool is_connected(const struct peer *p)
+{
+	struct sockaddr_storage at;
+
+	return address_of(p->fd, &at) && memcmp(&at, &p->at, sizeof(at)) == 0;
+}
+
+/* Whose request it is; who owns the scenario may have disconnected. It is nearly always the one of before, so that is quick. */
+static void meet(struct app *a, const zmq_msg_t *m)
+{
+	struct peer now = { .fd = zmq_msg_get(m, ZMQ_SRCFD) };
+
+	a->restored = false;
+	if (!address_of(now.fd, &now.at)) /* it has gone, and does not hear the answer */
+		now.fd = -1;
+	if (now.fd < 0 || now.fd != a->peer.fd || memcmp(&now.at, &a->peer.at, sizeof(now.at)) != 0) {
+		if (now.fd >= 0)
+			name_peer(&now);
+		a->peer = now;
+		server_peer(a->server, now.name);
+	}
+	if (strcmp(a->peer.name, server_owner(a->server)) != 0 && !is_connected(&a->owner))
+		server_owner_gone(a->server);
+}
+
+static void note_owner(struct app *a)
+{
+	if (strcmp(a->peer.name, server_owner(a->server)) == 0 && strcmp(a->peer.name, a->owner.name) != 0)
+		a->owner = a->peer;
 }
 
 static int reply(struct app *a, zmq_msg_t *m, int parts)
@@ -142,7 +204,9 @@ static int serve(struct app *a)
 	r = receive(a, &m);
 	if (r > 0) {
 		link_settle(&a->link);
+		meet(a, &m);
 		r = reply(a, &m, r);
+		note_owner(a);
 		if (r == 0) /* at once: who is killed from here on has answered */
 			server_answered(a->server);
 		link_answered(&a->link);
@@ -157,6 +221,13 @@ static void idle(struct app *a)
 	struct server_info i;
 
 	server_info(a->server, &i);
+	if (!a->link.resting && a->restored && mono_now_ns() - a->heard_mono_ns > LOST_S * INT64_C(1000000000)) {
+		log_error("no request for %d s since a sim-ss2 was killed: the client's request was lost with it, which "
+			  "scenario_simulator_v2 waits for an answer to for ever; end it, and start the scenario again",
+			  LOST_S);
+		a->restored = false;
+		link_rest(&a->link);
+	}
 	if (!a->link.resting && i.initialised &&
 	    mono_now_ns() - a->heard_mono_ns > a->args.silence_s * INT64_C(1000000000)) {
 		log_warn("no request for %d s: the scenario has ended, or its client waits for something; time stands at "
@@ -289,6 +360,7 @@ static void restore(struct app *a)
 
 	sim_now_sample(a->link.client, &now);
 	r = server_restore(a->server, sim_clock_page(a->link.client)->simd_id, now.clock_generation);
+	a->restored = r == 1;
 	if (r != 1 && a->link.onboard)
 		onboard_init(a->link.onboard);
 	if (r < 0) {
@@ -360,6 +432,8 @@ int main(int argc, char *argv[])
 					  .port = PORT_DEFAULT,
 					  .rank = RANK_DEFAULT,
 					  .silence_s = SILENCE_S },
+				.peer.fd = -1,
+				.owner.fd = -1,
 				.limit = LOG_LIMIT(INT64_C(1000000000), 5) };
 	int r;
 

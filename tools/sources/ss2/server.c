@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <sim/msg/TrafficSignal.h>
@@ -17,8 +18,9 @@
 
 LOG_TOPIC("ss2");
 
-#define NS_PER_S    INT64_C(1000000000)
-#define SECONDS_MAX 9e9
+#define NS_PER_S          INT64_C(1000000000)
+#define SECONDS_MAX       9e9
+#define NUMBER_INITIALIZE 1 /* of the member of the envelope */
 
 /* ---- time ---- */
 
@@ -109,6 +111,16 @@ void server_turn(struct server *s, int64_t sim_ns)
 	sense(s, sim_ns);
 }
 
+/* Two scenarios at once cannot be: the last that begins is it, and both are named. */
+static void take_over_from(struct server *s)
+{
+	if (*s->owner && strcmp(s->owner, s->peer) != 0)
+		log_warn("%s begins a scenario while that of %s runs: the one before ends, and its requests are refused "
+			 "from here on",
+			 s->peer, s->owner);
+	memcpy(s->owner, s->peer, sizeof(s->owner));
+}
+
 static int on_initialize(struct server *s, const Ss2__Request *m, struct answer *a)
 {
 	const Ss2__InitializeRequest *q = m->initialize;
@@ -128,6 +140,7 @@ static int on_initialize(struct server *s, const Ss2__Request *m, struct answer 
 	begin_run(s, r < 0);
 	if (r < 0)
 		return r;
+	take_over_from(s);
 	s->initialised = true;
 	s->step_time_s = q->step_time;
 	s->now_sim_ns = sim_ns;
@@ -421,6 +434,35 @@ void server_answered(struct server *s)
 
 /* ---- a request ---- */
 
+void server_peer(struct server *s, const char *name)
+{
+	snprintf(s->peer, sizeof(s->peer), "%s", name);
+}
+
+const char *server_owner(const struct server *s)
+{
+	return s->owner;
+}
+
+void server_owner_gone(struct server *s)
+{
+	*s->owner = '\0';
+}
+
+/* A scenario that nobody owns, since its client has come again or this process has, is that of whoever goes on with it. */
+static int admit(struct server *s, uint32_t number)
+{
+	if (!*s->peer || number == NUMBER_INITIALIZE || strcmp(s->owner, s->peer) == 0)
+		return 0;
+	if (*s->owner)
+		return err_set(-EBUSY,
+			       "the scenario is that of %s, which has begun it since: Initialize begins another one",
+			       s->owner);
+	if (s->initialised)
+		memcpy(s->owner, s->peer, sizeof(s->owner));
+	return 0;
+}
+
 int server_handle(struct server *s, const void *request, size_t len, uint8_t **ret, size_t *ret_len)
 {
 	struct answer a = { .response = SS2__UPDATE_ENTITY_STATUS_RESPONSE__INIT, .note = "" };
@@ -428,6 +470,8 @@ int server_handle(struct server *s, const void *request, size_t len, uint8_t **r
 	int e, r = request_decode(&q, request, len);
 
 	s->store->head->busy = q.number + 1;
+	if (r == 0)
+		r = admit(s, q.number);
 	if (r == 0)
 		r = dispatch(s, &q, &a);
 	save(s);

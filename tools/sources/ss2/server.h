@@ -29,6 +29,8 @@
 #include "store.h"
 #include "vehicle.h"
 
+#define SERVER_PEER_MAX 64
+
 struct server;
 
 enum server_placing { PLACE_SPAWN = 1, PLACE_OVERWRITE, PLACE_REMOVE, PLACE_TAKE_OVER }; /* of sim/VehiclePlacement */
@@ -86,6 +88,14 @@ int server_restore(struct server *s, uint64_t simd_id, uint32_t clock_generation
 
 /* The ego as its vehicle is now, and all of the scene shown at that instant. */
 void server_turn(struct server *s, int64_t sim_ns);
+
+/*
+ * Who sends what is handled next, by a name for the log; "": not known, who may do everything. Who initializes owns the scenario: what others
+ * ask, but for Initialize, is refused, until the owner is gone.
+ */
+void server_peer(struct server *s, const char *name);
+const char *server_owner(const struct server *s); /* "": nobody. Borrows until the next call */
+void server_owner_gone(struct server *s);
 
 /*
  * Answer whatever bytes these are. ret: returns, mem_free(). Returns: 1 the answer says success, 0 it says failure

@@ -22,6 +22,7 @@ struct server {
 	int64_t placed_sim_ns; /* what the vehicle says of up to then is from before it was placed; -1: it never was */
 	double step_time_s;
 	uint64_t requests, failures;
+	char peer[SERVER_PEER_MAX], owner[SERVER_PEER_MAX];
 };
 
 /* The ego's part of an answer: protobuf wants each level as a struct of its own. */
