@@ -822,6 +822,44 @@ TEST(an_ego_that_was_moved_by_order_waits_for_a_driver)
 	assert_true(hypot(ego.pose.x - START.x, ego.pose.y - START.y) > 1.5);
 }
 
+/* Messages of a channel in so many frames. */
+static unsigned heard_in(int which, int frames)
+{
+	const struct sim_message *m;
+	unsigned n = 0;
+
+	for (int frame = 0; frame < frames; frame++) {
+		(void)status(0);
+		lights_and_time(0);
+		for (; sim_take(s.sub[which], &m) == 0; sim_release(s.sub[which], m))
+			n++;
+	}
+	return n;
+}
+
+static void set_rate(const char *hz)
+{
+	const struct ctl_result *r = stack_ctl("param", "set", "sim-ss2", "objects.frequency", hz, NULL);
+
+	if (r->code)
+		fail_msg("%s", r->err);
+}
+
+/* As each frame has it, then 10 a second of the scenario's 30, then again as it was. */
+TEST(rates_are_parameters)
+{
+	const struct ctl_result *r = stack_ctl("param", "list", "sim-ss2", NULL);
+
+	assert_non_null(strstr(r->out, "perception/pointcloud.frequency"));
+	begin_scenario(5000 * INT64_C(1000000000));
+	drain();
+	assert_int_equal(heard_in(OBJECTS, 12), 12);
+	set_rate("10");
+	assert_in_range(heard_in(OBJECTS, 30), 9, 11);
+	set_rate("0");
+	assert_int_equal(heard_in(OBJECTS, 12), 12);
+}
+
 TEST(a_vehicle_of_its_own_process_drives_alike)
 {
 	struct run_log on_board;

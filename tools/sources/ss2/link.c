@@ -23,6 +23,7 @@
 LOG_TOPIC("link");
 
 #define ADVANCE_WAIT_NS INT64_C(1000000000)
+#define RATE_MAX_HZ     1000.0
 #define LATE_MS         1000 /* wall: of a step, that a scenario which stands still shall not do so without a word */
 
 static const struct {
@@ -340,7 +341,7 @@ static int publish(struct link *l, enum link_channel ch, union content c, int64_
 
 static void send(struct link *l, enum link_channel ch, union content c, int64_t sim_ns)
 {
-	if (l->out[ch].pub) /* its room was refused when it was attached */
+	if (l->out[ch].pub && rate_due(&l->rate[ch], &l->now)) /* its room was refused when it was attached */
 		outlet_count(&l->out[ch], publish(l, ch, c, sim_ns));
 }
 
@@ -604,6 +605,26 @@ static int advertise_place(struct link *l)
 	return r < 0 ? r : sim_advertise(l->client, "advance_ego", &sim_Int64_type, &po, &l->advance);
 }
 
+/* A rate of 0 is the scenario's own: every frame, or each time that its sensor measures. */
+static void open_params(struct link *l, const char *name)
+{
+	char parameter[SIM_PARAM_NAME_MAX + 1];
+	int r = 0;
+
+	l->params = rate_params(l->client, name);
+	for (int i = 0; l->params && r == 0 && i < LINK_CHANNELS; i++) {
+		const struct rate_param rate = { .name = parameter,
+						 .description = "[Hz] messages a second of simulated time at most; "
+								"0: as the scenario has it",
+						 .max = RATE_MAX_HZ };
+
+		snprintf(parameter, sizeof(parameter), "%s.frequency", CHANNELS[i].name);
+		r = rate_declare(&l->rate[i], l->params, &rate);
+	}
+	if (r < 0)
+		log_warn("not all parameters can be set: %s", source_why(r));
+}
+
 void link_serve(struct link *l, struct server *s)
 {
 	l->server = s;
@@ -624,6 +645,10 @@ int link_open(struct link *l, const char *name, const char *socket, const struct
 		r = advertise(l, LINK_SIGNALS, message_signals_max(MESSAGE_BULBS_MAX));
 	if (r == 0)
 		r = advertise_place(l);
+	for (int i = 0; r == 0 && i < LINK_CHANNELS; i++)
+		r = rate_init(&l->rate[i], 0);
+	if (r == 0)
+		open_params(l, name);
 	return r;
 }
 
@@ -636,6 +661,7 @@ int link_board(struct link *l, const char *params, const char *origin, void *mem
 
 void link_close(struct link *l)
 {
+	sim_params_destroy(l->params);
 	take_no_part(l);
 	sim_driver_release(l->driver);
 	onboard_close(l->onboard);

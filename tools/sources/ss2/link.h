@@ -19,6 +19,7 @@
 #include <sim/subscriber.h>
 
 #include "../outlet.h"
+#include "../rate.h"
 #include "../vehicle/onboard.h"
 #include "server.h"
 
@@ -39,6 +40,8 @@ struct link {
 	struct sim_client *client;
 	struct sim_driver *driver; /* NULL: not held */
 	struct outlet out[LINK_CHANNELS];
+	struct rate rate[LINK_CHANNELS];
+	struct sim_params *params;     /* NULL: another one has our name */
 	size_t room[LINK_CHANNELS];    /* bytes of a message */
 	size_t refused[LINK_CHANNELS]; /* the rig has no room for that, as this scenario was told; 0: it was not */
 	struct sim_publisher *place, *ground, *advance;
