@@ -169,7 +169,8 @@ static const char array_alloc[] = "$U_FN_ $c *$T_$f_alloc_in(struct sim_builder 
 
 static const char array_rest[] =
 	"$U_FN_ $c *$T_$f_alloc(struct sim_builder *b, uint32_t n)\n{\n"
-	"\treturn b->used ? $T_$f_alloc_in(b, (struct $T *)(void *)b->base, n) : NULL;\n}\n"
+	"\tstruct $T *m = (struct $T *)sim_builder_root_(b, $U_HASH);\n\n"
+	"\treturn m ? $T_$f_alloc_in(b, m, n) : NULL;\n}\n"
 	"$U_FN_ const $c *$T_$f_in(const void *body, size_t body_size, const struct $T *e, uint32_t *ret_n)\n{\n"
 	"\treturn (const $c *)sim_span_data(body, body_size, &e->$f, $e, $l, $b, ret_n);\n}\n"
 	"$U_FN_ const $c *$T_$f(const struct $T *m, size_t body_size, uint32_t *ret_n)\n{\n"
@@ -179,7 +180,8 @@ static const char string_accessors[] =
 	"$U_FN_ int $T_$f_set_in(struct sim_builder *b, struct $T *e, const char *s)\n{\n"
 	"\treturn sim_builder_text(b, &e->$f, s, $m);\n}\n"
 	"$U_FN_ int $T_$f_set(struct sim_builder *b, const char *s)\n{\n"
-	"\treturn b->used ? $T_$f_set_in(b, (struct $T *)(void *)b->base, s) : b->err;\n}\n"
+	"\tstruct $T *m = (struct $T *)sim_builder_root_(b, $U_HASH);\n\n"
+	"\treturn m ? $T_$f_set_in(b, m, s) : b->err;\n}\n"
 	"$U_FN_ const char *$T_$f_in(const void *body, size_t body_size, const struct $T *e)\n{\n"
 	"\treturn sim_span_string(body, body_size, &e->$f, $m, NULL);\n}\n"
 	"$U_FN_ const char *$T_$f(const struct $T *m, size_t body_size)\n{\n"
@@ -251,9 +253,10 @@ static void emit_init(FILE *f, const struct sim_type *t)
 	emit_put(f,
 		 "/* Start a message in buf: all zero, all arrays empty. NULL when buf is misaligned or too small. */\n"
 		 "$U_FN_ struct $T *$T_init(void *buf, size_t capacity, struct sim_builder *b)\n{\n"
-		 "\treturn (struct $T *)sim_builder_begin(b, buf, capacity, sizeof(struct $T), ",
+		 "\tstruct $T *m = (struct $T *)sim_builder_begin(b, buf, capacity, sizeof(struct $T), ",
 		 t->name, NULL);
-	fprintf(f, "%" PRIu32 ");\n}\n\n", t->align);
+	fprintf(f, "%" PRIu32 ");\n\n", t->align);
+	emit_put(f, "\tb->root = SIM_ROOT_($U_HASH);\n\treturn m;\n}\n\n", t->name, NULL);
 	emit_put(f,
 		 "/* The message of a body: NULL when the body is too short for it or misaligned. */\n"
 		 "$U_FN_ const struct $T *$T_from(const void *body, size_t body_size)\n{\n"

@@ -148,11 +148,15 @@ struct sim_builder {
 	uint8_t *base;   /* first byte of the body; borrows the buffer */
 	size_t capacity; /* bytes of the buffer */
 	size_t used;     /* bytes of the body so far */
-	int err;         /* 0, or the first failure: -ENOBUFS did not fit, -EMSGSIZE over a bound */
+	int err; /* 0, or the first failure: -ENOBUFS did not fit, -EMSGSIZE over a bound, -EINVAL another type's setter */
+	uint32_t root; /* which type's body it is: SIM_ROOT_(); 0: nobody has said */
 };
 
 #define SIM_ENOBUFS_  (-105)
 #define SIM_EMSGSIZE_ (-90)
+#define SIM_EINVAL_   (-22)
+
+#define SIM_ROOT_(hash) ((uint32_t)((hash) ^ (hash) >> 32) | 1u)
 
 /* Start a body: zeroes the fixed struct. NULL when buf is NULL, misaligned or too small; b then takes nothing. */
 SIM_INLINE void *sim_builder_begin(struct sim_builder *b, void *buf, size_t capacity, size_t fixed_size, size_t align)
@@ -163,6 +167,7 @@ SIM_INLINE void *sim_builder_begin(struct sim_builder *b, void *buf, size_t capa
 	b->capacity = !ok ? 0 : capacity > SIM_BODY_MAX ? SIM_BODY_MAX : capacity;
 	b->used = ok ? fixed_size : 0;
 	b->err = ok ? 0 : SIM_ENOBUFS_;
+	b->root = 0;
 	return ok ? memset(buf, 0, fixed_size) : NULL;
 }
 
@@ -183,6 +188,17 @@ static inline void *sim_builder_fail_(struct sim_builder *b, int err)
 	if (!b->err)
 		b->err = err;
 	return NULL;
+}
+
+/*
+ * The fixed struct of a body whose type has that hash: what ..._set() and ..._alloc() write to. NULL after a failed start; and where the body
+ * is another type's, which keeps -EINVAL: elements of a list and nested messages are written with ..._set_in() and ..._alloc_in().
+ */
+static inline void *sim_builder_root_(struct sim_builder *b, uint64_t hash)
+{
+	if (!b->used)
+		return NULL;
+	return b->root == SIM_ROOT_(hash) ? (void *)b->base : sim_builder_fail_(b, SIM_EINVAL_);
 }
 
 /*

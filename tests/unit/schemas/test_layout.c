@@ -124,6 +124,28 @@ TEST(build_and_read)
 	assert_int_equal(n, 0);
 }
 
+/* The body is the outer type's: what an element's setter wrote there without being told which element would be another field. */
+TEST(a_nested_types_setter_is_no_setter_of_the_body)
+{
+	struct sim_builder b;
+	struct probe_Every *m = probe_Every_init(buf, sizeof(buf), &b);
+	struct probe_Every before;
+
+	assert_non_null(m);
+	before = *m;
+	assert_int_equal(probe_Leaf_name_set(&b, "abc"), -EINVAL);
+	assert_null(probe_Leaf_values_alloc(&b, 3));
+	assert_memory_equal(m, &before, sizeof(before));
+	assert_int_equal(sim_builder_error(&b), -EINVAL);
+	assert_int_equal(probe_Leaf_name_set_in(&b, &m->leaf, "abc"), 0); /* that is how */
+	assert_non_null(probe_Leaf_init(buf, sizeof(buf), &b));
+	assert_int_equal(probe_Leaf_name_set(&b, "abc"), 0);
+	assert_non_null(probe_Leaf_values_alloc(&b, 3));
+	assert_int_equal(sim_builder_error(&b), 0);
+	assert_null(probe_Leaf_init(buf, 1, &b));
+	assert_int_equal(probe_Leaf_name_set(&b, "abc"), -ENOBUFS);
+}
+
 TEST(what_does_not_fit)
 {
 	struct sim_builder b;
