@@ -464,9 +464,10 @@ TEST(another_domain_is_named_while_ours_is_empty)
 	wait_told(far);
 	wait_told(near);
 	b = ours(soon);
-	host_wait_log(&h,
-		      "nobody is in domain 0, but nodes of this machine are in domain 7: `echo $ROS_DOMAIN_ID` there");
-	host_wait_log(&h, "with all of this machine; but nodes of this machine are in domain 7");
+	host_wait_log(
+		&h,
+		"nobody is in domain 0, but domain 7 is in use on this machine: `echo $ROS_DOMAIN_ID` where nodes start");
+	host_wait_log(&h, "with all of this machine; but nobody is there, and domain 7 is in use here");
 	forget_log();
 	go(near);
 	wait_told(near);

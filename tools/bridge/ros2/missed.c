@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is there and does not take part, for the log and for the sentence of the bridge's status: publishers of another type on a topic
- * that is read, nodes of this machine in another domain while nobody is in ours, two distributions in one graph, and what the network
+ * that is read, another domain that this machine uses while nobody is in ours, two distributions in one graph, and what the network
  * settings leave out. Behind "; but " the sentence says what, so that `simctl doctor` warns of it.
  *
  * Thread: "ros2-graph", and the host's for ros2_report_status().
@@ -20,6 +20,7 @@
 #define PORTS_EACH  250
 #define PORTS_OWN   10
 #define DOMAINS     102 /* the others' ports are those that the kernel gives to anybody */
+#define LINK_DOMAIN 86  /* of the link bridge, if nothing else is said: no nodes are there */
 #define LOOK_DUR_NS INT64_C(5000000000)
 #define MORE_MAX    32 /* characters of "; but ", and of how many more there are */
 
@@ -110,7 +111,7 @@ static int other_domain(const struct sim_bridge *b)
 	while (f && fgets(line, sizeof(line), f)) {
 		int d = sscanf(line, " %*u: %*x:%x", &port) == 1 ? domain_at(port) : -1;
 
-		if (d >= 0 && d != (int)b->domain_id && (lowest < 0 || d < lowest))
+		if (d >= 0 && d != (int)b->domain_id && d != LINK_DOMAIN && (lowest < 0 || d < lowest))
 			lowest = d;
 	}
 	if (f)
@@ -125,8 +126,8 @@ static void look_at_domains(struct sim_bridge *b)
 
 	if (d >= 0 && d != m->domain && limit_allows(&m->lines))
 		log_info(b,
-			 "nobody is in domain %u, but nodes of this machine are in domain %d: `echo $ROS_DOMAIN_ID` there, "
-			 "options.domain here",
+			 "nobody is in domain %u, but domain %d is in use on this machine: `echo $ROS_DOMAIN_ID` where nodes "
+			 "start, options.domain here",
 			 b->domain_id, d);
 	m->domain = d;
 }
@@ -180,7 +181,7 @@ static void print_all(const struct sim_bridge *b, char *out, size_t size)
 	else if (b->graph.thr.mixed)
 		n = (size_t)snprintf(out, size, "; but two distributions are in it, see the log");
 	else
-		n = (size_t)snprintf(out, size, "; but nodes of this machine are in domain %d", m->domain);
+		n = (size_t)snprintf(out, size, "; but nobody is there, and domain %d is in use here", m->domain);
 	if (--more)
 		sprintf(out + (n < size ? n : size - 1), ", and %u more", more);
 }
