@@ -130,7 +130,7 @@ TEST_WITH(all_of_a_machine_with_one_network, cables_lay, cables_cut)
 {
 	all_take_part(1, true);
 }
-TEST_WITH(all_of_a_machine_with_two_networks, cables_lay, cables_cut)
+TEST_FULL_WITH(all_of_a_machine_with_two_networks, cables_lay, cables_cut)
 {
 	all_take_part(2, true);
 }
@@ -142,7 +142,7 @@ TEST_WITH(all_where_loopback_has_no_multicast, cables_lay, cables_cut)
 {
 	all_take_part(1, false);
 }
-TEST_WITH(all_where_there_is_neither, cables_lay, cables_cut)
+TEST_FULL_WITH(all_where_there_is_neither, cables_lay, cables_cut)
 {
 	all_take_part(0, false);
 }
