@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The ROS 2 plug-in by itself, with a host that the tests play, against DDS programs in processes of their own.
 INC_tests/system/ros2 := -I. -Itools/bridge/ros2 -Itools/bridge/dds -Itests -Itests/support -Ischemas -Ilibclient/include -I$(B)/gen
-FLAGS_tests/system/ros2 := -DPLUGIN='"$(B)/lib/simd/bridge_ros2.so"' -DPEER='"$(B)/test/fastdds-peer"' -DASKER='"$(B)/test/fastdds-asker"' -DNODE='"$(B)/test/cyclone-node"'
+FLAGS_tests/system/ros2 := -DPLUGIN='"$(B)/lib/simd/bridge_ros2.so"' -DPEER='"$(B)/test/fastdds-peer"' -DASKER='"$(B)/test/fastdds-asker"' -DNODE='"$(B)/test/cyclone-node"' -DSIMCTL='"$(B)/bin/simctl"' -DDDS_SECURITY='"/usr/lib/$(shell $(CC) -dumpmachine)/libddsc0debian"'
 
 # $(1): test program, $(2): its objects
 define ros2_test
@@ -15,6 +15,7 @@ $(eval $(call ros2_test,system-ros2-sim_time,test_sim_time host reader))
 $(eval $(call ros2_test,system-ros2-fastdds,test_fastdds host))
 $(eval $(call ros2_test,system-ros2-facts,test_facts host reader))
 $(eval $(call ros2_test,system-ros2-graph,test_graph host reader))
+$(B)/test/system-ros2-graph: | $(B)/bin/simctl
 $(eval $(call ros2_test,system-ros2-content,test_content host reader))
 $(eval $(call ros2_test,system-ros2-large,test_large host reader))
 LINK_system-ros2-large += -rdynamic # its getsockopt() is seen by the libraries

@@ -478,6 +478,73 @@ TEST(another_domain_is_named_while_ours_is_empty)
 	h.ops->destroy(b);
 }
 
+#define KEYS "/tmp/keys-of-graph"
+
+/* A file of the keys as a property. */
+static void set_file(dds_qos_t *q, const char *property, const char *file)
+{
+	char path[256], value[20000] = "data:,";
+	size_t n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), KEYS "/node/%s", file);
+	f = fopen(path, "re");
+	EXPECT(f);
+	n = fread(value + 6, 1, sizeof(value) - 7, f);
+	value[6 + n] = '\0';
+	fclose(f);
+	dds_qset_prop(q, property, value);
+}
+
+static void set_plugin(dds_qos_t *q, const char *kind, const char *library, const char *object)
+{
+	static const char *const parts[] = { "path", "init", "finalize" };
+	char name[64], value[256];
+
+	for (unsigned i = 0; i < 3; i++) {
+		snprintf(name, sizeof(name), "dds.sec.%s.library.%s", kind, parts[i]);
+		if (i)
+			snprintf(value, sizeof(value), "%s_%s", parts[i], object);
+		else
+			snprintf(value, sizeof(value), "%s/libdds_security_%s.so", DDS_SECURITY, library);
+		dds_qset_prop(q, name, value);
+	}
+}
+
+static void be_secured(int told, int go, unsigned arg)
+{
+	dds_qos_t *q = dds_create_qos();
+
+	(void)arg;
+	set_plugin(q, "auth", "auth", "authentication");
+	set_plugin(q, "access", "ac", "access_control");
+	set_plugin(q, "crypto", "crypto", "crypto");
+	set_file(q, "dds.sec.auth.identity_ca", "identity_ca.pem");
+	set_file(q, "dds.sec.auth.identity_certificate", "identity.pem");
+	set_file(q, "dds.sec.auth.private_key", "identity.key");
+	set_file(q, "dds.sec.access.permissions_ca", "permissions_ca.pem");
+	set_file(q, "dds.sec.access.governance", "governance.p7s");
+	set_file(q, "dds.sec.access.permissions", "permissions.p7s");
+	EXPECT(reader_participant_with(q) > 0);
+	tell_and_wait(told, go);
+}
+
+TEST(a_participant_with_security_is_named)
+{
+	static const char *const soon[] = { "graph_wait_ms", "0", NULL };
+	struct sim_bridge *b;
+	struct peer secured;
+
+	assert_int_equal(system(SIMCTL " link make-keys --host node " KEYS " > /tmp/said"), 0);
+	secured = start(be_secured, 0);
+	wait_told(secured);
+	b = ours(soon);
+	host_wait_log(&h, "has DDS Security (ROS_SECURITY_ENABLE): unless its governance allows others");
+	host_wait_log(&h, "with all of this machine; but a participant has DDS Security");
+	end(secured);
+	h.ops->destroy(b);
+}
+
 /* ---- after a crash ---- */
 
 static void be_simd(int told, int go, unsigned arg)

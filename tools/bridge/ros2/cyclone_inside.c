@@ -2,17 +2,19 @@
 /* See cyclone_inside.h. */
 #include "cyclone_inside.h"
 
+#include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <dds/dds.h>
 #include <dds/version.h>
 
 #include <dds/ddsi/ddsi_domaingv.h>
+#include <dds/ddsi/ddsi_entity_index.h>
+#include <dds/ddsi/ddsi_plist.h>
+#include <dds/ddsi/ddsi_proxy_participant.h>
 #include <dds/ddsi/ddsi_sertype.h>
 #include <dds/ddsi/ddsi_tran.h>
 #include <dds/ddsi/q_thread.h>
@@ -107,10 +109,10 @@ int cyclone_inside_domain(const struct ddsi_sertype *type, struct ddsi_domaingv 
 	return r;
 }
 
-int cyclone_inside_reach_networks(uint32_t id, char *why, size_t size)
+/* A thread's last domain is the one that it has called Cyclone for. */
+static int domain_here(uint32_t id, struct ddsi_domaingv **ret, char *why, size_t size)
 {
 	struct ddsi_domaingv *gv;
-	struct nn_interface *only;
 	int r = cyclone_inside_known(why, size);
 
 	if (r < 0)
@@ -119,9 +121,48 @@ int cyclone_inside_reach_networks(uint32_t id, char *why, size_t size)
 	r = check_layout(gv, why, size);
 	if (r < 0)
 		return r;
-	only = &gv->interfaces[0];
-	if (gv->config.domainId != id || gv->n_interfaces != 1 || !only->loopback)
+	if (gv->config.domainId != id)
 		return -EADDRNOTAVAIL;
-	only->loopback = 0; /* it asks this of an interface alone, never of an address */
+	*ret = gv;
 	return 0;
+}
+
+int cyclone_inside_reach_networks(uint32_t id, char *why, size_t size)
+{
+	struct ddsi_domaingv *gv;
+	int r = domain_here(id, &gv, why, size);
+
+	if (r < 0)
+		return r;
+	if (gv->n_interfaces != 1 || !gv->interfaces[0].loopback)
+		return -EADDRNOTAVAIL;
+	gv->interfaces[0].loopback = 0; /* it asks this of an interface alone, never of an address */
+	return 0;
+}
+
+struct ddsi_domaingv *cyclone_inside_here(uint32_t id)
+{
+	struct ddsi_domaingv *gv;
+	char why[256];
+
+	return domain_here(id, &gv, why, sizeof(why)) == 0 ? gv : NULL;
+}
+
+bool cyclone_inside_secured(struct ddsi_domaingv *gv, const dds_guid_t *participant)
+{
+	struct thread_state *thread = lookup_thread_state();
+	const struct ddsi_proxy_participant *p;
+	uint32_t word[4];
+	ddsi_guid_t guid;
+	bool secured;
+
+	memcpy(word, participant->v, sizeof(word));
+	for (unsigned i = 0; i < 3; i++)
+		guid.prefix.u[i] = ntohl(word[i]);
+	guid.entityid.u = ntohl(word[3]);
+	thread_state_awake(thread, gv); /* what is found remains until it sleeps */
+	p = entidx_lookup_proxy_participant_guid(gv->entity_index, &guid);
+	secured = p && p->plist && p->plist->present & PP_IDENTITY_TOKEN;
+	thread_state_asleep(thread);
+	return secured;
 }

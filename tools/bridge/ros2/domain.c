@@ -305,6 +305,7 @@ static int join(struct sim_bridge *b, long lease_ms)
 	dds_delete_qos(qos);
 	if (b->participant < 0)
 		return say_no_domain(b, id, b->participant);
+	b->inside = cyclone_inside_here(id);
 	if (!b->machine)
 		(void)sockets_narrow(b->host, &before, NULL, 0);
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is there and does not take part, for the log and for the sentence of the bridge's status: publishers of another type on a topic
- * that is read, another domain that this machine uses while nobody is in ours, two distributions in one graph, and what the network
+ * that is read, another domain that this machine uses while nobody is in ours, DDS Security, two distributions in one graph, and what the network
  * settings leave out. Behind "; but " the sentence says what, so that `simctl doctor` warns of it.
  *
  * Thread: "ros2-graph", and the host's for ros2_report_status().
@@ -12,17 +12,19 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cyclone_inside.h"
 #include "ros2.h"
 #include "ros/ros_type.h"
 
 #define PORTS_FROM \
 	7400 /* RTPS: this, and 250 of each domain: by multicast, then ten further the first participant's own */
-#define PORTS_EACH  250
-#define PORTS_OWN   10
-#define DOMAINS     102 /* the others' ports are those that the kernel gives to anybody */
-#define LINK_DOMAIN 86  /* of the link bridge, if nothing else is said: no nodes are there */
-#define LOOK_DUR_NS INT64_C(5000000000)
-#define MORE_MAX    32 /* characters of "; but ", and of how many more there are */
+#define PORTS_EACH   250
+#define PORTS_OWN    10
+#define DOMAINS      102 /* the others' ports are those that the kernel gives to anybody */
+#define LINK_DOMAIN  86  /* of the link bridge, if nothing else is said: no nodes are there */
+#define LOOK_DUR_NS  INT64_C(5000000000)
+#define PARTICIPANTS 256 /* that are looked at */
+#define MORE_MAX     32  /* characters of "; but ", and of how many more there are */
 
 /* ---- publishers of another type ---- */
 
@@ -132,6 +134,42 @@ static void look_at_domains(struct sim_bridge *b)
 	m->domain = d;
 }
 
+/* ---- DDS Security ---- */
+
+static void log_secured(struct sim_bridge *b, const dds_guid_t *guid)
+{
+	char gid[ROS2_GID_TEXT];
+
+	ros2_print_gid(guid, gid);
+	if (limit_allows(&b->missed.lines))
+		log_warn(b,
+			 "participant %s has DDS Security (ROS_SECURITY_ENABLE): unless its governance allows others, it neither "
+			 "hears us nor is heard, as we have none",
+			 gid);
+}
+
+static void look_at_security(struct sim_bridge *b)
+{
+	void *sample[PARTICIPANTS] = { NULL };
+	dds_sample_info_t info[PARTICIPANTS];
+	int n = b->inside ? dds_read(b->participants, sample, info, PARTICIPANTS, PARTICIPANTS) : 0;
+	unsigned secured = 0;
+
+	for (int i = 0; i < n; i++) {
+		const dds_builtintopic_participant_t *p = sample[i];
+
+		if (!info[i].valid_data || info[i].instance_state != DDS_IST_ALIVE ||
+		    !cyclone_inside_secured(b->inside, &p->key))
+			continue;
+		secured++;
+		if (info[i].sample_state == DDS_SST_NOT_READ)
+			log_secured(b, &p->key);
+	}
+	if (n > 0)
+		dds_return_loan(b->participants, sample, n);
+	b->missed.secured = secured;
+}
+
 /* ---- the sentence ---- */
 
 /* What is on a network interface, where we are on loopback alone: " on eth0, wlan0"; "": there is none. */
@@ -169,7 +207,7 @@ static void print_all(const struct sim_bridge *b, char *out, size_t size)
 {
 	const struct ros2_missed *m = &b->missed;
 	size_t n = print_scope(b, out, size);
-	unsigned more = m->n + (m->domain >= 0) + b->graph.thr.mixed;
+	unsigned more = m->n + m->secured + (m->domain >= 0) + b->graph.thr.mixed;
 
 	if (!more || n + MORE_MAX >= size)
 		return;
@@ -178,6 +216,8 @@ static void print_all(const struct sim_bridge *b, char *out, size_t size)
 	if (m->n)
 		n = (size_t)snprintf(out, size, "; but a publisher of %s on %s is not heard", m->one[0].type,
 				     m->one[0].topic);
+	else if (m->secured)
+		n = (size_t)snprintf(out, size, "; but a participant has DDS Security");
 	else if (b->graph.thr.mixed)
 		n = (size_t)snprintf(out, size, "; but two distributions are in it, see the log");
 	else
@@ -214,6 +254,7 @@ int64_t ros2_missed_look(struct sim_bridge *b)
 
 	if (now >= m->due || (m->domain >= 0 && b->graph.thr.n_peers)) {
 		look_at_domains(b);
+		look_at_security(b);
 		m->due = now + LOOK_DUR_NS;
 	}
 	pthread_mutex_lock(&m->lock);

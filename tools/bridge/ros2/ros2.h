@@ -101,8 +101,9 @@ struct ros2_missed { /* what does not take part; but for `lock` and `told` the g
 		char type[96];
 	} one[ROS2_MISSED_MAX];
 	unsigned n;
-	int domain;     /* that is in use on this machine, while nobody is in ours; -1: none */
-	dds_time_t due; /* the next look at domains */
+	unsigned secured; /* participants with DDS Security */
+	int domain;       /* that is in use on this machine, while nobody is in ours; -1: none */
+	dds_time_t due;   /* the next look at domains */
 	struct limit lines;
 	pthread_mutex_t lock; /* one status after the other; before the host's own */
 	char told[ROS2_STATUS_TEXT];
@@ -122,6 +123,7 @@ struct ros2_sim_time { /* time from the graph's /clock */
 	} thr;
 };
 
+struct ddsi_domaingv;
 struct ros2_service;
 struct ros2_request;
 struct rtps_identity;
@@ -148,6 +150,7 @@ struct sim_bridge {
 	struct sockets_log cyclone_log;
 	struct topics common;
 	dds_entity_t domain, participant;
+	struct ddsi_domaingv *inside; /* NULL: this Cyclone is not known */
 	uint32_t domain_id;
 	bool localhost;            /* this machine only */
 	bool machine;              /* and all of it; else what uses loopback alone */
