@@ -2,9 +2,13 @@
 /* See report_clock.h. Thread: simd-main. */
 #include "report_clock.h"
 
+#include "bridge.h"
 #include "client.h"
 #include "engine.h"
 #include "jsonx.h"
+#include "printable.h"
+
+#include <string.h>
 
 json_t *report_driver(const struct time_status *st)
 {
@@ -34,4 +38,17 @@ json_t *report_run(const struct time_run *run)
 		return json_null();
 	return JSONX_MAKE(JX_INT("began_mono_ns", run->began_mono_ns), JX_INT("sim_ns", run->sim_dur_ns),
 			  JX_INT("wall_ns", run->wall_dur_ns));
+}
+
+void report_far_clocks(json_t *a, const struct bridge *b)
+{
+	for (const char *at = b->other_clocks; *at;) {
+		size_t n = strcspn(at, "\n");
+		char fit[sizeof(b->other_clocks)];
+
+		printable(fit, sizeof(fit), at, n);
+		if (n)
+			json_array_append_new(a, json_sprintf("%s, which bridge %s sees,", fit, b->name));
+		at += n + (at[n] == '\n');
+	}
 }

@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 
+struct bridge;
 struct time_engine;
 struct time_run;
 struct time_status;
@@ -17,5 +18,8 @@ struct time_status;
 json_t *report_driver(const struct time_status *st); /* null: there is none */
 json_t *report_participants(const struct time_engine *e);
 json_t *report_run(const struct time_run *run); /* null: time has not moved yet */
+
+/* Adds the clocks that a bridge's far side has besides ours, which it has told line by line. */
+void report_far_clocks(json_t *a, const struct bridge *b);
 
 #endif

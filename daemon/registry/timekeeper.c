@@ -718,20 +718,6 @@ int timekeeper_driver_waits(struct timekeeper *t, const struct client *cl, const
 	return 0;
 }
 
-/* What its far side has besides ours, line by line. */
-static void add_far_clocks(json_t *a, const struct bridge *b)
-{
-	for (const char *at = b->other_clocks; *at;) {
-		size_t n = strcspn(at, "\n");
-		char fit[sizeof(b->other_clocks)];
-
-		printable(fit, sizeof(fit), at, n);
-		if (n)
-			json_array_append_new(a, json_sprintf("%s, which bridge %s sees,", fit, b->name));
-		at += n + (at[n] == '\n');
-	}
-}
-
 static json_t *other_clocks_json(const struct timekeeper *t)
 {
 	json_t *a = json_array();
@@ -743,7 +729,7 @@ static json_t *other_clocks_json(const struct timekeeper *t)
 			if (p->cl != t->self)
 				json_array_append_new(a, json_string(p->cl->name));
 	list_for_each(b, &t->s->bridges, link)
-		add_far_clocks(a, b);
+		report_far_clocks(a, b);
 	return a;
 }
 
