@@ -215,7 +215,7 @@ static int free_port(void)
 
 static void begin_scenario(struct scenario *s, int port)
 {
-	const struct peer_pose at = { 0, 0, 0, 0, 1 };
+	const struct peer_pose at = { .qw = 1 };
 	char endpoint[64];
 
 	memset(s, 0, sizeof(*s));

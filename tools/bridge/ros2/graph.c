@@ -296,6 +296,8 @@ static int create_entities(struct sim_bridge *b)
 		return dds_errno(g->writer < 0 ? g->writer : g->reader);
 	b->participants = dds_create_reader(b->participant, DDS_BUILTIN_TOPIC_DCPSPARTICIPANT, NULL, NULL);
 	r = b->participants < 0 ? -ENOMEM : waiter_open(&g->waiter, b->participant, g->reader);
+	if (r == 0)
+		r = ros2_missed_open(b);
 	return r < 0 ? r : ros2_clock_publishers_open(b, g->waiter.set);
 }
 

@@ -101,7 +101,8 @@ struct ros2_missed { /* what does not take part; but for `lock` and `told` the g
 		char type[96];
 	} one[ROS2_MISSED_MAX];
 	unsigned n;
-	unsigned secured; /* participants with DDS Security */
+	dds_entity_t participants;
+	unsigned secured; /* of them, with DDS Security */
 	int domain;       /* that is in use on this machine, while nobody is in ours; -1: none */
 	dds_time_t due;   /* the next look at domains */
 	struct limit lines;
@@ -204,9 +205,10 @@ int ros2_clock_publishers_open(struct sim_bridge *b, dds_entity_t set);
 int64_t ros2_clock_publishers_look(struct sim_bridge *b);
 
 /*
- * missed.c: what does not take part. add(): a publication that comes, drop(): one that is gone. look(): returns when it wants to be called
+ * missed.c: what does not take part. open(): before the graph's thread runs; add(): a publication that comes, drop(): one that is gone. look(): returns when it wants to be called
  * again, from now; what it has to say becomes the status' sentence. Thread: the graph's; ros2_report_status(): the host's.
  */
+int ros2_missed_open(struct sim_bridge *b);
 void ros2_missed_add(struct sim_bridge *b, const dds_builtintopic_endpoint_t *e, dds_instance_handle_t instance);
 void ros2_missed_drop(struct sim_bridge *b, dds_instance_handle_t instance);
 int64_t ros2_missed_look(struct sim_bridge *b);
