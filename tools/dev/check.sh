@@ -162,9 +162,10 @@ soak_full()
 	stage "clang, -O2, without assertions" WERROR=1 CC=clang OPT='-O2 -DNDEBUG' B=build-clang-ndebug LEVEL=unit run-tests
 	stage "undefined-behaviour sanitizer, with iceoryx" WERROR=1 CC=clang SAN=undefined OPT='-O1 -g1' LEVEL=system FULL= run-tests
 	export FAULT_KILLS="${FAULT_KILLS:-10000}" KILLS="${KILLS:-200}" ATTACK_SECONDS="${ATTACK_SECONDS:-3600}" \
-		RUNS="${RUNS:-5000}" ROUNDS="${ROUNDS:-1000}" CALLS="${CALLS:-2500}" LOSS_TABLE=1
-	stage "tests on a bad machine" WERROR=1 LEVEL=whole HUNT="$(date +%s)" LIMIT=3000 run-tests
-	stage "long tests" WERROR=1 LEVEL=soak LIMIT=14400 run-tests
+		ROUNDS="${ROUNDS:-1000}" CALLS="${CALLS:-2500}" LOSS_TABLE=1
+	# of models in virtual time thousands, of whole stacks twenty
+	stage "tests on a bad machine" WERROR=1 LEVEL=whole HUNT="$(date +%s)" LIMIT=3000 RUNS="${RUNS:-20}" run-tests
+	stage "long tests" WERROR=1 LEVEL=soak LIMIT=14400 RUNS="${RUNS:-5000}" run-tests
 	stage "fuzzing" FUZZ_SECONDS="${FUZZ_SECONDS:-600}" fuzz
 	for i in 1 2 3 4 5; do
 		stage "bench, $i of 5" bench
