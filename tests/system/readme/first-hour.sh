@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What a stranger meets before anything is built: make on a bare machine, make deps. In namespaces of its own
 # (tests/support/ns.sh).
-unset MAKEFLAGS MFLAGS MAKELEVEL SUDO_UID SUDO_GID
+unset MAKEFLAGS MFLAGS MAKELEVEL STAGE_TIMES SUDO_UID SUDO_GID
 fail() { echo "first hour: $1"; cat /tmp/said; exit 1; }
 said() { grep -qE "$1" /tmp/said || fail "it does not say \"$1\""; }
 program() { cat >"/tmp/fake/$1" && chmod +x "/tmp/fake/$1"; }

@@ -17,7 +17,7 @@
 
 #define MD5_SET_BOOL "09fb03525b03e7ea1fd3992bafd87e16"
 #define MD5_TRIGGER  "937c9679a518e3a18d831e57125ea522"
-#define MD5_PLACE    "197b3e7f18bac2150626e35c30e07942" /* as genmsg computes it */
+#define MD5_PLACE    "55ac252ce9072ea3fb64b1c3fa725ea0" /* as genmsg computes it */
 
 static const char *const no_options[] = { NULL };
 static struct fake_master master;

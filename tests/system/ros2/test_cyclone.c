@@ -705,7 +705,7 @@ TEST(wrong_options_are_named)
 		{ "{\"ros2\":{\"durability\":1}}", MUST ": \"durability\" must be one of volatile, transient_local" },
 		{ "{\"ros2\":{\"colour\":\"red\"}}", MUST
 		  ": \"colour\" is not a key here; keys are topic, type, frame, child_frame, encoding, points, position, origin, sentence, "
-		  "compat, covariance, reliability, durability, depth" },
+		  "compat, covariance, orientation, reliability, durability, depth" },
 		{ "{\"ros2\":true}", MUST ": an object is needed" },
 		{ "{\"ros2\":[]}", MUST ": a list must have 1 to 16 topics" },
 		{ "{\"ros2\":[{},{\"topic\":\"x\"}]}", MUST "[1]: \"x\" is not the name of a topic" },

@@ -251,8 +251,8 @@ static void has_keys(const struct ctl_result *r, const char *path, const char *w
 	"age_ms bridges bytes bytes_per_s delivered drops failed hash hosts hz id in_flight local max_body messages name no_bridge " \
 	"publishers rig slot_size subscribers topics type window"
 #define CLOCK_KEYS \
-	"clock_generation driven driver driver_lost driver_stopped error_ns freewheel lateness_ns missed mono_ns other_clocks participants paused pausing priority published " \
-	"rate_hz real_time_factor scale sim_ns source started stepping steps waits_for"
+	"clock_generation driven driver driver_lost driver_stopped driver_waits_for error_ns freewheel lateness_ns missed mono_ns other_clocks participants paused pausing priority published " \
+	"rate_hz real_time_factor run scale sim_ns source started stepping steps waits_for"
 #define SERVICE_KEYS \
 	"answered calls deadline_ms failed ignored late name provider queue refused request_hash response_hash rig running " \
 	"timed_out type waiting"
@@ -298,7 +298,7 @@ static void json_of_the_rest(void)
 	has_keys(stack_ctl("dispatch", "--json", NULL), "dispatch/shards/0", "bridges channels rigs shard turns");
 	has_keys(stack_ctl("dispatch", "--json", NULL), "dispatch/channels/0",
 		 "accepted completed failed in_flight local name refused wait_ns");
-	has_keys(stack_ctl("summary", "--json", NULL), "", "bridges channels sim_s wall_s");
+	has_keys(stack_ctl("summary", "--json", NULL), "", "bridges channels real_time_factor run_s sim_s start_s wall_s");
 	has_keys(stack_ctl("summary", "--json", NULL), "channels/0",
 		 "bytes delivered drops failed in_flight local messages name no_bridge type");
 	has_keys(stack_ctl("summary", "--json", NULL), "bridges/0", "dropped failed name sent");

@@ -74,7 +74,7 @@ TEST_WITH(a_name_that_is_near_is_named, setup, teardown)
 	says(stack_ctl("service", "call", "arn", NULL), 1, "; did you mean /car/arm?\n");
 	says(stack_ctl("clock", "source", "simulatoin", NULL), 1, "; did you mean simulation?\n");
 	says(stack_ctl("clock", "source", "sundial", NULL), 1,
-	     "; there are unity, ss2, system, simulation, ros2 and link\n");
+	     "; there are unity, ss2, system, simulation, ros2, link, and as plug-ins play\n");
 }
 
 TEST_WITH(a_type_that_is_near_is_named, setup, teardown)

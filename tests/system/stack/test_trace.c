@@ -190,6 +190,6 @@ TEST_WITH(tables_follow_each_other_on_a_terminal, setup, teardown)
 	screen_await("\\A/my_imu: [1-9][\\s\\S]*^publish -> received here +[1-9]");
 	screen_signal(SIGINT);
 	end = screen_end();
-	if (strncmp(end, "exit 0\n", 7))
+	if (strncmp(end, "exit 130\n", 9))
 		fail_msg("it ends so:\n%s", end);
 }

@@ -215,6 +215,7 @@ static void take_rights(void)
 {
 	struct rlimit none = { 0 };
 
+	assert_int_equal(setpriority(PRIO_PROCESS, 0, 0), 0); /* whatever it was started with */
 	if (geteuid() == 0)
 		assert_int_equal(setresuid(65534, 65534, 65534), 0);
 	setrlimit(RLIMIT_RTPRIO, &none);

@@ -139,12 +139,9 @@ static void serve(struct model *m)
 	if (m->asked == ADVANCE && m->state != TIME_PAUSED && ns) {
 		m->left -= m->open ? ns : 0;
 		move(m, m->sim_ns + ns, ns);
-	} else if (m->asked == SET && m->state == TIME_RUNNING) {
-		m->jumps++;
+	} else if (m->asked == SET && (m->state == TIME_RUNNING || (m->state == TIME_STEPPING && m->left))) {
+		m->jumps++; /* no part of the step */
 		move(m, JUMP_NS, 0);
-	} else if (m->asked == SET) {
-		m->asked = NOTHING;
-		tell_driver(m, -EBUSY);
 	}
 }
 

@@ -193,9 +193,10 @@ static int release_ego(struct app *a)
 	return r < 0 ? r : 0;
 }
 
+/* Orders may come before the ego has a place: that is SUMO's to give. */
 static bool driven_here(const struct app *a)
 {
-	return a->follows || a->control.active || a->stranded;
+	return a->ego.started && (a->follows || a->control.active || a->stranded);
 }
 
 /* Put SUMO's ego where ours has come to. */
