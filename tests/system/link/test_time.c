@@ -585,3 +585,90 @@ TEST_WITH(a_second_time_host_is_refused_by_name, NULL, end)
 	AWAIT(machine_logged(&m[2], "machine a gives time already, so this one does not"));
 	is_within_the_bound();
 }
+
+/* ---- an engine that loads its scene again ---- */
+
+#define RELOADS 3
+
+/* In memory that all share. */
+struct engine {
+	_Atomic unsigned wanted, done; /* scenes */
+	_Atomic bool runs, stop;
+};
+
+static int run_engine(void *arg)
+{
+	const struct sim_client_options o = { .size = sizeof(o), .name = "engine", .socket = "/tmp/rt/control" };
+	struct engine *e = arg;
+	struct sim_client *c;
+	struct sim_driver *d;
+	int r;
+
+	r = sim_connect(&o, &c);
+	if (r == 0)
+		r = sim_driver_acquire(c, SIM_DRIVER_PACED, &d);
+	while (r == 0 && !atomic_load(&e->stop)) {
+		if (atomic_load(&e->wanted) > atomic_load(&e->done)) {
+			r = sim_driver_jump(d, 0);
+			atomic_fetch_add(&e->done, 1);
+		}
+		if (r == 0)
+			r = sim_driver_advance(d, 10 * NS_PER_MS, NULL);
+		atomic_store(&e->runs, true);
+	}
+	if (r < 0)
+		fprintf(stderr, "the engine: %s\n", sim_why());
+	sim_disconnect(c);
+	return r < 0;
+}
+
+static int64_t clock_number(unsigned i, const char *key)
+{
+	json_t *k = clock_of(i);
+	int64_t v = number(k, key);
+
+	json_decref(k);
+	return v;
+}
+
+static bool at_one_time(void)
+{
+	return difference().off == 0;
+}
+
+/* Each scene is one jump there as well, and both stand at one time in the pause behind it. */
+static void reload(const char *options)
+{
+	struct engine *e = mmap(NULL, sizeof(*e), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pid;
+
+	assert_ptr_not_equal(e, MAP_FAILED);
+	start(2);
+	begin(0, "unity", options);
+	begin(1, "link", "\"time\":\"follow\"" MACHINE_NEVER_LATE);
+	pid = machine_fork(&m[0], run_engine, e);
+	AWAIT(atomic_load(&e->runs) && clock_number(1, "sim_ns") > 0);
+	for (unsigned k = 1; k <= RELOADS; k++) {
+		int64_t jumps = clock_number(1, "clock_generation");
+
+		atomic_store(&e->wanted, k);
+		AWAIT(atomic_load(&e->done) == k && clock_number(1, "clock_generation") > jumps);
+		assert_int_equal(clock_number(1, "clock_generation"), jumps + 1);
+		machine_ctl(&m[0], "clock pause");
+		AWAIT(at_one_time());
+		machine_ctl(&m[0], "clock resume");
+	}
+	atomic_store(&e->stop, true);
+	assert_int_equal(machine_wait(pid), 0);
+	munmap(e, sizeof(*e));
+}
+
+TEST_WITH(a_scene_that_is_loaded_again_is_so_for_all, NULL, end)
+{
+	reload("\"time\":\"give\"" MACHINE_NEVER_LATE);
+}
+
+TEST_WITH(in_lockstep_it_is_so_too, NULL, end)
+{
+	reload("\"time\":\"give\",\"lockstep\":true" MACHINE_NEVER_LATE);
+}
