@@ -32,9 +32,8 @@ static void on_pause(struct time_wait *w, int result)
 
 	if (result == 0 && p->drain) {
 		p->drain = false;
-		result = timekeeper_wait_drained(p->conn->s->time, w);
-		if (result == 0)
-			return;
+		timekeeper_wait_drained(p->conn->s->time, w);
+		return;
 	}
 	call_answer(p, result, result == 0 ? clock_json(p->conn->s) : NULL);
 }
@@ -54,9 +53,10 @@ static int method_pause(struct call *call)
 		return err_nomem();
 	p->pause.done = on_pause;
 	p->drain = call->a.drain && pausing;
-	if (!pausing)
-		return call_parked(call, timekeeper_wait_drained(call->s->time, &p->pause));
-	time_engine_wait_paused(e, &p->pause);
+	if (pausing)
+		time_engine_wait_paused(e, &p->pause);
+	else
+		timekeeper_wait_drained(call->s->time, &p->pause);
 	return 0;
 }
 

@@ -243,7 +243,8 @@ void d_message_hold_look(struct dispatch *d)
 void d_message_hold_told(struct dispatch *d, enum dispatch_hold hold)
 {
 	if (hold != DISPATCH_HELD) {
-		if (page_holds(d)) /* again: what lies here may be of the new round, and the next command is to hold */
+		if (page_holds(
+			    d)) /* a new round has begun: its end lets go of this too, and a command to hold is on its way */
 			return;
 		d_message_step(d);
 	}

@@ -214,7 +214,7 @@ enum dispatch_hold {
 /*
  * Lock-step: while held, messages are taken but not queued; letting go queues them in (stamp, channel name,
  * client's name, publisher, sequence) order, and what the next dispatch_step() waits for includes them. SIM_CLOCK_LOCKSTEP of the
- * clock page holds too, from when it is written, and what is taken while it is there is not let go: a command may be late.
+ * clock page holds too, from when it is written. A command to let go that comes while it is there does nothing: a command may be late.
  */
 int dispatch_hold(struct dispatch *d, enum dispatch_hold hold);
 

@@ -38,6 +38,8 @@
 
 LOG_TOPIC("time");
 
+#define DRAIN_LOOK_DUR_NS (2 * NS_PER_MS)
+
 /* What the journal reports changes of. */
 struct seen {
 	const struct sim_source_ops *source;
@@ -59,9 +61,10 @@ struct timekeeper {
 	struct publisher *clock;
 	struct log_limit
 		limit; /* of what a driver can cause as often as it likes: jumps, drivers connecting and disconnecting */
-	bool freewheel;          /* as dispatch was notified */
-	bool quiet_asked;        /* dispatch will notify when it is quiet */
-	struct list drains;      /* time_wait::link: for that */
+	bool freewheel;     /* as dispatch was notified */
+	bool quiet_asked;   /* dispatch will notify when it is quiet */
+	struct list drains; /* time_wait::link: who waits until all has arrived */
+	struct exec_timer drain_look;
 	unsigned steps_asked;    /* dispatch will notify when these are complete */
 	unsigned drains_asked;   /* ... are on their way */
 	int64_t step_sim_s;      /* second of simulated time in which dispatch was last asked */
@@ -167,25 +170,12 @@ static void on_driver_released(void *ctx, const struct time_driver_info *who)
 		who->name, (int)who->pid);
 }
 
-/* Those who wait are answered, unless time has gone on meanwhile. */
-static void drained(struct timekeeper *t)
-{
-	struct time_status st;
-	int r = 0;
-
-	time_engine_status(t->engine, &st);
-	if (st.state != TIME_PAUSED)
-		r = err_set(-ECANCELED, "time was resumed before all that was on its way had arrived");
-	time_waits_done(&t->drains, r);
-}
-
 static void on_quiet(void *arg)
 {
 	struct timekeeper *t = (struct timekeeper *)arg;
 
 	t->quiet_asked = false;
 	time_engine_poke(t->engine);
-	drained(t);
 }
 
 /*
@@ -235,32 +225,46 @@ static bool is_watched(void *ctx, int64_t *ret_mono_ns)
 	return false;
 }
 
-static int ask_quiet(struct timekeeper *t)
+static bool has_arrived(const struct timekeeper *t)
 {
-	int r = t->quiet_asked ? 0 : shards_quiet(t->s, on_quiet, t);
-
-	if (r == 0)
-		t->quiet_asked = true;
-	return r;
+	return credits_free(t->s, false) && shards_outstanding(t->s) == 0;
 }
 
 static bool is_quiet(void *ctx)
 {
 	struct timekeeper *t = (struct timekeeper *)ctx;
 
-	if (credits_free(t->s, false) && shards_outstanding(t->s) == 0)
+	if (has_arrived(t))
 		return true;
-	(void)ask_quiet(t);
+	if (!t->quiet_asked && shards_quiet(t->s, on_quiet, t) == 0)
+		t->quiet_asked = true;
 	return false;
 }
 
-int timekeeper_wait_drained(struct timekeeper *t, struct time_wait *w)
-{
-	int r = ask_quiet(t);
+/* ---- who waits until all has arrived ---- */
 
-	if (r == 0)
-		list_append(&t->drains, &w->link);
-	return r;
+/* Looks again and again: a claimed credit tells nobody that it was given back. */
+static void look_at_drains(void *arg)
+{
+	struct timekeeper *t = (struct timekeeper *)arg;
+	struct time_status st;
+
+	time_engine_status(t->engine, &st);
+	if (list_empty(&t->drains))
+		return;
+	if (st.state != TIME_PAUSED)
+		time_waits_done(&t->drains,
+				err_set(-ECANCELED, "time went on before all that was on its way had arrived"));
+	else if (has_arrived(t))
+		time_waits_done(&t->drains, 0);
+	else
+		exec_timer_at(&t->drain_look, exec_now(t->s->x) + DRAIN_LOOK_DUR_NS);
+}
+
+void timekeeper_wait_drained(struct timekeeper *t, struct time_wait *w)
+{
+	list_append(&t->drains, &w->link);
+	exec_timer_at(&t->drain_look, exec_now(t->s->x));
 }
 
 /* ---- a driver that stands still ---- */
@@ -545,6 +549,7 @@ int timekeeper_create(struct simd *s, struct timekeeper **ret)
 	list_init(&t->drains);
 	t->limit = (struct log_limit)LOG_LIMIT(10 * NS_PER_S, 50);
 	exec_timer_init(&t->stand, s->x, look_at_driver, t);
+	exec_timer_init(&t->drain_look, s->x, look_at_drains, t);
 	r = time_page_create(&t->page, &t->history, &t->page_fd);
 	if (r == 0)
 		r = source_registry_create(s->plugin_dirs, &t->sources);
@@ -584,6 +589,7 @@ void timekeeper_destroy(struct timekeeper *t)
 		return;
 	t->s->bridge_changed = NULL;
 	exec_timer_cancel(&t->stand);
+	exec_timer_cancel(&t->drain_look);
 	wait_for_finish(&t->start);
 	clock_thread_destroy(t->thread);
 	clock_pub_destroy(t->pub);

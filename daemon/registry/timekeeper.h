@@ -32,8 +32,11 @@ void timekeeper_dataplane_lost(struct timekeeper *t);
 
 /* Pausing, stepping and who leaves are the engine's own (engine.h). */
 struct time_engine *timekeeper_engine(const struct timekeeper *t);
-/* done() follows once all that was accepted has arrived and no publisher has begun to queue more; never before it returns. -ENOMEM. */
-int timekeeper_wait_drained(struct timekeeper *t, struct time_wait *w);
+/*
+ * done() follows once all that was accepted has arrived and no publisher has begun to queue more, or -ECANCELED when time goes on; never
+ * before it returns.
+ */
+void timekeeper_wait_drained(struct timekeeper *t, struct time_wait *w);
 int timekeeper_scale(struct timekeeper *t, double scale); /* -ERANGE, and the engine's errors */
 
 /* Source by name or number text; keep: carry on where time is. */

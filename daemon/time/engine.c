@@ -150,6 +150,8 @@ void engine_commit_quietly(struct time_engine *e)
 	note_piece(e);
 	page_store(&p->abi, SIM_CLOCK_PAGE_ABI);
 	page_store(&p->magic, SIM_CLOCK_PAGE_MAGIC);
+	if (e->state == TIME_PAUSED)
+		e->run.to_mono_ns = 0;
 	if (e->state == TIME_PAUSED && !(p->flags & SIM_CLOCK_PAUSED))
 		page_store(&p->pause_mono_ns, e->base_mono_ns);
 	/* after pause_mono_ns: dispatch looks at it once it has seen the flag */
@@ -182,8 +184,7 @@ void engine_rate_restart(struct time_engine *e)
 {
 	e->anchor[1] = (struct rate_anchor){ .mono_ns = e->base_mono_ns, .at_sim_ns = engine_base_ns(e) };
 	e->anchor[0] = e->anchor[1];
-	if (e->state == TIME_PAUSED)
-		e->run.to_mono_ns = 0;
+	e->run.to_mono_ns = 0; /* what lies before a jump, or without a driver, is no part of the run */
 }
 
 static void rate_note(struct time_engine *e)

@@ -192,7 +192,8 @@ typedef void (*time_step_fn)(void *arg, int result, int64_t sim_ns);
 /*
  * Step by dur_ns, 1 .. TIME_STEP_MAX_DUR_NS. Only while paused. Answers once, with done(), never before it returns.
  * Errors: -ERANGE, -EBUSY time is running, or another step is open; -EOPNOTSUPP; -ENOTCONN the source has no driver.
- * done's results: 0; -ECANCELED paused, resumed (by a scale, too) or switched meanwhile; -ENOTCONN the driver disconnected.
+ * done's results: 0; -ECANCELED paused, resumed (by a scale, too) or switched meanwhile; -ENOTCONN the driver disconnected;
+ * -ERANGE a jump has put time so near to its end, 2^63 ns, that the step does not fit.
  */
 int time_engine_step(struct time_engine *e, int64_t dur_ns, time_step_fn done, void *arg);
 /* The caller of the open step with this arg has disconnected: the step goes on, without an answer. */

@@ -254,7 +254,7 @@ static void become_driven(struct time_engine *e)
 		e->state = TIME_RUNNING;
 }
 
-/* A step that a jump has put so far ahead ends with it, since nothing else would end it. */
+/* Time is at its end. A step that a jump has brought there ends as well, since nothing else would end it. */
 static void refuse_end(struct time_engine *e)
 {
 	e->driver.asked = 0;

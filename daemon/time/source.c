@@ -93,11 +93,6 @@ int time_source_by_name(const char *name, const struct sim_source_ops **ret)
 	return err_set(-ENOENT, "\"%.40s\" is no time source; built in are %s", name, names);
 }
 
-const char *time_source_name(int64_t i)
-{
-	return i < SOURCES ? sources[i].name : NULL;
-}
-
 int time_source_by_number(int64_t number, const struct sim_source_ops **ret)
 {
 	if (number < 0 || number >= NUMBERED)

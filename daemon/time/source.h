@@ -25,8 +25,6 @@ int time_source_start(const struct sim_source_ops *s, int64_t real_now_ns, int64
 
 /* A built-in one by name, any letter case, as in JSON under `TimeSource`. -ENOENT with a sentence that lists the names. */
 int time_source_by_name(const char *name, const struct sim_source_ops **ret);
-/* Of all built-in ones: i from 0 on; NULL: no more. */
-const char *time_source_name(int64_t i);
 
 /* A built-in one by AWSIM's integer, 0 .. 4. -ENOENT. */
 int time_source_by_number(int64_t number, const struct sim_source_ops **ret);

@@ -141,19 +141,17 @@ static void plugin_names(const char *dir, char *ret, size_t size)
 /* All that can be named, from the tables and the folders themselves. */
 static int no_such(const struct source_registry *s, const char *word)
 {
-	char own[TIME_SOURCE_NAMES_MAX], plugins[TIME_SOURCE_NAMES_MAX] = "", text[NEAR_TEXT_MAX], all[NEAR_TEXT_MAX];
+	char own[TIME_SOURCE_NAMES_MAX], plugins[TIME_SOURCE_NAMES_MAX] = "", names[2 * TIME_SOURCE_NAMES_MAX + 2];
+	char text[NEAR_TEXT_MAX], all[NEAR_TEXT_MAX], *at;
 	struct near n = { .word = word };
-	const struct loaded *l;
-	const char *name;
 
-	for (int64_t i = 0; (name = time_source_name(i)); i++)
-		near_offer(&n, name);
-	list_for_each(l, &s->loaded, link)
-		near_offer(&n, l->ops->name);
 	time_source_names(own);
 	for (char **dir = s->dirs; *dir; dir++)
 		plugin_names(*dir, plugins, sizeof(plugins));
 	snprintf(all, sizeof(all), "there are %s%s%s", own, *plugins ? ", and as plug-ins " : "", plugins);
+	snprintf(names, sizeof(names), "%s, %s", own, plugins);
+	for (char *name = strtok_r(names, ", ", &at); name; name = strtok_r(NULL, ", ", &at))
+		near_offer(&n, name);
 	return err_set(-ENOENT, "\"%.40s\" is no time source, and there is no plug-in source_%.40s.so; %s", word, word,
 		       near_text(&n, all, text));
 }

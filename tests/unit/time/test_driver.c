@@ -896,6 +896,13 @@ TEST(what_time_has_run_is_measured)
 	assert_int_equal(run_of(&r).sim_dur_ns, 1010 * MS);
 	assert_int_equal(run_of(&r).wall_dur_ns, 2010 * MS);
 	close(fd);
+	rig_run(&r, 3600 * NS_PER_S); /* without a driver */
+	fd = rig_attach(&r, 10, &result);
+	assert_int_equal(rig_advance(&r, fd, 10 * MS), 10 * MS);
+	rig_run(&r, 10 * MS);
+	assert_int_equal(rig_advance(&r, fd, 10 * MS), 10 * MS);
+	assert_int_equal(run_of(&r).wall_dur_ns, 2020 * MS);
+	close(fd);
 	rig_finish(&r);
 }
 
