@@ -80,7 +80,10 @@ static int drive_jump(void *ctx, int64_t log_ns)
 	return stopped(s) ? -ECANCELED : r;
 }
 
-/* Whoever stops the player while time is paused does not wait for that. In lock-step participants answer faster to one call. */
+/*
+ * Whoever stops the player while time is paused does not wait for that; but in lock-step it waits, as participants answer faster to
+ * one call.
+ */
 static int advance(struct player_simd *s, int64_t dur_ns, int64_t *ret_granted_dur_ns)
 {
 	int r;

@@ -164,9 +164,14 @@ static json_t *wait_for_pause(struct ctl *c)
 	return reply;
 }
 
+/* By another connection: the pause that has not been answered holds up the calls behind it on this one. */
 static void print_what_is_missing(struct ctl *c)
 {
-	json_t *reply = ctl_call(c, "io.simd.Control.GetClock", NULL);
+	json_t *reply;
+
+	sim_disconnect(c->client);
+	c->client = NULL;
+	reply = ctl_connect(c) == 0 ? ctl_call(c, "io.simd.Control.GetClock", NULL) : NULL;
 
 	if (json_yes(json_object_get(reply, "clock"), "pausing"))
 		fputs("simctl: the driver has not asked for more time: the clock is pausing until it does\n", stderr);

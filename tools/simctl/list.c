@@ -88,6 +88,12 @@ static void say_none(const struct ctl *c, const json_t *channels)
 	const char *written = c->a.type ? c->a.type : c->a.channel;
 	char text[NEAR_TEXT_MAX];
 
+	if (c->a.type && c->a.channel) {
+		fprintf(stderr,
+			"simctl: no channel is called like \"%s\" and has a type like \"%s\"; `simctl list` shows those there are\n",
+			c->a.channel, c->a.type);
+		return;
+	}
 	fprintf(stderr, "simctl: no channel %s like \"%s\"; %s\n", what, written,
 		ctl_near(channels, c->a.type ? "type" : "name", written, "`simctl list` shows those there are", text));
 }

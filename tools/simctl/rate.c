@@ -253,12 +253,13 @@ int cmd_delay(struct ctl *c)
 	struct sim_subscriber_options o = { .size = sizeof(o), .depth = 64 };
 	json_t *channel = ctl_channel(c, c->a.channel); /* a name with a mistake would be waited for */
 	struct sim_subscriber *s;
-	int r = 0;
+	int r;
 
-	json_decref(channel);
 	if (!channel)
 		return 1;
-	if (sim_subscribe(c->client, c->a.channel, NULL, &o, &s) < 0)
+	r = sim_subscribe(c->client, json_text(json_object_get(channel, "channel"), "name"), NULL, &o, &s);
+	json_decref(channel);
+	if (r < 0)
 		return ctl_fail(NULL);
 	for (int64_t n = 0; !r && (!c->a.count || n < c->a.count) && !simctl_stop && !ctl_unread(); n++) {
 		struct delays d = { 0 };

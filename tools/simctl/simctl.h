@@ -63,7 +63,8 @@ struct ctl {
 };
 
 extern volatile sig_atomic_t simctl_stop; /* set by SIGINT and SIGTERM, to their number: streams end cleanly */
-extern volatile sig_atomic_t simctl_waits; /* for an answer, with nothing to put in order: they end the process at once */
+/* It waits for an answer, and they end the process at once: no file may be unfinished then, and no terminal raw. */
+extern volatile sig_atomic_t simctl_waits;
 
 enum need { ALONE, CONTROL, DATA }; /* what a command needs of simd */
 
