@@ -66,18 +66,6 @@ static const char *number_text(const struct sim_param_value *v, char buf[VALUE_M
 	return buf;
 }
 
-static bool is_utf8(const char *s, size_t len)
-{
-	int32_t code;
-
-	for (size_t i = 0; i < len;) {
-		i += printable_next(s + i, len - i, &code);
-		if (code < 0)
-			return false;
-	}
-	return true;
-}
-
 static int check_text(const char *name, const char *s)
 {
 	size_t len;
@@ -87,7 +75,7 @@ static int check_text(const char *name, const char *s)
 	len = strnlen(s, SIM_PARAM_TEXT_MAX + 1);
 	if (len > SIM_PARAM_TEXT_MAX)
 		return err_set(-EINVAL, "parameter %s: a string has at most %u bytes", name, SIM_PARAM_TEXT_MAX);
-	if (!is_utf8(s, len))
+	if (!utf8_is(s, len))
 		return err_set(-EINVAL, "parameter %s: the string is not UTF-8", name);
 	return 0;
 }
@@ -193,7 +181,7 @@ static int check_options(const char *name, const struct sim_param_value *initial
 			       "sizeof(options)",
 			       name, o->size, sizeof(*o));
 	if (o->description &&
-	    (strlen(o->description) > SIM_PARAM_DESCRIPTION_MAX || !is_utf8(o->description, strlen(o->description))))
+	    (strlen(o->description) > SIM_PARAM_DESCRIPTION_MAX || !utf8_is(o->description, strlen(o->description))))
 		return err_set(-EINVAL, "parameter %s: its description is UTF-8 of at most %u bytes", name,
 			       SIM_PARAM_DESCRIPTION_MAX);
 	r = check_bound(name, &o->min, initial);

@@ -422,9 +422,12 @@ static int check_link(const struct sim_node_writer *w)
 	json_array_foreach(json_object_get(o, "bridges"), i, b) {
 		const char *type = json_string_value(json_object_get(b, "type"));
 
+		const char *name = json_string_value(json_object_get(b, "name"));
+
 		if (!type || strcmp(type, "link") != 0)
 			continue;
-		snprintf(link, sizeof(link), "%s", json_string_value(json_object_get(b, "name")));
+		if (!*link && name)
+			snprintf(link, sizeof(link), "%s", name);
 		carries |= has_text(json_object_get(b, "channels"), w->ch->name);
 	}
 	json_decref(o);

@@ -91,7 +91,7 @@ int main(void)
 	struct sim_client *c;
 	bool reload;
 	char key;
-	int r;
+	int r, was = 0;
 
 	if (sim_connect(&o, &c) < 0 || sim_driver_acquire(c, SIM_DRIVER_PACED, &d) < 0)
 		return fprintf(stderr, "%s\n", sim_why()), 1;
@@ -100,8 +100,11 @@ int main(void)
 	while ((key = draw(c)) != 'q') {
 		reload |= key == 'r';
 		r = d ? go_on(d, &asked, &reload) : -EPERM;
-		if (r < 0 && regain(c, &d, r) == 0)
+		if (r < 0 && r != was)
 			fprintf(stderr, "going on, after an error: %s\n", sim_why());
+		if (r < 0)
+			(void)regain(c, &d, r);
+		was = r;
 	}
 	sim_driver_release(d);
 	sim_disconnect(c);

@@ -42,8 +42,9 @@ static int lead(struct sim_client *c, const char *method, json_t *params, int64_
 	if (r < 0)
 		return r;
 	clock = json_object_get(reply, "clock");
-	ret->paused = yes(clock, "paused") || yes(clock, "stepping"); /* a step is of a paused clock */
 	ret->pausing = yes(clock, "pausing");
+	ret->paused =
+		yes(clock, "paused") || (yes(clock, "stepping") && !ret->pausing); /* a step is of a paused clock */
 	r = jsonx_int(clock, "sim_ns", 0, INT64_MAX, &ret->sim_ns);
 	varlink_msg_finish(&m);
 	return r;

@@ -214,7 +214,7 @@ SIM_API SIM_MUST_CHECK int sim_driver_follow(struct sim_driver *d, const struct 
  *
  * With SIM_DRIVER_PACED end_advance has the answer no earlier than its wall time, until then it is -ETIMEDOUT too: so a game that
  * calls it with 0 in each frame is in slow motion at a scale below 1 (libclient/examples/engine.c). The descriptor knows of no wall
- * time: it is readable before. Thread: one at a time. begin_advance, end_advance since 0.1.
+ * time: it is readable when simd has answered, and no longer once end_advance has seen that; then call it again by time. Thread: one at a time. begin_advance, end_advance since 0.1.
  */
 SIM_API SIM_MUST_CHECK int sim_driver_begin(struct sim_driver *d, int64_t sim_ns, bool jump);
 SIM_API SIM_MUST_CHECK int sim_driver_end(struct sim_driver *d, int64_t wall_timeout_dur_ns);

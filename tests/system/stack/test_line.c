@@ -298,7 +298,8 @@ static void json_of_the_rest(void)
 	has_keys(stack_ctl("dispatch", "--json", NULL), "dispatch/shards/0", "bridges channels rigs shard turns");
 	has_keys(stack_ctl("dispatch", "--json", NULL), "dispatch/channels/0",
 		 "accepted completed failed in_flight local name refused wait_ns");
-	has_keys(stack_ctl("summary", "--json", NULL), "", "bridges channels real_time_factor run_s sim_s start_s wall_s");
+	has_keys(stack_ctl("summary", "--json", NULL), "",
+		 "bridges channels real_time_factor run_s sim_s start_s wall_s");
 	has_keys(stack_ctl("summary", "--json", NULL), "channels/0",
 		 "bytes delivered drops failed in_flight local messages name no_bridge type");
 	has_keys(stack_ctl("summary", "--json", NULL), "bridges/0", "dropped failed name sent");
