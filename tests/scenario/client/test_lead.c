@@ -130,3 +130,28 @@ TEST_WITH(what_cannot_be_led_says_so, setup, teardown)
 	world_start_simd(&w);
 	world_bury(&w);
 }
+
+/* What the driver was granted for the step is published first. */
+TEST_WITH(a_pause_that_cuts_a_step_short_is_waited_for, setup, teardown)
+{
+	struct sim_client *engine = world_client(&w, "engine", 0), *c = world_client(&w, "lead", 0),
+			  *other = world_client(&w, "other", 0);
+	struct sim_driver *d;
+	int64_t granted;
+
+	assert_ok(sim_driver_acquire(engine, 0, &d));
+	assert_ok(sim_clock_pause(c, -1));
+	assert_int_equal(sim_clock_step(c, 15 * MS, 0, NULL), -ETIMEDOUT);
+	assert_ok(sim_driver_begin_advance(d, TICK));
+	assert_ok(sim_driver_end_advance(d, -1, &granted));
+	assert_int_equal(sim_clock_pause(other, 3 * S), -ETIMEDOUT);
+	assert_false(is(other, SIM_CLOCK_PAUSED));
+	assert_ok(sim_driver_begin_advance(d, TICK));
+	world_process(&w, other);
+	assert_ok(sim_clock_pause(other, 0));
+	assert_true(is(other, SIM_CLOCK_PAUSED));
+	sim_driver_release(d);
+	sim_disconnect(engine);
+	sim_disconnect(c);
+	sim_disconnect(other);
+}
