@@ -67,6 +67,18 @@ int stop_advance(struct stop *s, struct sim_driver *d, int64_t dur_ns, int64_t *
 	return r;
 }
 
+int stop_jump(struct stop *s, struct sim_driver *d, int64_t sim_ns)
+{
+	int r = sim_driver_begin(d, sim_ns, true);
+
+	if (r < 0)
+		return r;
+	while ((r = sim_driver_end(d, LOOK_DUR_NS)) == -ETIMEDOUT)
+		if (stop_requested(s))
+			return -ECANCELED;
+	return r;
+}
+
 bool stop_wait(struct stop *s, int wall_ms)
 {
 	struct pollfd p = { .fd = s->fd, .events = POLLIN };

@@ -30,6 +30,8 @@ static inline bool stop_requested(struct stop *s)
 }
 /* sim_driver_advance(), which a pause holds up: -ECANCELED on stop, and then d is to be released. */
 int stop_advance(struct stop *s, struct sim_driver *d, int64_t dur_ns, int64_t *ret_granted_dur_ns);
+/* The same of sim_driver_jump(). */
+int stop_jump(struct stop *s, struct sim_driver *d, int64_t sim_ns);
 /* Sleep for wall_ms or until stop; true: stop. */
 bool stop_wait(struct stop *s, int wall_ms);
 

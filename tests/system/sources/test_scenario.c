@@ -326,5 +326,44 @@ TEST_WITH(a_teleport_of_the_ego_is_named, NULL, stack_sweep)
 	line_close(&l);
 }
 
+/* In lock-step, and in the background. */
+static pid_t drive_on(void)
+{
+	const char *b = getenv("B");
+	char path[256];
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid > 0)
+		return pid;
+	snprintf(path, sizeof(path), "%s/bin/sim-sumo", b ? b : "build");
+	execl(path, path, "--simd-socket", STACK_SOCKET, "--config", SCENARIO, "--lockstep", "--free-run",
+	      (char *)NULL);
+	_exit(127);
+}
+
+/* Who is killed after the grace period exits with 0 as well, but has not released the lease. */
+TEST_WITH(a_signal_in_a_pause_ends_a_run_in_order, NULL, stack_sweep)
+{
+	struct line l;
+	pid_t pid;
+
+	line_open(&l);
+	scenario_write(&(struct scenario){ 0 });
+	pid = drive_on();
+	AWAIT(sim_now(l.client) > 10 * STEP_NS);
+	assert_int_equal(stack_ctl("clock", "pause", NULL)->code, 0);
+	assert_int_equal(kill(pid, SIGINT), 0);
+	assert_int_equal(stack_wait(pid), 0);
+	assert_int_equal(stack_count("has released", "the driver lease"), 1);
+	pid = drive_on(); /* before its first step: a second run asks for a jump, which waits too */
+	AWAIT(stack_int("GetClock", "clock/driver/pid") == pid);
+	assert_int_equal(kill(pid, SIGINT), 0);
+	assert_int_equal(stack_wait(pid), 0);
+	assert_int_equal(stack_count("has released", "the driver lease"), 2);
+	assert_int_equal(stack_ctl("clock", "resume", NULL)->code, 0);
+	line_close(&l);
+}
+
 /* Clients of their own, as in life: what a process has mapped of a data plane goes with the process. */
 TEST_PROCESSES()

@@ -386,15 +386,18 @@ static int begin_run(struct app *a)
 	sim_now_sample(a->client, &now);
 	if (a->args.world || now.sim_ns == 0 || !(now.flags & SIM_CLOCK_STARTED))
 		return 0;
-	r = sim_driver_jump(a->driver, 0);
+	r = stop_jump(&a->stop, a->driver, 0);
 	return r == -EOPNOTSUPP ? 0 : r;
 }
 
-/* What was published for the last step goes out in its order too, before the lease goes. Refused in a pause, where it is lost. */
+/*
+ * What was published for the last step goes out in its order too, before the lease goes. An advance that is still asked for has seen to
+ * that, or is answered when a pause ends: that is not waited for (begin says -EBUSY).
+ */
 static void end_run(struct app *a)
 {
-	if (a->args.lockstep && a->driver)
-		(void)!sim_driver_set(a->driver, sim_now(a->client));
+	if (a->args.lockstep && a->driver && sim_driver_begin(a->driver, sim_now(a->client), false) == 0)
+		(void)!sim_driver_end(a->driver, -1);
 }
 
 /* Advance by a whole step, however small the pieces are that simd grants. */
@@ -581,7 +584,7 @@ static int attach(struct app *a)
 	if (r < 0)
 		return fail_client(r, "taking the driver's lease");
 	r = begin_run(a);
-	return r < 0 ? fail_client(r, "setting time back") : 0;
+	return r < 0 && r != -ECANCELED ? fail_client(r, "setting time back") : r;
 }
 
 /* The world waits for its hosts: not before this one can go on. */
