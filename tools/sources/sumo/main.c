@@ -153,7 +153,7 @@ static void hear_vehicle(struct app *a)
 	}
 }
 
-/* It begins where SUMO has let the ego depart. */
+/* It begins where SUMO has let the ego depart: not before that, and not while the ego is off the road. */
 static void place_vehicle(struct app *a)
 {
 	const struct ego *e = &a->ego;
@@ -162,8 +162,9 @@ static void place_vehicle(struct app *a)
 	struct sim_builder b;
 	struct sim_slot *slot;
 
-	if (!a->args.vehicle || a->placed_sim_ns != INT64_MAX || !sim_publisher_has_subscribers(a->place) ||
-	    sim_loan(a->place, cap, &slot) < 0)
+	if (!a->args.vehicle || a->placed_sim_ns != INT64_MAX || a->away || !e->started)
+		return;
+	if (!sim_publisher_has_subscribers(a->place) || sim_loan(a->place, cap, &slot) < 0)
 		return;
 	p = sim_VehiclePlacement_init(sim_slot_body_mut(slot), cap, &b);
 	p->action = SIM_VEHICLE_PLACEMENT_SPAWN;
