@@ -9,7 +9,7 @@
 #include "tests/support/ss2_peer.h"
 #include "tools/sources/ss2/messages.h"
 #include "tools/sources/ss2/server.h"
-#include "tools/sources/ss2/space.h"
+#include "tools/sources/space.h"
 
 #include <math.h>
 #include <stdlib.h>

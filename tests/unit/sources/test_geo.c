@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * UTM against coordinates that PROJ gives for the same points, and tracks of objects.
+ * UTM against coordinates that PROJ gives for the same points, yaws of attitudes, and tracks of objects.
  */
 #include "tests/support/test.h"
 
@@ -8,7 +8,31 @@
 #include <math.h>
 
 #include "tools/bridge/convert/geo.h"
+#include "tools/sources/space.h"
 #include "tools/sources/sumo/track.h"
+
+static struct sim_Quaternion about(double x, double y, double z, double rad)
+{
+	return (struct sim_Quaternion){
+		.x = x * sin(rad / 2), .y = y * sin(rad / 2), .z = z * sin(rad / 2), .w = cos(rad / 2)
+	};
+}
+
+/* A vehicle on a slope is turned by as much as one on level ground; how long its quaternion is says nothing. */
+TEST(a_yaw_is_that_at_any_pitch_and_roll)
+{
+	for (double yaw = -3; yaw <= 3; yaw += 0.5) {
+		for (double pitch = -1.5; pitch <= 1.5; pitch += 0.5) {
+			struct sim_Quaternion q = space_mul(space_mul(about(0, 0, 1, yaw), about(0, 1, 0, pitch)),
+							    about(1, 0, 0, 1 - pitch));
+
+			assert_true(fabs(space_yaw(q) - yaw) < 1e-12);
+			q = (struct sim_Quaternion){ .x = 3 * q.x, .y = 3 * q.y, .z = 3 * q.z, .w = 3 * q.w };
+			assert_true(fabs(space_yaw(q) - yaw) < 1e-12);
+		}
+	}
+	assert_true(space_yaw((struct sim_Quaternion){ 0 }) == 0);
+}
 
 TEST(utm_agrees_with_proj)
 {

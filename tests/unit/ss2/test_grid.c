@@ -10,7 +10,7 @@
 #include "rnd.h"
 #include "tools/sources/ss2/grid.h"
 #include "tools/sources/ss2/sensors.h"
-#include "tools/sources/ss2/space.h"
+#include "tools/sources/space.h"
 #include "tools/sources/ss2/store.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "tools/sources/ss2/noise_file.h"
-#include "tools/sources/ss2/space.h"
+#include "tools/sources/space.h"
 
 #define LOOK_NS INT64_C(100000000)
 #define LOOKS   20000

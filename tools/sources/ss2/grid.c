@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "../space.h"
 #include "sensors.h"
-#include "space.h"
 
 #define SAME 1e-9 /* m, m^2: the upper and the lower corners of a level box are one */
 

@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <math.h>
 
+#include "../space.h"
 #include "err.h"
 #include "mem.h"
 #include "sensors.h"
-#include "space.h"
 
 #define REFLECTIVITY 0.5  /* of whatever it is */
 #define WHOLE        1e-6 /* columns: so far from a whole number of them is one */

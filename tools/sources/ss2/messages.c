@@ -12,7 +12,7 @@
 #include <sim/msg/TrafficSignals.h>
 #include <sim/point_cloud.h>
 
-#include "space.h"
+#include "../space.h"
 #include "ss2/ss2.pb-c.h"
 
 #define LABEL_MAX     16

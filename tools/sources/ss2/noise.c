@@ -5,9 +5,9 @@
 #include <math.h>
 
 #include "../scene/chance.h"
+#include "../space.h"
 #include "noise_file.h"
 #include "sensors.h"
-#include "space.h"
 
 #define TOO_NEAR_M 1e-6 /* there is no line from the ego to what it stands in */
 

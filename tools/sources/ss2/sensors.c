@@ -6,9 +6,9 @@
 #include <math.h>
 
 #include "../scene/chance.h"
+#include "../space.h"
 #include "err.h"
 #include "mem.h"
-#include "space.h"
 
 #define EARLY_NS    INT64_C(2000000) /* the reference's: a look 2 ms before its time is in time */
 #define ROUNDED_NS  1000             /* sums of 1/30 s are not whole */

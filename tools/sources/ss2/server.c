@@ -11,10 +11,10 @@
 
 #include <sim/msg/TrafficSignal.h>
 
+#include "../space.h"
 #include "err.h"
 #include "log.h"
 #include "mem.h"
-#include "space.h"
 
 LOG_TOPIC("ss2");
 

@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../space.h"
 #include "err.h"
 #include "log.h"
 #include "mem.h"
 #include "printable.h"
-#include "space.h"
 
 LOG_TOPIC("ss2");
 

@@ -8,9 +8,9 @@
 
 #include <sim/msg/VehicleMode.h>
 
+#include "../space.h"
 #include "bridge/convert/geo.h"
 #include "err.h"
-#include "space.h"
 
 #define SQUARE_M     100000.0
 #define ACCEL_DUR_NS INT64_C(500000000) /* two reports further apart tell nothing of the acceleration */

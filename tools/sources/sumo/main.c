@@ -20,6 +20,7 @@
 #include <sim/sim.h>
 
 #include "../origin.h"
+#include "../space.h"
 #include "../stop.h"
 #include "control.h"
 #include "feed.h"
@@ -142,7 +143,7 @@ static void hear_vehicle(struct app *a)
 		    !isfinite(m->northing) || !isfinite(m->altitude))
 			continue;
 		s = (struct ego_state){ .pos = { m->easting, m->northing, m->altitude },
-					.yaw = 2 * atan2(m->orientation.z, m->orientation.w),
+					.yaw = space_yaw(m->orientation),
 					.speed = (double)m->forward_speed,
 					.yaw_rate = m->angular_velocity.z,
 					.wheel_angle = (double)m->wheel_angle };

@@ -8,6 +8,7 @@
 #include <sim/msg/Turn.h>
 #include <sim/msg/VehicleMode.h>
 
+#include "../space.h"
 #include "err.h"
 
 #define SPEED_GAIN 2.0  /* 1/s, of a model by acceleration towards a wanted speed */
@@ -196,7 +197,7 @@ static bool stance_of(const struct sim_Quaternion *q, struct stance *ret)
 		return true;
 	if (!(n > 1e-12 && n < 1e12))
 		return false;
-	ret->yaw = atan2(2 * (q->w * q->z + q->x * q->y), n - 2 * (q->y * q->y + q->z * q->z));
+	ret->yaw = space_yaw(*q);
 	if (up > STANDS * n) {
 		ret->slope_x = 0 - 2 * (q->x * q->z + q->w * q->y) / up;
 		ret->slope_y = 2 * (q->w * q->x - q->y * q->z) / up;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Vectors and rotations of generated message types. Thread: any; pure. */
-#ifndef SOURCES_SS2_SPACE_H
-#define SOURCES_SS2_SPACE_H
+#ifndef SOURCES_SPACE_H
+#define SOURCES_SPACE_H
 
 #include <math.h>
 #include <stdbool.h>
@@ -77,9 +77,10 @@ static inline double space_angle(struct sim_Quaternion a, struct sim_Quaternion 
 	return 2 * atan2(sqrt(d.x * d.x + d.y * d.y + d.z * d.z), fabs(d.w));
 }
 
+/* Where x points, whatever pitch and roll are; of a quaternion of any length. */
 static inline double space_yaw(struct sim_Quaternion q)
 {
-	return atan2(2 * (q.w * q.z + q.x * q.y), 1 - 2 * (q.y * q.y + q.z * q.z));
+	return atan2(2 * (q.w * q.z + q.x * q.y), q.w * q.w + q.x * q.x - q.y * q.y - q.z * q.z);
 }
 
 #endif
