@@ -254,6 +254,12 @@ TEST(a_scenario_has_one_owner)
 	assert_false(ask_frame(&w, 20 * MS));
 	assert_false(ask_spawn(&w, "ego", true));
 	assert_int_equal(w.now_sim_ns, 10 * MS);
+	server_peer(w.server, ""); /* who has sent, and gone, is nobody that could own it */
+	assert_false(ask_frame(&w, 20 * MS));
+	assert_non_null(strstr(w.a.description, "10.0.0.2:9"));
+	assert_false(ask_initialize(&w, 0));
+	assert_int_equal(w.now_sim_ns, 10 * MS);
+	assert_string_equal(server_owner(w.server), "10.0.0.2:9");
 	server_owner_gone(w.server); /* it has come again, from another port */
 	server_peer(w.server, "10.0.0.2:10");
 	assert_true(ask_frame(&w, 20 * MS));

@@ -171,7 +171,7 @@ static void meet(struct app *a, const zmq_msg_t *m)
 
 static void note_owner(struct app *a)
 {
-	if (strcmp(a->peer.name, server_owner(a->server)) == 0 && strcmp(a->peer.name, a->owner.name) != 0)
+	if (strcmp(a->peer.name, server_owner(a->server)) == 0) /* on a new connection too, from the same port */
 		a->owner = a->peer;
 }
 

@@ -452,7 +452,7 @@ void server_owner_gone(struct server *s)
 /* A scenario that nobody owns, since its client has come again or this process has, is that of whoever goes on with it. */
 static int admit(struct server *s, uint32_t number)
 {
-	if (!*s->peer || number == NUMBER_INITIALIZE || strcmp(s->owner, s->peer) == 0)
+	if (strcmp(s->owner, s->peer) == 0 || (*s->peer && number == NUMBER_INITIALIZE))
 		return 0;
 	if (*s->owner)
 		return err_set(-EBUSY,

@@ -90,8 +90,8 @@ int server_restore(struct server *s, uint64_t simd_id, uint32_t clock_generation
 void server_turn(struct server *s, int64_t sim_ns);
 
 /*
- * Who sends what is handled next, by a name for the log; "": not known, who may do everything. Who initializes owns the scenario: what others
- * ask, but for Initialize, is refused, until the owner is gone.
+ * Who sends what is handled next, by a name for the log; "": not known, since it has gone. Who initializes owns the scenario: what others
+ * ask, but for Initialize, is refused, until the owner is gone; of who is not known that too.
  */
 void server_peer(struct server *s, const char *name);
 const char *server_owner(const struct server *s); /* "": nobody. Borrows until the next call */
