@@ -198,6 +198,41 @@ TEST(an_imu_has_bias_and_noise)
 	assert_memory_equal(&out, &t, sizeof(t));
 }
 
+/* A mean is not that of two runs, nor of a time that cannot be. */
+TEST(a_gyro_has_no_mean_across_a_jump)
+{
+	const int64_t step = 10000000, odd[] = { -1, INT64_MIN, INT64_MAX };
+	struct sim_Imu before = { .angular_velocity.z = 5, .measurement_span = step }, out;
+	struct sim_Imu after = { .angular_velocity.z = 1, .measurement_span = step };
+	const struct sensor_config c = { .kind = SENSOR_IMU };
+	struct inertial s;
+
+	inertial_init(&s, &c);
+	for (uint32_t generation = 1; generation <= 4; generation++) {
+		inertial_hear(&s, &before, generation);
+		if (generation % 2) /* a message that is measured may be the first */
+			inertial_hear(&s, &after, generation + 1);
+		inertial_measure(&s, &after, generation + 1, &out);
+		near(out.angular_velocity.z, 1);
+		assert_int_equal(out.measurement_span, step);
+	}
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+		before.measurement_span = odd[i];
+		inertial_hear(&s, &before, 9);
+		inertial_hear(&s, &before, 9);
+		inertial_measure(&s, &before, 9, &out);
+		near(out.angular_velocity.z, 5);
+		assert_int_equal(out.measurement_span, odd[i]);
+	}
+	for (int i = 0; i < 2; i++) {
+		inertial_hear(&s, &before, 9);
+		inertial_hear(&s, &after, 9);
+	}
+	inertial_measure(&s, &after, 9, &out);
+	near(out.angular_velocity.z, 1);
+	assert_int_equal(out.measurement_span, 2 * step);
+}
+
 /* Ten minutes in bends, measured at each `each`th of 100 messages a second. */
 static void drive(const struct sensor_config *c, unsigned each, struct reckon *ret)
 {
@@ -211,7 +246,7 @@ static void drive(const struct sensor_config *c, unsigned each, struct reckon *r
 
 		yaw += t.angular_velocity.z * 0.01;
 		t.orientation = (struct sim_Quaternion){ .z = sin(yaw / 2), .w = cos(yaw / 2) };
-		inertial_hear(&s, &t);
+		inertial_hear(&s, &t, 1);
 		if (i % each)
 			continue;
 		inertial_measure(&s, &t, 1, &out);

@@ -7,15 +7,30 @@
 #include "../scene/chance.h"
 #include "motion.h"
 
+#define SPAN_MAX_NS INT64_C(10000000000) /* of one message; no gyro says what it turned by for longer */
+
 void inertial_init(struct inertial *s, const struct sensor_config *c)
 {
 	*s = (struct inertial){ .c = c };
 }
 
-void inertial_hear(struct inertial *s, const struct sim_Imu *truth)
+/* A jump ends what was heard before. */
+static void hear_from(struct inertial *s, uint32_t clock_generation)
+{
+	if (clock_generation == s->span_generation)
+		return;
+	s->turned = (struct sim_Vector3){ 0 };
+	s->span_dur_ns = 0;
+	s->span_generation = clock_generation;
+}
+
+void inertial_hear(struct inertial *s, const struct sim_Imu *truth, uint32_t clock_generation)
 {
 	double dt_s = (double)truth->measurement_span / 1e9;
 
+	hear_from(s, clock_generation);
+	if (truth->measurement_span < 0 || truth->measurement_span > SPAN_MAX_NS)
+		return;
 	s->turned.x += truth->angular_velocity.x * dt_s;
 	s->turned.y += truth->angular_velocity.y * dt_s;
 	s->turned.z += truth->angular_velocity.z * dt_s;
@@ -27,7 +42,7 @@ static void average(struct inertial *s, struct sim_Imu *m)
 {
 	double span_s = (double)s->span_dur_ns / 1e9;
 
-	if (s->span_dur_ns > m->measurement_span) {
+	if (s->span_dur_ns > 0 && s->span_dur_ns > m->measurement_span) {
 		m->angular_velocity = (struct sim_Vector3){ .x = s->turned.x / span_s,
 							    .y = s->turned.y / span_s,
 							    .z = s->turned.z / span_s };
@@ -78,6 +93,7 @@ void inertial_measure(struct inertial *s, const struct sim_Imu *truth, uint32_t 
 	const struct sensor_config *c = s->c;
 
 	*ret = *truth;
+	hear_from(s, clock_generation);
 	average(s, ret);
 	start(s, clock_generation);
 	disturb(s, &ret->linear_acceleration, &s->bias_acceleration, c->noise_acceleration, c->bias_acceleration,

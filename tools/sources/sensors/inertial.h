@@ -22,12 +22,13 @@ struct inertial {
 	struct sim_Vector3 bias_acceleration, bias_rotation;
 	struct sim_Vector3 turned; /* rad, by the exact gyro since the last measurement */
 	int64_t span_dur_ns;       /* since then */
+	uint32_t span_generation;  /* in which stretch of the clock: across a jump there is no mean */
 	uint32_t clock_generation;
 	bool started;
 };
 
 /* Each exact message, measured or not: what it has turned by in between is measured too, so that the gyro's integral is the yaw at any rate. */
-void inertial_hear(struct inertial *s, const struct sim_Imu *truth);
+void inertial_hear(struct inertial *s, const struct sim_Imu *truth, uint32_t clock_generation);
 void inertial_init(struct inertial *s, const struct sensor_config *c);
 void inertial_measure(struct inertial *s, const struct sim_Imu *truth, uint32_t clock_generation, struct sim_Imu *ret);
 /* In the map. ret->imu is imu. */

@@ -263,7 +263,7 @@ static void hear_imu(struct sensor *s, const struct sim_message *msg)
 	const struct sim_Imu *truth = sim_Imu_from(msg->body, msg->body_size);
 
 	if (truth)
-		inertial_hear(&s->unit.inertial, truth);
+		inertial_hear(&s->unit.inertial, truth, instant_of(msg).clock_generation);
 }
 
 static void drain_each(struct app *a, struct sim_subscriber *from, enum sensor_kind kind,
