@@ -51,7 +51,7 @@ static int make_room(struct ids *t, int64_t now_sim_ns)
 
 	if (t->n < t->size / 4 * 3)
 		return 0;
-	if (t->n >= IDS_MAX / 4 * 3)
+	if (t->n >= IDS_MAX)
 		r = rebuild(t, t->size, now_sim_ns - IDS_FORGET_NS);
 	else
 		r = rebuild(t, t->size ? 2 * t->size : FIRST_SIZE, INT64_MIN);

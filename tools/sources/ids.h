@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which object is which: keys of 64 bits, of a scenario or a world, become the 32-bit ids of messages, from 1 in the order of appearance. An object
- * has its id for the whole run, however long it is out of sight. Thread: the owner's.
+ * Which object is which: keys of 64 bits, of a scenario or a world, become the 32-bit ids of messages, from 1 in the order
+ * of appearance. An object has its id for the whole run, however long it is out of sight, as long as a run has no more of
+ * them than IDS_MAX. Thread: the owner's.
  */
 #ifndef SOURCES_IDS_H
 #define SOURCES_IDS_H
 
 #include <stdint.h>
 
-#define IDS_MAX       (1u << 20)           /* objects of a run; then those unseen for longest are forgotten ... */
-#define IDS_FORGET_NS INT64_C(60000000000) /* ... which are those unseen for so long */
+#define IDS_PLACES    (1u << 20)           /* of the table at its largest */
+#define IDS_MAX       (IDS_PLACES / 4 * 3) /* objects of a run; of more, some are forgotten: ... */
+#define IDS_FORGET_NS INT64_C(60000000000) /* ... those unseen for so long */
 
 struct ids_entry {
 	uint64_t key;

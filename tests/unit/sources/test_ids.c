@@ -43,17 +43,17 @@ TEST(of_too_many_those_gone_for_long_are_forgotten)
 	struct ids t = { 0 };
 	uint64_t key = 1;
 
-	while (t.size < IDS_MAX || t.n < IDS_MAX / 4 * 3)
+	while (t.n < IDS_MAX)
 		see(&t, key++, 0);
 	for (uint64_t i = 1; i < 100; i++)
 		assert_int_equal(see(&t, i, 2 * IDS_FORGET_NS)->id, i);
 	assert_int_equal(see(&t, key, 2 * IDS_FORGET_NS)->id, key);
 	assert_int_equal(t.n, 100);
 	assert_int_equal(see(&t, 50, 2 * IDS_FORGET_NS)->id, 50);
-	for (key++; t.n < IDS_MAX / 4 * 3; key++)
+	for (key++; t.n < IDS_MAX; key++)
 		see(&t, key, 2 * IDS_FORGET_NS);
 	assert_int_equal(ids_see(&t, key, 2 * IDS_FORGET_NS, &(const struct ids_entry *){ NULL }), -ENOMEM);
-	assert_int_equal(t.size, IDS_MAX);
+	assert_int_equal(t.size, IDS_PLACES);
 	ids_finish(&t);
 }
 
@@ -96,5 +96,24 @@ TEST(what_comes_back_into_range_is_what_it_was)
 	assert_int_equal(t->id, 2);
 	t = tracks_see(&ts, 11, slow, 1, 3600 * S + S / 10);
 	assert_true(t->acc[0] < -79 && t->acc[0] > -81);
+	tracks_finish(&ts);
+}
+
+/* However many there have been since it appeared. */
+TEST(what_is_in_view_is_not_forgotten)
+{
+	static struct tracks ts;
+	const double slow[2] = { 1, 0 };
+	uint64_t key = 1000;
+	int64_t now;
+
+	tracks_init(&ts);
+	for (now = 0; now <= 2 * IDS_FORGET_NS; now += S / 2)
+		assert_int_equal(tracks_see(&ts, 11, slow, 0, now)->id, 1);
+	while (ts.ids.n < IDS_MAX)
+		see(&ts.ids, key++, 0);
+	see(&ts.ids, key, now); /* it needs room */
+	assert_int_equal(ts.ids.n, 2);
+	assert_int_equal(tracks_see(&ts, 11, slow, 0, now + 5 * S)->id, 1);
 	tracks_finish(&ts);
 }

@@ -48,12 +48,8 @@ static uint32_t place_of(const struct others *t, uint64_t key)
 	return low;
 }
 
-static int add(struct others *t, uint32_t i, const struct sim_world_object *o)
+static int add(struct others *t, uint32_t i, const struct ids_entry *e)
 {
-	const struct ids_entry *e;
-
-	if (ids_see(&t->ids, o->id, o->time_sim_ns, &e) < 0)
-		return -ENOMEM;
 	if (t->n == t->size) {
 		uint32_t size = t->size ? 2 * t->size : 64;
 		struct other *at = mem_realloc(t->at, size * sizeof(*at));
@@ -65,18 +61,21 @@ static int add(struct others *t, uint32_t i, const struct sim_world_object *o)
 	}
 	memmove(&t->at[i + 1], &t->at[i], (t->n - i) * sizeof(*t->at));
 	t->n++;
-	t->at[i] = (struct other){ .key = o->id, .id = e->id, .first_sim_ns = e->first_sim_ns };
+	t->at[i] = (struct other){ .key = e->key, .id = e->id, .first_sim_ns = e->first_sim_ns };
 	return 0;
 }
 
 int others_put(struct others *t, const struct sim_world_object *o, const struct join_ego *ego)
 {
 	uint32_t i = place_of(t, o->id);
+	const struct ids_entry *e;
 	struct other *x;
 	double d[3];
 
+	if (ids_see(&t->ids, o->id, o->time_sim_ns, &e) < 0) /* each time: who is there is not forgotten */
+		return -ENOMEM;
 	if (i == t->n || t->at[i].key != o->id)
-		if (add(t, i, o) < 0)
+		if (add(t, i, e) < 0)
 			return -ENOMEM;
 	x = &t->at[i];
 	x->seen = true;

@@ -17,6 +17,8 @@ void tracks_finish(struct tracks *ts)
 	ids_finish(&ts->ids);
 }
 
+#define UNNUMBERED (UINT32_C(1) << 31)
+
 /* Without memory its id is one that follows from its key, among the high ones. */
 static void begin(struct tracks *ts, struct track *t, uint64_t key, int64_t now_sim_ns)
 {
@@ -24,9 +26,18 @@ static void begin(struct tracks *ts, struct track *t, uint64_t key, int64_t now_
 	int r = ids_see(&ts->ids, key, now_sim_ns, &e);
 
 	*t = (struct track){ .key = key,
-			     .id = r < 0 ? (uint32_t)key | 1u << 31 : e->id,
+			     .id = r < 0 ? (uint32_t)key | UNNUMBERED : e->id,
 			     .first_sim_ns = r < 0 ? now_sim_ns : e->first_sim_ns,
 			     .last_sim_ns = now_sim_ns };
+}
+
+/* Who is in view is not forgotten: ids knows it, and only hears when. */
+static void remember(struct tracks *ts, const struct track *t, int64_t now_sim_ns)
+{
+	const struct ids_entry *e;
+
+	if (!(t->id & UNNUMBERED))
+		(void)!ids_see(&ts->ids, t->key, now_sim_ns, &e);
 }
 
 /* The object's slot; else a free one; else the one unseen for longest. */
@@ -69,5 +80,6 @@ const struct track *tracks_see(struct tracks *ts, uint64_t key, const double vel
 	t->yaw_rate = remainder(yaw - t->yaw, 2 * M_PI) / dt_s;
 	t->yaw = yaw;
 	t->last_sim_ns = now_sim_ns;
+	remember(ts, t, now_sim_ns);
 	return t;
 }
