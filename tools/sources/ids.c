@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "mem.h"
+#include "rnd.h"
 
 #define FIRST_SIZE 256u
 
@@ -17,7 +18,7 @@ void ids_finish(struct ids *t)
 /* Where it is, or would be. */
 static struct ids_entry *place_of(struct ids_entry *at, uint32_t size, uint64_t key)
 {
-	uint64_t i = key * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+	uint64_t i = hash64(HASH64_INIT, &key, sizeof(key));
 
 	while (at[i & (size - 1)].id && at[i & (size - 1)].key != key)
 		i++;

@@ -95,7 +95,11 @@ static void guess_pedals(struct ego *e)
 	e->gear = EGO_DRIVE;
 }
 
-/* How far the front shall go, and whereto: as SUMO's does, and back to its path, by a part of what it is off. */
+/*
+ * How far the front goes in this step; *ret_course is its direction. It goes by what SUMO's front has moved since the step before, and
+ * by a part of what it was beside SUMO's then, so that it comes back to SUMO's path. Where SUMO's front has moved further than its speed
+ * says (to another lane), it counts as having gone straight on, and the distance between the two is made up for in the steps after.
+ */
 static double aim(const struct ego *e, const double front[3], double angle_deg, double speed, double dt_s,
 		  double *ret_course)
 {
