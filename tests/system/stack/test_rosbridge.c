@@ -413,20 +413,30 @@ TEST_WITH(what_an_earlier_connection_has_lost_is_told, NULL, line_sweep)
 
 #define THROTTLED "\"options\":{\"rosbridge\":{\"throttle_rate\":1000000}}"
 
-/* The first, and then one when the next is due, which is not while this test runs. Other topics are not concerned. */
+#define LATCHED "\"options\":{\"rosbridge\":{\"throttle_rate\":1000000,\"latch\":true}}"
+
+/*
+ * The first, and then one when the next is due, which is not while this test runs. Other topics are not concerned, nor those
+ * that are latched.
+ */
 TEST_WITH(a_topic_may_be_throttled, NULL, line_sweep)
 {
-	struct sim_publisher *p, *q;
+	struct sim_publisher *p, *q, *kept;
 
-	line_rig = "\"channels\":[{\"name\":\"imu\"," THROTTLED "},{\"name\":\"/clock\"," THROTTLED "}],";
+	line_rig = "\"channels\":[{\"name\":\"imu\"," THROTTLED "},{\"name\":\"/clock\"," THROTTLED
+		   "},{\"name\":\"kept\"," LATCHED "}],";
 	line_start("");
 	p = line_imu_publisher();
 	q = line_advertise("other", &sim_Imu_type, sizeof(struct sim_Imu));
 	for (int i = 1; i <= 5; i++)
 		assert_int_equal(line_send_imu(p, i), 0);
-	for (int i = 1; i <= 5; i++)
+	kept = line_advertise("kept", &sim_Imu_type, sizeof(struct sim_Imu));
+	for (int i = 1; i <= 5; i++) {
 		assert_int_equal(line_send_imu(q, i), 0);
+		assert_int_equal(line_send_imu(kept, i), 0);
+	}
 	AWAIT(rosbridge_server_count(line_server, "publish", "/other") == 5);
+	AWAIT(rosbridge_server_count(line_server, "publish", "/kept") == 5);
 	AWAIT(rosbridge_server_count(line_server, "publish", "/clock"));
 	assert_int_equal(rosbridge_server_count(line_server, "publish", "/clock"), 1);
 	assert_int_equal(rosbridge_server_count(line_server, "publish", "/imu"), 1);

@@ -147,6 +147,18 @@ TEST_WITH(closed_it_takes_operations_alone, set_up, tear_down)
 	assert_string_equal(all(), ".");
 }
 
+TEST_WITH(messages_of_a_closed_topic_leave_the_bound_of_operations, set_up, tear_down)
+{
+	struct queue_topic a = { 0 };
+
+	put(&a, '1', 10);
+	put(&a, '2', 10);
+	for (unsigned i = 1; i < QUEUE_OPS_MAX; i++)
+		assert_true(queue_op(&q, QUEUE_LAST, "{}", NULL) >= 0);
+	queue_forget_topic(&q, &a); /* one more than the bound */
+	assert_int_equal(queue_op(&q, QUEUE_LAST, "{}", NULL), -ENOBUFS);
+}
+
 TEST_WITH(it_may_wait_for_room, set_up, tear_down)
 {
 	struct queue_topic a = { 0 };
@@ -158,5 +170,19 @@ TEST_WITH(it_may_wait_for_room, set_up, tear_down)
 	assert_int_equal(put(&a, '2', 10), -ETIMEDOUT);
 	assert_string_equal(all(), "111");
 	assert_int_equal(a.dropped, 0);
+	q.wait = false;
+}
+
+/* Who waits for a newer time would hold up the clock for one that nobody needs any more. */
+TEST_WITH(time_waits_for_no_room, set_up, tear_down)
+{
+	struct queue_topic clock = { .max = 1, .urgent = true, .stale = true };
+
+	q.wait = true;
+	q.wait_ms = 1;
+	for (char c = 'A'; c <= 'E'; c++)
+		assert_true(put(&clock, c, 10) >= 0);
+	assert_string_equal(all(), "E");
+	assert_int_equal(clock.dropped, 0);
 	q.wait = false;
 }

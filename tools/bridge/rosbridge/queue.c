@@ -182,7 +182,7 @@ int queue_message(struct queue *q, struct queue_topic *t, const char *head, stru
 
 	pthread_mutex_lock(&q->lock);
 	r = q->open ? 0 : -ENOTCONN;
-	if (r == 0 && q->wait)
+	if (r == 0 && q->wait && !(t->stale && t->n)) /* the place of one that is worthless is room enough */
 		r = wait_for_room(q, t, body);
 	if (r == 0 && has_room(q, t, body)) {
 		r = add_message(q, t, head, body);
@@ -204,7 +204,7 @@ int queue_op(struct queue *q, enum queue_place place, const char *text, struct i
 	int r = 0;
 
 	pthread_mutex_lock(&q->lock);
-	if (q->n_ops == QUEUE_OPS_MAX)
+	if (q->n_ops >= QUEUE_OPS_MAX) /* more where a topic's messages have become operations */
 		r = -ENOBUFS;
 	else if (!(i = get_item(q, text)))
 		r = -ENOMEM;

@@ -101,6 +101,7 @@ int rosbridge_topic_open(void *bridge, const struct sim_bridge_channel *ch, cons
 {
 	struct sim_bridge *b = bridge;
 	struct rosbridge_topic *t = calloc(1, sizeof(*t));
+	bool latch;
 	int r;
 
 	if (!t)
@@ -108,7 +109,6 @@ int rosbridge_topic_open(void *bridge, const struct sim_bridge_channel *ch, cons
 	t->queue.urgent = is_urgent(ch->type->name);
 	t->queue.stale = strcmp(ch->type->name, "sim/Clock") == 0;
 	t->queue.max = w->depth ? (unsigned)w->depth : t->queue.stale;
-	t->throttle_dur_ms = w->throttle_ms;
 	r = topic_out_open(&b->common, ch, w, &t->out, why, why_size);
 	if (r == 0 && w->depth > (int)QUEUE_MAX) {
 		snprintf(why, why_size, "\"queue\" must be a whole number from 1 to %u", QUEUE_MAX);
@@ -121,8 +121,11 @@ int rosbridge_topic_open(void *bridge, const struct sim_bridge_channel *ch, cons
 		rosbridge_topic_close(b, &t->out);
 		return r;
 	}
+	latch = w->latch < 0 ? topic_is_tf_static(t->out.name) : w->latch > 0;
+	if (!latch && !t->out.static_frames) /* of these the last one stands, and nothing comes after it */
+		t->throttle_dur_ms = w->throttle_ms;
 	list_topic(b, t, true);
-	advertise(b, t, w->latch < 0 ? topic_is_tf_static(t->out.name) : w->latch);
+	advertise(b, t, latch);
 	*ret = &t->out;
 	return 0;
 }
