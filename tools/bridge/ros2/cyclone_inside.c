@@ -67,7 +67,7 @@ static int check_layout(const struct ddsi_domaingv *gv, char *why, size_t size)
 {
 	unsigned n = 0;
 
-	if (!gv || gv->n_interfaces < 1 || gv->n_interfaces > MAX_XMIT_CONNS || !gv->m_factory ||
+	if (!gv || gv->n_interfaces < 1 || gv->n_interfaces > MAX_XMIT_CONNS || !gv->xmit_conns[0] || !gv->m_factory ||
 	    gv->m_factory->gv != gv) {
 		snprintf(why, size, "its structures are not as expected");
 		return -ENOTSUP;
