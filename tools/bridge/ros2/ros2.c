@@ -109,8 +109,8 @@ static void ros2_destroy(struct sim_bridge *b)
 	large_close(&b->large);
 	ros2_services_close(b);
 	waiter_close(&b->sim_time.waiter);
+	waiter_close(&b->graph.waiter); /* its thread looks at what comes in */
 	ros2_inbound_close(b);
-	waiter_close(&b->graph.waiter);
 	log_info(b, "%llu messages converted, %llu not, without a subscriber",
 		 (unsigned long long)atomic_load(&b->converted), (unsigned long long)atomic_load(&b->skipped));
 	if (b->participant > 0)
