@@ -455,6 +455,25 @@ static void be_in_domain_7(int told, int go, unsigned arg)
 	tell_and_wait(told, go);
 }
 
+/* Also at the start, when nobody has been found yet. */
+TEST(another_domain_is_not_named_while_somebody_is_in_ours)
+{
+	static const char *const automatic[] = { WAITS, NULL };
+	struct peer far = start(be_in_domain_7, 0), near = start(silent_node_of, 24);
+	struct sim_bridge *b;
+
+	wait_told(far);
+	wait_told(near);
+	go(near);
+	wait_told(near); /* it has shown itself */
+	b = ours(automatic);
+	host_wait_log(&h, "the graph is written in Humble's form");
+	assert_null(strstr(h.log, "nobody is"));
+	end(near);
+	end(far);
+	h.ops->destroy(b);
+}
+
 TEST(another_domain_is_named_while_ours_is_empty)
 {
 	static const char *const soon[] = { "graph_wait_ms", "0", NULL };

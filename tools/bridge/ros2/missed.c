@@ -148,9 +148,13 @@ static void log_secured(struct sim_bridge *b, const dds_guid_t *guid)
 			 gid);
 }
 
-/* A reader of its own: Cyclone lends as many samples as it has lent at once before, so all its reads are of one size. */
+/*
+ * A reader of its own: Cyclone lends as many samples as it has lent at once before, so all its reads are of one size. The first look
+ * is not before those who are there can have been found.
+ */
 int ros2_missed_open(struct sim_bridge *b)
 {
+	b->missed.due = dds_time() + LOOK_DUR_NS;
 	b->missed.participants = dds_create_reader(b->participant, DDS_BUILTIN_TOPIC_DCPSPARTICIPANT, NULL, NULL);
 	return dds_errno(b->missed.participants);
 }
