@@ -231,6 +231,30 @@ TEST_WITH(another_machine_sees_and_reaches_nothing, cables_lay, cables_cut)
 	done(b);
 }
 
+/* Whatever CYCLONEDDS_URI makes of the sockets: of some modes the participant has its own. */
+TEST_WITH(sockets_of_the_participant_hear_no_other_machine, cables_lay, cables_cut)
+{
+	static const char *const options[] = { NULL };
+	struct cables_receiver r[8];
+	struct sim_bridge *b;
+	unsigned n;
+
+	setenv("CYCLONEDDS_URI",
+	       "<CycloneDDS><Domain><Compatibility><ManySocketsMode>many</ManySocketsMode></Compatibility></Domain></CycloneDDS>",
+	       1);
+	host_init(&h, PLUGIN, options);
+	b = host_create(&h);
+	unsetenv("CYCLONEDDS_URI");
+	assert_true(log_has("in domain 0 with all of this machine"));
+	n = cables_receivers(r);
+	assert_in_range(n, 2, 8);
+	for (unsigned i = 0; i < n; i++)
+		if (r[i].port != META && r[i].port != META + 1)
+			bombard(r[i].port, false);
+	assert_false(log_has("malformed packet"));
+	h.ops->destroy(b);
+}
+
 /* That the count above would see them: on a network that it is to use, ours is there for the same nodes. */
 TEST_WITH(on_a_network_another_machine_takes_part, cables_lay, cables_cut)
 {
@@ -328,6 +352,28 @@ TEST_WITH(what_is_set_stays_as_it_is, cables_lay, cables_cut)
 	assert_true(log_has("in domain 0 with all of this machine"));
 	opens("auto", "ROS_LOCALHOST_ONLY", "1", false, NULL);
 	opens("auto", "CYCLONEDDS_URI", NEAR0, false, "malformed packet");
+	assert_true(log_has("in domain 0 on a network"));
+	assert_true(log_has("CYCLONEDDS_URI has interfaces of a network"));
+}
+
+/* As rcl does where both are set. */
+TEST_WITH(the_environment_is_read_as_ros_reads_it, cables_lay, cables_cut)
+{
+	static const struct {
+		const char *only, *range, *scope;
+	} row[] = { { "1", "SUBNET", "with all of this machine" },
+		    { "1", "OFF", "with all of this machine" },
+		    { "0", "LOCALHOST", "with all of this machine" },
+		    { "0", "OFF", "with all of this machine" },
+		    { "0", "SUBNET", "on a network" } };
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		print_message("ROS_LOCALHOST_ONLY=%s, %s\n", row[i].only, row[i].range);
+		setenv("ROS_LOCALHOST_ONLY", row[i].only, 1);
+		opens("auto", "ROS_AUTOMATIC_DISCOVERY_RANGE", row[i].range, false, NULL);
+		assert_true(log_has(row[i].scope));
+	}
+	unsetenv("ROS_LOCALHOST_ONLY");
 }
 
 TEST_GROUP(have_fast, NULL)

@@ -103,6 +103,17 @@ TEST(a_bad_interface_is_named)
 	assert_non_null(strstr(refused_as(missing), "no network interface none7 with an IPv4 address is up"));
 }
 
+/* What is not UDP over IPv4 has no filter of ours. */
+TEST(what_cannot_be_closed_to_others_is_not_opened)
+{
+	static const char *const local[] = { "localhost", "true", NULL };
+
+	setenv("CYCLONEDDS_URI",
+	       "<CycloneDDS><Domain><General><Transport>tcp</Transport></General></Domain></CycloneDDS>", 1);
+	assert_non_null(strstr(refused_as(local), "other machines could reach us"));
+	unsetenv("CYCLONEDDS_URI");
+}
+
 /* Nothing but a loopback that is down. */
 TEST(a_network_without_an_interface_is_named)
 {

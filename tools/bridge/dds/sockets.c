@@ -205,6 +205,14 @@ static bool all_loopback(const struct found *f)
 	return true;
 }
 
+bool sockets_on_loopback(const struct sockets *before)
+{
+	struct pass p = { .before = before };
+
+	for_each_udp(find, &p);
+	return all_loopback(&p.found);
+}
+
 int sockets_narrow(const struct sim_bridge_host *host, const struct sockets *before, const uint32_t *from,
 		   unsigned n_from)
 {

@@ -29,6 +29,9 @@ int sockets_narrow(const struct sim_bridge_host *host, const struct sockets *bef
  */
 int sockets_keep_to_machine(const struct sockets *before);
 
+/* Whether Cyclone sends with addresses of loopback alone. */
+bool sockets_on_loopback(const struct sockets *before);
+
 struct sockets_log { /* of Cyclone: its lines go to the host's log, and a flood of them is kept back and counted */
 	const struct sim_bridge_host *host;
 	pthread_mutex_t lock; /* guards what follows */

@@ -74,6 +74,16 @@ static void check_range(struct sim_bridge *b)
 			range);
 }
 
+/* As rcl reads it: ROS_LOCALHOST_ONLY=1 wins over the range, and the range over its 0. */
+static bool env_is_local(void)
+{
+	static const char range[] = "ROS_AUTOMATIC_DISCOVERY_RANGE";
+
+	if (env_is("ROS_LOCALHOST_ONLY", "1") || env_is(range, "LOCALHOST") || env_is(range, "OFF"))
+		return true;
+	return !env_is("ROS_LOCALHOST_ONLY", "0") && !env_is(range, "SUBNET") && !env_is(range, "SYSTEM_DEFAULT");
+}
+
 /* This machine only, unless the rig or the environment asks for the network; of "true" loopback alone is used. */
 static int read_localhost(struct sim_bridge *b)
 {
@@ -83,9 +93,7 @@ static int read_localhost(struct sim_bridge *b)
 	if (n < 0)
 		return n;
 	check_range(b);
-	b->localhost = n == 1 || (n == 2 && !env_is("ROS_LOCALHOST_ONLY", "0") &&
-				  !env_is("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET") &&
-				  !env_is("ROS_AUTOMATIC_DISCOVERY_RANGE", "SYSTEM_DEFAULT"));
+	b->localhost = n == 1 || (n == 2 && env_is_local());
 	b->machine = n == 2 && b->localhost;
 	return 0;
 }
@@ -283,6 +291,32 @@ static int open_domain(struct sim_bridge *b, uint32_t id, long lease_ms, const s
 	return create_domain(b, id, lease_ms);
 }
 
+static int say_open(const struct sim_bridge *b, int r)
+{
+	log_error(
+		b,
+		"other machines could reach us: its sockets cannot be closed to them (%s): check CYCLONEDDS_URI, or allow them "
+		"with \"localhost\": \"false\"",
+		strerror(-r));
+	return r;
+}
+
+/* The participant may have sockets of its own (ManySocketsMode). Where a network is allowed, who reaches us there is logged alone. */
+static int close_to_others(struct sim_bridge *b, const struct sockets *before)
+{
+	int r = b->machine ? sockets_keep_to_machine(before) : sockets_narrow(b->host, before, NULL, 0);
+
+	if (!b->localhost)
+		return 0;
+	if (r < 0)
+		return say_open(b, r);
+	if (!b->machine && !sockets_on_loopback(before)) {
+		b->localhost = false;
+		log_warn(b, "CYCLONEDDS_URI has interfaces of a network, where other machines see and reach us");
+	}
+	return 0;
+}
+
 static int join(struct sim_bridge *b, long lease_ms)
 {
 	const uint32_t id = b->domain_id;
@@ -306,9 +340,7 @@ static int join(struct sim_bridge *b, long lease_ms)
 	if (b->participant < 0)
 		return say_no_domain(b, id, b->participant);
 	b->inside = cyclone_inside_here(id);
-	if (!b->machine)
-		(void)sockets_narrow(b->host, &before, NULL, 0);
-	return 0;
+	return close_to_others(b, &before);
 }
 
 int ros2_domain_open(struct sim_bridge *b)

@@ -24,7 +24,7 @@ static const struct sim_bridge_option options[] = {
 	  "of channels that ROS does not allow: automatic: /radar/0 goes out as /radar/n0; strict: not at all" },
 	{ "localhost", "auto",
 	  "auto: with each node of this machine and nobody else, unless ROS_LOCALHOST_ONLY=0 or ROS_AUTOMATIC_DISCOVERY_RANGE "
-	  "names a network; true: over loopback alone; false: on the network" },
+	  "names a network, read as ROS does; true: over loopback alone; false: on the network" },
 	{ "interface", "",
 	  "name or address of the one network interface to use where localhost is false; empty: Cyclone's choice" },
 	LARGE_OPTIONS,
