@@ -42,12 +42,17 @@ struct cyber_topic { /* a channel of Apollo's that one of ours becomes */
 	/* guarded by the probe's lock */
 	struct cyber_topic *next;
 	enum cyber_writer { WRITER_UNKNOWN, WRITER_UNCONFIRMED, WRITER_REFUSED, WRITER_ACCEPTED } writer;
-	bool asked;   /* the probe listens to it now */
-	bool witness; /* it has come back before, and is listened to beside the others */
-	bool overtaken; /* since then several of its messages were sent, and later ones of another channel have come back */
-	unsigned tries, misses; /* that have not found it; of these, in a row, overtaken */
-	uint64_t sent;          /* when the last one began */
-	int64_t due_mono_ns;    /* of the next one */
+	bool asked;    /* the probe listens to it now */
+	bool witness;  /* it has come back before, and is listened to beside the others */
+	uint64_t sent; /* messages of it when the probe began to listen */
+	uint64_t back; /* messages of it that the probe has heard since then */
+	const struct cyber_topic
+		*other;      /* one that comes back while this one does not; NULL: none, or it is too early to say */
+	uint64_t other_sent; /* of its messages, counted as `back`, when MISSED_SENT of this one had been sent */
+	bool overtaken;      /* more of the other's than these are back */
+	unsigned tries;      /* probes that have not found it */
+	unsigned misses;     /* of these the last ones, in which it was overtaken */
+	int64_t due_mono_ns; /* of the next probe */
 };
 
 /* What becomes of one channel. */
@@ -94,6 +99,7 @@ struct cyber_probe {
 	struct cyber_topic *topics; /* all that go out */
 	int64_t next_mono_ns;       /* the main link's thread's: when to look */
 	int64_t since_mono_ns;      /* the probe's thread's: when it began to listen */
+	bool heard;                 /* the probe's thread's: something has come back since then */
 	uint64_t gone_dropped;      /* of topics that are closed, or were open on an earlier connection */
 };
 

@@ -2,7 +2,7 @@
 /*
  * What the peer says nothing of: whether it has our writers. A second connection listens to our channels, and as soon as a message of one
  * is back it is accepted. One of which several did not come back is not confirmed: the peer may be slow. Only where messages of another
- * channel that were sent later do come back, again and again, it is not accepted; and neither is final: it is listened to again, ever more
+ * channel do come back that were sent later, which their number says, again and again, it is not accepted; and neither is final: it is listened to again, ever more
  * rarely. Between that the connection is closed: a reader ends with it alone.
  */
 #include <errno.h>
@@ -14,9 +14,9 @@
 #define MS             INT64_C(1000000)
 #define LOOK_DUR_NS    (200 * MS)
 #define MISSED_SENT    3u           /* messages that did not come back, */
-#define MISSED_DUR_NS  (2000 * MS)  /* in so long: not confirmed */
+#define MISSED_DUR_NS  (2000 * MS)  /* in so long, if nothing came back: not confirmed */
 #define REFUSED_MISSES 2u           /* so often, while those of others did: not accepted */
-#define GIVE_UP_DUR_NS (10000 * MS) /* of a channel on which too little comes */
+#define GIVE_UP_DUR_NS (10000 * MS) /* of a channel on which too little comes, or that is not overtaken */
 #define AGAIN_DUR_NS   (1000 * MS)  /* until it is listened to again; doubled each time, */
 #define AGAIN_DOUBLED  6u           /* so often: 64 s */
 #define REPORT_DUR_NS  (10000 * MS) /* of what was dropped */
@@ -157,8 +157,11 @@ static void on_status(void *bridge, enum sim_bridge_status status, const char *t
 	if (status != SIM_BRIDGE_CONNECTED)
 		return;
 	b->probe.since_mono_ns = cyber_mono_ns();
+	b->probe.heard = false;
 	pthread_mutex_lock(&b->probe.lock);
 	for (struct cyber_topic *t = b->probe.topics; t; t = t->next) {
+		t->other = NULL;
+		t->back = 0;
 		if (!t->asked && !t->witness)
 			continue;
 		t->sent = sent(b, t);
@@ -168,24 +171,58 @@ static void on_status(void *bridge, enum sim_bridge_status status, const char *t
 	pthread_mutex_unlock(&b->probe.lock);
 }
 
+static struct cyber_topic *topic_of(struct sim_bridge *b, const struct frame *f)
+{
+	struct cyber_topic *t = b->probe.topics;
+
+	while (t && (strlen(t->name) != f->topic_len || memcmp(t->name, f->topic, f->topic_len) != 0))
+		t = t->next;
+	return t;
+}
+
+/*
+ * What comes back of the other one may have been sent long before, to a peer that is slow: so as many of it have to come as had been
+ * sent, and one more. What was under way when the probe began counts too, and what the peer drops does not.
+ */
+static void compare(struct sim_bridge *b, struct cyber_topic *t, const struct cyber_topic *other)
+{
+	if (!t->other && sent(b, t) - t->sent >= MISSED_SENT) {
+		t->other = other;
+		t->other_sent = sent(b, other) - other->sent;
+	} else if (t->other == other && other->back > t->other_sent) {
+		t->overtaken = true;
+	}
+}
+
 static void take(void *bridge, const struct frame *f)
 {
 	struct sim_bridge *b = bridge;
 	struct news news = { .n = 0 };
+	struct cyber_topic *of;
 	bool more;
 
+	b->probe.heard = true;
 	pthread_mutex_lock(&b->probe.lock);
-	for (struct cyber_topic *t = b->probe.topics; t; t = t->next) {
-		if (t->asked && strlen(t->name) == f->topic_len && memcmp(t->name, f->topic, f->topic_len) == 0)
-			learn(b, t, WRITER_ACCEPTED, &news);
-		else if (t->asked && sent(b, t) - t->sent > MISSED_SENT)
-			t->overtaken = true;
-	}
+	of = topic_of(b, f);
+	if (of)
+		of->back++;
+	if (of && of->asked)
+		learn(b, of, WRITER_ACCEPTED, &news);
+	for (struct cyber_topic *t = b->probe.topics; of && t; t = t->next)
+		if (t->asked)
+			compare(b, t, of);
 	more = any_asked(b);
 	pthread_mutex_unlock(&b->probe.lock);
 	tell(b, &news);
 	if (!more)
 		tcp_link_close(&b->probe.link);
+}
+
+/* While others come back there is time to see whether they overtake it. */
+static bool has_missed(struct sim_bridge *b, const struct cyber_topic *t, int64_t dur_ns)
+{
+	return dur_ns > MISSED_DUR_NS && sent(b, t) - t->sent >= MISSED_SENT &&
+	       (t->overtaken || !b->probe.heard || dur_ns > GIVE_UP_DUR_NS);
 }
 
 static int64_t look(void *bridge)
@@ -199,7 +236,7 @@ static int64_t look(void *bridge)
 	for (struct cyber_topic *t = b->probe.topics; t; t = t->next) {
 		if (!t->asked)
 			continue;
-		if (dur_ns > MISSED_DUR_NS && sent(b, t) - t->sent >= MISSED_SENT)
+		if (has_missed(b, t, dur_ns))
 			miss(b, t, &news);
 		else if (dur_ns > GIVE_UP_DUR_NS)
 			ask_later(t);
@@ -311,6 +348,13 @@ void cyber_probe_add(struct sim_bridge *b, struct cyber_topic *t)
 	pthread_mutex_unlock(&b->probe.lock);
 }
 
+static void forget_other(struct sim_bridge *b, const struct cyber_topic *gone)
+{
+	for (struct cyber_topic *t = b->probe.topics; t; t = t->next)
+		if (t->other == gone)
+			t->other = NULL;
+}
+
 void cyber_probe_remove(struct sim_bridge *b, struct cyber_topic *t)
 {
 	uint64_t out, dropped;
@@ -319,6 +363,7 @@ void cyber_probe_remove(struct sim_bridge *b, struct cyber_topic *t)
 	for (struct cyber_topic **at = &b->probe.topics; *at; at = &(*at)->next)
 		if (*at == t) {
 			*at = t->next;
+			forget_other(b, t);
 			queue_counts(&b->queue, t->queue, &out, &dropped);
 			b->probe.gone_dropped += dropped;
 			break;
