@@ -445,6 +445,51 @@ TEST(a_publisher_of_another_type_is_named)
 	h.ops->destroy(b);
 }
 
+#define MANY 32 /* as many as are kept */
+
+/* So many, and one of another type after them; then that one alone. */
+static void be_many_and_one(int told, int go, unsigned arg)
+{
+	dds_entity_t p = participant("enclave=/;"), many[MANY];
+
+	(void)arg;
+	for (unsigned i = 0; i < MANY; i++) {
+		many[i] = reader_write_volatile(p, &seen_image_desc, "rt/gear");
+		EXPECT(many[i] > 0);
+	}
+	tell_and_wait(told, go);
+	EXPECT(reader_write_volatile(p, &seen_clock_desc, "rt/gear") > 0);
+	be_node(p, 24); /* who has heard of the node has heard of what was there before it */
+	tell_and_wait(told, go);
+	for (unsigned i = 0; i < MANY; i++)
+		dds_delete(many[i]);
+	tell_and_wait(told, go);
+	dds_delete(DDS_CYCLONEDDS_HANDLE);
+}
+
+TEST(one_that_there_was_no_room_for_is_named_when_there_is)
+{
+	static const char *const options[] = {
+		WAITS, "subscribe",
+		"{\"/gear\":{\"type\":\"autoware_vehicle_msgs/msg/GearCommand\",\"channel\":\"gear\"}}", NULL
+	};
+	struct peer others = start(be_many_and_one, 0);
+	struct sim_bridge *b;
+
+	wait_told(others);
+	b = ours(options);
+	host_wait_log(&h, "a publisher of sensor_msgs/msg/Image on /gear is not heard, and 31 more");
+	forget_log();
+	go(others);
+	wait_told(others);
+	host_wait_log(&h, "the graph is written in Humble's form");
+	go(others);
+	wait_told(others);
+	host_wait_log(&h, "; but a publisher of rosgraph_msgs/msg/Clock on /gear is not heard");
+	end(others);
+	h.ops->destroy(b);
+}
+
 static void be_in_domain_7(int told, int go, unsigned arg)
 {
 	(void)arg;

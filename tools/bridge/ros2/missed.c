@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is there and does not take part, for the log and for the sentence of the bridge's status: publishers of another type on a topic
- * that is read, another domain that this machine uses while nobody is in ours, DDS Security, two distributions in one graph, and what the network
- * settings leave out. Behind "; but " the sentence says what, so that `simctl doctor` warns of it.
+ * What is there and does not take part, for the log and for the sentence of the bridge's status: publishers of another type on a
+ * topic that is read, another domain that this machine uses while nobody is in ours, DDS Security, two distributions in one graph,
+ * and what the network settings leave out. Behind "; but " the sentence says what, so that `simctl doctor` warns of it.
  *
  * Thread: "ros2-graph", and the host's for ros2_report_status().
  */
@@ -66,6 +66,7 @@ void ros2_missed_add(struct sim_bridge *b, const dds_builtintopic_endpoint_t *e,
 	for (unsigned i = 0; in && i < m->n; i++)
 		if (m->one[i].instance == instance)
 			return;
+	m->full |= in && m->n == ROS2_MISSED_MAX;
 	if (!in || m->n == ROS2_MISSED_MAX)
 		return;
 	m->one[m->n].instance = instance;
@@ -88,6 +89,24 @@ void ros2_missed_drop(struct sim_bridge *b, dds_instance_handle_t instance)
 			m->one[i] = m->one[--m->n];
 			return;
 		}
+}
+
+/* There were more than there was room for, and now there is: of those that are there each is new to a reader that is. */
+static void look_for_more(struct sim_bridge *b)
+{
+	dds_entity_t reader = dds_create_reader(b->participant, DDS_BUILTIN_TOPIC_DCPSPUBLICATION, NULL, NULL);
+	dds_sample_info_t info;
+	void *sample = NULL;
+
+	b->missed.full = false;
+	while (reader > 0 && dds_take(reader, &sample, &info, 1, 1) > 0) {
+		if (info.valid_data && info.instance_state == DDS_IST_ALIVE)
+			ros2_missed_add(b, sample, info.instance_handle);
+		dds_return_loan(reader, &sample, 1);
+		sample = NULL;
+	}
+	if (reader > 0)
+		dds_delete(reader);
 }
 
 /* ---- other domains ---- */
@@ -263,6 +282,8 @@ int64_t ros2_missed_look(struct sim_bridge *b)
 	char text[ROS2_STATUS_TEXT];
 	dds_time_t now = dds_time();
 
+	if (m->full && m->n < ROS2_MISSED_MAX)
+		look_for_more(b);
 	if (now >= m->due || (m->domain >= 0 && b->graph.thr.n_peers)) {
 		look_at_domains(b);
 		look_at_security(b);

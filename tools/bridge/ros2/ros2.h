@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside bridge_ros2: one DDS participant, one node, a writer for each channel, a reader for each topic that comes in. All of it lives from create() to
- * destroy(); publish() comes from the host's threads.
+ * Inside bridge_ros2: one DDS participant, one node, a writer for each channel, a reader for each topic that comes in. All of it
+ * lives from create() to destroy(); publish() comes from the host's threads.
  */
 #ifndef ROS2_H
 #define ROS2_H
@@ -101,6 +101,7 @@ struct ros2_missed { /* what does not take part; but for `lock` and `told` the g
 		char type[96];
 	} one[ROS2_MISSED_MAX];
 	unsigned n;
+	bool full; /* and there were more */
 	dds_entity_t participants;
 	unsigned secured; /* of them, with DDS Security */
 	int domain;       /* that is in use on this machine, while nobody is in ours; -1: none */
@@ -200,13 +201,17 @@ void ros2_graph_publish(struct sim_bridge *b);
 /* A node of that participant, "": none is known. Thread: the graph's. */
 const char *ros2_graph_node_of(const struct sim_bridge *b, const dds_guid_t *participant);
 
-/* clock_publishers.c: other publishers of /clock. look(): returns when it wants to be called again, from now. Thread: the graph's. */
+/*
+ * clock_publishers.c: other publishers of /clock. look(): returns when it wants to be called again, from now. Thread: the
+ * graph's.
+ */
 int ros2_clock_publishers_open(struct sim_bridge *b, dds_entity_t set);
 int64_t ros2_clock_publishers_look(struct sim_bridge *b);
 
 /*
- * missed.c: what does not take part. open(): before the graph's thread runs; add(): a publication that comes, drop(): one that is gone. look(): returns when it wants to be called
- * again, from now; what it has to say becomes the status' sentence. Thread: the graph's; ros2_report_status(): the host's.
+ * missed.c: what does not take part. open(): before the graph's thread runs; add(): a publication that comes, drop(): one that is
+ * gone. look(): returns when it wants to be called again, from now; what it has to say becomes the status' sentence.
+ * Thread: the graph's; ros2_report_status(): the host's.
  */
 int ros2_missed_open(struct sim_bridge *b);
 void ros2_missed_add(struct sim_bridge *b, const dds_builtintopic_endpoint_t *e, dds_instance_handle_t instance);
