@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who can reach the bridge. Cyclone binds what it receives with to 0.0.0.0, whatever interfaces it was told to use, so that
- * every network of this machine could send to a bridge that is to speak over loopback only. What Cyclone sends with is
- * bound to the addresses of those interfaces: from them we learn where to listen, also when CYCLONEDDS_URI has named others.
+ * Who can reach the bridge. Cyclone binds the sockets that receive to 0.0.0.0, whatever interfaces it was told to use, so that
+ * every network of this machine could send to a bridge that is to speak over loopback only. It binds the sockets that send to
+ * the addresses of those interfaces: from these we learn where to listen, also when CYCLONEDDS_URI has named others.
  *
  *   loopback only   the sockets are bound to the device lo
- *   this machine    a filter in the kernel: what came over lo, as all that is addressed to this machine's addresses by itself, and the
- *                   copies that the kernel makes, for this machine, of multicast that leaves it; what sends is bound to lo
+ *   this machine    a filter in the kernel: what came over lo (whatever this machine sends to one of its own addresses does), and
+ *                   the copies that the kernel makes, for this machine, of multicast that leaves it; what sends is bound to lo
  *   otherwise       a filter in the kernel: only packets that are addressed to these addresses, or to a group
  *
  * Linux: SO_BINDTODEVICE needs no privilege since 5.7; socket(7), packet filters of struct sock_filter.
@@ -142,7 +142,10 @@ static int bind_to_lo(int fd, const struct found *f)
 	return setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, "lo", 3) < 0 ? -errno : 0;
 }
 
-/* No packet that comes in from outside is of PACKET_LOOPBACK, nor is lo's index its interface's, whatever its addresses say. */
+/*
+ * Whatever addresses a packet has: if it comes from outside, the kernel has its type not as PACKET_LOOPBACK, and its interface is
+ * not lo.
+ */
 static int filter_by_origin(int fd)
 {
 	struct sock_filter code[] = {

@@ -18,8 +18,8 @@
 #define DOMAIN_MAX 232
 
 /*
- * Cyclone answers a node that it finds before it is ready to hear what that node has to say: Fast DDS speaks at once, and again only a second
- * later. So the answer comes within 80 ms, as the node's GUID has it.
+ * When Cyclone finds a node it greets it, after a delay, and is ready for what that node says only once it has. Fast DDS speaks at
+ * once, and again only a second later. So the greeting comes after at most 80 ms; how long exactly follows from the node's GUID.
  */
 #define WELCOME "<SPDPResponseMaxDelay>80ms</SPDPResponseMaxDelay>"
 
@@ -120,8 +120,8 @@ static void put_peers(struct sim_bridge *b, FILE *f)
 }
 
 /*
- * Readers in two processes that hear one group make a node's writer multicast to them, on its network too: ours have a group
- * that no other process has.
+ * A node's writer multicasts as soon as readers of two processes have joined the same group, and then on its network too. So the
+ * readers of this process have a group of their own, at random.
  */
 static void put_group(FILE *f)
 {

@@ -226,7 +226,10 @@ int queue_op(struct queue *q, enum queue_place place, const char *text, struct i
 
 /* ---- taking ---- */
 
-/* What is urgent, unless a message of it went last and others wait: a clock may come as fast as the server takes it. */
+/*
+ * The urgent ones first. But a clock may come as fast as the server takes it: so where an urgent message, no operation, went last,
+ * and others wait, one of these is next.
+ */
 static struct queue_list *next_list(struct queue *q)
 {
 	const struct queue_item *i = q->urgent.first;
