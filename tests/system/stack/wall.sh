@@ -12,13 +12,8 @@ run()
 code=0
 run system-stack-client
 run system-stack-step
-run system-stack-line
-run system-stack-author
-run system-stack-simhost
 run system-stack-rosbridge
-run system-stack-cyber
 run system-link-service
-run system-link-line
 run system-ros1-publish
 run system-world-host
 exit $code
