@@ -271,12 +271,19 @@ static bool sends6(int fd, const struct sockaddr_in6 *to, int *told)
 	return false;
 }
 
+/* Sent again and again: a kernel that hears of no neighbour for three seconds, as on a machine that stands, drops what waits for it. */
+static bool arrives6(const int fd[2], const struct sockaddr_in6 *to, int *told)
+{
+	char byte;
+
+	return sends6(fd[0], to, told) && recv(fd[1], &byte, 1, MSG_DONTWAIT) == 1;
+}
+
 TEST_BOTH(ipv6_works_too)
 {
 	struct net_switch *s = switch_with(device, 1, 2);
 	struct sockaddr_in6 a[2] = { address6(0), address6(1) };
 	int fd[2], told = 0;
-	char byte;
 
 	for (unsigned i = 0; i < 2; i++) {
 		fd[i] = unbound(s, i, AF_INET6, SOCK_DGRAM);
@@ -286,9 +293,8 @@ TEST_BOTH(ipv6_works_too)
 			skip();
 		}
 	}
-	AWAIT(sends6(fd[0], &a[1], &told));
-	assert_int_equal(recv(fd[1], &byte, 1, 0), 1);
-	assert_int_equal(counts(s, 0).path[SWITCH_IN].in, 1);
+	AWAIT(arrives6(fd, &a[1], &told));
+	assert_true(counts(s, 0).path[SWITCH_IN].in > 0);
 	close(fd[0]);
 	close(fd[1]);
 	switch_destroy(s);
