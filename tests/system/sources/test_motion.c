@@ -231,7 +231,7 @@ static void begin_scenario(struct scenario *s, int port)
 
 static void frame(struct scenario *s)
 {
-	const struct peer_status ego = { .name = "ego", .action = "driving", .pose = { 0, 0, 0, 0, 1 } };
+	const struct peer_status ego = { .name = "ego", .action = "driving", .pose = { .qw = 1 } };
 
 	peer_update_status(&s->q, 250020, &ego, 1, true, false);
 	ask(s);

@@ -121,7 +121,7 @@ static void reckon(struct reckoned *r, struct ego *e, const double front[3], dou
 	double x = e->pos[0], y = e->pos[1];
 
 	ego_follow(e, front, angle_deg, v, DT);
-	if (!r->yaw) {
+	if (r->yaw == 0) {
 		*r = (struct reckoned){ e->yaw, e->pos[0], e->pos[1], 0, 0 };
 		return;
 	}
