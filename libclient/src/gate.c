@@ -35,7 +35,7 @@ static void gate_advance(struct sim_gate *g, int64_t n)
 {
 	int128 total = (int128)n * g->num + g->rem;
 
-	g->next_due_sim_ns += (int64_t)(total / g->den);
+	g->next_due_sim_ns = ns_add(g->next_due_sim_ns, (int64_t)(total / g->den)); /* time may be put at its end */
 	g->rem = (int64_t)(total % g->den);
 }
 
