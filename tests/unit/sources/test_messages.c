@@ -217,6 +217,7 @@ TEST(objects_are_where_base_link_sees_them)
 	assert_int_equal(o[0].tracking_time, 100000000);
 	near(o[0].velocity.angular.z, 5.2 / 2.5, 1e-9);
 	assert_int_equal(message_objects(&m, body, message_objects_max(1)), 0);
+	tracks_finish(&tracks);
 }
 
 TEST(signals_face_those_who_come)
