@@ -15,6 +15,7 @@
 #include "printable.h"
 #include "names.h"
 #include "near.h"
+#include "plugin_file.h"
 #include "reaper.h"
 #include "rig.h"
 #include "shards.h"
@@ -24,7 +25,6 @@
 #include "dispatch.h"
 #include "timeutil.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -152,42 +152,30 @@ struct wanted { /* a file that a bridge of a rig names; kind: bridge or converte
 	const char *rig, *bridge, *kind, *key, *name;
 };
 
-/* NAME of KIND_NAME.so, cut in place; NULL: it is none. */
-static char *plugin_name(const char *kind, char *file)
-{
-	size_t n = strlen(kind), len = strlen(file);
+struct like {
+	struct near near;
+	char found[NAME_MAX + 1];
+};
 
-	if (len < n + 5 || strncmp(file, kind, n) || file[n] != '_' || strcmp(file + len - 3, ".so"))
-		return NULL;
-	file[len - 3] = '\0';
-	return file + n + 1;
+static void offer(void *arg, const char *name)
+{
+	struct like *l = (struct like *)arg;
+
+	if (near_offer(&l->near, name)) {
+		snprintf(l->found, sizeof(l->found), "%s", name);
+		l->near.found = l->found;
+	}
 }
 
 /* Of those that are there, the one that is like it: "; did you mean logging?", or "". */
 static const char *like_it(const struct wanted *w, const char *const *dirs, char text[NEAR_TEXT_MAX])
 {
-	struct near n = { .word = w->name };
-	char found[NAME_MAX + 1];
+	struct like l = { .near = { .word = w->name } };
 
-	for (unsigned i = 0; dirs[i]; i++) {
-		DIR *d = opendir(dirs[i]);
-		const struct dirent *e;
-
-		while (d && (e = readdir(d))) {
-			char file[NAME_MAX + 1];
-			const char *name;
-
-			snprintf(file, sizeof(file), "%s", e->d_name);
-			name = plugin_name(w->kind, file);
-			if (name && near_offer(&n, name))
-				n.found = memcpy(found, name, strlen(name) + 1);
-		}
-		if (d)
-			closedir(d);
-	}
 	text[0] = '\0';
-	if (n.found)
-		snprintf(text, NEAR_TEXT_MAX, "; did you mean %s?", n.found);
+	plugin_files(dirs, w->kind, offer, &l);
+	if (l.near.found)
+		snprintf(text, NEAR_TEXT_MAX, "; did you mean %s?", l.near.found);
 	return text;
 }
 

@@ -6,10 +6,10 @@
 #include "list.h"
 #include "mem.h"
 #include "near.h"
+#include "plugin_file.h"
 #include "trust.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -19,9 +19,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-#define WORD_MAX   64
-#define PLUGIN     "source_"
-#define PLUGIN_END ".so"
+#define WORD_MAX 64
 
 struct loaded {
 	struct list link; /* source_registry::loaded */
@@ -116,40 +114,33 @@ static int check_word(const char *word)
 		       WORD_MAX);
 }
 
-/* ret: "a, b"; what does not fit is left out. */
-static void plugin_names(const char *dir, char *ret, size_t size)
+/* "a, b"; what does not fit is left out. */
+struct names {
+	char text[TIME_SOURCE_NAMES_MAX];
+	size_t n;
+};
+
+static void add_name(void *arg, const char *name)
 {
-	DIR *d = opendir(dir);
-	const struct dirent *e;
-	size_t n = strlen(ret);
+	struct names *all = (struct names *)arg;
 
-	while (d && (e = readdir(d))) {
-		size_t len = strlen(e->d_name);
-
-		if (len <= strlen(PLUGIN) + strlen(PLUGIN_END) || strncmp(e->d_name, PLUGIN, strlen(PLUGIN)) != 0 ||
-		    strcmp(e->d_name + len - strlen(PLUGIN_END), PLUGIN_END) != 0)
-			continue;
-		len -= strlen(PLUGIN) + strlen(PLUGIN_END);
-		if (len <= WORD_MAX && n + len + 3 <= size)
-			n += (size_t)snprintf(ret + n, size - n, "%s%.*s", n ? ", " : "", (int)len,
-					      e->d_name + strlen(PLUGIN));
-	}
-	if (d)
-		closedir(d);
+	if (all->n + strlen(name) + 3 <= sizeof(all->text))
+		all->n += (size_t)snprintf(all->text + all->n, sizeof(all->text) - all->n, "%s%s", all->n ? ", " : "",
+					   name);
 }
 
 /* All that can be named, from the tables and the folders themselves. */
 static int no_such(const struct source_registry *s, const char *word)
 {
-	char own[TIME_SOURCE_NAMES_MAX], plugins[TIME_SOURCE_NAMES_MAX] = "", names[2 * TIME_SOURCE_NAMES_MAX + 2];
-	char text[NEAR_TEXT_MAX], all[NEAR_TEXT_MAX], *at;
+	char own[TIME_SOURCE_NAMES_MAX], names[2 * TIME_SOURCE_NAMES_MAX + 2], text[NEAR_TEXT_MAX], all[NEAR_TEXT_MAX],
+		*at;
 	struct near n = { .word = word };
+	struct names plugins = { 0 };
 
 	time_source_names(own);
-	for (char **dir = s->dirs; *dir; dir++)
-		plugin_names(*dir, plugins, sizeof(plugins));
-	snprintf(all, sizeof(all), "there are %s%s%s", own, *plugins ? ", and as plug-ins " : "", plugins);
-	snprintf(names, sizeof(names), "%s, %s", own, plugins);
+	plugin_files((const char *const *)s->dirs, "source", add_name, &plugins);
+	snprintf(all, sizeof(all), "there are %s%s%s", own, plugins.n ? ", and as plug-ins " : "", plugins.text);
+	snprintf(names, sizeof(names), "%s, %s", own, plugins.text);
 	for (char *name = strtok_r(names, ", ", &at); name; name = strtok_r(NULL, ", ", &at))
 		near_offer(&n, name);
 	return err_set(-ENOENT, "\"%.40s\" is no time source, and there is no plug-in source_%.40s.so; %s", word, word,
@@ -167,7 +158,7 @@ static int find_plugin(struct source_registry *s, const char *word, const struct
 			return 0;
 		}
 	for (char **dir = s->dirs; *dir; dir++) {
-		char *path = mem_printf("%s/" PLUGIN "%s" PLUGIN_END, *dir, word);
+		char *path = mem_printf("%s/source_%s.so", *dir, word);
 
 		if (!path)
 			return err_nomem();

@@ -190,15 +190,13 @@ json_t *ctl_nodes(struct ctl *c, const char *what, const struct sim_service_type
 int ctl_no_node(struct ctl *c, const char *node, const char *what, const struct sim_service_type *type,
 		const char *list)
 {
-	json_t *nodes = ctl_nodes(c, what, type), *item;
-	struct near near = { .word = node };
-	size_t i;
+	json_t *nodes = ctl_nodes(c, what, type);
+	char text[NEAR_TEXT_MAX];
+	const char *near = ctl_near(nodes, "name", node, "", text);
 
-	json_array_foreach(nodes, i, item)
-		near_offer_path(&near, json_text(item, "name"));
 	fprintf(stderr, "simctl: there is no node \"%.99s\" that answers; ", node);
-	if (near.found)
-		fprintf(stderr, "did you mean %s?\n", near.found);
+	if (*near)
+		fprintf(stderr, "%s\n", near);
 	else if (json_array_size(nodes))
 		fprintf(stderr, "`simctl %s` shows those there are\n", list);
 	else

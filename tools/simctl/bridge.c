@@ -104,15 +104,10 @@ static void print_bridge(const json_t *b)
 
 static void no_bridge(const char *name, const json_t *bridges)
 {
-	struct near n = { .word = name };
 	char text[NEAR_TEXT_MAX];
-	const json_t *b;
-	size_t i;
 
-	json_array_foreach(bridges, i, b)
-		near_offer(&n, json_text(b, "name"));
 	fprintf(stderr, "simctl: no bridge is called \"%s\"; %s\n", name,
-		near_text(&n, "`simctl bridge list` shows those there are", text));
+		ctl_near(bridges, "name", name, "`simctl bridge list` shows those there are", text));
 }
 
 int cmd_bridge_info(struct ctl *c)

@@ -6,8 +6,8 @@
 #include "simctl.h"
 #include "timeutil.h"
 
-#define WAIT_MARGIN_DUR_NS \
-	(5 * NS_PER_S) /* of a pause, above step.deadline_ms, and of what is on its way above dispatch.deadline_ms */
+/* Of a pause above step.deadline_ms, and of what is on its way above dispatch.deadline_ms. */
+#define WAIT_MARGIN_DUR_NS (5 * NS_PER_S)
 
 static void print_driver(const json_t *k)
 {
@@ -172,7 +172,6 @@ static void print_what_is_missing(struct ctl *c)
 	sim_disconnect(c->client);
 	c->client = NULL;
 	reply = ctl_connect(c) == 0 ? ctl_call(c, "io.simd.Control.GetClock", NULL) : NULL;
-
 	if (json_yes(json_object_get(reply, "clock"), "pausing"))
 		fputs("simctl: the driver has not asked for more time: the clock is pausing until it does\n", stderr);
 	else if (json_yes(json_object_get(reply, "clock"), "paused"))

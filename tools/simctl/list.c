@@ -69,16 +69,16 @@ static int print_channels(struct ctl *c, json_t *reply)
 	return ctl_list(c, reply, "channels", any ? channel_columns : channel_columns + 1);
 }
 
-const char *ctl_near(const json_t *channels, const char *key, const char *written, const char *otherwise,
+const char *ctl_near(const json_t *list, const char *key, const char *written, const char *otherwise,
 		     char text[NEAR_TEXT_MAX])
 {
 	struct near n = { .word = written, .found = strcmp(key, "type") ? NULL : codec_type_of_foreign(written) };
-	const json_t *ch;
+	const json_t *item;
 	size_t i;
 
 	if (!n.found)
-		json_array_foreach(channels, i, ch)
-			near_offer_path(&n, json_text(ch, key));
+		json_array_foreach(list, i, item)
+			near_offer_path(&n, json_text(item, key));
 	return near_text(&n, otherwise, text);
 }
 

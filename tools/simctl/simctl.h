@@ -173,10 +173,10 @@ bool ctl_pause(int64_t dur_ns);
 bool ctl_unread(void);
 
 /*
- * "did you mean X?", or `otherwise`: what is like a name, of channels ("name") or of their types ("type"), or of ours that a message of ROS or
- * Apollo is (list.c).
+ * "did you mean X?", or `otherwise`: what is like the word somebody has written, of that member of a list's objects; of "type" also the one of
+ * ours that a message of ROS or Apollo is (list.c).
  */
-const char *ctl_near(const json_t *channels, const char *key, const char *written, const char *otherwise,
+const char *ctl_near(const json_t *list, const char *key, const char *written, const char *otherwise,
 		     char text[NEAR_TEXT_MAX]);
 /* ListChannels, those alone that the pattern and --type leave; of none is said what is like them. As ctl_call() (list.c). */
 json_t *ctl_channels(struct ctl *c);

@@ -2,7 +2,7 @@
 # The data plane against a real RouDi: each trap of iceoryx, generations, and a host that has iceoryx itself.
 INC_tests/system/ipc := -I. -Ilibclient/ipc -Ilibclient/base -Ilibclient/include -Itests/support
 ifeq ($(SAN_RUNTIME),)
-IPC_SYSTEM := traps generations cyclone lost deaths stopped sparse lacks
+IPC_SYSTEM := traps starved generations cyclone lost deaths stopped sparse lacks
 $(IPC_SYSTEM:%=$(B)/test/system-ipc-%): $(B)/test/system-ipc-%: $(B)/obj/tests/system/ipc/test_%.o \
 	$(B)/obj/tests/support/roudi.o $(B)/lib/libipc.a $(B)/lib/libbase.a | $(B)/lib/simd/ipc_iox.so
 $(B)/test/system-ipc-deaths $(B)/test/system-ipc-stopped: | $(IPC_FAULT)

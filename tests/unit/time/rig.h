@@ -289,4 +289,20 @@ static inline int64_t rig_advance(struct rig *r, int fd, int64_t dur_ns)
 	return rig_answer(r, fd);
 }
 
+static inline bool rig_is_pausing(struct rig *r)
+{
+	struct time_status st;
+
+	time_engine_status(r->e, &st);
+	assert_int_equal(st.pausing, time_engine_is_pausing(r->e));
+	assert_int_equal(st.state == TIME_PAUSED, (rig_read(r).flags & SIM_CLOCK_PAUSED) != 0);
+	assert_false(st.pausing && st.state == TIME_PAUSED);
+	return st.pausing;
+}
+
+static inline bool rig_is_paused(struct rig *r)
+{
+	return !rig_is_pausing(r) && rig_read(r).flags & SIM_CLOCK_PAUSED;
+}
+
 #endif
