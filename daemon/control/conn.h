@@ -47,7 +47,7 @@ struct parked {
 	bool oneway;
 	bool service;           /* waits for a service's answer, which does not come when the connection goes */
 	bool step;              /* waits for time_engine_step(), which forgets it on request */
-	bool drain;             /* then, once time is paused, for what is on its way */
+	bool drain;             /* it waits for the pause, and then until all messages have arrived */
 	struct time_wait pause; /* for a pause to begin, or the drain; link empty: for neither */
 };
 

@@ -443,8 +443,9 @@ void d_message_unreported(struct dispatch *d, struct d_message *m); /* the same:
 void d_message_release(struct dispatch *d);                         /* slots of this turn, newest first */
 void d_message_hold(struct dispatch *d, struct d_message *m);
 /*
- * Commands may be late, the clock page is not: SIM_CLOCK_LOCKSTEP is set before anybody has its turn, and cleared before the command to
- * let go is sent. So look there after a message was taken: one of a round is never taken for one of the time before it.
+ * Commands may arrive late; the clock page is always current: SIM_CLOCK_LOCKSTEP is set before any participant runs, and cleared
+ * before the command to let go is sent. So look there after a message was taken: one of a round is never taken for one of the time
+ * before it.
  */
 void d_message_hold_look(struct dispatch *d);
 /* The command, after all that was published before it has been taken. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the time engine tells, as members of the interface's Clock object, which timekeeper_json() puts together.
+ * Members of the interface's Clock object that come from the time engine; timekeeper_json() puts the object together.
  *
  * Thread: simd-main.
  */

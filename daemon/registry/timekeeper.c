@@ -243,7 +243,7 @@ static bool is_quiet(void *ctx)
 
 /* ---- who waits until all has arrived ---- */
 
-/* Looks again and again: a claimed credit tells nobody that it was given back. */
+/* Polls, since nobody is notified when a claimed credit is given back. */
 static void look_at_drains(void *arg)
 {
 	struct timekeeper *t = (struct timekeeper *)arg;

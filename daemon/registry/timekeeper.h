@@ -44,7 +44,7 @@ int timekeeper_set_source(struct timekeeper *t, const char *name, bool keep);
 const char *timekeeper_source(struct timekeeper *t); /* name of the active one; static */
 /* Hand the lease to a client. As in time_driver_info. ret_fd: its end of the socket, caller closes. */
 int timekeeper_acquire(struct timekeeper *t, const struct client *cl, bool freewheel, bool lockstep, int *ret_fd);
-/* What the driver waits for, in its words; "": nothing. -EPERM: the client is not the driver. */
+/* The driver says for what it waits, in a sentence of its own; "": for nothing. -EPERM: the client is not the driver. */
 #define TIMEKEEPER_WAITS_MAX 200
 int timekeeper_driver_waits(struct timekeeper *t, const struct client *cl, const char *what);
 /* A client takes part in steps. ret_fd: its end of the socket, caller closes. */

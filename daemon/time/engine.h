@@ -158,7 +158,7 @@ int time_engine_pause(struct time_engine *e);
 int time_engine_pause_by(struct time_engine *e, uint32_t client_id); /* asked for by that client */
 int time_engine_resume(struct time_engine *e);
 
-/* Whoever waits until time is paused, or all has arrived; the caller's memory, until done() or time_wait_cancel(). */
+/* A caller that waits until time is paused, or all messages have arrived. Its own memory, until done() or time_wait_cancel(). */
 struct time_wait {
 	struct list link; /* time_engine::waits, timekeeper::drains */
 	/* result: 0, or -ECANCELED with err_why(): time was resumed before. May free the wait. */
@@ -232,7 +232,7 @@ uint32_t time_engine_participants(const struct time_engine *e, struct time_parti
 
 /* ---- what it is now ---- */
 
-/* What time has run so far: without jumps, and without pauses. */
+/* How long time has run so far, without jumps and pauses. */
 struct time_run {
 	int64_t began_mono_ns; /* when it first moved; 0: it has not */
 	int64_t sim_dur_ns;

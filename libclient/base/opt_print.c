@@ -186,7 +186,10 @@ static void bash_words(FILE *out, const struct opt *t)
 			fprintf(out, " --%s", t->name);
 }
 
-/* The program as it was typed, which need not be in the path, with what was said of where its simd is; "=" is a word of its own. */
+/*
+ * Runs the program as the user typed it, since it need not be in the path, with the options before the
+ * cursor. bash makes a word of each "=".
+ */
 static void bash_run(const struct opt_program *p, FILE *out)
 {
 	fputs("__", out);

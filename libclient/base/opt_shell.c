@@ -101,7 +101,7 @@ static void zsh_options(FILE *out, const char *cmd, const struct opt *t)
 	fputs(cmd ? ");;\n" : " '--help:show help' '--version:show the version')\n", out);
 }
 
-/* The program as it was typed, which need not be in the path, with what was said of where its simd is. */
+/* Runs the program as the user typed it, since it need not be in the path, with the options before the cursor. */
 static void zsh_run(const struct opt_program *p, FILE *out)
 {
 	fputs("__", out);

@@ -491,7 +491,7 @@ static const char *set_refusal(int r)
 	}
 }
 
-/* What is granted from then on is paced from there. */
+/* Later grants are paced from this moment on. */
 static int set_result(struct sim_driver *d, const struct driver_packet *grant)
 {
 	d->based = false;
@@ -664,7 +664,7 @@ static int hand_over(struct sim_driver *d, int64_t until_mono_ns, int64_t *ret_g
 	if (d->due_mono_ns > until_mono_ns) {
 		sleep_until(d, until_mono_ns);
 		return err_set(-ETIMEDOUT,
-			       "sim_driver_end_advance: the wall time of what was granted has not come yet");
+			       "sim_driver_end_advance: simd has granted it, but its wall time has not come yet");
 	}
 	sleep_until(d, d->due_mono_ns);
 	d->granted = false;

@@ -173,7 +173,7 @@ static const struct derived {
 };
 #define DERIVED (sizeof(derived) / sizeof(derived[0]))
 
-/* What their texts nest. One that the text has itself counts. */
+/* Types that these texts nest. A definition of the same name in the file itself is taken first. */
 static const struct {
 	const char *package, *name, *text;
 } beside[] = {

@@ -100,7 +100,7 @@ SIM_API int sim_clock_jumped(const struct sim_client *c, uint32_t *clock_generat
  * -ETIMEDOUT: it is paused later all the same. -ECANCELED: time was resumed before.
  */
 SIM_API SIM_MUST_CHECK int sim_clock_pause(struct sim_client *c, int64_t wall_timeout_dur_ns);
-/* Time runs on, and an open step ends (-ECANCELED to who has asked for it). Nothing happens while it runs. */
+/* Time runs on, and an open step ends (-ECANCELED to its caller). Where time runs already, nothing happens. */
 SIM_API SIM_MUST_CHECK int sim_clock_resume(struct sim_client *c);
 /*
  * scale_e6  millionths of simulated per wall time, 10000 (0.01) to 100000000 (100); below SIM_RATE_ONE is slow motion. 0 pauses until

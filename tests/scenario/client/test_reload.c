@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An engine that loads its scene again, and one that is started a second time: time goes back by a jump that everybody is told of,
+ * An engine that loads its scene again, and one that is started a second time: time goes back by a jump of which everybody is notified,
  * channels and handles stay, and nothing is left behind however often it happens. In virtual time.
  */
 #include "scenario/client/imu.h"

@@ -101,7 +101,7 @@ TEST(a_scenario_begins_at_any_time)
 			assert_true(world_ego(w)->present);
 			if (world_scan(w, &objects, &n) < 0)
 				fail_msg("begin %s: %s", rows[i].begin, world_why(w));
-			if (n != 1) /* the other one, each time anew */
+			if (n != 1) /* the other one, in each run again */
 				fail_msg("begin %s: %zu objects", rows[i].begin, n);
 			assert_int_equal(world_time_sim_ns(w), first + k * STEP_NS);
 		}

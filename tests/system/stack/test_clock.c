@@ -426,7 +426,7 @@ TEST_WITH(an_engine_sets_time_back, NULL, stack_sweep)
 	assert_int_equal(stack_ctl("clock", "scale", "0.5", NULL)->code, 0);
 	assert_int_equal(stack_ctl("clock", "pause", NULL)->code, 0);
 	generation = stack_int("GetClock", "clock/clock_generation");
-	press(&e, "r\n"); /* it waits for 20 ms still, which it gets, and then begins anew */
+	press(&e, "r\n"); /* it still waits for 20 ms; it gets them, and then loads the scene again */
 	assert_int_equal(stack_ctl("clock", "step", "200ms", NULL)->code, 0);
 	assert_int_equal(stack_int("GetClock", "clock/clock_generation"), generation + 1);
 	assert_int_equal(now_sim_ns(), 180 * NS_PER_MS); /* of the new run: the step has its length */

@@ -346,7 +346,7 @@ TEST(who_is_moved_on_before_time_is_where_time_leads)
 	}
 }
 
-/* Asked for now and then, moved before time or not, and put elsewhere in between: what it has turned by itself. */
+/* However seldom a measurement is taken, and although somebody puts the vehicle elsewhere: only what it has turned by itself counts. */
 TEST(the_gyro_has_measured_all_that_it_has_turned_by)
 {
 	struct vehicle c = driven();
