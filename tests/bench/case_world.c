@@ -121,7 +121,7 @@ static uint64_t loaded(_Atomic uint64_t *n)
 	return atomic_load_explicit(n, memory_order_relaxed);
 }
 
-/* Once all are there; a window of so long. */
+/* Once all are there; a window of so long, and until something has come: a short one on a busy machine may see nothing else. */
 static int measure(struct load *l, int64_t dur_ns, struct measured *ret)
 {
 	uint64_t beats, late;
@@ -134,6 +134,7 @@ static int measure(struct load *l, int64_t dur_ns, struct measured *ret)
 	late = loaded(&l->n.late);
 	begin = mono_now_ns();
 	mono_sleep_until(begin + dur_ns);
+	BENCH_UNTIL(60, loaded(&l->n.heartbeats) > beats || loaded(&l->n.ended));
 	beats = loaded(&l->n.heartbeats) - beats;
 	late = loaded(&l->n.late) - late;
 	if (loaded(&l->n.ended) || loaded(&l->n.stale) || !beats) {
