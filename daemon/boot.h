@@ -8,7 +8,7 @@
 
 #include "opt.h"
 
-#include "exec/exec.h"
+#include "exec.h"
 #include "registry/admission.h"
 #include "supervise/runtime.h"
 

@@ -6,7 +6,7 @@ $(B)/test/run: $(addprefix $(B)/obj/tests/support/,run.o run_machine.o run_hunt.
 $(B)/lib/libtest.a: $(B)/obj/tests/support/test.o
 
 # simd's configuration keys, for tools/dev/check-man
-$(B)/test/conf-keys: $(B)/obj/tests/support/conf_keys.o $(B)/lib/libsimd.a $(B)/lib/libipc.a $(B)/lib/libbase.a
+$(B)/test/conf-keys: $(B)/obj/tests/support/conf_keys.o $(SIMD_LIBS) $(B)/lib/libipc.a $(B)/lib/libbase.a
 CHECK_HELPERS += $(B)/test/conf-keys
 
 # a log to play, as our own writer makes it

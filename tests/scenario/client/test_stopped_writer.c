@@ -17,7 +17,7 @@
 #include <sim/clock.h>
 
 #include "daemon/time/engine.h"
-#include "exec/exec.h"
+#include "exec.h"
 #include "libclient/src/client.h"
 #include "timeutil.h"
 

@@ -15,7 +15,7 @@
 #include <sim/lane.h>
 #include <sim/sim.h>
 
-#include "exec/exec.h"
+#include "exec.h"
 #include "ipc_mem.h"
 #include "libclient/src/client.h"
 #include "mem.h"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Dispatch in virtual time, with peers written by hand.
 DISPATCH_WORLD := $(B)/obj/tests/scenario/dispatch/world.o $(B)/obj/tests/scenario/dispatch/world_bridge.o
-DISPATCH_LIBS := $(B)/lib/libsimd.a $(B)/lib/libipc.a $(B)/lib/libbase.a
+DISPATCH_LIBS := $(SIMD_LIBS) $(B)/lib/libipc.a $(B)/lib/libbase.a
 DISPATCH_SCENARIOS := $(patsubst tests/scenario/dispatch/test_%.c,%,$(sort $(wildcard tests/scenario/dispatch/test_*.c)))
 TESTS += $(DISPATCH_SCENARIOS:%=$(B)/test/scenario-dispatch-%)
 $(DISPATCH_SCENARIOS:%=$(B)/test/scenario-dispatch-%): $(B)/test/scenario-dispatch-%: $(B)/obj/tests/scenario/dispatch/test_%.o $(DISPATCH_WORLD) $(DISPATCH_LIBS)

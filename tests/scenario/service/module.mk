@@ -3,4 +3,4 @@
 SERVICE_SCENARIOS := $(patsubst tests/scenario/service/test_%.c,%,$(sort $(wildcard tests/scenario/service/test_*.c)))
 TESTS += $(SERVICE_SCENARIOS:%=$(B)/test/scenario-service-%)
 $(SERVICE_SCENARIOS:%=$(B)/test/scenario-service-%): $(B)/test/scenario-service-%: $(B)/obj/tests/scenario/service/test_%.o \
-	$(B)/obj/tests/scenario/service/actor.o $(B)/obj/tests/unit/control/peer.o $(B)/lib/libsimd.a $(SIMCLIENT_ARCHIVES)
+	$(B)/obj/tests/scenario/service/actor.o $(B)/obj/tests/unit/control/peer.o $(SIMD_LIBS) $(SIMCLIENT_ARCHIVES)

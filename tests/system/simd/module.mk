@@ -3,7 +3,7 @@
 ifeq ($(SAN_RUNTIME),)
 SIMD_SYSTEM := start restart
 $(SIMD_SYSTEM:%=$(B)/test/system-simd-%): $(B)/test/system-simd-%: $(B)/obj/tests/system/simd/test_%.o \
-	$(B)/obj/tests/system/simd/run.o $(B)/obj/tests/support/roudi.o $(B)/lib/libsimd.a $(SIMCLIENT_ARCHIVES) | \
+	$(B)/obj/tests/system/simd/run.o $(B)/obj/tests/support/roudi.o $(SIMD_LIBS) $(SIMCLIENT_ARCHIVES) | \
 	$(B)/bin/simd $(B)/bin/simbridge $(B)/lib/simd/bridge_null.so $(B)/lib/simd/ipc_iox.so
 TESTS_NS += $(B)/test/system-simd-start
 TESTS_FAULT += $(B)/test/system-simd-restart

@@ -4,4 +4,4 @@ CONTROL_TESTS := $(patsubst tests/unit/control/test_%.c,%,$(sort $(wildcard test
 TESTS += $(CONTROL_TESTS:%=$(B)/test/control-%)
 TESTS += tests/unit/control/control-grammar.sh
 $(CONTROL_TESTS:%=$(B)/test/control-%): $(B)/test/control-%: $(B)/obj/tests/unit/control/test_%.o \
-	$(B)/obj/tests/unit/control/peer.o $(B)/obj/tests/unit/control/idl.o $(B)/lib/libsimd.a $(SIMCLIENT_ARCHIVES)
+	$(B)/obj/tests/unit/control/peer.o $(B)/obj/tests/unit/control/idl.o $(SIMD_LIBS) $(SIMCLIENT_ARCHIVES)

@@ -11,7 +11,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "exec/exec.h"
+#include "exec.h"
 #include "mem.h"
 #include "registry/simd.h"
 #include "varlink.h"

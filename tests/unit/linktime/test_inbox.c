@@ -2,7 +2,7 @@
 /* What other hosts publish in a step: held until all of it is there, then taken in one order, whatever the order of arrival. */
 #include "support/test.h"
 
-#include "exec/exec.h"
+#include "exec.h"
 #include "tools/bridge/link/step_inbox.h"
 
 static struct step_inbox *x;

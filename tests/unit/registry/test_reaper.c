@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "exec/exec.h"
+#include "exec.h"
 #include "mem.h"
 #include "registry/client.h"
 #include "registry/reaper.h"

@@ -11,7 +11,7 @@
 
 #include "conf.h"
 #include "config/config.h"
-#include "exec/exec.h"
+#include "exec.h"
 #include "err.h"
 #include "log.h"
 #include "mem.h"

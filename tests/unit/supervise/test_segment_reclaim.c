@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "err.h"
-#include "exec/exec.h"
+#include "exec.h"
 #include "supervise/segment_commit.h"
 #include "supervise/segment_reclaim.h"
 #include "timeutil.h"

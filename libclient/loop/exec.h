@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * struct exec: all that the state machines of the daemon may ask of the world. They never block,
+ * struct exec: all that a state machine may ask of the world. They never block,
  * never read a clock and never create a thread; they are called, and call back through this.
  *
  *   exec_threads.c  the real one: CLOCK_MONOTONIC, timers and descriptors in one epoll loop

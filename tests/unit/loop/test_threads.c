@@ -2,7 +2,7 @@
 /* exec_threads: posts from many threads, timers, descriptors that go inside callbacks, quit from a signal. */
 #include "tests/support/test.h"
 
-#include "exec/exec.h"
+#include "exec.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -2,7 +2,7 @@
 /* exec_sim: order, timers, seeds, descriptors. */
 #include "tests/support/test.h"
 
-#include "exec/exec.h"
+#include "exec.h"
 #include "rnd.h"
 
 #include <errno.h>
