@@ -54,11 +54,6 @@ static const struct sim_bridge_host host = {
 	.abi = SIM_BRIDGE_ABI, .size = sizeof(host), .log = on_log, .publish = on_publish, .answer = on_answer
 };
 
-int64_t rosbridge_mono_ms(void)
-{
-	return 0;
-}
-
 /* Who sends is not here. */
 void rosbridge_link_wake(struct sim_bridge *b)
 {
@@ -100,7 +95,10 @@ static struct sim_bridge *bridge(void)
 	b->connection = 1;
 	b->common = (struct topics){ .host = &host, .known = ros2_types, .format = WIRE_CDR, .named = true };
 	topics_init(&b->common);
-	queue_init(&b->queue, &b->common);
+	b->outbox.ops = &rosbridge_outbox_ops;
+	b->outbox.arg = b;
+	if (outbox_init(&b->outbox) < 0)
+		abort();
 	pthread_mutex_init(&b->services_lock, NULL);
 	pthread_mutex_init(&b->remotes.lock, NULL);
 	pthread_mutex_init(&b->context_lock, NULL);
@@ -135,6 +133,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	remotes_open(b, false);
 	if (n_answers != 1)
 		abort();
-	queue_open(&b->queue, false);
+	outbox_open(&b->outbox, false);
 	return 0;
 }

@@ -19,10 +19,10 @@ FUZZ_LIBS_cbor    := $(CBOR_WRITER) $(FUZZ_LIBS_map_in)
 FLAGS_tests/fuzz/fuzz_cbor.c := -Itools/bridge/convert
 FUZZ_LIBS_cyber  := $(B)/lib/libtcplink.a $(FUZZ_LIBS_map_in)
 FUZZ_LIBS_lgsvl  := $(B)/lib/libtcplink.a $(FUZZ_LIBS_map_in)
-FUZZ_LIBS_rosbridge := $(addprefix $(B)/obj/tools/bridge/rosbridge/,in.o service.o remote.o sim_time.o topic.o queue.o) \
-	$(addprefix $(B)/lib/,libtopics.a libconvert.a libros.a libmsggen.a libintrospect.a libschema.a libbase.a)
+FUZZ_LIBS_rosbridge := $(addprefix $(B)/obj/tools/bridge/rosbridge/,in.o service.o remote.o sim_time.o topic.o send.o) \
+	$(addprefix $(B)/lib/,libtopics.a libconvert.a libros.a libmsggen.a libintrospect.a libschema.a libloop.a libbase.a)
 FUZZ_LINK_rosbridge := -ljansson -lm
-FLAGS_tests/fuzz/fuzz_rosbridge.c := -Itools/bridge/rosbridge -Itools/bridge/topics -Itools/bridge/convert
+FLAGS_tests/fuzz/fuzz_rosbridge.c := -Ilibclient/loop -Itools/bridge/rosbridge -Itools/bridge/topics -Itools/bridge/convert
 FUZZ_LIBS_foxglove := $(addprefix $(B)/obj/tools/bridge/foxglove/,op.o publish.o service.o queue.o channel.o) \
 	$(addprefix $(B)/lib/,libtopics.a libconvert.a libros.a libmsggen.a libintrospect.a libschema.a libbase.a)
 FUZZ_LINK_foxglove := -ljansson -lwebsockets -lm

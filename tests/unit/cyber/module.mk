@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-INC_tests/unit/cyber := -I. -Itests -Itools/bridge/cyber -Itools/bridge/tcp -Itools/bridge/topics -Itools/bridge/convert -Ilibclient/include -I$(B)/gen
-TESTS += $(B)/test/cyber-queue $(B)/test/cyber-send
-$(B)/test/cyber-queue: $(B)/obj/tests/unit/cyber/test_queue.o $(B)/obj/tools/bridge/cyber/queue.o $(B)/obj/tools/bridge/convert/iov_buf.o
-$(B)/test/cyber-send: $(addprefix $(B)/obj/,tests/unit/cyber/test_send.o tools/bridge/cyber/send.o tools/bridge/cyber/queue.o tools/bridge/convert/iov_buf.o) $(B)/lib/libtcplink.a
+INC_tests/unit/cyber := -I. -Itests -Itools/bridge/cyber -Itools/bridge/tcp -Itools/bridge/topics -Itools/bridge/convert -Ilibclient/include -Ilibclient/loop -Ilibclient/base -I$(B)/gen
+TESTS += $(B)/test/cyber-send
+$(B)/test/cyber-send: $(addprefix $(B)/obj/,tests/unit/cyber/test_send.o tools/bridge/cyber/send.o tools/bridge/convert/iov_buf.o) $(B)/lib/libtcplink.a $(B)/lib/libloop.a $(B)/lib/libbase.a
 TESTS_NS += $(B)/test/cyber-server
 $(B)/test/cyber-server: $(B)/obj/tests/unit/cyber/test_server.o $(CYBER_SERVER) $(B)/lib/libbase.a

@@ -73,19 +73,21 @@ static const struct tcp_link_ops ops = { .dialect = &frame_cyber };
 
 static void start(unsigned topics)
 {
+	static const struct outbox_topic_options no_pace;
+
 	b = (struct sim_bridge){ .host = &host,
 				 .link = { .ops = &ops },
-				 .queue = { .host = &host, .max = 4, .put_buf = cyber_put_buf, .arg = &b } };
+				 .outbox = { .ops = &cyber_outbox_ops, .max = 4, .arg = &b } };
 	pthread_mutex_init(&b.lock, NULL);
-	queue_init(&b.queue);
-	queue_open(&b.queue, true);
+	assert_int_equal(outbox_init(&b.outbox), 0);
+	outbox_open(&b.outbox, true);
 	assert_int_equal(tcp_link_init(&b.link), 0);
 	channel.n = topics;
 	for (unsigned i = 0; i < topics; i++) {
 		static char name[] = "/a";
 
 		topic[i] = (struct cyber_topic){ .bridge = &b, .name = name };
-		assert_int_equal(queue_channel_create(name, 0, &topic[i].queue), 0);
+		assert_int_equal(outbox_topic_create(&b.outbox, name, &no_pace, &topic[i].out), 0);
 		channel.topic[i] = &topic[i];
 	}
 	task = (struct sim_task){ 0 };
@@ -96,8 +98,8 @@ static void start(unsigned topics)
 static void stop(void)
 {
 	for (unsigned i = 0; i < channel.n; i++)
-		queue_channel_destroy(&b.queue, topic[i].queue);
-	queue_finish(&b.queue);
+		outbox_topic_destroy(&b.outbox, topic[i].out);
+	outbox_finish(&b.outbox);
 	tcp_link_finish(&b.link);
 	while (b.n_buf) {
 		iov_buf_finish(b.buf[--b.n_buf]);
@@ -119,23 +121,25 @@ static int publish(size_t size, struct sim_task *t)
 static bool refers(size_t size)
 {
 	int64_t wait;
-	struct queue_item *i = queue_take(&b.queue, 0, &wait);
+	struct outbox_item *i = outbox_take(&b.outbox, 0, &wait);
+	const struct iov_buf *o;
 	bool yes = false;
 
 	assert_non_null(i);
-	assert_int_equal(i->body->total, size);
-	for (unsigned k = 0; k < i->body->n; k++)
-		yes |= i->body->piece[k].ref != NULL;
-	queue_done(&b.queue, i, 0, 0);
+	o = i->body;
+	assert_int_equal(o->total, size);
+	for (unsigned k = 0; k < o->n; k++)
+		yes |= o->piece[k].ref != NULL;
+	outbox_done(&b.outbox, i, 0, 0);
 	return yes;
 }
 
 TEST(large_ones_stay_in_the_slot_until_they_are_sent)
 {
 	start(1);
-	assert_int_equal(publish(QUEUE_LARGE, &task), 1);
+	assert_int_equal(publish(OUTBOX_LARGE, &task), 1);
 	assert_int_equal(task.answers, 0);
-	assert_true(refers(QUEUE_LARGE));
+	assert_true(refers(OUTBOX_LARGE));
 	assert_int_equal(task.answers, 1);
 	stop();
 }
@@ -143,10 +147,10 @@ TEST(large_ones_stay_in_the_slot_until_they_are_sent)
 TEST(small_ones_are_copied_and_answered)
 {
 	start(1);
-	assert_int_equal(publish(QUEUE_LARGE - 1, &task), 0);
-	assert_false(refers(QUEUE_LARGE - 1));
-	assert_int_equal(publish(QUEUE_LARGE, NULL), 0); /* of /clock's kind, without a task */
-	assert_false(refers(QUEUE_LARGE));
+	assert_int_equal(publish(OUTBOX_LARGE - 1, &task), 0);
+	assert_false(refers(OUTBOX_LARGE - 1));
+	assert_int_equal(publish(OUTBOX_LARGE, NULL), 0); /* of /clock's kind, without a task */
+	assert_false(refers(OUTBOX_LARGE));
 	assert_int_equal(task.answers, 0);
 	stop();
 }
@@ -155,9 +159,9 @@ TEST(small_ones_are_copied_and_answered)
 TEST(two_of_one_channel)
 {
 	start(2);
-	assert_int_equal(publish(QUEUE_LARGE, &task), 0);
-	assert_false(refers(QUEUE_LARGE));
-	assert_false(refers(QUEUE_LARGE));
+	assert_int_equal(publish(OUTBOX_LARGE, &task), 0);
+	assert_false(refers(OUTBOX_LARGE));
+	assert_false(refers(OUTBOX_LARGE));
 	assert_int_equal(task.answers, 0);
 	stop();
 }

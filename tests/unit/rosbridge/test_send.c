@@ -6,23 +6,26 @@
 #include <jansson.h>
 
 static struct sim_bridge *b;
+static struct outbox_topic *topic;
 
 static int set_up(void **state)
 {
 	(void)state;
 	b = calloc(1, sizeof(*b));
 	topics_init(&b->common);
-	queue_init(&b->queue, &b->common);
-	b->queue.max = 10;
-	queue_open(&b->queue, true);
-	return b ? 0 : -1;
+	b->outbox = (struct outbox){ .ops = &rosbridge_outbox_ops, .arg = b, .max = 10 };
+	if (outbox_init(&b->outbox) < 0)
+		return -1;
+	outbox_open(&b->outbox, true);
+	return outbox_topic_create(&b->outbox, "/a", &(struct outbox_topic_options){ 0 }, &topic);
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
 	sending_drop(b);
-	queue_finish(&b->queue);
+	outbox_topic_destroy(&b->outbox, topic);
+	outbox_finish(&b->outbox);
 	topics_finish(&b->common);
 	free(b);
 	return 0;
@@ -44,12 +47,12 @@ static char *text_of(size_t n)
 
 static void queue_text(const char *text)
 {
-	static struct queue_topic topic;
 	struct iov_buf *o = topics_get_buf(&b->common);
+	bool wake;
 
 	iov_buf_reset(o);
 	memcpy(iov_buf_room(o, strlen(text)), text, strlen(text));
-	assert_true(queue_message(&b->queue, &topic, head, o) >= 0);
+	assert_true(outbox_put(&b->outbox, topic, o, o->total, NULL, &wake) == 0);
 }
 
 /* The next message of WebSocket, whole. */

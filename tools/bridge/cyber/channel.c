@@ -162,7 +162,7 @@ static void topic_close(struct sim_bridge *b, struct cyber_topic *t)
 	if (!t)
 		return;
 	cyber_probe_remove(b, t);
-	queue_channel_destroy(&b->queue, t->queue);
+	outbox_topic_destroy(&b->outbox, t->out);
 	cyber_own_close(t->own);
 	free(t->name);
 	free(t->frame);
@@ -200,7 +200,8 @@ static int topic_create(struct sim_bridge *b, uint32_t channel, const char *name
 			const struct kind *kind, struct cyber_topic **ret)
 {
 	struct cyber_topic *t = calloc(1, sizeof(*t));
-	int64_t pace_ms = o->pace_ms < 0 ? b->pace_ms : o->pace_ms;
+	struct outbox_topic_options pace = { .pace_dur_ns =
+						     (o->pace_ms < 0 ? b->pace_ms : o->pace_ms) * INT64_C(1000000) };
 	int r;
 
 	if (!t) {
@@ -219,7 +220,7 @@ static int topic_create(struct sim_bridge *b, uint32_t channel, const char *name
 					      .utm_zone = (int)o->utm_zone,
 					      .origin = o->has_origin ? t->origin : NULL,
 					      .undulation = o->undulation };
-	r = queue_channel_create(name, pace_ms * INT64_C(1000000), &t->queue);
+	r = outbox_topic_create(&b->outbox, name, &pace, &t->out);
 	if (!t->name || !t->frame != !o->frame || copy_frames(t, o->rfu_frames) < 0)
 		r = -ENOMEM;
 	if (r == 0 && t->type && apollo_type_sim(t->type) == &sim_Transforms_type && cyber_frames_is(name))

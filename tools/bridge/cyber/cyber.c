@@ -68,7 +68,7 @@ static int read_options(struct sim_bridge *b)
 	int connect = bridge_option_number(b->host, "connect_ms", 1, 600000, "ms", &b->link.connect_ms);
 	int stall = bridge_option_number(b->host, "stall_ms", 1, 600000, "ms", &b->link.stall_ms);
 	int pace = bridge_option_number(b->host, "pace_ms", 0, 1000, "ms", &b->pace_ms);
-	int max = bridge_option_number(b->host, "queue", 1, QUEUE_MAX, "", &queue);
+	int max = bridge_option_number(b->host, "queue", 1, OUTBOX_MAX, "", &queue);
 
 	int age = bridge_option_number(b->host, "max_age_ms", 0, 600000, "ms", &age_ms);
 	int zone = bridge_option_number(b->host, "utm_zone", -60, 60, "", &b->utm_zone);
@@ -81,9 +81,9 @@ static int read_options(struct sim_bridge *b)
 	b->max_age_dur_ns = age_ms * INT64_C(1000000);
 	b->release = release == 1 ? APOLLO_5 : APOLLO_10;
 	b->probe.on = probe == 0;
-	b->queue.max = (unsigned)queue;
-	b->queue.wait = full == 1;
-	b->queue.wait_ms = b->link.stall_ms;
+	b->outbox.max = (unsigned)queue;
+	b->outbox.wait = full == 1;
+	b->outbox.wait_ms = b->link.stall_ms;
 	return release < 0 || full < 0 || connect < 0 || stall < 0 || pace < 0 || max < 0 || age < 0 || probe < 0 ||
 			       zone < 0 || place < 0 || again < 0
 		       ? -EINVAL
@@ -124,7 +124,7 @@ static void on_status(void *bridge, enum sim_bridge_status status, const char *t
 	struct sim_bridge *b = bridge;
 
 	if (status == SIM_BRIDGE_CONNECTED)
-		queue_open(&b->queue, true);
+		outbox_open(&b->outbox, true);
 	b->host->status(b->host->ctx, status, text);
 	if (status == SIM_BRIDGE_CONNECTED)
 		cyber_offer(b);
@@ -135,7 +135,7 @@ static void on_ended(void *bridge)
 	struct sim_bridge *b = bridge;
 
 	cyber_probe_forget(b);
-	queue_open(&b->queue, false);
+	outbox_open(&b->outbox, false);
 	cyber_sending_drop(b);
 	cyber_frames_again(b);
 }
@@ -175,7 +175,7 @@ static void cyber_destroy(struct sim_bridge *b)
 	cyber_safe_stop(b);
 	tcp_link_finish(&b->link);
 	cyber_probe_finish(b);
-	queue_finish(&b->queue);
+	outbox_finish(&b->outbox);
 	cyber_frames_finish(b);
 	cyber_in_finish(b);
 	while (b->n_buf) {
@@ -193,14 +193,15 @@ static int cyber_create(const struct sim_bridge_host *host, struct sim_bridge **
 
 	if (!b)
 		return -ENOMEM;
-	b->host = b->queue.host = host;
+	b->host = host;
 	b->link.ops = &link_ops;
-	b->link.arg = b->queue.arg = b;
-	b->queue.put_buf = cyber_put_buf;
+	b->link.arg = b->outbox.arg = b;
+	b->outbox.ops = &cyber_outbox_ops;
 	pthread_mutex_init(&b->lock, NULL);
-	queue_init(&b->queue);
 	r = tcp_link_init(&b->link);
 	e = cyber_probe_init(b);
+	r = r < 0 ? r : e;
+	e = outbox_init(&b->outbox);
 	r = r < 0 ? r : e;
 	if (r == 0)
 		r = read_options(b);

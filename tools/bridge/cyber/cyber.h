@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Inside bridge_cyber: a TCP connection to Apollo's cyber_bridge, which publishes in Cyber RT what it is sent. Lanes convert to protobuf
- * and put it into the queue; the link's thread sends, large messages straight from the slot, and reads.
+ * and put it into the outbox; the link's thread sends, large messages straight from the slot, and reads.
  *
- * Locks: that of the queue is a leaf, so is `lock`.
+ * Locks: that of the outbox is a leaf, so is `lock`.
  */
 #ifndef CYBER_H
 #define CYBER_H
@@ -18,8 +18,9 @@
 #include "apollo_in.h"
 #include "link.h"
 #include "option.h"
-#include "queue.h"
+#include "outbox.h"
 #include "slot_in.h"
+#include "timeutil.h"
 
 #define CYBER_NAME_MAX    255u
 #define CYBER_FRAMES_MAX  32u
@@ -30,7 +31,7 @@ struct cyber_topic { /* a channel of Apollo's that one of ours becomes */
 	const struct apollo_type *type; /* NULL: own */
 	struct cyber_own *own;
 	struct cyber_frames *frames; /* of /tf_static; NULL: another */
-	struct queue_channel *queue;
+	struct outbox_topic *out;
 	struct apollo_options options;
 	double origin[3];
 	char *name, *frame;                     /* frame: NULL: as it comes */
@@ -81,8 +82,8 @@ struct cyber_in { /* one that comes in */
 	struct cyber_safe safe;
 };
 
-struct cyber_sending {           /* the message that is on its way out */
-	struct queue_item *item; /* NULL: none */
+struct cyber_sending {            /* the message that is on its way out */
+	struct outbox_item *item; /* NULL: none */
 	uint8_t head[FRAME_HEAD_MAX];
 	struct iovec iov[1 + IOV_BUF_PIECES], *at;
 	unsigned n;
@@ -95,12 +96,11 @@ struct cyber_sending {           /* the message that is on its way out */
 struct cyber_probe {
 	bool on;
 	struct tcp_link link;
-	pthread_mutex_t lock;       /* a leaf; guards topics and gone_dropped */
+	pthread_mutex_t lock;       /* a leaf; guards topics */
 	struct cyber_topic *topics; /* all that go out */
 	int64_t next_mono_ns;       /* the main link's thread's: when to look */
 	int64_t since_mono_ns;      /* the probe's thread's: when it began to listen */
 	bool heard;                 /* the probe's thread's: something has come back since then */
-	uint64_t gone_dropped;      /* of topics that are closed, or were open on an earlier connection */
 };
 
 struct sim_bridge {
@@ -112,7 +112,7 @@ struct sim_bridge {
 	double undulation, origin[3];
 	bool has_origin;
 	struct tcp_link link;
-	struct queue queue;
+	struct outbox outbox;
 	struct cyber_sending sending; /* the link's thread's */
 	struct cyber_probe probe;
 	int64_t report_mono_ns;      /* the link's thread's: when to tell next what was dropped */
@@ -137,11 +137,11 @@ void cyber_channel_close(struct sim_bridge *b, struct sim_bridge_topic *t);
 /* ---- send.c ---- */
 
 int cyber_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m, struct sim_task *task);
+extern const struct outbox_ops cyber_outbox_ops;
 int cyber_turn(void *bridge, struct tcp_turn *ret);  /* of the link */
 void cyber_sending_drop(struct sim_bridge *b);       /* the connection has ended */
 struct iov_buf *cyber_get_buf(struct sim_bridge *b); /* empty; NULL: no memory */
-void cyber_put_buf(void *bridge, struct iov_buf *o);
-int64_t cyber_mono_ns(void);
+void cyber_put_buf(struct sim_bridge *b, struct iov_buf *o);
 
 /* ---- own.c ---- */
 

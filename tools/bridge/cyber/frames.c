@@ -93,7 +93,7 @@ static int keep(struct sim_bridge *b, struct cyber_frames *f, const struct iov_b
 		memcpy(f->bytes + f->size, iov[i].iov_base, iov[i].iov_len);
 		f->size += iov[i].iov_len;
 	}
-	f->due_mono_ns = next_due(b, cyber_mono_ns());
+	f->due_mono_ns = next_due(b, mono_now_ns());
 	pthread_mutex_unlock(&f->lock);
 	return r;
 }
@@ -146,7 +146,7 @@ int64_t cyber_frames_repeat(struct sim_bridge *b, int64_t now)
 		any = true;
 		o = NULL;
 		if (take(b, t->frames, now, &o))
-			(void)queue_put(&b->queue, t->queue, o, NULL, &wake);
+			(void)outbox_put(&b->outbox, t->out, o, o->total, NULL, &wake);
 	}
 	pthread_mutex_unlock(&b->probe.lock);
 	return any && b->static_ms ? b->static_ms * INT64_C(1000000) / 2 : -1;

@@ -32,10 +32,7 @@ struct news { /* of channels of ours: to be told without a lock */
 
 static uint64_t sent(struct sim_bridge *b, const struct cyber_topic *t)
 {
-	uint64_t n, dropped;
-
-	queue_counts(&b->queue, t->queue, &n, &dropped);
-	return n;
+	return outbox_sent(&b->outbox, t->out);
 }
 
 /* Of one channel of ours: all that it becomes are accepted, or which is not. "": it is not known yet. */
@@ -94,7 +91,7 @@ static void ask_later(struct cyber_topic *t)
 
 	t->tries++;
 	t->asked = false;
-	t->due_mono_ns = cyber_mono_ns() + (AGAIN_DUR_NS << doubled);
+	t->due_mono_ns = mono_now_ns() + (AGAIN_DUR_NS << doubled);
 }
 
 /* Several of its messages were sent in a while, and none is back. */
@@ -120,7 +117,7 @@ static bool any_asked(const struct sim_bridge *b)
 static bool choose(struct sim_bridge *b)
 {
 	struct cyber_topic *large = NULL, *witness = NULL;
-	int64_t now = cyber_mono_ns();
+	int64_t now = mono_now_ns();
 	bool any = false;
 
 	for (struct cyber_topic *t = b->probe.topics; t; t = t->next) {
@@ -156,7 +153,7 @@ static void on_status(void *bridge, enum sim_bridge_status status, const char *t
 	(void)text;
 	if (status != SIM_BRIDGE_CONNECTED)
 		return;
-	b->probe.since_mono_ns = cyber_mono_ns();
+	b->probe.since_mono_ns = mono_now_ns();
 	b->probe.heard = false;
 	pthread_mutex_lock(&b->probe.lock);
 	for (struct cyber_topic *t = b->probe.topics; t; t = t->next) {
@@ -228,7 +225,7 @@ static bool has_missed(struct sim_bridge *b, const struct cyber_topic *t, int64_
 static int64_t look(void *bridge)
 {
 	struct sim_bridge *b = bridge;
-	int64_t dur_ns = cyber_mono_ns() - b->probe.since_mono_ns;
+	int64_t dur_ns = mono_now_ns() - b->probe.since_mono_ns;
 	struct news news = { .n = 0 };
 	bool more;
 
@@ -257,27 +254,12 @@ static const struct tcp_link_ops probe_ops = {
 
 static void report_dropped(struct sim_bridge *b, int64_t now)
 {
-	char text[400];
-	size_t begin = (size_t)snprintf(text, sizeof(text), "dropped, as the peer is slow:"), n = begin;
-	uint64_t out, dropped;
+	char text[400] = "dropped, as the peer is slow:";
 
-	if (now < b->report_mono_ns || !atomic_exchange(&b->queue.dropped, false))
+	if (now < b->report_mono_ns || !outbox_dropped(&b->outbox, text, sizeof(text)))
 		return;
 	b->report_mono_ns = now + REPORT_DUR_NS;
-	pthread_mutex_lock(&b->probe.lock);
-	if (b->probe.gone_dropped)
-		n += (size_t)snprintf(text + n, sizeof(text) - n,
-				      " %llu of channels that are closed, or before a reconnection;",
-				      (unsigned long long)b->probe.gone_dropped);
-	for (const struct cyber_topic *t = b->probe.topics; t && n < sizeof(text); t = t->next) {
-		queue_counts(&b->queue, t->queue, &out, &dropped);
-		if (dropped)
-			n += (size_t)snprintf(text + n, sizeof(text) - n, " %s %llu;", t->name,
-					      (unsigned long long)dropped);
-	}
-	pthread_mutex_unlock(&b->probe.lock);
-	if (n > begin)
-		b->host->status(b->host->ctx, SIM_BRIDGE_CONNECTED, text);
+	b->host->status(b->host->ctx, SIM_BRIDGE_CONNECTED, text);
 }
 
 static void begin(struct sim_bridge *b)
@@ -299,7 +281,7 @@ static void begin(struct sim_bridge *b)
 int64_t cyber_look(void *bridge)
 {
 	struct sim_bridge *b = bridge;
-	int64_t now = cyber_mono_ns(), again = cyber_frames_repeat(b, now);
+	int64_t now = mono_now_ns(), again = cyber_frames_repeat(b, now);
 
 	if (now < b->probe.next_mono_ns)
 		return again; /* what else is to be seen comes with messages, which wake this thread */
@@ -357,15 +339,11 @@ static void forget_other(struct sim_bridge *b, const struct cyber_topic *gone)
 
 void cyber_probe_remove(struct sim_bridge *b, struct cyber_topic *t)
 {
-	uint64_t out, dropped;
-
 	pthread_mutex_lock(&b->probe.lock);
 	for (struct cyber_topic **at = &b->probe.topics; *at; at = &(*at)->next)
 		if (*at == t) {
 			*at = t->next;
 			forget_other(b, t);
-			queue_counts(&b->queue, t->queue, &out, &dropped);
-			b->probe.gone_dropped += dropped;
 			break;
 		}
 	pthread_mutex_unlock(&b->probe.lock);

@@ -3,19 +3,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cyber.h"
 
 #define TURN_MESSAGES 64 /* that are sent before something is read */
-
-int64_t cyber_mono_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
 
 /* ---- buffers ---- */
 
@@ -34,10 +25,8 @@ struct iov_buf *cyber_get_buf(struct sim_bridge *b)
 	return o;
 }
 
-void cyber_put_buf(void *bridge, struct iov_buf *o)
+void cyber_put_buf(struct sim_bridge *b, struct iov_buf *o)
 {
-	struct sim_bridge *b = bridge;
-
 	pthread_mutex_lock(&b->lock);
 	if (b->n_buf < TOPICS_BUFS_MAX) {
 		b->buf[b->n_buf++] = o;
@@ -48,6 +37,17 @@ void cyber_put_buf(void *bridge, struct iov_buf *o)
 		iov_buf_finish(o);
 	free(o);
 }
+
+static void done(void *bridge, const struct outbox_item *i, int result)
+{
+	struct sim_bridge *b = bridge;
+
+	cyber_put_buf(b, i->body);
+	if (i->task)
+		b->host->complete(b->host->ctx, i->task, result);
+}
+
+const struct outbox_ops cyber_outbox_ops = { .done = done };
 
 /* ---- on a lane ---- */
 
@@ -118,10 +118,10 @@ static int encode(struct sim_bridge *b, struct cyber_topic *t, const struct sim_
 	return r;
 }
 
-/* Into the queue: a large message of a task as it is, else as a copy. 1: the task is answered when it is out. */
+/* Into the outbox: a large message of a task as it is, else as a copy. 1: the task is answered when it is out. */
 static int put(struct sim_bridge *b, struct cyber_topic *t, struct iov_buf *o, struct sim_task *task, bool *ret_wake)
 {
-	bool large = o->total >= QUEUE_LARGE;
+	bool large = o->total >= OUTBOX_LARGE;
 
 	if (atomic_load_explicit(&t->large, memory_order_relaxed) != large)
 		atomic_store_explicit(&t->large, large, memory_order_relaxed);
@@ -129,7 +129,7 @@ static int put(struct sim_bridge *b, struct cyber_topic *t, struct iov_buf *o, s
 		task = NULL;
 		o = own(b, o);
 	}
-	return o ? queue_put(&b->queue, t->queue, o, task, ret_wake) : -ENOMEM;
+	return o ? outbox_put(&b->outbox, t->out, o, o->total, task, ret_wake) : -ENOMEM;
 }
 
 /* Converted side by side, queued in order. One answer for all that a channel becomes: they are copied where it is more than one. */
@@ -163,7 +163,7 @@ static void begin(struct cyber_sending *s)
 {
 	const struct iov_buf *o = s->item->body;
 
-	s->iov[0] = (struct iovec){ s->head, frame_publish(&frame_cyber, s->item->channel->name, (uint32_t)o->total,
+	s->iov[0] = (struct iovec){ s->head, frame_publish(&frame_cyber, s->item->topic->name, (uint32_t)o->total,
 							   s->head, sizeof(s->head)) };
 	s->n = 1 + iov_buf_iov(o, s->iov + 1);
 	s->at = s->iov;
@@ -191,7 +191,7 @@ static int next(struct sim_bridge *b, struct tcp_turn *t)
 		t->blocked = t->more = true;
 	if (r <= 0)
 		return r;
-	b->sending.item = queue_take(&b->queue, cyber_mono_ns(), &t->wait_dur_ns);
+	b->sending.item = outbox_take(&b->outbox, mono_now_ns(), &t->wait_dur_ns);
 	t->more = b->sending.item || t->wait_dur_ns >= 0;
 	if (b->sending.item)
 		begin(&b->sending);
@@ -211,7 +211,7 @@ int cyber_turn(void *bridge, struct tcp_turn *t)
 			return (int)n;
 		skip(s, (size_t)n);
 		if (!s->n) {
-			queue_done(&b->queue, s->item, 0, cyber_mono_ns());
+			outbox_done(&b->outbox, s->item, 0, mono_now_ns());
 			s->item = NULL;
 		} else if (!n) {
 			t->blocked = t->more = true;
@@ -226,6 +226,6 @@ int cyber_turn(void *bridge, struct tcp_turn *t)
 void cyber_sending_drop(struct sim_bridge *b)
 {
 	if (b->sending.item)
-		queue_done(&b->queue, b->sending.item, -ENOTCONN, cyber_mono_ns());
+		outbox_done(&b->outbox, b->sending.item, -ENOTCONN, mono_now_ns());
 	b->sending.item = NULL;
 }

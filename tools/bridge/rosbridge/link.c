@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The connection to the server. Its thread runs all of libwebsockets: it connects, sends what is in the queue, reads, and gives up a server that
+ * The connection to the server. Its thread runs all of libwebsockets: it connects, sends what is in the outbox, reads, and gives up a server that
  * stopped. Others only wake it.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <openssl/x509_vfy.h>
 
@@ -16,14 +15,6 @@
 #define TICK_US     50000
 #define REPORT_MS   10000 /* of what was dropped; a second after the first */
 #define PIECES_TURN 16    /* that are sent before something is read */
-
-int64_t rosbridge_mono_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 static void report(struct sim_bridge *b, enum sim_bridge_status status, const char *text)
 {
@@ -77,7 +68,7 @@ static int write_ping(struct sim_bridge *b)
 
 static bool has_more(struct sim_bridge *b)
 {
-	return b->sending.item || b->ping || !queue_empty(&b->queue);
+	return b->sending.item || b->ping || !outbox_rest(&b->outbox);
 }
 
 /* 0, or -1: libwebsockets closes the connection. */
@@ -173,17 +164,16 @@ static void ask(struct sim_bridge *b, int64_t now)
 
 static void report_dropped(struct sim_bridge *b, int64_t now)
 {
-	char text[400];
+	char text[400] = "dropped, as the server is slow:";
 
-	if (!atomic_load(&b->queue.dropped))
+	if (!atomic_load(&b->outbox.dropped))
 		return;
 	if (!b->report_mono_ms)
 		b->report_mono_ms = now + REPORT_MS / 10;
 	if (now < b->report_mono_ms)
 		return;
 	b->report_mono_ms = now + REPORT_MS;
-	atomic_store(&b->queue.dropped, false);
-	if (rosbridge_dropped(b, text, sizeof(text)))
+	if (outbox_dropped(&b->outbox, text, sizeof(text)))
 		report(b, SIM_BRIDGE_CONNECTED, text);
 }
 
@@ -248,8 +238,8 @@ static void on_established(struct sim_bridge *b)
 	b->connected = true;
 	b->moved_mono_ms = b->heard_mono_ms = rosbridge_mono_ms();
 	if (b->auth)
-		(void)queue_op(&b->queue, QUEUE_FIRST, b->auth, NULL);
-	queue_open(&b->queue, true);
+		(void)outbox_say(&b->outbox, OUTBOX_FIRST, b->auth, NULL, 0);
+	outbox_open(&b->outbox, true);
 	remotes_open(b, true);
 	sim_time_ask(b);
 	snprintf(text, sizeof(text), "rosbridge server at %s:%u%s", b->address.host, b->address.port,
@@ -415,7 +405,7 @@ static void end(struct sim_bridge *b)
 	atomic_fetch_add(&b->connection, 1);
 	remotes_open(b, false);
 	sim_time_lost(b);
-	queue_open(&b->queue, false);
+	outbox_open(&b->outbox, false);
 }
 
 static void *link_main(void *arg)

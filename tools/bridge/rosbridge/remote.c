@@ -41,7 +41,7 @@ static int ask(struct sim_bridge *b, struct remote *r, struct sim_pending *p, st
 	snprintf(r->id, sizeof(r->id), "simd-call-%" PRIu64, ++b->remotes.n_asked);
 	snprintf(head, sizeof(head), "{\"op\":\"call_service\",\"id\":\"%s\",\"service\":\"%s\",\"args\":", r->id,
 		 r->call->name);
-	e = rosbridge_say(b, QUEUE_URGENT, head, args);
+	e = rosbridge_say(b, OUTBOX_URGENT, head, args);
 	if (e == 0) {
 		r->pending = p;
 		r->due_mono_ms = rosbridge_mono_ms() + CALL_MS;

@@ -114,7 +114,7 @@ static int read_numbers(struct sim_bridge *b)
 	long queue = 0;
 	int connect = bridge_option_number(b->host, "connect_ms", 1, 600000, "ms", &b->connect_ms);
 	int stall = bridge_option_number(b->host, "stall_ms", 1, 600000, "ms", &b->stall_ms);
-	int bound = bridge_option_number(b->host, "queue", 1, QUEUE_MAX, "", &queue);
+	int bound = bridge_option_number(b->host, "queue", 1, OUTBOX_MAX, "", &queue);
 	int size = bridge_option_number(b->host, "fragment_size", 0, 100000000, "bytes", &b->fragment_size);
 
 	if (size == 0 && b->fragment_size && b->fragment_size < 1000) {
@@ -122,8 +122,8 @@ static int read_numbers(struct sim_bridge *b)
 			  b->fragment_size);
 		size = -EINVAL;
 	}
-	b->queue.max = (unsigned)queue;
-	b->queue.wait_ms = b->stall_ms;
+	b->outbox.max = (unsigned)queue;
+	b->outbox.wait_ms = b->stall_ms;
 	return connect < 0 || stall < 0 || bound < 0 || size < 0 ? -EINVAL : 0;
 }
 
@@ -174,7 +174,7 @@ static int read_options(struct sim_bridge *b)
 	b->common.strict_names = naming == 1;
 	b->common.before_1_8 = msgs == 1;
 	b->common.svl = compat > 0;
-	b->queue.wait = when == 1;
+	b->outbox.wait = when == 1;
 	b->ca_file = bridge_option(b->host, "ca_file");
 	if (*b->ca_file && access(b->ca_file, R_OK) < 0) {
 		ca = -errno;
@@ -248,7 +248,7 @@ static void rosbridge_destroy(struct sim_bridge *b)
 	far_time_close(&b->sim_time);
 	for (unsigned i = 0; i < b->n_in; i++)
 		topic_in_close(&b->in[i].in);
-	queue_finish(&b->queue);
+	outbox_finish(&b->outbox);
 	topics_finish(&b->common);
 	rosbridge_services_finish(b);
 	rosbridge_forget_parts(b);
@@ -273,13 +273,16 @@ static int rosbridge_create(const struct sim_bridge_host *host, struct sim_bridg
 	b->connection = 1;
 	set_common(b);
 	topics_init(&b->common);
-	queue_init(&b->queue, &b->common);
+	b->outbox.ops = &rosbridge_outbox_ops;
+	b->outbox.arg = b;
 	pthread_mutex_init(&b->context_lock, NULL);
 	pthread_mutex_init(&b->services_lock, NULL);
 	pthread_mutex_init(&b->remotes.lock, NULL);
 	named_reader_init(&b->reader);
 	b->piece = malloc(LWS_PRE + ROSBRIDGE_PIECE);
-	r = b->piece ? read_options(b) : -ENOMEM;
+	r = b->piece ? outbox_init(&b->outbox) : -ENOMEM;
+	if (r == 0)
+		r = read_options(b);
 	set_flavour(b);
 	if (r == 0)
 		r = topics_read_subscribe(&b->common);

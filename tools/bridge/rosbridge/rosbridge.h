@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Inside bridge_rosbridge: a WebSocket to a rosbridge server, which publishes in its ROS graph what it is sent. Lanes convert to JSON and
- * put it into the queue; a thread of the bridge's own, in which all of libwebsockets runs, sends and reads.
+ * put it into the outbox; a thread of the bridge's own, in which all of libwebsockets runs, sends and reads.
  *
- * Locks: that of the remotes, that of the queue, then the topics'; `context_lock` is a leaf.
+ * Locks: that of the remotes, that of the outbox, then the topics'; `context_lock` is a leaf.
  */
 #ifndef ROSBRIDGE_H
 #define ROSBRIDGE_H
@@ -16,7 +16,8 @@
 #include "enc_json.h"
 #include "far_time.h"
 #include "named_reader.h"
-#include "queue.h"
+#include "outbox.h"
+#include "timeutil.h"
 #include "topics.h"
 
 #define ROSBRIDGE_IN_MAX    (32u << 20) /* bytes of a message that comes in */
@@ -36,12 +37,10 @@ struct address {
 
 struct rosbridge_topic {
 	struct topic_out out; /* first */
-	struct queue_topic queue;
-	char head[ROSBRIDGE_HEAD_MAX]; /* {"op":"publish","topic":"/a","msg": */
-	unsigned connection;           /* that has heard of it */
-	int64_t throttle_dur_ms;       /* between two messages; 0: all go */
-	_Atomic int64_t due_mono_ms;   /* of the next one, with that */
-	struct rosbridge_topic *next;  /* of the bridge; guarded by the queue's lock */
+	struct outbox_topic *queue;
+	unsigned connection;         /* that has heard of it; 0: none */
+	int64_t throttle_dur_ms;     /* between two messages; 0: all go */
+	_Atomic int64_t due_mono_ms; /* of the next one, with that */
 };
 
 enum compression { COMPRESSION_NONE, COMPRESSION_CBOR, COMPRESSION_CBOR_RAW };
@@ -54,8 +53,9 @@ struct rosbridge_in {
 	_Atomic unsigned connection; /* that was asked for it; 0: nobody listens */
 };
 
-struct sending {                 /* the message that is on its way out */
-	struct queue_item *item; /* NULL: none */
+struct sending {                       /* the message that is on its way out */
+	struct outbox_item *item;      /* NULL: none */
+	char head[ROSBRIDGE_HEAD_MAX]; /* {"op":"publish","topic":"/a","msg": */
 	struct iovec piece[IOV_BUF_PIECES + 2];
 	unsigned n, at_piece;
 	size_t at_byte, total, at; /* at: bytes of all */
@@ -92,7 +92,7 @@ struct remote { /* a service of the server's, for the clients of simd */
 };
 
 struct remotes {
-	pthread_mutex_t lock; /* above the queue's */
+	pthread_mutex_t lock; /* above the outbox's */
 	struct remote all[TOPICS_CALLS_MAX];
 	unsigned n;       /* set by remotes_read() */
 	bool open;        /* there is a connection */
@@ -103,9 +103,7 @@ struct remotes {
 struct sim_bridge {
 	const struct sim_bridge_host *host;
 	struct topics common;
-	struct queue queue;
-	struct rosbridge_topic *topics; /* guarded by the queue's lock */
-	uint64_t gone_dropped;          /* of topics that are closed, or were open on an earlier connection; likewise */
+	struct outbox outbox;
 	struct rosbridge_in in[TOPICS_IN_MAX];
 	unsigned n_in;
 	enum flavour flavour;
@@ -152,6 +150,11 @@ static inline bool rosbridge_worth_saying(uint64_t n)
 	return n <= 8 || (n & (n - 1)) == 0;
 }
 
+static inline int64_t rosbridge_mono_ms(void)
+{
+	return mono_now_ns() / NS_PER_MS;
+}
+
 /* "ws://host:port/path", "wss://...", "host:port", "". 0, or -EINVAL and a sentence in why. */
 int rosbridge_address_read(const char *text, struct address *ret, char *why, size_t why_size);
 
@@ -162,10 +165,10 @@ int rosbridge_address_read(const char *text, struct address *ret, char *why, siz
 int rosbridge_link_open(struct sim_bridge *b);
 void rosbridge_link_close(struct sim_bridge *b);
 void rosbridge_link_join(struct sim_bridge *b);
-/* Something is in the queue that was empty. Thread: any. */
+/* Something is in the outbox that was empty. Thread: any. */
 void rosbridge_link_wake(struct sim_bridge *b);
-int64_t rosbridge_mono_ms(void);
 
+extern const struct outbox_ops rosbridge_outbox_ops; /* send.c */
 /* send.c: the next piece of what goes out, into to: its length, and whether it begins or ends a message. 0: nothing waits. Link thread. */
 size_t sending_fill(struct sim_bridge *b, uint8_t *to, size_t room, bool *ret_first, bool *ret_last);
 void sending_drop(struct sim_bridge *b); /* what is on its way: the connection has ended */
@@ -210,13 +213,10 @@ int rosbridge_subscribe(void *bridge, const char *topic, const struct topic_opti
 /* "sensor_msgs/msg/Imu" in ROS 2, "sensor_msgs/Imu" else. */
 void rosbridge_type_name(const struct sim_bridge *b, const struct ros_type *t, char *ret, size_t size);
 void rosbridge_listen(struct sim_bridge *b, const char *channel, int on);
-/* Who has lost messages, in words. False: nobody. */
-bool rosbridge_dropped(struct sim_bridge *b, char *text, size_t size);
-
 /* A text that was read, in room for size bytes: printable, and cut. False: it has no such field. */
 bool rosbridge_text(struct sim_dec *d, const char *name, char *ret, size_t size);
 
 /* An operation, and waking who sends it. Errors are logged. */
-int rosbridge_say(struct sim_bridge *b, enum queue_place place, const char *text, struct iov_buf *body);
+int rosbridge_say(struct sim_bridge *b, enum outbox_place place, const char *text, struct iov_buf *body);
 
 #endif

@@ -36,21 +36,42 @@ static void skip(struct sending *s, size_t n)
 	}
 }
 
+static void done(void *bridge, const struct outbox_item *i, int result)
+{
+	struct sim_bridge *b = bridge;
+
+	(void)result;
+	if (i->body)
+		topics_put_buf(&b->common, i->body);
+}
+
+const struct outbox_ops rosbridge_outbox_ops = { .done = done };
+
+/* A message is an operation, whose fields end with the body. */
 static bool begin(struct sim_bridge *b)
 {
 	struct sending *s = &b->sending;
-	struct queue_item *i = queue_take(&b->queue);
 	size_t size = (size_t)b->fragment_size;
+	const char *head = s->head;
+	int64_t wait_dur_ns;
 
-	if (!i)
+	s->item = outbox_take(&b->outbox, mono_now_ns(), &wait_dur_ns);
+	if (!s->item)
 		return false;
-	*s = (struct sending){ .item = i };
-	s->piece[s->n++] = (struct iovec){ i->head, i->head_len };
-	s->total = i->head_len;
-	if (i->body) {
-		s->n += iov_buf_iov(i->body, s->piece + s->n);
+	s->n = s->at_piece = 0;
+	s->at = s->at_byte = s->part = s->parts = 0;
+	s->begun = false;
+	if (s->item->text)
+		head = s->item->text;
+	else
+		snprintf(s->head, sizeof(s->head),
+			 "{\"op\":\"publish\",\"topic\":\"%s\",\"msg\":", s->item->topic->name);
+	s->total = strlen(head);
+	s->piece[s->n++] = (struct iovec){ (void *)(uintptr_t)head, s->total };
+	if (s->item->body) {
+		s->n += iov_buf_iov(s->item->body, s->piece + s->n);
 		s->piece[s->n++] = (struct iovec){ (void *)(uintptr_t) "}", 1 };
-		s->total += i->body->total + 1;
+		s->total += s->item->size + 1;
 	}
 	if (size && s->total > size) {
 		s->parts = (s->total + size - 1) / size;
@@ -62,7 +83,7 @@ static bool begin(struct sim_bridge *b)
 void sending_drop(struct sim_bridge *b)
 {
 	if (b->sending.item)
-		queue_done(&b->queue, b->sending.item);
+		outbox_done(&b->outbox, b->sending.item, 0, mono_now_ns());
 	b->sending.item = NULL;
 }
 

@@ -54,7 +54,7 @@ static int advertise(struct sim_bridge *b, const char *name, const struct sim_se
 	snprintf(text, sizeof(text), "{\"op\":\"advertise_service\",\"type\":\"%.*s%s%s\",\"service\":\"%s\"}",
 		 (int)(slash ? slash - theirs : 0), theirs, slash && b->flavour == FLAVOUR_ROS2 ? "/srv" : "",
 		 slash ? slash : theirs, name);
-	return rosbridge_say(b, QUEUE_LAST, text, NULL);
+	return rosbridge_say(b, OUTBOX_LAST, text, NULL);
 }
 
 static void remove_service(struct sim_bridge *b, const char *name)
@@ -73,7 +73,7 @@ static void remove_service(struct sim_bridge *b, const char *name)
 		return;
 	if (s->connection == atomic_load(&b->connection)) {
 		snprintf(text, sizeof(text), "{\"op\":\"unadvertise_service\",\"service\":\"%s\"}", name);
-		(void)rosbridge_say(b, QUEUE_LAST, text, NULL);
+		(void)rosbridge_say(b, OUTBOX_LAST, text, NULL);
 	}
 	free(s->name);
 	free(s);
@@ -156,7 +156,7 @@ static void respond(struct sim_bridge *b, const char *id, const char *service, b
 	escaped[n] = '\0';
 	snprintf(head, sizeof(head), "{\"op\":\"service_response\",\"id\":\"%s\",\"service\":\"%s\",\"result\":%s%s",
 		 escaped, service, result ? "true" : "false", values ? ",\"values\":" : ",\"values\":{}}");
-	(void)rosbridge_say(b, QUEUE_URGENT, head, values);
+	(void)rosbridge_say(b, OUTBOX_URGENT, head, values);
 }
 
 static void say_bad(struct sim_bridge *b, const char *service, const char *why)

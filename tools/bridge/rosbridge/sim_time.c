@@ -16,7 +16,7 @@ void sim_time_ask(struct sim_bridge *b)
 		return;
 	snprintf(text, sizeof(text), "{\"op\":\"subscribe\",\"topic\":\"/clock\",\"type\":\"rosgraph_msgs/%sClock\"}",
 		 b->flavour == FLAVOUR_ROS2 ? "msg/" : "");
-	(void)rosbridge_say(b, QUEUE_LAST, text, NULL);
+	(void)rosbridge_say(b, OUTBOX_LAST, text, NULL);
 }
 
 void sim_time_take(struct sim_bridge *b, struct sim_dec *d)

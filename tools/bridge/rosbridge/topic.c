@@ -9,9 +9,9 @@
 #include "ros/ros_type.h"
 #include "rosbridge.h"
 
-int rosbridge_say(struct sim_bridge *b, enum queue_place place, const char *text, struct iov_buf *body)
+int rosbridge_say(struct sim_bridge *b, enum outbox_place place, const char *text, struct iov_buf *body)
 {
-	int r = queue_op(&b->queue, place, text, body);
+	int r = outbox_say(&b->outbox, place, text, body, body ? body->total : 0);
 
 	if (r < 0)
 		log_error(b, "the server is not told what it should be: %s: %.100s", strerror(-r), text);
@@ -46,9 +46,9 @@ static bool is_urgent(const char *type)
 }
 
 /* What is said of a topic stays before its messages, or behind them. */
-static enum queue_place place_of(const struct rosbridge_topic *t)
+static enum outbox_place place_of(const struct rosbridge_topic *t)
 {
-	return t->queue.urgent ? QUEUE_URGENT : QUEUE_LAST;
+	return t->queue->options.urgent ? OUTBOX_URGENT : OUTBOX_LAST;
 }
 
 static void advertise(struct sim_bridge *b, struct rosbridge_topic *t, bool latch)
@@ -58,26 +58,8 @@ static void advertise(struct sim_bridge *b, struct rosbridge_topic *t, bool latc
 	rosbridge_type_name(b, t->out.conversion.type, type, sizeof(type));
 	snprintf(text, sizeof(text), "{\"op\":\"advertise\",\"topic\":\"%s\",\"type\":\"%s\"%s}", t->out.name, type,
 		 latch ? ",\"latch\":true" : "");
-	snprintf(t->head, sizeof(t->head), "{\"op\":\"publish\",\"topic\":\"%s\",\"msg\":", t->out.name);
 	t->connection = atomic_load(&b->connection);
 	(void)rosbridge_say(b, place_of(t), text, NULL);
-}
-
-static void list_topic(struct sim_bridge *b, struct rosbridge_topic *t, bool on)
-{
-	struct rosbridge_topic **at = &b->topics;
-
-	pthread_mutex_lock(&b->queue.lock);
-	while (!on && *at && *at != t)
-		at = &(*at)->next;
-	if (on) {
-		t->next = b->topics;
-		b->topics = t;
-	} else if (*at) {
-		*at = t->next;
-		b->gone_dropped += t->queue.dropped;
-	}
-	pthread_mutex_unlock(&b->queue.lock);
 }
 
 void rosbridge_topic_close(void *bridge, struct topic_out *out)
@@ -86,12 +68,11 @@ void rosbridge_topic_close(void *bridge, struct topic_out *out)
 	struct sim_bridge *b = bridge;
 	char text[ROSBRIDGE_HEAD_MAX];
 
-	list_topic(b, t, false);
-	queue_forget_topic(&b->queue, &t->queue);
-	if (t->head[0] && t->connection == atomic_load(&b->connection)) {
+	if (t->connection == atomic_load(&b->connection)) {
 		snprintf(text, sizeof(text), "{\"op\":\"unadvertise\",\"topic\":\"%s\"}", out->name);
 		(void)rosbridge_say(b, place_of(t), text, NULL);
 	}
+	outbox_topic_destroy(&b->outbox, t->queue);
 	topic_out_close(out);
 	free(t);
 }
@@ -101,22 +82,25 @@ int rosbridge_topic_open(void *bridge, const struct sim_bridge_channel *ch, cons
 {
 	struct sim_bridge *b = bridge;
 	struct rosbridge_topic *t = calloc(1, sizeof(*t));
+	struct outbox_topic_options queue = { 0 };
 	bool latch;
 	int r;
 
 	if (!t)
 		return -ENOMEM;
-	t->queue.urgent = is_urgent(ch->type->name);
-	t->queue.stale = strcmp(ch->type->name, "sim/Clock") == 0;
-	t->queue.max = w->depth ? (unsigned)w->depth : t->queue.stale;
+	queue.urgent = is_urgent(ch->type->name);
+	queue.stale = strcmp(ch->type->name, "sim/Clock") == 0;
+	queue.max = w->depth ? (unsigned)w->depth : queue.stale;
 	r = topic_out_open(&b->common, ch, w, &t->out, why, why_size);
-	if (r == 0 && w->depth > (int)QUEUE_MAX) {
-		snprintf(why, why_size, "\"queue\" must be a whole number from 1 to %u", QUEUE_MAX);
+	if (r == 0 && w->depth > (int)OUTBOX_MAX) {
+		snprintf(why, why_size, "\"queue\" must be a whole number from 1 to %u", OUTBOX_MAX);
 		r = -EINVAL;
 	}
 	/* that "*" in the rig lists /clock too is no mistake */
 	if (r == 0 && b->sim_time.on && strcmp(t->out.name, "/clock") == 0)
 		r = far_time_refuse(&t->out, "the server", why, why_size);
+	if (r == 0)
+		r = outbox_topic_create(&b->outbox, t->out.name, &queue, &t->queue);
 	if (r < 0) {
 		rosbridge_topic_close(b, &t->out);
 		return r;
@@ -124,7 +108,6 @@ int rosbridge_topic_open(void *bridge, const struct sim_bridge_channel *ch, cons
 	latch = w->latch < 0 ? topic_is_tf_static(t->out.name) : w->latch > 0;
 	if (!latch && !t->out.static_frames) /* of these the last one stands, and nothing comes after it */
 		t->throttle_dur_ms = w->throttle_ms;
-	list_topic(b, t, true);
 	advertise(b, t, latch);
 	*ret = &t->out;
 	return 0;
@@ -187,7 +170,7 @@ int rosbridge_write(struct sim_bridge *b, struct sim_bridge_topic *t, const stru
 	struct map_message in = topic_message(m);
 	struct iov_buf *o[TOPICS_FAN_MAX];
 	int r[TOPICS_FAN_MAX], first = 0;
-	bool wake = false;
+	bool wake = false, one_wakes;
 
 	for (unsigned i = 0; i < t->n; i++) {
 		struct rosbridge_topic *one = (struct rosbridge_topic *)(void *)t->out[i];
@@ -200,30 +183,15 @@ int rosbridge_write(struct sim_bridge *b, struct sim_bridge_topic *t, const stru
 	for (unsigned i = 0; i < t->n; i++) {
 		struct rosbridge_topic *one = (struct rosbridge_topic *)(void *)t->out[i];
 
-		if (o[i])
-			r[i] = queue_message(&b->queue, &one->queue, one->head, o[i]);
-		wake |= r[i] > 0;
-		first = first < 0 || r[i] > 0 ? first : r[i];
+		if (o[i]) {
+			r[i] = outbox_put(&b->outbox, one->queue, o[i], o[i]->total, NULL, &one_wakes);
+			wake |= one_wakes;
+		}
+		first = first < 0 ? first : r[i];
 	}
 	if (wake)
 		rosbridge_link_wake(b);
 	return first;
-}
-
-bool rosbridge_dropped(struct sim_bridge *b, char *text, size_t size)
-{
-	size_t begin = (size_t)snprintf(text, size, "dropped, as the server is slow:"), n = begin;
-
-	pthread_mutex_lock(&b->queue.lock);
-	if (b->gone_dropped)
-		n += (size_t)snprintf(text + n, size - n, " %llu of topics that are closed, or before a reconnection;",
-				      (unsigned long long)b->gone_dropped);
-	for (const struct rosbridge_topic *t = b->topics; t && n < size; t = t->next)
-		if (t->queue.dropped)
-			n += (size_t)snprintf(text + n, size - n, " %s %llu;", t->out.name,
-					      (unsigned long long)t->queue.dropped);
-	pthread_mutex_unlock(&b->queue.lock);
-	return n > begin;
 }
 
 /* ---- in ---- */
@@ -257,7 +225,7 @@ static void ask_for(struct sim_bridge *b, struct rosbridge_in *in)
 		snprintf(more + n, sizeof(more) - n, ",\"compression\":\"%s\"", compressions[in->compression]);
 	snprintf(text, sizeof(text), "{\"op\":\"subscribe\",\"topic\":\"%s\",\"type\":\"%s\"%s}", in->in.name, type,
 		 more);
-	(void)rosbridge_say(b, QUEUE_LAST, text, NULL);
+	(void)rosbridge_say(b, OUTBOX_LAST, text, NULL);
 }
 
 void rosbridge_listen(struct sim_bridge *b, const char *channel, int on)
@@ -276,7 +244,7 @@ void rosbridge_listen(struct sim_bridge *b, const char *channel, int on)
 			ask_for(b, in);
 		} else if (!on && had == connection) {
 			snprintf(text, sizeof(text), "{\"op\":\"unsubscribe\",\"topic\":\"%s\"}", in->in.name);
-			(void)rosbridge_say(b, QUEUE_LAST, text, NULL);
+			(void)rosbridge_say(b, OUTBOX_LAST, text, NULL);
 		}
 	}
 }

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What waits for a slow peer, in virtual time: in which order and when it goes out, what is dropped, and that each task is answered once. */
+#include "outbox.h"
+#include "support/test.h"
+
+#include <errno.h>
+
+#define MS INT64_C(1000000)
+
+struct answer {
+	int n, result;
+};
+
+static struct answer task[8];
+static unsigned bodies; /* that the outbox has */
+static struct outbox o;
+
+static void done(void *arg, const struct outbox_item *i, int result)
+{
+	struct answer *a = i->task;
+
+	(void)arg;
+	bodies -= i->body != NULL;
+	if (a) {
+		a->n++;
+		a->result = result;
+	}
+}
+
+static const struct outbox_ops ops = { .done = done };
+
+static int set_up(void **state)
+{
+	(void)state;
+	o = (struct outbox){ .ops = &ops, .max = 3 };
+	memset(task, 0, sizeof(task));
+	assert_int_equal(outbox_init(&o), 0);
+	outbox_open(&o, true);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	outbox_finish(&o);
+	assert_int_equal(bodies, 0);
+	return 0;
+}
+
+static struct outbox_topic *topic(const char *name, struct outbox_topic_options options)
+{
+	struct outbox_topic *t;
+
+	assert_int_equal(outbox_topic_create(&o, name, &options, &t), 0);
+	return t;
+}
+
+/* A body is a pointer to one byte, which says what it is. */
+static void *body(char what)
+{
+	static char all[256];
+
+	all[(unsigned char)what] = what;
+	bodies++;
+	return &all[(unsigned char)what];
+}
+
+static bool woken;
+
+static int put(struct outbox_topic *t, char what, size_t n)
+{
+	return outbox_put(&o, t, body(what), n, NULL, &woken);
+}
+
+static int put_task(struct outbox_topic *t, struct answer *a)
+{
+	return outbox_put(&o, t, body('t'), OUTBOX_LARGE, a, &woken);
+}
+
+static int say(enum outbox_place place, char what)
+{
+	return outbox_say(&o, place, "{}", body(what), 10);
+}
+
+/* What comes out by then, one after the other; -1 and for how long there is nothing more. */
+static const char *all(int64_t now_mono_ns, int64_t *ret_wait_dur_ns)
+{
+	static char text[64];
+	struct outbox_item *i;
+	size_t n = 0;
+
+	while ((i = outbox_take(&o, now_mono_ns, ret_wait_dur_ns))) {
+		text[n++] = *(const char *)i->body;
+		outbox_done(&o, i, 0, now_mono_ns);
+	}
+	text[n] = '\0';
+	return text;
+}
+
+static void expect(int64_t now_mono_ns, const char *what, int64_t wait_dur_ns)
+{
+	int64_t wait = 0;
+
+	assert_string_equal(all(now_mono_ns, &wait), what);
+	assert_int_equal(wait, wait_dur_ns);
+}
+
+static void expect_dropped(const char *what)
+{
+	char text[100] = "lost:";
+
+	assert_true(outbox_dropped(&o, text, sizeof(text)));
+	assert_string_equal(text, what);
+	assert_false(outbox_dropped(&o, text, sizeof(text))); /* it was said */
+}
+
+TEST_WITH(in_order_until_a_topic_is_full, set_up, tear_down)
+{
+	struct outbox_topic *a = topic("/a", (struct outbox_topic_options){ 0 }),
+			    *b = topic("/b", (struct outbox_topic_options){ 0 });
+
+	put(a, '1', 10);
+	put(b, 'x', 10);
+	put(a, '2', 10);
+	put(a, '3', 10);
+	assert_int_equal(put(a, '4', 10), 0); /* 1 goes, its place is 2's: nobody comes later than he would */
+	expect(0, "2x34", -1);
+	expect_dropped("lost: /a 1;");
+	put(a, '5', 10);
+	expect(0, "5", -1);
+	for (char c = '1'; c <= '5'; c++)
+		put(b, c, 10);
+	outbox_topic_destroy(&o, a);
+	expect_dropped("lost: 1 of topics that are closed, or before a reconnection; /b 2;");
+	outbox_topic_destroy(&o, b);
+}
+
+TEST_WITH(one_topic_keeps_its_pace_and_others_go_meanwhile, set_up, tear_down)
+{
+	struct outbox_topic *a = topic("/a", (struct outbox_topic_options){ .pace_dur_ns = 2 * MS }),
+			    *b = topic("/b", (struct outbox_topic_options){ .pace_dur_ns = 2 * MS }),
+			    *c = topic("/c", (struct outbox_topic_options){ 0 });
+
+	for (char n = '1'; n <= '3'; n++)
+		put(a, n, 1);
+	put(b, 'x', 1);
+	put(c, '4', 1);
+	put(c, '5', 1);
+	expect(0, "1x45", 2 * MS);
+	expect(MS, "", MS);
+	expect(2 * MS, "2", 2 * MS);
+	put(b, 'L', OUTBOX_LARGE); /* has none, and makes none */
+	put(b, 'y', 1);
+	expect(7 * MS, "3Ly", -1);
+	assert_int_equal(outbox_sent(&o, a), 3);
+	put(a, '4', 1);
+	put(a, '5', 1);
+	outbox_topic_destroy(&o, a); /* what waits outlives it */
+	expect(9 * MS, "4", 2 * MS);
+	expect(11 * MS, "5", -1);
+	outbox_topic_destroy(&o, b);
+	outbox_topic_destroy(&o, c);
+}
+
+TEST_WITH(of_large_ones_the_newest, set_up, tear_down)
+{
+	struct outbox_topic *a = topic("/a", (struct outbox_topic_options){ 0 }),
+			    *own = topic("/own", (struct outbox_topic_options){ .max = 2 });
+	struct outbox_item *i;
+	int64_t wait;
+
+	for (char c = '1'; c <= '4'; c++) {
+		put(a, c, OUTBOX_LARGE);
+		put(own, (char)(c + 16), OUTBOX_LARGE);
+	}
+	expect(0, "4CD", -1);
+	expect_dropped("lost: /own 2; /a 3;");
+	/* behind the one that is on its way, whose task is answered when it is out */
+	assert_int_equal(put_task(a, &task[0]), 1);
+	i = outbox_take(&o, 0, &wait);
+	assert_int_equal(put_task(a, &task[1]), 1);
+	assert_int_equal(put_task(a, &task[2]), 1);
+	assert_int_equal(task[1].n, 1);
+	assert_int_equal(task[1].result, -ENOBUFS);
+	assert_int_equal(task[0].n, 0);
+	outbox_done(&o, i, 0, 0);
+	expect(0, "t", -1);
+	assert_int_equal(task[2].n, 1);
+	assert_int_equal(task[2].result, 0);
+	outbox_topic_destroy(&o, a);
+	outbox_topic_destroy(&o, own);
+}
+
+/* Each task is answered once: of what waits, and of what is on its way. */
+TEST_WITH(the_end_of_a_connection, set_up, tear_down)
+{
+	struct outbox_topic *a = topic("/a", (struct outbox_topic_options){ 0 }),
+			    *b = topic("/b", (struct outbox_topic_options){ 0 });
+	struct outbox_item *i;
+	int64_t wait;
+
+	put_task(a, &task[0]);
+	put_task(b, &task[1]);
+	put(b, '1', 1);
+	i = outbox_take(&o, 0, &wait);
+	outbox_topic_destroy(&o, a); /* before its message is out */
+	outbox_open(&o, false);
+	assert_int_equal(task[1].result, -ENOTCONN);
+	outbox_done(&o, i, -ENOTCONN, 0);
+	assert_int_equal(task[0].n + task[1].n, 2);
+	assert_int_equal(put_task(b, &task[2]), -ENOTCONN);
+	assert_int_equal(task[2].n, 0);             /* its publish() returns that */
+	assert_int_equal(say(OUTBOX_LAST, 'o'), 0); /* for who comes next */
+	outbox_open(&o, true);
+	expect(0, "o", -1);
+	outbox_topic_destroy(&o, b);
+}
+
+TEST_WITH(who_takes_is_woken_once, set_up, tear_down)
+{
+	struct outbox_topic *a = topic("/a", (struct outbox_topic_options){ 0 });
+	int64_t wait;
+
+	put(a, '1', 1);
+	assert_true(woken);
+	put(a, '2', 1);
+	assert_false(woken);
+	outbox_done(&o, outbox_take(&o, 0, &wait), 0, 0);
+	put(a, '3', 1);
+	assert_false(woken); /* it looks again by itself */
+	expect(0, "23", -1);
+	put(a, '4', 1);
+	assert_true(woken);
+	outbox_done(&o, outbox_take(&o, 0, &wait), 0, 0);
+	assert_true(outbox_rest(&o));
+	put(a, '5', 1);
+	assert_true(woken);
+	assert_false(outbox_rest(&o));
+	outbox_topic_destroy(&o, a);
+}
+
+TEST_WITH(operations_are_kept, set_up, tear_down)
+{
+	struct outbox_topic *a = topic("/a", (struct outbox_topic_options){ 0 });
+
+	put(a, '1', 10);
+	assert_int_equal(say(OUTBOX_LAST, '.'), 0);
+	assert_int_equal(say(OUTBOX_FIRST, 'f'), 0);
+	for (char c = '2'; c <= '9'; c++)
+		put(a, c, 10);
+	outbox_topic_destroy(&o, a); /* its messages go out all the same */
+	expect(0, "f7.89", -1);
+	for (unsigned i = 0; i < OUTBOX_OPS_MAX; i++)
+		assert_int_equal(outbox_say(&o, OUTBOX_LAST, "{}", NULL, 0), 0);
+	assert_int_equal(say(OUTBOX_LAST, 'x'), -ENOBUFS);
+}
+
+/* Commands and time overtake, and starve nobody; what is said of their topics stays before them, and the newest time is enough. */
+TEST_WITH(urgent_ones_go_before_the_others, set_up, tear_down)
+{
+	struct outbox_topic *bulk = topic("/bulk", (struct outbox_topic_options){ .max = 9 }),
+			    *command = topic("/command", (struct outbox_topic_options){ .urgent = true }),
+			    *clock = topic("/clock",
+					   (struct outbox_topic_options){ .max = 1, .urgent = true, .stale = true });
+	char text[40] = "";
+
+	for (char c = '1'; c <= '5'; c++)
+		put(bulk, c, OUTBOX_LARGE);
+	say(OUTBOX_URGENT, 'a');
+	put(command, 'x', 10);
+	say(OUTBOX_URGENT, 'b');
+	for (char c = 'A'; c <= 'E'; c++)
+		put(clock, c, 10);
+	put(command, 'y', 10);
+	say(OUTBOX_FIRST, 'f');
+	expect(0, "faxb1E2y345", -1);
+	assert_false(outbox_dropped(&o, text, sizeof(text)));
+	put(clock, 'F', 10);
+	outbox_topic_destroy(&o, clock);
+	put(bulk, '6', 10);
+	expect(0, "F6", -1);
+	outbox_topic_destroy(&o, bulk);
+	outbox_topic_destroy(&o, command);
+}
+
+/* With room for five bytes less than OUTBOX_BYTES, one topic does not push out what others have. */
+TEST_WITH(all_together_have_a_bound, set_up, tear_down)
+{
+	struct outbox_topic *a = topic("/a", (struct outbox_topic_options){ 0 }),
+			    *b = topic("/b", (struct outbox_topic_options){ 0 });
+
+	o.bytes = OUTBOX_BYTES - 5; /* as if */
+	assert_int_equal(put(a, '1', 5), 0);
+	assert_int_equal(put(b, 'x', 1), -ENOBUFS);
+	assert_int_equal(put(a, '2', 5), 0);        /* for the one before */
+	assert_int_equal(put_task(b, &task[0]), 1); /* which lies elsewhere */
+	expect(0, "2t", -1);
+	expect_dropped("lost: /b 1; /a 1;");
+	outbox_topic_destroy(&o, a);
+	outbox_topic_destroy(&o, b);
+}
+
+TEST_WITH(who_waits_for_room_waits_so_long, set_up, tear_down)
+{
+	struct outbox_topic *a = topic("/a", (struct outbox_topic_options){ 0 }),
+			    *clock = topic("/clock",
+					   (struct outbox_topic_options){ .max = 1, .urgent = true, .stale = true });
+	char text[40] = "";
+
+	o.wait = true;
+	o.wait_ms = 1;
+	for (char c = '1'; c <= '3'; c++)
+		assert_int_equal(put(a, c, 10), 0);
+	assert_int_equal(put(a, '4', 10), -ETIMEDOUT);
+	for (char c = 'A'; c <= 'E';
+	     c++) /* who waits for a newer time would hold up the clock for one that nobody needs any more */
+		assert_int_equal(put(clock, c, 10), 0);
+	expect(0, "E123", -1);
+	assert_false(outbox_dropped(&o, text, sizeof(text)));
+	assert_int_equal(put_task(a, &task[0]), 1);
+	assert_int_equal(put_task(a, &task[1]), -ETIMEDOUT);
+	assert_int_equal(task[0].n + task[1].n, 0);
+	outbox_topic_destroy(&o, a);
+	outbox_open(&o, false);
+	assert_int_equal(task[0].result, -ENOTCONN);
+	outbox_topic_destroy(&o, clock);
+}
