@@ -244,10 +244,15 @@ static void prepend(struct outbox *o, struct outbox_item *i)
 	o->bytes += own_bytes(i);
 }
 
-int outbox_say(struct outbox *o, enum outbox_place place, const char *text, void *body, size_t size)
+int outbox_say(struct outbox *o, enum outbox_place place, const void *text, size_t text_len, void *body, size_t size)
 {
 	struct outbox_topic *t = o->said[place != OUTBOX_LAST];
-	struct outbox_item now = { .topic = t, .text = mem_strdup(text), .body = body, .size = size }, *i = NULL;
+	struct outbox_item now = { .topic = t,
+				   .text = mem_dup(text, text_len),
+				   .text_len = text_len,
+				   .body = body,
+				   .size = size },
+			   *i = NULL;
 	int r = now.text ? 0 : -ENOMEM;
 
 	pthread_mutex_lock(&o->lock);

@@ -31,10 +31,11 @@ struct outbox_item {
 	struct outbox_item *next; /* private: of its topic */
 	struct outbox_topic *topic;
 	uint64_t turn; /* private: who goes first */
-	char *text;    /* an operation's; NULL: it is a message */
-	void *body;    /* NULL: an operation without one */
-	size_t size;   /* bytes of the body */
-	void *task;    /* NULL: nobody waits for an answer */
+	void *text;    /* an operation's; NULL: it is a message */
+	size_t text_len;
+	void *body;  /* NULL: an operation without one */
+	size_t size; /* bytes of the body */
+	void *task;  /* NULL: nobody waits for an answer */
 };
 
 struct outbox_ops {
@@ -81,7 +82,7 @@ struct outbox {
 	struct outbox_item *free;
 	unsigned n_free;
 	size_t bytes;
-	_Atomic bool dropped;
+	_Atomic bool dropped; /* something was, since outbox_dropped() said it; who owns the outbox may look */
 };
 
 /* Closed. 0 or -ENOMEM; outbox_finish() is right in either case, and where all is zero. */
@@ -114,7 +115,7 @@ enum outbox_place {
  * An operation, whether it is open or not; it is never dropped. Copies text, takes body, which may be NULL. -ENOBUFS there are OUTBOX_OPS_MAX;
  * -ENOMEM; the body is given back then.
  */
-int outbox_say(struct outbox *o, enum outbox_place place, const char *text, void *body, size_t size);
+int outbox_say(struct outbox *o, enum outbox_place place, const void *text, size_t text_len, void *body, size_t size);
 
 /* What goes out next, taken; outbox_done() follows. NULL: nothing for *ret_wait_dur_ns; -1: nothing waits. Then a put() wakes. */
 struct outbox_item *outbox_take(struct outbox *o, int64_t now_mono_ns, int64_t *ret_wait_dur_ns);

@@ -69,25 +69,24 @@ __attribute__((format(printf, 3, 4))) static void host_log(void *ctx, int level,
 }
 
 static const struct sim_bridge_host host = { .complete = complete, .log = host_log };
-static const struct tcp_link_ops ops = { .dialect = &frame_cyber };
+static const struct tcp_link_ops ops = {
+	.dialect = &frame_cyber, .get_buf = cyber_get_buf, .put_buf = cyber_put_buf, .answer = cyber_answer
+};
 
 static void start(unsigned topics)
 {
 	static const struct outbox_topic_options no_pace;
 
-	b = (struct sim_bridge){ .host = &host,
-				 .link = { .ops = &ops },
-				 .outbox = { .ops = &cyber_outbox_ops, .max = 4, .arg = &b } };
+	b = (struct sim_bridge){ .host = &host, .link = { .ops = &ops, .arg = &b, .outbox = { .max = 4 } } };
 	pthread_mutex_init(&b.lock, NULL);
-	assert_int_equal(outbox_init(&b.outbox), 0);
-	outbox_open(&b.outbox, true);
 	assert_int_equal(tcp_link_init(&b.link), 0);
+	outbox_open(&b.link.outbox, true);
 	channel.n = topics;
 	for (unsigned i = 0; i < topics; i++) {
 		static char name[] = "/a";
 
 		topic[i] = (struct cyber_topic){ .bridge = &b, .name = name };
-		assert_int_equal(outbox_topic_create(&b.outbox, name, &no_pace, &topic[i].out), 0);
+		assert_int_equal(outbox_topic_create(&b.link.outbox, name, &no_pace, &topic[i].out), 0);
 		channel.topic[i] = &topic[i];
 	}
 	task = (struct sim_task){ 0 };
@@ -98,8 +97,7 @@ static void start(unsigned topics)
 static void stop(void)
 {
 	for (unsigned i = 0; i < channel.n; i++)
-		outbox_topic_destroy(&b.outbox, topic[i].out);
-	outbox_finish(&b.outbox);
+		outbox_topic_destroy(&b.link.outbox, topic[i].out);
 	tcp_link_finish(&b.link);
 	while (b.n_buf) {
 		iov_buf_finish(b.buf[--b.n_buf]);
@@ -121,7 +119,7 @@ static int publish(size_t size, struct sim_task *t)
 static bool refers(size_t size)
 {
 	int64_t wait;
-	struct outbox_item *i = outbox_take(&b.outbox, 0, &wait);
+	struct outbox_item *i = outbox_take(&b.link.outbox, 0, &wait);
 	const struct iov_buf *o;
 	bool yes = false;
 
@@ -130,7 +128,7 @@ static bool refers(size_t size)
 	assert_int_equal(o->total, size);
 	for (unsigned k = 0; k < o->n; k++)
 		yes |= o->piece[k].ref != NULL;
-	outbox_done(&b.outbox, i, 0, 0);
+	outbox_done(&b.link.outbox, i, 0, 0);
 	return yes;
 }
 

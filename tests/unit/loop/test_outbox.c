@@ -79,7 +79,7 @@ static int put_task(struct outbox_topic *t, struct answer *a)
 
 static int say(enum outbox_place place, char what)
 {
-	return outbox_say(&o, place, "{}", body(what), 10);
+	return outbox_say(&o, place, "{}", 2, body(what), 10);
 }
 
 /* What comes out by then, one after the other; -1 and for how long there is nothing more. */
@@ -251,7 +251,7 @@ TEST_WITH(operations_are_kept, set_up, tear_down)
 	outbox_topic_destroy(&o, a); /* its messages go out all the same */
 	expect(0, "f7.89", -1);
 	for (unsigned i = 0; i < OUTBOX_OPS_MAX; i++)
-		assert_int_equal(outbox_say(&o, OUTBOX_LAST, "{}", NULL, 0), 0);
+		assert_int_equal(outbox_say(&o, OUTBOX_LAST, "{}", 2, NULL, 0), 0);
 	assert_int_equal(say(OUTBOX_LAST, 'x'), -ENOBUFS);
 }
 

@@ -162,7 +162,7 @@ static void topic_close(struct sim_bridge *b, struct cyber_topic *t)
 	if (!t)
 		return;
 	cyber_probe_remove(b, t);
-	outbox_topic_destroy(&b->outbox, t->out);
+	outbox_topic_destroy(&b->link.outbox, t->out);
 	cyber_own_close(t->own);
 	free(t->name);
 	free(t->frame);
@@ -220,7 +220,7 @@ static int topic_create(struct sim_bridge *b, uint32_t channel, const char *name
 					      .utm_zone = (int)o->utm_zone,
 					      .origin = o->has_origin ? t->origin : NULL,
 					      .undulation = o->undulation };
-	r = outbox_topic_create(&b->outbox, name, &pace, &t->out);
+	r = outbox_topic_create(&b->link.outbox, name, &pace, &t->out);
 	if (!t->name || !t->frame != !o->frame || copy_frames(t, o->rfu_frames) < 0)
 		r = -ENOMEM;
 	if (r == 0 && t->type && apollo_type_sim(t->type) == &sim_Transforms_type && cyber_frames_is(name))

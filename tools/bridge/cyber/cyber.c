@@ -81,9 +81,9 @@ static int read_options(struct sim_bridge *b)
 	b->max_age_dur_ns = age_ms * INT64_C(1000000);
 	b->release = release == 1 ? APOLLO_5 : APOLLO_10;
 	b->probe.on = probe == 0;
-	b->outbox.max = (unsigned)queue;
-	b->outbox.wait = full == 1;
-	b->outbox.wait_ms = b->link.stall_ms;
+	b->link.outbox.max = (unsigned)queue;
+	b->link.outbox.wait = full == 1;
+	b->link.outbox.wait_ms = b->link.stall_ms;
 	return release < 0 || full < 0 || connect < 0 || stall < 0 || pace < 0 || max < 0 || age < 0 || probe < 0 ||
 			       zone < 0 || place < 0 || again < 0
 		       ? -EINVAL
@@ -93,7 +93,7 @@ static int read_options(struct sim_bridge *b)
 static int read_connection(struct sim_bridge *b, const char *connection)
 {
 	char why[200];
-	int r = tcp_address_read(connection, &b->link.address, why, sizeof(why));
+	int r = tcp_link_address(connection, &b->link.address, why, sizeof(why));
 
 	if (r < 0)
 		log_error(b, "connection: %s", why);
@@ -123,8 +123,6 @@ static void on_status(void *bridge, enum sim_bridge_status status, const char *t
 {
 	struct sim_bridge *b = bridge;
 
-	if (status == SIM_BRIDGE_CONNECTED)
-		outbox_open(&b->outbox, true);
 	b->host->status(b->host->ctx, status, text);
 	if (status == SIM_BRIDGE_CONNECTED)
 		cyber_offer(b);
@@ -135,8 +133,6 @@ static void on_ended(void *bridge)
 	struct sim_bridge *b = bridge;
 
 	cyber_probe_forget(b);
-	outbox_open(&b->outbox, false);
-	cyber_sending_drop(b);
 	cyber_frames_again(b);
 }
 
@@ -145,7 +141,9 @@ static const struct tcp_link_ops link_ops = { .dialect = &frame_cyber,
 					      .body_max = CYBER_MESSAGE_MAX,
 					      .status = on_status,
 					      .take = cyber_take,
-					      .turn = cyber_turn,
+					      .get_buf = cyber_get_buf,
+					      .put_buf = cyber_put_buf,
+					      .answer = cyber_answer,
 					      .look = cyber_look,
 					      .ended = on_ended };
 
@@ -175,7 +173,6 @@ static void cyber_destroy(struct sim_bridge *b)
 	cyber_safe_stop(b);
 	tcp_link_finish(&b->link);
 	cyber_probe_finish(b);
-	outbox_finish(&b->outbox);
 	cyber_frames_finish(b);
 	cyber_in_finish(b);
 	while (b->n_buf) {
@@ -195,13 +192,10 @@ static int cyber_create(const struct sim_bridge_host *host, struct sim_bridge **
 		return -ENOMEM;
 	b->host = host;
 	b->link.ops = &link_ops;
-	b->link.arg = b->outbox.arg = b;
-	b->outbox.ops = &cyber_outbox_ops;
+	b->link.arg = b;
 	pthread_mutex_init(&b->lock, NULL);
 	r = tcp_link_init(&b->link);
 	e = cyber_probe_init(b);
-	r = r < 0 ? r : e;
-	e = outbox_init(&b->outbox);
 	r = r < 0 ? r : e;
 	if (r == 0)
 		r = read_options(b);
@@ -218,7 +212,7 @@ static int cyber_create(const struct sim_bridge_host *host, struct sim_bridge **
 
 static int cyber_connect(struct sim_bridge *b, const char *connection)
 {
-	struct tcp_address address;
+	struct address address;
 	int r;
 
 	tcp_link_join(&b->link); /* it reads the address */

@@ -18,7 +18,6 @@
 #include "apollo_in.h"
 #include "link.h"
 #include "option.h"
-#include "outbox.h"
 #include "slot_in.h"
 #include "timeutil.h"
 
@@ -42,6 +41,7 @@ struct cyber_topic { /* a channel of Apollo's that one of ours becomes */
 
 	/* guarded by the probe's lock */
 	struct cyber_topic *next;
+	bool of_before; /* of an earlier connection: this one has not been told of it, and the host opens it again */
 	enum cyber_writer { WRITER_UNKNOWN, WRITER_UNCONFIRMED, WRITER_REFUSED, WRITER_ACCEPTED } writer;
 	bool asked;    /* the probe listens to it now */
 	bool witness;  /* it has come back before, and is listened to beside the others */
@@ -82,13 +82,6 @@ struct cyber_in { /* one that comes in */
 	struct cyber_safe safe;
 };
 
-struct cyber_sending {            /* the message that is on its way out */
-	struct outbox_item *item; /* NULL: none */
-	uint8_t head[FRAME_HEAD_MAX];
-	struct iovec iov[1 + IOV_BUF_PIECES], *at;
-	unsigned n;
-};
-
 /*
  * Whether the peer has writers, of which it says nothing: a second connection listens to our own channels, until each has come back. For
  * large ones that is one at a time, and their messages are not read beyond the head.
@@ -112,8 +105,6 @@ struct sim_bridge {
 	double undulation, origin[3];
 	bool has_origin;
 	struct tcp_link link;
-	struct outbox outbox;
-	struct cyber_sending sending; /* the link's thread's */
 	struct cyber_probe probe;
 	int64_t report_mono_ns;      /* the link's thread's: when to tell next what was dropped */
 	struct cyber_frames *frames; /* guarded by the probe's lock */
@@ -137,11 +128,9 @@ void cyber_channel_close(struct sim_bridge *b, struct sim_bridge_topic *t);
 /* ---- send.c ---- */
 
 int cyber_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m, struct sim_task *task);
-extern const struct outbox_ops cyber_outbox_ops;
-int cyber_turn(void *bridge, struct tcp_turn *ret);  /* of the link */
-void cyber_sending_drop(struct sim_bridge *b);       /* the connection has ended */
-struct iov_buf *cyber_get_buf(struct sim_bridge *b); /* empty; NULL: no memory */
-void cyber_put_buf(struct sim_bridge *b, struct iov_buf *o);
+struct iov_buf *cyber_get_buf(void *bridge); /* empty; NULL: no memory. These: of the link */
+void cyber_put_buf(void *bridge, struct iov_buf *o);
+void cyber_answer(void *bridge, struct sim_task *task, int result);
 
 /* ---- own.c ---- */
 

@@ -136,17 +136,17 @@ static int take(struct sim_bridge *b, struct cyber_frames *f, int64_t now, struc
 
 int64_t cyber_frames_repeat(struct sim_bridge *b, int64_t now)
 {
-	bool any = false, wake;
+	bool any = false;
 	struct iov_buf *o;
 
 	pthread_mutex_lock(&b->probe.lock);
 	for (struct cyber_topic *t = b->probe.topics; t; t = t->next) {
-		if (!t->frames)
+		if (!t->frames || t->of_before)
 			continue;
 		any = true;
 		o = NULL;
 		if (take(b, t->frames, now, &o))
-			(void)outbox_put(&b->outbox, t->out, o, o->total, NULL, &wake);
+			(void)tcp_link_put(&b->link, t->out, o, NULL);
 	}
 	pthread_mutex_unlock(&b->probe.lock);
 	return any && b->static_ms ? b->static_ms * INT64_C(1000000) / 2 : -1;
@@ -155,6 +155,8 @@ int64_t cyber_frames_repeat(struct sim_bridge *b, int64_t now)
 void cyber_frames_again(struct sim_bridge *b)
 {
 	pthread_mutex_lock(&b->probe.lock);
+	for (struct cyber_topic *t = b->probe.topics; t; t = t->next)
+		t->of_before = true;
 	for (struct cyber_frames *f = b->frames; f; f = f->next) {
 		pthread_mutex_lock(&f->lock);
 		f->due_mono_ns = 0;

@@ -32,7 +32,7 @@ struct news { /* of channels of ours: to be told without a lock */
 
 static uint64_t sent(struct sim_bridge *b, const struct cyber_topic *t)
 {
-	return outbox_sent(&b->outbox, t->out);
+	return outbox_sent(&b->link.outbox, t->out);
 }
 
 /* Of one channel of ours: all that it becomes are accepted, or which is not. "": it is not known yet. */
@@ -256,7 +256,7 @@ static void report_dropped(struct sim_bridge *b, int64_t now)
 {
 	char text[400] = "dropped, as the peer is slow:";
 
-	if (now < b->report_mono_ns || !outbox_dropped(&b->outbox, text, sizeof(text)))
+	if (now < b->report_mono_ns || !outbox_dropped(&b->link.outbox, text, sizeof(text)))
 		return;
 	b->report_mono_ns = now + REPORT_DUR_NS;
 	b->host->status(b->host->ctx, SIM_BRIDGE_CONNECTED, text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bridge_lgsvl: channels go to an lgsvl_bridge, SVL Simulator's way into ROS 2, which publishes them there. Lanes write straight to the
- * socket, from the slot; the link's thread reads. See README.md.
+ * bridge_lgsvl: channels go to an lgsvl_bridge, SVL Simulator's way into ROS 2, which publishes them there. Lanes convert; the link's
+ * thread writes, large messages straight from the slot, and reads. Nothing is dropped: who has too much waits for the peer. See README.md.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,6 +13,13 @@
 #include "topics.h"
 
 #define LGSVL_IN_MAX (32u << 20) /* bytes of a message that comes in; of the buffer only what has come takes memory */
+
+#define WAITING_MAX 10u /* small messages of a topic that wait for the peer; whoever has more waits with them */
+
+struct lgsvl_topic {
+	struct topic_out out; /* first */
+	struct outbox_topic *queue;
+};
 
 struct lgsvl_in {
 	struct topic_in in; /* first */
@@ -41,27 +48,40 @@ static const struct sim_bridge_option options[] = {
 
 /* ---- topics ---- */
 
-static int topic_open(void *bridge, const struct sim_bridge_channel *ch, const struct topic_options *w,
-		      struct topic_out **ret, char *why, size_t why_size)
+static struct lgsvl_topic *topic_of(struct topic_out *t)
 {
-	struct sim_bridge *b = bridge;
-	struct topic_out *t = calloc(1, sizeof(*t));
-	int r = t ? topic_out_open(&b->common, ch, w, t, why, why_size) : -ENOMEM;
-
-	if (r == 0)
-		r = tcp_link_say_add(&b->link, frame_lgsvl.writer, t->name, t->conversion.type->name);
-	if (r == 0)
-		*ret = t;
-	else if (t)
-		b->common.close(b, t);
-	return r;
+	return (struct lgsvl_topic *)(void *)t;
 }
 
 static void topic_close(void *bridge, struct topic_out *t)
 {
-	(void)bridge;
+	struct sim_bridge *b = bridge;
+
+	outbox_topic_destroy(&b->link.outbox, topic_of(t)->queue);
 	topic_out_close(t);
 	free(t);
+}
+
+static int topic_open(void *bridge, const struct sim_bridge_channel *ch, const struct topic_options *w,
+		      struct topic_out **ret, char *why, size_t why_size)
+{
+	static const struct outbox_topic_options plain;
+	struct sim_bridge *b = bridge;
+	struct lgsvl_topic *t = calloc(1, sizeof(*t));
+	int r;
+
+	if (!t)
+		return -ENOMEM;
+	r = topic_out_open(&b->common, ch, w, &t->out, why, why_size);
+	if (r == 0)
+		r = outbox_topic_create(&b->link.outbox, t->out.name, &plain, &t->queue);
+	if (r == 0)
+		r = tcp_link_say_add(&b->link, frame_lgsvl.writer, t->out.name, t->out.conversion.type->name);
+	if (r == 0)
+		*ret = &t->out;
+	else
+		topic_close(b, &t->out);
+	return r;
 }
 
 static int subscribe(void *bridge, const char *topic, const struct topic_options *w, struct topic_in **ret, char *why,
@@ -114,9 +134,38 @@ static void take(void *arg, const struct frame *f)
 	}
 }
 
-static const struct tcp_link_ops link_ops = {
-	.dialect = &frame_lgsvl, .thread = "lgsvl", .body_max = LGSVL_IN_MAX, .status = on_status, .take = take
-};
+static struct iov_buf *get_buf(void *arg)
+{
+	struct sim_bridge *b = arg;
+	struct iov_buf *o = topics_get_buf(&b->common);
+
+	if (o)
+		iov_buf_reset(o);
+	return o;
+}
+
+static void put_buf(void *arg, struct iov_buf *o)
+{
+	struct sim_bridge *b = arg;
+
+	topics_put_buf(&b->common, o);
+}
+
+static void answer(void *arg, struct sim_task *task, int result)
+{
+	struct sim_bridge *b = arg;
+
+	b->host->complete(b->host->ctx, task, result);
+}
+
+static const struct tcp_link_ops link_ops = { .dialect = &frame_lgsvl,
+					      .thread = "lgsvl",
+					      .body_max = LGSVL_IN_MAX,
+					      .status = on_status,
+					      .take = take,
+					      .get_buf = get_buf,
+					      .put_buf = put_buf,
+					      .answer = answer };
 
 /* ---- the plug-in ---- */
 
@@ -134,13 +183,16 @@ static int read_options(struct sim_bridge *b)
 	b->common.svl = compat > 0;
 	b->common.strict_names = naming == 1;
 	b->common.before_1_8 = msgs == 1;
+	b->link.outbox.max = WAITING_MAX;
+	b->link.outbox.wait = true;
+	b->link.outbox.wait_ms = b->link.stall_ms;
 	return connect < 0 || stall < 0 || naming < 0 || msgs < 0 || compat < 0 ? -EINVAL : 0;
 }
 
 static int read_connection(struct sim_bridge *b, const char *connection)
 {
 	char why[200];
-	int r = tcp_address_read(connection, &b->link.address, why, sizeof(why));
+	int r = tcp_link_address(connection, &b->link.address, why, sizeof(why));
 
 	if (r < 0)
 		log_at(b, 0, "connection: %s", why);
@@ -211,7 +263,7 @@ static int lgsvl_create(const struct sim_bridge_host *host, struct sim_bridge **
 
 static int lgsvl_connect(struct sim_bridge *b, const char *connection)
 {
-	struct tcp_address address = b->link.address;
+	struct address address = b->link.address;
 	int r;
 
 	tcp_link_join(&b->link); /* it reads the address */
@@ -243,15 +295,8 @@ static void lgsvl_close(struct sim_bridge *b, struct sim_bridge_topic *t)
 	topics_close_channel(&b->common, t);
 }
 
-static int send_message(struct sim_bridge *b, const char *topic, const struct iov_buf *o)
-{
-	struct iovec iov[1 + IOV_BUF_PIECES];
-
-	return tcp_link_send(&b->link, topic, o->total, iov, 1 + iov_buf_iov(o, iov + 1));
-}
-
 /* /tf_static: with all frames so far; the order in which they are added is that in which they are sent. */
-static int send_static(struct sim_bridge *b, struct topic_out *t, const struct map_message *in)
+static int put_static(struct sim_bridge *b, struct topic_out *t, const struct map_message *in)
 {
 	struct map_message all = *in;
 	struct iov_buf *o;
@@ -259,15 +304,13 @@ static int send_static(struct sim_bridge *b, struct topic_out *t, const struct m
 
 	if (r == 0)
 		r = topic_out_encode(t, &all, &o);
-	if (r == 0) {
-		r = send_message(b, t->name, o);
-		topics_put_buf(&b->common, o);
-	}
+	if (r == 0)
+		r = tcp_link_put(&b->link, topic_of(t)->queue, o, NULL);
 	static_frames_unlock(t->static_frames);
 	return r;
 }
 
-/* Converted side by side, sent in order. */
+/* Converted side by side, sent in order. One answer for all that a channel becomes: they are copied where it is more than one. */
 static int lgsvl_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m,
 			 struct sim_task *task)
 {
@@ -280,12 +323,10 @@ static int lgsvl_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const
 	if (SIM_BRIDGE_HOST_HAS(b->host, in_order))
 		b->host->in_order(b->host->ctx, task);
 	for (unsigned i = 0; i < t->n; i++) {
-		if (t->out[i]->static_frames) {
-			r[i] = send_static(b, t->out[i], &in);
-		} else if (r[i] == 0) {
-			r[i] = send_message(b, t->out[i]->name, o[i]);
-			topics_put_buf(&b->common, o[i]);
-		}
+		if (t->out[i]->static_frames)
+			r[i] = put_static(b, t->out[i], &in);
+		else if (r[i] == 0)
+			r[i] = tcp_link_put(&b->link, topic_of(t->out[i])->queue, o[i], t->n == 1 ? task : NULL);
 		first = first < 0 ? first : r[i];
 	}
 	return first;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # bridge_lgsvl.so: a client of lgsvl_bridge.
-INC_tools/bridge/lgsvl := -Itools/bridge/tcp -Itools/bridge/topics -Itools/bridge/convert -Ischemas -Ilibclient/include -I$(B)/gen
+INC_tools/bridge/lgsvl := -Itools/bridge/tcp -Itools/bridge/topics -Itools/bridge/convert -Ischemas -Ilibclient/include -Ilibclient/loop -Ilibclient/base -I$(B)/gen
 LIBS += $(B)/lib/simd/bridge_lgsvl.so
-$(B)/lib/simd/bridge_lgsvl.so: $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard tools/bridge/lgsvl/*.c))) $(B)/lib/libtcplink.a $(B)/lib/libtopics.a $(B)/lib/libconvert.a $(B)/lib/libros.a $(B)/lib/libmsggen.a | $(B)/lib/libsimclient.so
+$(B)/lib/simd/bridge_lgsvl.so: $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard tools/bridge/lgsvl/*.c))) $(B)/lib/libtcplink.a $(B)/lib/libtopics.a $(B)/lib/libconvert.a $(B)/lib/libros.a $(B)/lib/libmsggen.a $(B)/lib/libloop.a $(B)/lib/libbase.a | $(B)/lib/libsimclient.so
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LINK_SIMCLIENT) -ljansson -lm

@@ -238,12 +238,12 @@ static void on_established(struct sim_bridge *b)
 	b->connected = true;
 	b->moved_mono_ms = b->heard_mono_ms = rosbridge_mono_ms();
 	if (b->auth)
-		(void)outbox_say(&b->outbox, OUTBOX_FIRST, b->auth, NULL, 0);
+		(void)outbox_say(&b->outbox, OUTBOX_FIRST, b->auth, strlen(b->auth), NULL, 0);
 	outbox_open(&b->outbox, true);
 	remotes_open(b, true);
 	sim_time_ask(b);
-	snprintf(text, sizeof(text), "rosbridge server at %s:%u%s", b->address.host, b->address.port,
-		 b->address.tls ? ", TLS" : "");
+	snprintf(text, sizeof(text), "rosbridge server at %s:%u%s", b->server.at.host, b->server.at.port,
+		 b->server.tls ? ", TLS" : "");
 	report(b, SIM_BRIDGE_CONNECTED, text);
 	topics_offer(&b->common);
 	lws_callback_on_writable(b->wsi);
@@ -349,7 +349,7 @@ static int begin(struct sim_bridge *b)
 		.gid = -1,
 		.uid = -1,
 		.user = b,
-		.options = b->address.tls ? LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT : 0,
+		.options = b->server.tls ? LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT : 0,
 		.client_ssl_ca_filepath = *b->ca_file ? b->ca_file : NULL,
 		.fd_limit_per_thread = 64,
 		.pt_serv_buf_size = 65536,
@@ -375,17 +375,17 @@ static void dial(struct sim_bridge *b)
 	char origin[300];
 	struct lws_client_connect_info info = {
 		.context = b->context,
-		.address = b->address.host,
-		.port = (int)b->address.port,
-		.path = b->address.path,
-		.host = b->address.host,
+		.address = b->server.at.host,
+		.port = (int)b->server.at.port,
+		.path = b->server.path,
+		.host = b->server.at.host,
 		.origin = origin,
-		.ssl_connection = b->address.tls ? LCCSCF_USE_SSL : 0,
+		.ssl_connection = b->server.tls ? LCCSCF_USE_SSL : 0,
 		.pwsi = &b->wsi,
 		.local_protocol_name = protocols[0].name,
 	};
 
-	snprintf(origin, sizeof(origin), "http%s://%s", b->address.tls ? "s" : "", b->address.host);
+	snprintf(origin, sizeof(origin), "http%s://%s", b->server.tls ? "s" : "", b->server.at.host);
 	if (!lws_client_connect_via_info(&info))
 		give_up(b, "cannot connect");
 }
@@ -420,7 +420,7 @@ static void *link_main(void *arg)
 		if (lws_service(b->context, 0) < 0)
 			break;
 	end(b);
-	snprintf(why, sizeof(why), "%s:%u: %s", b->address.host, b->address.port, b->why);
+	snprintf(why, sizeof(why), "%s:%u: %s", b->server.at.host, b->server.at.port, b->why);
 	if (!atomic_load(&b->stop))
 		report(b, SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED, why);
 	return NULL;

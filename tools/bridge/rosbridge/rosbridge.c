@@ -54,48 +54,18 @@ static bool take_text(char *to, size_t room, const char *from, size_t len)
 	return true;
 }
 
-static bool take_port(const char *port, size_t len, unsigned *ret)
-{
-	unsigned n = 0;
-
-	for (size_t i = 0; i < len; i++) {
-		if (port[i] < '0' || port[i] > '9' || n > 65535)
-			return false;
-		n = 10 * n + (unsigned)(port[i] - '0');
-	}
-	*ret = n;
-	return len && n >= 1 && n <= 65535;
-}
-
-/* "host:port", "[::1]:port", of so many bytes. */
-static bool take_host(const char *text, size_t len, struct address *a)
-{
-	const char *close = *text == '[' ? memchr(text, ']', len) : NULL;
-	const char *from = close ? close + 1 : text, *colon = memchr(from, ':', len - (size_t)(from - text));
-	size_t host_len = close ? (size_t)(close - text) - 1 : colon ? (size_t)(colon - text) : len;
-
-	if (close && from != text + len && colon != from)
-		return false;
-	if (colon && !take_port(colon + 1, len - (size_t)(colon + 1 - text), &a->port))
-		return false;
-	if (!host_len)
-		return !close;
-	return take_text(a->host, sizeof(a->host), close ? text + 1 : text, host_len) &&
-	       (close || !strpbrk(a->host, "[]"));
-}
-
-int rosbridge_address_read(const char *text, struct address *ret, char *why, size_t why_size)
+int rosbridge_server_read(const char *text, struct rosbridge_server *ret, char *why, size_t why_size)
 {
 	const char *from = text;
 	size_t len;
 	bool ok;
 
-	*ret = (struct address){ .host = "127.0.0.1", .path = "/", .port = 9090 };
+	*ret = (struct rosbridge_server){ .at = { .host = "127.0.0.1", .port = 9090 }, .path = "/" };
 	ret->tls = strncmp(text, "wss://", 6) == 0;
 	if (ret->tls || strncmp(text, "ws://", 5) == 0)
 		from = strchr(text, '/') + 2;
 	len = strcspn(from, "/");
-	ok = take_host(from, len, ret);
+	ok = address_read(from, len, &ret->at) == 0 && ret->at.port;
 	if (from[len])
 		ok = ok && take_text(ret->path, sizeof(ret->path), from + len, strlen(from + len));
 	if (ok)
@@ -188,7 +158,7 @@ static int read_options(struct sim_bridge *b)
 static int read_connection(struct sim_bridge *b, const char *connection)
 {
 	char why[240];
-	int r = rosbridge_address_read(connection, &b->address, why, sizeof(why));
+	int r = rosbridge_server_read(connection, &b->server, why, sizeof(why));
 
 	if (r < 0)
 		log_error(b, "connection: %s", why);
@@ -299,13 +269,13 @@ static int rosbridge_create(const struct sim_bridge_host *host, struct sim_bridg
 
 static int rosbridge_connect(struct sim_bridge *b, const char *connection)
 {
-	struct address address = b->address;
+	struct rosbridge_server server = b->server;
 	int r;
 
 	rosbridge_link_join(b); /* it reads the address */
 	r = read_connection(b, connection);
 	if (r < 0)
-		b->address = address;
+		b->server = server;
 	if (r == 0)
 		r = rosbridge_link_open(b);
 	if (r == 0)

@@ -13,6 +13,7 @@
 
 #include <libwebsockets.h>
 
+#include "address.h"
 #include "enc_json.h"
 #include "far_time.h"
 #include "named_reader.h"
@@ -29,9 +30,9 @@
 
 enum flavour { FLAVOUR_ROS2, FLAVOUR_ROS, FLAVOUR_APOLLO };
 
-struct address {
-	char host[256], path[512];
-	unsigned port;
+struct rosbridge_server {
+	struct address at;
+	char path[512];
 	bool tls;
 };
 
@@ -112,7 +113,7 @@ struct sim_bridge {
 	const char *ca_file;
 	char *auth; /* the operation; NULL: none */
 
-	struct address address; /* set before the thread begins */
+	struct rosbridge_server server; /* set before the thread begins */
 	pthread_t thread;
 	bool running; /* there is a thread to be joined */
 	_Atomic int status;
@@ -156,7 +157,7 @@ static inline int64_t rosbridge_mono_ms(void)
 }
 
 /* "ws://host:port/path", "wss://...", "host:port", "". 0, or -EINVAL and a sentence in why. */
-int rosbridge_address_read(const char *text, struct address *ret, char *why, size_t why_size);
+int rosbridge_server_read(const char *text, struct rosbridge_server *ret, char *why, size_t why_size);
 
 /*
  * link.c: the connection. open() begins to connect, on a thread of its own; close() ends it without waiting, join() waits. Status is

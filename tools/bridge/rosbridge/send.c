@@ -52,7 +52,7 @@ static bool begin(struct sim_bridge *b)
 {
 	struct sending *s = &b->sending;
 	size_t size = (size_t)b->fragment_size;
-	const char *head = s->head;
+	void *head = s->head;
 	int64_t wait_dur_ns;
 
 	s->item = outbox_take(&b->outbox, mono_now_ns(), &wait_dur_ns);
@@ -61,13 +61,13 @@ static bool begin(struct sim_bridge *b)
 	s->n = s->at_piece = 0;
 	s->at = s->at_byte = s->part = s->parts = 0;
 	s->begun = false;
+	s->total = s->item->text_len;
 	if (s->item->text)
 		head = s->item->text;
 	else
-		snprintf(s->head, sizeof(s->head),
-			 "{\"op\":\"publish\",\"topic\":\"%s\",\"msg\":", s->item->topic->name);
-	s->total = strlen(head);
-	s->piece[s->n++] = (struct iovec){ (void *)(uintptr_t)head, s->total };
+		s->total = (size_t)snprintf(s->head, sizeof(s->head),
+					    "{\"op\":\"publish\",\"topic\":\"%s\",\"msg\":", s->item->topic->name);
+	s->piece[s->n++] = (struct iovec){ head, s->total };
 	if (s->item->body) {
 		s->n += iov_buf_iov(s->item->body, s->piece + s->n);
 		s->piece[s->n++] = (struct iovec){ (void *)(uintptr_t) "}", 1 };

@@ -11,7 +11,7 @@
 
 int rosbridge_say(struct sim_bridge *b, enum outbox_place place, const char *text, struct iov_buf *body)
 {
-	int r = outbox_say(&b->outbox, place, text, body, body ? body->total : 0);
+	int r = outbox_say(&b->outbox, place, text, strlen(text), body, body ? body->total : 0);
 
 	if (r < 0)
 		log_error(b, "the server is not told what it should be: %s: %.100s", strerror(-r), text);

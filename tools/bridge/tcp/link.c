@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See link.h. What the thread does, and what goes out. connect.c makes the connection. */
+/* See link.h. */
 #include "link.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include "connect.h"
+#include "stream.h"
+#include "thread.h"
+#include "timeutil.h"
+#include "xxh64.h"
 
-#define BUSY_MS      20   /* somebody writes: how soon to look again for what is to be said */
-#define CLOSE_DUR_MS 1000 /* without progress, for what was sent last to arrive */
-#define SAID_MAX     (1u << 20)
-#define SAID_PIECE   (64u << 10)
+#define TURN_MESSAGES 64         /* that are sent before something is read */
+#define LINGER_DUR_NS (NS_PER_S) /* without progress, for what was sent last to arrive */
+#define BUFFER_MIN    (64u << 10)
 
 static void report(struct tcp_link *l, enum sim_bridge_status status, const char *text)
 {
@@ -24,202 +22,105 @@ static void report(struct tcp_link *l, enum sim_bridge_status status, const char
 	l->ops->status(l->arg, status, text);
 }
 
-void tcp_link_wake(struct tcp_link *l)
-{
-	uint64_t one = 1;
+/* ---- what waits ---- */
 
-	(void)!write(l->wake, &one, sizeof(one));
+static void item_done(void *arg, const struct outbox_item *i, int result)
+{
+	struct tcp_link *l = arg;
+
+	if (i->body)
+		l->ops->put_buf(l->arg, i->body);
+	if (i->task)
+		l->ops->answer(l->arg, i->task, result);
 }
 
-static void note_why(struct tcp_link *l, const char *why)
+static const struct outbox_ops outbox_ops = { .done = item_done };
+
+static bool points_elsewhere(const struct iov_buf *o)
 {
-	pthread_mutex_lock(&l->lock);
-	if (!l->why[0])
-		snprintf(l->why, sizeof(l->why), "%s", why);
-	pthread_mutex_unlock(&l->lock);
-}
-
-/* wire is held or not. */
-static void give_up(struct tcp_link *l, int fd, const char *why)
-{
-	note_why(l, why);
-	shutdown(fd, SHUT_RDWR); /* wakes the thread, and who waits */
-}
-
-static void give_up_stalled(struct tcp_link *l, int fd)
-{
-	char why[120];
-
-	snprintf(why, sizeof(why), "it has taken nothing for %ld ms", l->stall_ms);
-	give_up(l, fd, why);
-}
-
-/* ---- writing; wire is held ---- */
-
-static int wait_writable(struct tcp_link *l, int fd)
-{
-	struct pollfd p = { .fd = fd, .events = POLLOUT };
-	int n = poll(&p, 1, (int)l->stall_ms);
-
-	if (n > 0 || (n < 0 && errno == EINTR))
-		return 0;
-	give_up_stalled(l, fd);
-	return -ETIMEDOUT;
-}
-
-static void skip(struct iovec **iov, unsigned *count, size_t n)
-{
-	while (n && n >= (*iov)->iov_len) {
-		n -= (*iov)->iov_len;
-		(*iov)++;
-		(*count)--;
-	}
-	if (n) {
-		(*iov)->iov_base = (uint8_t *)(*iov)->iov_base + n;
-		(*iov)->iov_len -= n;
-	}
-}
-
-ssize_t tcp_link_some(struct tcp_link *l, const struct iovec *iov, unsigned n)
-{
-	struct msghdr m = { .msg_iov = (struct iovec *)iov, .msg_iovlen = n };
-	ssize_t sent = sendmsg(l->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
-
-	if (sent >= 0)
-		return sent;
-	if (errno == EAGAIN || errno == EINTR)
-		return 0;
-	sent = -errno;
-	give_up(l, l->fd, strerror(errno));
-	return sent;
-}
-
-static int send_all(struct tcp_link *l, struct iovec *iov, unsigned count)
-{
-	size_t left = 0;
-	ssize_t n;
-	int r;
-
-	for (unsigned i = 0; i < count; i++)
-		left += iov[i].iov_len;
-	while (left) {
-		n = tcp_link_some(l, iov, count);
-		if (n < 0)
-			return (int)n;
-		r = n ? 0 : wait_writable(l, l->fd);
-		if (r < 0)
-			return r;
-		left -= (size_t)n;
-		skip(&iov, &count, (size_t)n);
-	}
-	return 0;
-}
-
-/* The next piece of what is to be said: it may become more meanwhile. 0: there is none. */
-static size_t next_said(struct tcp_link *l, uint8_t *piece)
-{
-	size_t n;
-
-	pthread_mutex_lock(&l->lock);
-	n = l->n_said - l->n_sent < SAID_PIECE ? l->n_said - l->n_sent : SAID_PIECE;
-	if (n)
-		memcpy(piece, l->said + l->n_sent, n);
-	pthread_mutex_unlock(&l->lock);
-	return n;
-}
-
-static void said_sent(struct tcp_link *l, size_t n)
-{
-	pthread_mutex_lock(&l->lock);
-	l->n_sent += n;
-	pthread_mutex_unlock(&l->lock);
-}
-
-int tcp_link_send_said(struct tcp_link *l)
-{
-	struct iovec iov = { .iov_base = l->piece };
-	ssize_t n = 0;
-
-	while ((iov.iov_len = next_said(l, l->piece)) > 0) {
-		n = tcp_link_some(l, &iov, 1);
-		if (n <= 0)
-			return (int)n;
-		said_sent(l, (size_t)n);
-	}
-	return 1;
-}
-
-/* The same, waiting for the peer. */
-static int say_all(struct tcp_link *l)
-{
-	int r;
-
-	while ((r = tcp_link_send_said(l)) == 0 && (r = wait_writable(l, l->fd)) == 0)
-		;
-	return r < 0 ? r : 0;
-}
-
-int tcp_link_send(struct tcp_link *l, const char *topic, size_t total, struct iovec *iov, unsigned n)
-{
-	uint8_t head[FRAME_HEAD_MAX];
-	int r;
-
-	if (total > UINT32_MAX)
-		return -EMSGSIZE;
-	iov[0] = (struct iovec){ head, frame_publish(l->ops->dialect, topic, (uint32_t)total, head, sizeof(head)) };
-	if (!iov[0].iov_len)
-		return -ENAMETOOLONG;
-	pthread_mutex_lock(&l->wire);
-	r = l->fd < 0 ? -ENOTCONN : say_all(l);
-	if (r == 0)
-		r = send_all(l, iov, n);
-	pthread_mutex_unlock(&l->wire);
-	return r;
-}
-
-/* ---- what is to be said ---- */
-
-static void *grow(void *old, size_t *room, size_t want, size_t size)
-{
-	void *more = old;
-
-	if (want > *room) {
-		more = realloc(old, 2 * want * size);
-		*room = more ? 2 * want : *room;
-	}
-	return more;
-}
-
-/* lock is held. */
-static bool has_said(const struct tcp_link *l, const struct iovec *frame)
-{
-	size_t at = 0;
-
-	for (size_t i = 0; i < l->n_ends; at = l->ends[i++])
-		if (l->ends[i] - at == frame->iov_len && memcmp(l->said + at, frame->iov_base, frame->iov_len) == 0)
+	for (unsigned i = 0; i < o->n; i++)
+		if (o->piece[i].ref)
 			return true;
 	return false;
 }
 
-/* lock is held. */
-static int add_said(struct tcp_link *l, const struct iovec *frame)
+/* The same bytes, none of which lie elsewhere. Takes o. NULL: no memory. */
+static struct iov_buf *own(struct tcp_link *l, struct iov_buf *o)
 {
-	uint8_t *said;
-	size_t *ends;
+	struct iovec iov[IOV_BUF_PIECES];
+	struct iov_buf *copy;
+	unsigned n;
+	uint8_t *to;
 
-	if (l->n_said + frame->iov_len > SAID_MAX)
-		return -ENOSPC;
-	said = grow(l->said, &l->said_room, l->n_said + frame->iov_len, 1);
-	if (!said)
+	if (!points_elsewhere(o))
+		return o;
+	copy = l->ops->get_buf(l->arg);
+	to = copy ? iov_buf_room(copy, o->total) : NULL;
+	n = iov_buf_iov(o, iov);
+	for (unsigned i = 0; to && i < n; i++) {
+		memcpy(to, iov[i].iov_base, iov[i].iov_len);
+		to += iov[i].iov_len;
+	}
+	l->ops->put_buf(l->arg, o);
+	if (copy && !to)
+		l->ops->put_buf(l->arg, copy);
+	return to ? copy : NULL;
+}
+
+int tcp_link_put(struct tcp_link *l, struct outbox_topic *t, struct iov_buf *o, struct sim_task *task)
+{
+	bool wake;
+	int r;
+
+	if (o->total < OUTBOX_LARGE)
+		task = NULL;
+	if (!task)
+		o = own(l, o);
+	if (!o)
 		return -ENOMEM;
-	l->said = said;
-	ends = grow(l->ends, &l->ends_room, l->n_ends + 1, sizeof(*ends));
-	if (!ends)
-		return -ENOMEM;
-	l->ends = ends;
-	memcpy(l->said + l->n_said, frame->iov_base, frame->iov_len);
-	l->ends[l->n_ends++] = l->n_said += frame->iov_len;
-	return 0;
+	r = outbox_put(&l->outbox, t, o, o->total, task, &wake);
+	if (wake)
+		exec_post(&l->wake);
+	return r;
+}
+
+/* ---- what is said; lock is held ---- */
+
+static uint64_t hash(const struct iovec *frame)
+{
+	struct xxh64 h;
+
+	xxh64_init(&h);
+	xxh64_add(&h, frame->iov_base, frame->iov_len);
+	return xxh64_value(&h);
+}
+
+static bool was_said(const struct tcp_link *l, uint64_t frame)
+{
+	for (size_t i = 0; i < l->n_said; i++)
+		if (l->said[i] == frame)
+			return true;
+	return false;
+}
+
+static int say(struct tcp_link *l, const struct iovec *frame)
+{
+	uint64_t h = hash(frame), *more;
+	int r;
+
+	if (was_said(l, h))
+		return 0;
+	if (l->n_said == l->said_room) {
+		more = realloc(l->said, (2 * l->said_room + 16) * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		l->said = more;
+		l->said_room = 2 * l->said_room + 16;
+	}
+	r = outbox_say(&l->outbox, OUTBOX_LAST, frame->iov_base, frame->iov_len, NULL, 0);
+	if (r == 0)
+		l->said[l->n_said++] = h;
+	return r;
 }
 
 int tcp_link_say(struct tcp_link *l, const struct iovec *frames, unsigned n)
@@ -228,10 +129,9 @@ int tcp_link_say(struct tcp_link *l, const struct iovec *frames, unsigned n)
 
 	pthread_mutex_lock(&l->lock);
 	for (unsigned i = 0; i < n && r == 0; i++)
-		if (!has_said(l, &frames[i]))
-			r = add_said(l, &frames[i]);
+		r = say(l, &frames[i]);
 	pthread_mutex_unlock(&l->lock);
-	tcp_link_wake(l);
+	exec_post(&l->wake);
 	return r;
 }
 
@@ -243,134 +143,64 @@ int tcp_link_say_add(struct tcp_link *l, uint8_t op, const char *topic, const ch
 	return iov.iov_len ? tcp_link_say(l, &iov, 1) : -ENAMETOOLONG;
 }
 
-static bool has_more_to_say(struct tcp_link *l)
+/* ---- writing: the thread's, as all that follows ---- */
+
+static void begin(struct tcp_link *l)
 {
-	bool more;
+	const struct outbox_item *i = l->item;
 
-	pthread_mutex_lock(&l->lock);
-	more = l->n_sent < l->n_said;
-	pthread_mutex_unlock(&l->lock);
-	return more;
-}
+	l->n = 1;
+	if (i->text) {
+		l->iov[0] = (struct iovec){ i->text, i->text_len };
+	} else {
+		size_t len =
+			frame_publish(l->ops->dialect, i->topic->name, (uint32_t)i->size, l->head, sizeof(l->head));
 
-/* The next connection has heard nothing yet. */
-static void forget_said(struct tcp_link *l)
-{
-	pthread_mutex_lock(&l->lock);
-	l->n_said = l->n_sent = l->n_ends = 0;
-	pthread_mutex_unlock(&l->lock);
-}
-
-/* ---- reading ---- */
-
-struct input {
-	uint8_t *data;
-	size_t room, n, skip; /* skip: bytes of a message that is too long, still to come */
-};
-
-static void use_skip(struct input *in)
-{
-	size_t n = in->n < in->skip ? in->n : in->skip;
-
-	in->skip -= n;
-	in->n -= n;
-	memmove(in->data, in->data + n, in->n);
-}
-
-/* All whole frames that there are. */
-static int take_all(struct tcp_link *l, struct input *in, char *why, size_t why_size)
-{
-	size_t at = 0;
-	struct frame f;
-	int r = 0;
-
-	use_skip(in);
-	while (at < in->n && (r = frame_parse(l->ops->dialect, in->data + at, in->n - at, (uint32_t)l->ops->body_max,
-					      &f, why, why_size)) > 0) {
-		l->ops->take(l->arg, &f);
-		at += f.total;
-		if (f.message)
-			continue;
-		in->skip = f.len;
-		break;
+		l->iov[0] = (struct iovec){ l->head, len };
+		l->n += iov_buf_iov(i->body, l->iov + 1);
 	}
-	in->n -= at;
-	memmove(in->data, in->data + at, in->n);
-	if (r > 0 && in->skip && in->n)
-		return take_all(l, in, why, why_size);
-	return r < 0 ? r : 0;
+	l->at = l->iov;
 }
 
-/* 0: go on. */
-static int read_some(struct tcp_link *l, int fd, struct input *in)
+static void skip(struct tcp_link *l, size_t n)
 {
-	ssize_t n = recv(fd, in->data + in->n, in->room - in->n, MSG_DONTWAIT);
-	char why[160] = "";
-
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return 0;
-	if (n <= 0) {
-		give_up(l, fd, n < 0 ? strerror(errno) : "it has closed the connection");
-		return -ENOTCONN;
+	while (l->n && n >= l->at->iov_len) {
+		n -= l->at->iov_len;
+		l->at++;
+		l->n--;
 	}
-	in->n += (size_t)n;
-	if (take_all(l, in, why, sizeof(why)) == 0)
-		return 0;
-	give_up(l, fd, why);
-	return -EPROTO;
-}
-
-/* ---- the thread ---- */
-
-/*
- * What goes out by this thread: what is to be said, unless somebody writes, who says it with the next message; and what the plug-in has
- * waiting. False: the connection has failed.
- */
-static bool send_turn(struct tcp_link *l, struct tcp_turn *t)
-{
-	int r = 1;
-
-	*t = (struct tcp_turn){ .wait_dur_ns = -1 };
-	if (!l->ops->turn && !has_more_to_say(l))
-		return true;
-	if (pthread_mutex_trylock(&l->wire) != 0) {
-		t->wait_dur_ns = BUSY_MS * INT64_C(1000000);
-		t->more = true;
-		return true;
+	if (n) {
+		l->at->iov_base = (uint8_t *)l->at->iov_base + n;
+		l->at->iov_len -= n;
 	}
-	if (l->ops->turn)
-		r = l->ops->turn(l->arg, t);
-	else if ((r = tcp_link_send_said(l)) == 0)
-		t->blocked = t->more = true;
-	pthread_mutex_unlock(&l->wire);
-	return r >= 0;
 }
 
-struct watch { /* of a peer that takes nothing */
-	bool blocked;
-	int64_t since_mono_ms, stop_mono_ms; /* it is blocked, something went out; 0: not to stop */
-};
-
-/* Whether the peer has taken nothing for too long; poll() says whether it takes something now. */
-static bool stalled(const struct tcp_link *l, struct watch *w, const struct tcp_turn *t, bool writable)
+static void drop_item(struct tcp_link *l, int result)
 {
-	int64_t now = tcp_mono_ms();
-
-	if (!t->blocked || !w->blocked || writable)
-		w->since_mono_ms = now;
-	w->blocked = t->blocked;
-	return now - w->since_mono_ms >= l->stall_ms;
+	if (l->item)
+		outbox_done(&l->outbox, l->item, result, exec_now(l->x));
+	l->item = NULL;
 }
 
-static bool to_stop(const struct tcp_link *l, struct watch *w, const struct tcp_turn *t)
+/* As far as the socket takes it. How long nothing is to be sent, ns; -1: until it is woken, or there is room. */
+static int64_t write_some(struct tcp_link *l)
 {
-	int64_t now = tcp_mono_ms();
+	int64_t wait_dur_ns = -1;
+	ssize_t n;
 
-	if (!atomic_load(&l->stop))
-		return false;
-	if (!w->stop_mono_ms)
-		w->stop_mono_ms = now;
-	return !t->more || now - (w->blocked ? w->since_mono_ms : now) > CLOSE_DUR_MS;
+	for (unsigned i = 0; i < TURN_MESSAGES; i++) {
+		if (!l->item && !(l->item = outbox_take(&l->outbox, exec_now(l->x), &wait_dur_ns)))
+			return wait_dur_ns;
+		if (!l->n)
+			begin(l);
+		n = stream_write(l->stream, l->at, l->n);
+		if (n <= 0)
+			return -1;
+		skip(l, (size_t)n);
+		if (!l->n)
+			drop_item(l, 0);
+	}
+	return 0; /* others have their turn */
 }
 
 /* -1 is for ever. */
@@ -379,105 +209,130 @@ static int64_t sooner(int64_t a_dur_ns, int64_t b_dur_ns)
 	return a_dur_ns < 0 || (b_dur_ns >= 0 && b_dur_ns < a_dur_ns) ? b_dur_ns : a_dur_ns;
 }
 
-static void await(struct tcp_link *l, struct pollfd p[2], const struct tcp_turn *t, int64_t look_dur_ns)
+/* Whoever closes has waited for those who send: what still waits goes out, as long as the peer takes it. */
+static void end_if_asked(struct tcp_link *l, int64_t wait_dur_ns)
 {
-	int64_t dur_ns = sooner(t->blocked ? l->stall_ms * INT64_C(1000000) : t->wait_dur_ns, look_dur_ns);
-	struct timespec ts = { dur_ns / 1000000000, dur_ns % 1000000000 };
-	uint64_t n;
-
-	if (t->blocked && atomic_load(&l->stop) && l->stall_ms > CLOSE_DUR_MS)
-		ts = (struct timespec){ CLOSE_DUR_MS / 1000, 1000000 };
-	p[0].events = (short)(POLLIN | (t->blocked ? POLLOUT : 0));
-	p[0].revents = p[1].revents = 0;
-	(void)ppoll(p, 2, dur_ns < 0 ? NULL : &ts, NULL);
-	if (p[1].revents)
-		(void)!read(l->wake, &n, sizeof(n));
+	if (!atomic_load(&l->stop) || l->ending)
+		return;
+	l->ending = !l->connected || (!l->item && wait_dur_ns < 0);
+	if (l->ending)
+		stream_end(l->stream, LINGER_DUR_NS);
+	else
+		stream_hurry(l->stream, LINGER_DUR_NS);
 }
 
-static bool has_reason(struct tcp_link *l)
+static void turn(void *arg)
 {
-	bool has;
+	struct tcp_link *l = arg;
+	int64_t wait_dur_ns = l->connected ? write_some(l) : -1;
 
-	pthread_mutex_lock(&l->lock);
-	has = l->why[0] != '\0';
-	pthread_mutex_unlock(&l->lock);
-	return has;
+	if (!l->stream)
+		return;
+	end_if_asked(l, wait_dur_ns);
+	if (l->connected && l->ops->look)
+		wait_dur_ns = sooner(wait_dur_ns, l->ops->look(l->arg));
+	if (wait_dur_ns >= 0)
+		exec_timer_at(&l->due, exec_now(l->x) + wait_dur_ns);
 }
 
-static void serve(struct tcp_link *l, int fd, struct input *in)
-{
-	struct pollfd p[2] = { { .fd = fd }, { .fd = l->wake, .events = POLLIN } };
-	struct watch w = { .blocked = false };
-	struct tcp_turn t;
+/* ---- reading ---- */
 
-	while (send_turn(l, &t) && !has_reason(l) && !to_stop(l, &w, &t)) {
-		await(l, p, &t, l->ops->look ? l->ops->look(l->arg) : -1);
-		if ((p[0].revents & ~POLLOUT) && read_some(l, fd, in) < 0)
-			return;
-		if (stalled(l, &w, &t, p[0].revents & POLLOUT))
-			give_up_stalled(l, fd);
+static ssize_t take(void *arg, const uint8_t *data, size_t len, char why[STREAM_WHY_MAX])
+{
+	struct tcp_link *l = arg;
+	size_t at = 0;
+	struct frame f;
+	int r = 1;
+
+	while (r > 0) {
+		size_t over = l->skip < len - at ? l->skip : len - at;
+
+		l->skip -= over;
+		at += over;
+		r = l->skip ? 0
+			    : frame_parse(l->ops->dialect, data + at, len - at, (uint32_t)l->ops->body_max, &f, why,
+					  STREAM_WHY_MAX);
+		if (r <= 0)
+			break;
+		l->ops->take(l->arg, &f);
+		at += f.total;
+		if (!f.message)
+			l->skip = f.len;
 	}
+	exec_post(&l->wake); /* what came may be of interest to look() */
+	return r < 0 ? r : (ssize_t)at;
 }
 
-/* What was sent last shall arrive: a socket that is closed with something unread in it throws away what the peer has not read. */
-static void end_gently(int fd, struct input *in)
-{
-	int64_t end_mono_ms = tcp_mono_ms() + CLOSE_DUR_MS, left;
-	struct pollfd p = { .fd = fd, .events = POLLIN };
+/* ---- the connection ---- */
 
-	shutdown(fd, SHUT_WR);
-	while ((left = end_mono_ms - tcp_mono_ms()) > 0 && poll(&p, 1, (int)left) > 0)
-		if (recv(fd, in->data, in->room, MSG_DONTWAIT) <= 0)
-			return;
+static void on_opened(void *arg)
+{
+	struct tcp_link *l = arg;
+	char text[400];
+
+	l->connected = true;
+	outbox_open(&l->outbox, true);
+	snprintf(text, sizeof(text), "%s at %s:%u", l->ops->dialect->peer, l->address.host, l->address.port);
+	report(l, SIM_BRIDGE_CONNECTED, text);
+	turn(l);
 }
 
-static void set_fd(struct tcp_link *l, int fd)
+static void on_ended(void *arg, int error, const char *why)
 {
-	pthread_mutex_lock(&l->wire);
-	l->fd = fd;
-	pthread_mutex_unlock(&l->wire);
+	struct tcp_link *l = arg;
+
+	snprintf(l->why, sizeof(l->why), "%s:%u: %s", l->address.host, l->address.port, why);
+	if (error == -ECONNREFUSED && !l->connected)
+		snprintf(l->why, sizeof(l->why), "%s:%u: %s; is %s running?", l->address.host, l->address.port, why,
+			 l->ops->dialect->peer);
+	exec_quit(l->x);
 }
 
-static void end(struct tcp_link *l, int fd, struct input *in)
+static const struct stream_ops stream_ops = { .opened = on_opened, .take = take, .room = turn, .ended = on_ended };
+
+static int dial(struct tcp_link *l)
 {
-	if (atomic_load(&l->stop)) /* nobody sends any more: whoever disconnects has waited for them */
-		end_gently(fd, in);
-	set_fd(l, -1);
-	close(fd);
+	size_t most = FRAME_HEAD_MAX + l->ops->body_max;
+	const struct stream_options o = { .ops = &stream_ops,
+					  .arg = l,
+					  .buffer = most < BUFFER_MIN ? BUFFER_MIN : most,
+					  .dial_dur_ns = l->connect_ms * NS_PER_MS,
+					  .stall_dur_ns = l->stall_ms * NS_PER_MS };
+	char why[STREAM_WHY_MAX] = "no memory";
+	int r = stream_dial(l->x, &l->address, &o, &l->stream, why);
+
+	if (r < 0)
+		snprintf(l->why, sizeof(l->why), "%s: %s", l->address.host, why);
+	return r;
 }
 
-static void tell_why(struct tcp_link *l, char *why, size_t why_size)
+/* The next connection has been told nothing yet. */
+static void forget(struct tcp_link *l)
 {
+	exec_timer_cancel(&l->due);
+	stream_destroy(l->stream);
+	l->stream = NULL;
+	l->connected = l->ending = false;
+	l->skip = 0;
+	if (l->ops->ended)
+		l->ops->ended(l->arg);
+	outbox_open(&l->outbox, false);
+	drop_item(l, -ENOTCONN);
+	l->n = 0;
 	pthread_mutex_lock(&l->lock);
-	snprintf(why, why_size, "%s:%s: %s", l->address.host, l->address.port, l->why);
+	l->n_said = 0;
 	pthread_mutex_unlock(&l->lock);
 }
 
 static void *link_main(void *arg)
 {
 	struct tcp_link *l = arg;
-	struct input in = { .room = FRAME_HEAD_MAX + l->ops->body_max };
-	char why[480] = "no memory";
-	int fd = -1, r;
 
-	if (in.room < SAID_PIECE)
-		in.room = SAID_PIECE;
-	in.data = malloc(in.room);
-	r = in.data ? tcp_connect(l, &fd, why, sizeof(why)) : -ENOMEM;
-	if (r == 0) {
-		set_fd(l, fd);
-		snprintf(why, sizeof(why), "%s at %s:%s", l->ops->dialect->peer, l->address.host, l->address.port);
-		report(l, SIM_BRIDGE_CONNECTED, why);
-		serve(l, fd, &in);
-		end(l, fd, &in);
-		tell_why(l, why, sizeof(why));
-	}
-	free(in.data);
-	if (l->ops->ended)
-		l->ops->ended(l->arg);
-	forget_said(l);
+	if (dial(l) == 0)
+		(void)exec_run(l->x);
+	forget(l);
 	if (!atomic_load(&l->stop))
-		report(l, SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED, why);
+		report(l, SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED, l->why);
 	atomic_store(&l->alive, false);
 	return NULL;
 }
@@ -488,15 +343,12 @@ int tcp_link_open(struct tcp_link *l)
 
 	tcp_link_join(l);
 	atomic_store(&l->stop, false);
-	l->why[0] = '\0'; /* nobody else is there yet */
 	report(l, SIM_BRIDGE_CONNECTING, "");
 	atomic_store(&l->alive, true);
-	r = -pthread_create(&l->thread, NULL, link_main, l);
+	r = thread_start(&l->thread, l->ops->thread, link_main, l);
 	l->running = r == 0;
 	if (r < 0)
 		atomic_store(&l->alive, false);
-	if (l->running)
-		pthread_setname_np(l->thread, l->ops->thread);
 	return r;
 }
 
@@ -508,7 +360,7 @@ bool tcp_link_alive(const struct tcp_link *l)
 void tcp_link_close(struct tcp_link *l)
 {
 	atomic_store(&l->stop, true);
-	tcp_link_wake(l);
+	exec_post(&l->wake);
 }
 
 void tcp_link_join(struct tcp_link *l)
@@ -519,24 +371,45 @@ void tcp_link_join(struct tcp_link *l)
 	l->running = false;
 }
 
+int tcp_link_address(const char *text, struct address *ret, char *why, size_t why_size)
+{
+	struct address a = { .host = "127.0.0.1", .port = 9090 };
+
+	if (address_read(text, strlen(text), &a) < 0 || !a.port) {
+		snprintf(why, why_size,
+			 "\"%.60s\" is not \"host:port\" (an IPv6 address in brackets; 127.0.0.1:9090 if empty)", text);
+		return -EINVAL;
+	}
+	*ret = a;
+	return 0;
+}
+
 int tcp_link_init(struct tcp_link *l)
 {
-	l->fd = -1;
-	pthread_mutex_init(&l->wire, NULL);
+	int r;
+
 	pthread_mutex_init(&l->lock, NULL);
-	l->piece = malloc(SAID_PIECE);
-	l->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	return l->wake < 0 ? -errno : l->piece ? 0 : -ENOMEM;
+	l->outbox.ops = &outbox_ops;
+	l->outbox.arg = l;
+	r = outbox_init(&l->outbox);
+	if (r == 0)
+		r = exec_threads_create(&l->x);
+	if (r < 0)
+		return r;
+	exec_post_init(&l->wake, l->x, turn, l);
+	exec_timer_init(&l->due, l->x, turn, l);
+	return 0;
 }
 
 void tcp_link_finish(struct tcp_link *l)
 {
-	tcp_link_close(l);
+	if (!l->outbox.ops)
+		return;
+	if (l->x)
+		tcp_link_close(l);
 	tcp_link_join(l);
+	outbox_finish(&l->outbox);
+	exec_destroy(l->x);
 	pthread_mutex_destroy(&l->lock);
-	pthread_mutex_destroy(&l->wire);
-	close(l->wake);
-	free(l->piece);
 	free(l->said);
-	free(l->ends);
 }

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A stream of bytes to one peer: dialled, or taken over from who has accepted it. It reads into a buffer of its own, says when there is
+ * room to write, and ends with a sentence where the peer goes, stalls or cannot be reached.
+ *
+ *	stream_dial() -> opened() -> take(), room() ... -> ended()        stream_adopt(): the same without opened()
+ *
+ * What waits for the peer is the owner's (outbox.h): stream_write() takes what the socket takes, and room() follows.
+ *
+ * Thread: the exec's. Callbacks come from the loop, never from inside a call of the owner's; after ended() none comes.
+ * Errors: negative errnos, without a sentence; ended() has one.
+ */
+#ifndef LOOP_STREAM_H
+#define LOOP_STREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include "address.h"
+#include "exec.h"
+
+#define STREAM_WHY_MAX 160u
+
+struct stream;
+
+struct stream_ops {
+	void (*opened)(void *arg); /* a dialled one is connected */
+	/*
+	 * Bytes that have come, from the first that was not used yet: how many are used. What is left is offered again with what comes
+	 * next; of a full buffer something has to be used. Negative: the stream ends with that errno, and what stands in why.
+	 */
+	ssize_t (*take)(void *arg, const uint8_t *data, size_t len, char why[STREAM_WHY_MAX]);
+	void (*room)(void *arg); /* stream_write() takes something again */
+	/* It is closed; what is left is stream_destroy(). error 0: the owner has ended it. why borrows. */
+	void (*ended)(void *arg, int error, const char *why);
+};
+
+struct stream_options {
+	const struct stream_ops *ops;
+	void *arg;
+	size_t buffer;        /* bytes that may wait to be used; memory is taken as they come */
+	int64_t dial_dur_ns;  /* to be connected, at any of the host's addresses; 0: as long as it takes */
+	int64_t stall_dur_ns; /* so long the peer may take nothing of what was written; 0: for ever */
+};
+
+/* Copies the options. Looks the name up, which blocks. -ENOENT, with why, it is not known; -ENOMEM. Else opened() or ended() follows. */
+int stream_dial(struct exec *x, const struct address *a, const struct stream_options *o, struct stream **ret,
+		char why[STREAM_WHY_MAX]);
+/* Takes fd, which does not block, also where it fails. -ENOMEM, or errors of exec_io_add(). */
+int stream_adopt(struct exec *x, int fd, const struct stream_options *o, struct stream **ret);
+
+/* As far as it is taken: bytes, 0: none, and room() follows. -ENOTCONN or the socket's: ended() follows. */
+ssize_t stream_write(struct stream *s, const struct iovec *iov, unsigned n);
+/* So long the peer may take nothing from now on. */
+void stream_hurry(struct stream *s, int64_t stall_dur_ns);
+/*
+ * Nothing more is written, and what comes is not looked at: when the peer has closed as well, or after linger_dur_ns, ended() says 0. A
+ * socket that is closed with something unread in it throws away what the peer has not read.
+ */
+void stream_end(struct stream *s, int64_t linger_dur_ns);
+/* Closes it; ended() does not come. NULL is fine. Not inside a callback but ended(). */
+void stream_destroy(struct stream *s);
+
+#endif

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A stream in virtual time: the far end is the other descriptor of a pair, or a socket of this machine that listens. */
+#include "stream.h"
+#include "support/test.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define MS     INT64_C(1000000)
+#define STALL  (100 * MS)
+#define LINGER (50 * MS)
+#define DIAL   (200 * MS)
+
+static struct exec *x;
+static struct stream *s;
+static int far = -1;
+static char got[64], told[STREAM_WHY_MAX]; /* what came; the sentence of its end */
+static int n_opened, n_room, n_ended, error;
+static size_t use; /* so many bytes at a time; 0: all that there are */
+
+static void opened(void *arg)
+{
+	(void)arg;
+	n_opened++;
+}
+
+static ssize_t take(void *arg, const uint8_t *data, size_t len, char why[STREAM_WHY_MAX])
+{
+	size_t n = use && use < len ? use : len;
+
+	(void)arg;
+	if (data[0] == '!') {
+		snprintf(why, STREAM_WHY_MAX, "it lies");
+		return -EPROTO;
+	}
+	if (data[0] == '?')
+		return 0;
+	strncat(got, (const char *)data, n);
+	return (ssize_t)n;
+}
+
+static void room(void *arg)
+{
+	(void)arg;
+	n_room++;
+}
+
+static void ended(void *arg, int e, const char *why)
+{
+	(void)arg;
+	n_ended++;
+	error = e;
+	snprintf(told, sizeof(told), "%s", why);
+}
+
+static const struct stream_ops ops = { .opened = opened, .take = take, .room = room, .ended = ended };
+static const struct stream_options options = { .ops = &ops, .buffer = 8, .dial_dur_ns = DIAL, .stall_dur_ns = STALL };
+
+static int set_up(void **state)
+{
+	int pair[2];
+
+	(void)state;
+	assert_int_equal(exec_sim_create(1, 0, &x), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair), 0);
+	assert_int_equal(stream_adopt(x, pair[0], &options, &s), 0);
+	far = pair[1];
+	*got = '\0';
+	n_opened = n_room = n_ended = error = 0;
+	use = 0;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	stream_destroy(s);
+	s = NULL;
+	exec_destroy(x);
+	close(far);
+	return 0;
+}
+
+static void run(int64_t dur_ns)
+{
+	assert_true(exec_sim_run(x, exec_now(x) + dur_ns) >= 0);
+}
+
+static void far_writes(const char *text)
+{
+	assert_int_equal(write(far, text, strlen(text)), strlen(text));
+	run(0);
+}
+
+static ssize_t write_text(const char *text)
+{
+	struct iovec v[2] = { { (void *)(uintptr_t)text, 1 }, { (void *)(uintptr_t)(text + 1), strlen(text) - 1 } };
+
+	return stream_write(s, v, 2);
+}
+
+/* Until the socket takes no more. */
+static void fill(void)
+{
+	static char zeros[1 << 16];
+	struct iovec v = { zeros, sizeof(zeros) };
+
+	while (stream_write(s, &v, 1) > 0)
+		continue;
+}
+
+static void expect_end(int e, const char *why)
+{
+	assert_int_equal(n_ended, 1);
+	assert_int_equal(error, e);
+	assert_string_equal(told, why);
+	assert_int_equal(write_text("ab"), -ENOTCONN);
+	run(DIAL);
+	assert_int_equal(n_ended, 1);
+}
+
+TEST_WITH(bytes_go_both_ways, set_up, tear_down)
+{
+	char text[8] = "";
+
+	far_writes("abc");
+	assert_string_equal(got, "abc");
+	assert_int_equal(write_text("xyz"), 3);
+	assert_int_equal(read(far, text, sizeof(text)), 3);
+	assert_string_equal(text, "xyz");
+	run(STALL + MS);
+	assert_int_equal(n_ended + n_room, 0);
+}
+
+/* What is not used is offered again with what comes next. */
+TEST_WITH(what_is_left_waits_for_more, set_up, tear_down)
+{
+	use = 2;
+	far_writes("abcde");
+	assert_string_equal(got, "ab");
+	far_writes("f");
+	assert_string_equal(got, "abcd");
+	use = 0;
+	far_writes("g");
+	assert_string_equal(got, "abcdefg");
+}
+
+TEST_WITH(a_peer_that_goes, set_up, tear_down)
+{
+	far_writes("abc");
+	assert_int_equal(shutdown(far, SHUT_WR), 0);
+	run(0);
+	assert_string_equal(got, "abc");
+	expect_end(-ECONNRESET, "it has closed the connection");
+}
+
+TEST_WITH(a_peer_that_lies, set_up, tear_down)
+{
+	far_writes("!");
+	expect_end(-EPROTO, "it lies");
+}
+
+TEST_WITH(a_buffer_that_nobody_empties, set_up, tear_down)
+{
+	far_writes("?234567");
+	assert_int_equal(n_ended, 0);
+	far_writes("8");
+	expect_end(-EMSGSIZE, strerror(EMSGSIZE));
+}
+
+TEST_WITH(there_is_room_again, set_up, tear_down)
+{
+	static char all[1 << 20];
+
+	fill();
+	run(STALL - MS);
+	assert_int_equal(n_room, 0);
+	while (read(far, all, sizeof(all)) > 0)
+		continue;
+	run(STALL + MS); /* all was taken, so it does not stall */
+	assert_int_equal(n_room, 1);
+	assert_int_equal(n_ended, 0);
+	assert_int_equal(write_text("ab"), 2);
+}
+
+TEST_WITH(a_peer_that_takes_nothing, set_up, tear_down)
+{
+	fill();
+	for (int64_t i = 0; i < STALL / MS; i++) {
+		assert_int_equal(n_ended, 0);
+		assert_int_equal(write_text("ab"), 0); /* trying again is no progress */
+		run(MS);
+	}
+	expect_end(-ETIMEDOUT, "it has taken nothing for 100 ms");
+}
+
+TEST_WITH(who_is_in_a_hurry_waits_less, set_up, tear_down)
+{
+	fill();
+	run(STALL / 2);
+	stream_hurry(s, STALL / 10);
+	run(STALL / 10);
+	expect_end(-ETIMEDOUT, "it has taken nothing for 10 ms");
+}
+
+/* The far end reads all that was written, and what it says meanwhile is not looked at. */
+TEST_WITH(an_end_in_order, set_up, tear_down)
+{
+	char text[8] = "";
+
+	assert_int_equal(write_text("bye"), 3);
+	stream_end(s, LINGER);
+	assert_int_equal(write_text("ab"), -ENOTCONN);
+	far_writes("late");
+	assert_int_equal(read(far, text, sizeof(text)), 3);
+	assert_int_equal(read(far, text, sizeof(text)), 0);
+	assert_int_equal(n_ended, 0);
+	assert_int_equal(shutdown(far, SHUT_WR), 0);
+	run(0);
+	assert_string_equal(got, "");
+	assert_int_equal(n_ended, 1);
+	assert_int_equal(error, 0);
+}
+
+TEST_WITH(a_peer_that_does_not_close_is_left, set_up, tear_down)
+{
+	stream_end(s, LINGER);
+	run(LINGER - MS);
+	assert_int_equal(n_ended, 0);
+	run(MS);
+	assert_int_equal(n_ended, 1);
+	assert_int_equal(error, 0);
+}
+
+/* ---- dialling ---- */
+
+/* A port of this machine: somebody listens, or nobody does. */
+static unsigned port(bool listens, int backlog, int *ret_fd)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof(at);
+
+	*ret_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(*ret_fd, (struct sockaddr *)&at, len), 0);
+	if (listens)
+		assert_int_equal(listen(*ret_fd, backlog), 0);
+	assert_int_equal(getsockname(*ret_fd, (struct sockaddr *)&at, &len), 0);
+	return ntohs(at.sin_port);
+}
+
+static void dial(unsigned to)
+{
+	struct address a = { .host = "127.0.0.1", .port = to };
+	char why[STREAM_WHY_MAX];
+
+	stream_destroy(s);
+	assert_int_equal(stream_dial(x, &a, &options, &s, why), 0);
+	assert_int_equal(n_opened + n_ended, 0); /* it comes from the loop */
+}
+
+TEST_WITH(dialled_and_open, set_up, tear_down)
+{
+	int fd, peer;
+
+	dial(port(true, 1, &fd));
+	run(0);
+	assert_int_equal(n_opened, 1);
+	peer = accept(fd, NULL, NULL);
+	assert_int_equal(write(peer, "abc", 3), 3);
+	run(DIAL + MS);
+	assert_string_equal(got, "abc");
+	assert_int_equal(n_ended, 0);
+	close(peer);
+	close(fd);
+}
+
+TEST_WITH(nobody_listens, set_up, tear_down)
+{
+	int fd;
+
+	dial(port(false, 0, &fd));
+	run(0);
+	assert_int_equal(n_opened, 0);
+	expect_end(-ECONNREFUSED, strerror(ECONNREFUSED));
+	close(fd);
+}
+
+/* Of a full backlog the kernel says nothing. */
+TEST_WITH(nobody_answers, set_up, tear_down)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int fd, others[4];
+	unsigned to = port(true, 0, &fd);
+
+	at.sin_port = htons((uint16_t)to);
+	for (unsigned i = 0; i < 4; i++) {
+		others[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		(void)connect(others[i], (struct sockaddr *)&at, sizeof(at));
+	}
+	dial(to);
+	run(DIAL - MS);
+	assert_int_equal(n_ended, 0);
+	run(MS);
+	expect_end(-ETIMEDOUT, strerror(ETIMEDOUT));
+	for (unsigned i = 0; i < 4; i++)
+		close(others[i]);
+	close(fd);
+}
+
+TEST_WITH(a_name_that_nobody_has, set_up, tear_down)
+{
+	struct address a = { .host = "256.256.256.256", .port = 1 };
+	char why[STREAM_WHY_MAX] = "";
+	struct stream *none = NULL;
+
+	assert_int_equal(stream_dial(x, &a, &options, &none, why), -ENOENT);
+	assert_true(*why);
+}
+
+TEST_WITH(it_can_be_ended_while_it_dials, set_up, tear_down)
+{
+	int fd;
+
+	dial(port(true, 1, &fd));
+	stream_end(s, LINGER);
+	run(0);
+	assert_int_equal(n_opened, 0);
+	assert_int_equal(n_ended, 1);
+	assert_int_equal(error, 0);
+	close(fd);
+}
