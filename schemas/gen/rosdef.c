@@ -41,6 +41,8 @@ const char *rosdef_kind(const struct typeset_entry *e)
 {
 	if (e->kind)
 		return e->kind;
+	if (strstr(e->path, "/action/"))
+		return "action";
 	return e->half || strstr(e->path, "/srv/") ? "srv" : "msg";
 }
 
@@ -241,6 +243,11 @@ static void text_of(const struct typeset_entry *e, enum rosdef_flavour flavour, 
 		put_array(f, t);
 		fprintf(f, " %s\n", d->fields[i].name);
 	}
+}
+
+void rosdef_own_text(const struct typeset_entry *e, FILE *f)
+{
+	text_of(e, ROSDEF_ROS2, f);
 }
 
 void rosdef_text(const struct typeset *s, const struct typeset_entry *e, enum rosdef_flavour flavour, FILE *f)

@@ -29,6 +29,9 @@ int rosdef_rihs01(const struct typeset *s, const struct typeset_entry *e, char r
 /* The definition in canonical form and, after lines of "=", all that it nests. */
 void rosdef_text(const struct typeset *s, const struct typeset_entry *e, enum rosdef_flavour flavour, FILE *f);
 
+/* The definition alone, in the form of ROS 2. */
+void rosdef_own_text(const struct typeset_entry *e, FILE *f);
+
 /* ROSDEF_ROS1 knows times as primitives: MSGDEF_TIME or MSGDEF_DURATION of a nested builtin_interfaces type. */
 enum msgdef_prim rosdef_time(const struct msgdef *d, const struct msgdef_type *t);
 
@@ -36,7 +39,7 @@ enum msgdef_prim rosdef_time(const struct msgdef *d, const struct msgdef_type *t
 const struct typeset_entry *rosdef_nested(const struct typeset *s, const struct typeset_entry *e,
 					  const struct msgdef_type *t);
 
-/* "msg" or, of a file in a folder srv/, "srv". */
+/* "msg" or, of a file in a folder srv/ or action/, "srv" or "action". */
 const char *rosdef_kind(const struct typeset_entry *e);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rosgen ROOT OUT FILE...: the definitions below ROOT (<package>/{msg,srv}/<Name>.msg) as the tables of
- * ros/ros_type.h, OUT/ros1_types.c and OUT/ros2_types.c. A definition that ROS 1 has in other words stands in
- * ROOT/ros1/ too. Errors: one line "file:line: reason" on stderr, exit status 1, nothing is written.
+ * rosgen ROOT OUT FILE...: the definitions below ROOT (<package>/{msg,srv,action}/<Name>.msg) as text, OUT/definitions.c of
+ * ros/ros_definition.h, and those that ROOT/tables lists as the tables of ros/ros_type.h, OUT/ros1_types.c and
+ * OUT/ros2_types.c. A definition that ROS 1 has in other words, or alone, stands in ROOT/ros1/.
+ * Errors: one line "file:line: reason" on stderr, exit status 1, nothing is written.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -12,10 +13,12 @@
 
 #include "gen/emit.h"
 #include "gen/rosdef.h"
+#include "gen/rostexts.h"
 #include "msg/typedesc.h"
 
 struct table {
 	enum rosdef_flavour flavour;
+	const char *list; /* of what is in it, a line each */
 	struct typeset *set;
 	const struct typeset_entry **sorted;
 	unsigned n;
@@ -24,16 +27,31 @@ struct table {
 
 /* ---- input ---- */
 
+static bool listed(const char *list, const char *rel)
+{
+	size_t n = strlen(rel);
+
+	for (const char *at = list; (at = strstr(at, rel)); at += n)
+		if ((at == list || at[-1] == '\n') && at[n] == '\n')
+			return true;
+	return false;
+}
+
+/* Of ROS 1 the file in ROOT/ros1/ stands for the one of the same name. */
 static int add_file(struct table *t, const char *root, const char *file)
 {
 	const char *rel = file + strlen(root) + 1;
+	bool ros1 = strncmp(rel, "ros1/", 5) == 0;
 	char own[4096], package[TYPEDESC_IDENT_MAX + 1];
 
+	rel += ros1 ? 5 : 0;
 	snprintf(own, sizeof(own), "%s/ros1/%s", root, rel);
 	snprintf(package, sizeof(package), "%.*s", (int)strcspn(rel, "/"), rel);
-	if (strncmp(rel, "ros1/", 5) == 0)
+	if (!listed(t->list, rel) || (ros1 && t->flavour != ROSDEF_ROS1))
 		return 0;
-	return typeset_add(t->set, package, t->flavour == ROSDEF_ROS1 && access(own, R_OK) == 0 ? own : file, NULL);
+	if (!ros1 && t->flavour == ROSDEF_ROS1 && access(own, R_OK) == 0)
+		return 0;
+	return typeset_add(t->set, package, file, NULL);
 }
 
 static int by_name(const void *a, const void *b)
@@ -182,9 +200,9 @@ static int write_table(struct table *t)
 	return r == 0 ? write_services(t) : r;
 }
 
-static int make_table(enum rosdef_flavour flavour, const char *root, const char *out, char **files)
+static int make_table(enum rosdef_flavour flavour, const char *list, const char *root, const char *out, char **files)
 {
-	struct table t = { .flavour = flavour, .set = typeset_create() };
+	struct table t = { .flavour = flavour, .list = list, .set = typeset_create() };
 	char path[4096];
 	int r = t.set ? read_all(&t, root, files) : -ENOMEM;
 
@@ -202,13 +220,38 @@ static int make_table(enum rosdef_flavour flavour, const char *root, const char 
 	return r;
 }
 
+static char *read_list(const char *root)
+{
+	char path[4096], *text = NULL;
+	size_t room = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/tables", root);
+	f = fopen(path, "re");
+	if (!f || getdelim(&text, &room, '\0', f) < 0)
+		fprintf(stderr, "%s: %s\n", path, strerror(errno));
+	if (f)
+		fclose(f);
+	return text;
+}
+
 int main(int argc, char **argv)
 {
+	char *list;
+	int r;
+
 	if (argc < 4) {
 		fputs("usage: rosgen ROOT OUT FILE...\n", stderr);
 		return 2;
 	}
-	if (make_table(ROSDEF_ROS1, argv[1], argv[2], argv + 3) < 0)
+	list = read_list(argv[1]);
+	if (!list)
 		return 1;
-	return make_table(ROSDEF_ROS2, argv[1], argv[2], argv + 3) < 0 ? 1 : 0;
+	r = make_table(ROSDEF_ROS1, list, argv[1], argv[2], argv + 3);
+	if (r == 0)
+		r = make_table(ROSDEF_ROS2, list, argv[1], argv[2], argv + 3);
+	if (r == 0)
+		r = rostexts_write(argv[1], argv[2], argv + 3);
+	free(list);
+	return r < 0 ? 1 : 0;
 }

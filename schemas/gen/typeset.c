@@ -413,6 +413,14 @@ static int resolve_fields(struct typeset *s, struct typeset_entry *e)
 	return 0;
 }
 
+/* ROS has no limit of its own; where a type of ours is made of one of ROS, its name is looked at again. */
+static bool name_ok(const struct typeset *s, const struct typeset_entry *e)
+{
+	return s->ros ? typedesc_ident_ok(e->def->package, strlen(e->def->package)) &&
+				typedesc_ident_ok(e->def->name, strlen(e->def->name))
+		      : typedesc_name_ok(e->type.name);
+}
+
 static int resolve_type(struct typeset *s, struct typeset_entry *e)
 {
 	int r;
@@ -423,7 +431,7 @@ static int resolve_type(struct typeset *s, struct typeset_entry *e)
 	e->type.comment = e->def->comment;
 	if (!e->type.name)
 		return -ENOMEM;
-	if (!typedesc_name_ok(e->type.name))
+	if (!name_ok(s, e))
 		return fail(s, -EINVAL, e->path, 0, "'%s' is not a type's name of at most %d characters", e->type.name,
 			    SIM_TYPE_NAME_MAX);
 	r = resolve_constants(s, e);

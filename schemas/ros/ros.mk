@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # The ROS types: $(B)/bin/rosgen reads schemas/ros, libros.a holds the tables.
-ROS_MSGS := $(sort $(wildcard schemas/ros/*/msg/*.msg schemas/ros/*/srv/*.msg schemas/ros/ros1/*/msg/*.msg))
+ROS_MSGS := $(sort $(foreach k,msg srv action,$(wildcard schemas/ros/*/$(k)/*.msg schemas/ros/ros1/*/$(k)/*.msg)))
 ROS_STAMP := $(B)/gen/ros/.stamp
-ROS_NAMES := ros1_types ros2_types
+ROS_NAMES := ros1_types ros2_types definitions
 
-$(B)/bin/rosgen: $(B)/obj/schemas/gen/rosgen.o $(B)/lib/libmsggen.a
+$(B)/bin/rosgen: $(addprefix $(B)/obj/schemas/gen/,rosgen.o rostexts.o) $(B)/lib/libmsggen.a
 INTERNAL += $(B)/bin/rosgen
 
-$(ROS_STAMP): $(ROS_MSGS) $(B)/bin/rosgen
+$(ROS_STAMP): $(ROS_MSGS) schemas/ros/tables $(B)/bin/rosgen
 	@mkdir -p $(@D)
 	$(B)/bin/rosgen schemas/ros $(@D) $(ROS_MSGS)
 	@touch $@
@@ -16,5 +16,5 @@ $(B)/obj/gen/ros/%.o: $(B)/gen/ros/%.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -Ischemas -MMD -MP -c $< -o $@
 
-$(B)/lib/libros.a: $(ROS_NAMES:%=$(B)/obj/gen/ros/%.o) $(addprefix $(B)/obj/schemas/ros/,ros_type.o ros_text.o ros_generic.o)
+$(B)/lib/libros.a: $(ROS_NAMES:%=$(B)/obj/gen/ros/%.o) $(addprefix $(B)/obj/schemas/ros/,ros_type.o ros_definition.o ros_text.o ros_generic.o)
 LIBS += $(B)/lib/libros.a

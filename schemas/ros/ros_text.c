@@ -11,6 +11,7 @@
 #include "gen/rosdef.h"
 #include "gen/typeset.h"
 #include "msg/typedesc.h"
+#include "ros/ros_definition.h"
 
 /* The numbers of the two enums are the same. */
 #define X(id, name) _Static_assert((int)MSGDEF_##id == (int)ROS_##id, "msgdef and ros_type count alike");
@@ -173,16 +174,6 @@ static const struct derived {
 };
 #define DERIVED (sizeof(derived) / sizeof(derived[0]))
 
-/* Types that these texts nest. A definition of the same name in the file itself is taken first. */
-static const struct {
-	const char *package, *name, *text;
-} beside[] = {
-	{ "service_msgs", "ServiceEventInfo",
-	  "uint8 REQUEST_SENT=0\nuint8 REQUEST_RECEIVED=1\nuint8 RESPONSE_SENT=2\nuint8 RESPONSE_RECEIVED=3\nuint8 event_type\n"
-	  "builtin_interfaces/Time stamp\nchar[16] client_gid\nint64 sequence_number\n" },
-	{ "unique_identifier_msgs", "UUID", "uint8[16] uuid\n" },
-};
-
 struct part {
 	const char *text;
 	size_t len;
@@ -259,8 +250,6 @@ static int add_derived(struct ros_text *t, const char *kind, const char *file, c
 		r = add_section(t, kind, t->sections[0].package, name, text,
 				d->text ? strlen(text) : parts[d->part].len);
 	}
-	for (size_t i = 0; r == 0 && i < sizeof(beside) / sizeof(beside[0]); i++)
-		r = add_section(t, "msg", beside[i].package, beside[i].name, beside[i].text, strlen(beside[i].text));
 	return r;
 }
 
@@ -310,20 +299,17 @@ static void mark_kinds(struct ros_text *t)
 
 /* ---- what is not in the text ---- */
 
-/* Of what the text does not define, what is known: up to its first line of "=". */
+/* Of what the text does not define, what is known. */
 static const char *known_text(const struct ros_text *t, const char *package, const char *name, size_t *ret_len)
 {
 	char full[2 * TYPEDESC_IDENT_MAX + 2];
-	const struct ros_type *k;
-	const char *end;
+	struct ros_definition d;
 
 	snprintf(full, sizeof(full), "%s/%s", package, name);
-	k = ros_type_find(t->known, full);
-	if (!k)
+	if (!ros_definition_find(t->known, full, &d))
 		return NULL;
-	end = strstr(k->definition, "\n====");
-	*ret_len = end ? (size_t)(end - k->definition) + 1 : strlen(k->definition);
-	return k->definition;
+	*ret_len = strlen(d.text);
+	return d.text;
 }
 
 static const char *source(void *arg, const char *package, const char *name, size_t *ret_len)

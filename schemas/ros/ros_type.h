@@ -6,6 +6,7 @@
 #ifndef ROS_TYPE_H
 #define ROS_TYPE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -58,5 +59,8 @@ const struct ros_type *ros_type_find(const struct ros_type *const *types, const 
 
 /* Name of the DDS type, "sensor_msgs::msg::dds_::Image_"; out has room for size bytes. 0, or -ENAMETOOLONG. */
 int ros_type_dds_name(const struct ros_type *t, char *out, size_t size);
+
+/* Same names and same bytes. Else ret_field is the first field of `a` that differs, or of `b` where `a` has no more. */
+bool ros_type_same(const struct ros_type *a, const struct ros_type *b, const char **ret_field);
 
 #endif

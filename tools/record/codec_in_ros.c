@@ -95,7 +95,7 @@ static bool is_before_1_8(const struct codec_in *c, const struct ros_type *their
 	char why[200];
 
 	is = out.map && conversion_out_before_1_8(&out, known_of(c), &is, why, sizeof(why)) == 0 && is &&
-	     ros_own_same(theirs, out.type, &field);
+	     ros_type_same(theirs, out.type, &field);
 	conversion_out_close(&out);
 	return is;
 }
@@ -115,7 +115,7 @@ static int open_known(struct codec_in *c, const struct log_channel *ch, const st
 		return codec_in_fail(r, why, why_size, ch, text);
 	if (theirs && is_before_1_8(c, theirs)) {
 		c->decode = decode_before_1_8;
-	} else if (theirs && !ros_own_same(theirs, c->conv.type, &field)) {
+	} else if (theirs && !ros_type_same(theirs, c->conv.type, &field)) {
 		snprintf(text, sizeof(text),
 			 "its definition in the file is another one than here, from the field \"%.60s\" on", field);
 		return codec_in_fail(-ENOTSUP, why, why_size, ch, text);

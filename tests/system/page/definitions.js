@@ -45,6 +45,11 @@ float32 PI=3.25
   "page_msgs/Wide": "uint8 a\nfloat32[] floats\nuint16[] shorts\nuint32[5] ints\n",
 };
 
+// Names that ROS 1 alone allows, of its packages: no definition of ROS 2.
+const ROS1 = /^autoware_(can_)?msgs\//;
+const isRos2 = (text) =>
+  [...text.matchAll(/^[a-z]\S* +(\w+) *(=?)/gm)].every(([, name, constant]) => (constant ? /^[A-Z][A-Z0-9_]*$/ : /^[a-z][a-z0-9_]*$/).test(name));
+
 function names(schemas) {
   const out = Object.keys(OWN);
   for (const pkg of fs.readdirSync(schemas)) {
@@ -52,7 +57,7 @@ function names(schemas) {
     if (pkg !== "ros1" && fs.existsSync(dir))
       for (const file of fs.readdirSync(dir)) if (file.endsWith(".msg")) out.push(`${pkg}/${file.slice(0, -4)}`);
   }
-  return out;
+  return out.filter((type) => !ROS1.test(type) || isRos2(gather(schemas, type)));
 }
 
 const text = (schemas, type) => OWN[type] ?? fs.readFileSync(path.join(schemas, type.replace("/", "/msg/") + ".msg"), "utf8");

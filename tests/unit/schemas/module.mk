@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-SCHEMAS_TESTS := parser simgen layout hashes ros rostext
+SCHEMAS_TESTS := parser simgen layout hashes ros rostext ros_all
 TESTS += $(SCHEMAS_TESTS:%=$(B)/test/schemas-%)
 $(eval $(call simgen_package,probe,$(sort $(wildcard tests/unit/schemas/probe/*.msg))))
 FLAGS_tests/unit/schemas/test_simgen.c := -DSIMGEN='"$(B)/bin/simgen"'

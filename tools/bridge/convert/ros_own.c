@@ -171,7 +171,7 @@ static bool has_known_headers(const struct ros_type *t, const struct ros_type *k
 	const char *field;
 
 	if (strcmp(t->name, HEADER) == 0)
-		return known && ros_own_same(t, known, &field);
+		return known && ros_type_same(t, known, &field);
 	for (uint32_t i = 0; i < t->n_fields; i++)
 		if (t->fields[i].type && !has_known_headers(t->fields[i].type, known))
 			return false;
@@ -191,47 +191,14 @@ int ros_own_type(const struct ros_type *t, const struct ros_type *const *known, 
 	o = calloc(1, sizeof(*o));
 	r = o ? take_definitions(o, t) : -ENOMEM;
 	snprintf(why, why_size, "%s",
-		 r == -ENOMEM ? "no memory"
-		 : r < 0      ? "a name is too long, or it nests too many types"
-			      : "it is over a limit of types");
+		 r == -ENOMEM         ? "no memory"
+		 : r == -ENAMETOOLONG ? "its name, or one that it nests, is not a type's name of at most 63 characters"
+		 : r < 0              ? "it nests too many types"
+				      : "it is over a limit of types");
 	if (r == 0)
 		r = resolve(o, ret, why, why_size);
 	while (o && o->n)
 		free(o->list[--o->n].text);
 	free(o);
 	return r == 0 || r == -ENOMEM ? r : -ENOTSUP;
-}
-
-/* ---- the same on the wire ---- */
-
-static unsigned prim_of(const struct ros_field *f)
-{
-	return f->prim == ROS_BYTE || f->prim == ROS_CHAR ? ROS_UINT8 : f->prim;
-}
-
-/* A bound changes no byte. */
-static unsigned array_of(const struct ros_field *f)
-{
-	return f->array == ROS_BOUNDED ? ROS_VARIABLE : f->array;
-}
-
-static bool same_field(const struct ros_field *a, const struct ros_field *b)
-{
-	const char *nested;
-
-	if (strcmp(a->name, b->name) != 0 || prim_of(a) != prim_of(b) || array_of(a) != array_of(b) ||
-	    (a->array == ROS_FIXED && a->count != b->count))
-		return false;
-	return a->prim != ROS_NESTED || ros_own_same(a->type, b->type, &nested);
-}
-
-bool ros_own_same(const struct ros_type *a, const struct ros_type *b, const char **ret_field)
-{
-	for (uint32_t i = 0; i < a->n_fields || i < b->n_fields; i++) {
-		if (i < a->n_fields && i < b->n_fields && same_field(&a->fields[i], &b->fields[i]))
-			continue;
-		*ret_field = i < a->n_fields ? a->fields[i].name : b->fields[i].name;
-		return false;
-	}
-	return true;
 }

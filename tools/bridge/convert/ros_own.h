@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A type of one's own from a definition of ROS, the way back of ros/ros_generic.h: the same fields under the same names. byte and
- * char become uint8, which they are; default values are left out, and so is the number in ROS 1's std_msgs/Header. And whether two definitions are the same on the wire.
+ * char become uint8, which they are; default values are left out, and so is the number in ROS 1's std_msgs/Header.
  * Pure functions: any thread.
  */
 #ifndef ROS_OWN_H
 #define ROS_OWN_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include <sim/message.h>
@@ -20,8 +19,5 @@
  */
 int ros_own_type(const struct ros_type *t, const struct ros_type *const *known, const struct sim_type **ret, char *why,
 		 size_t why_size);
-
-/* Same names and same bytes. Else ret_field is the first field of `a` that differs, or of `b` where `a` has no more. */
-bool ros_own_same(const struct ros_type *a, const struct ros_type *b, const char **ret_field);
 
 #endif
