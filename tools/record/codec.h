@@ -31,6 +31,11 @@ int codec_in_decode(struct codec_in *c, const struct log_message *m, struct mess
 
 /* The type of ours that a message of ROS ("sensor_msgs/msg/Imu", "sensor_msgs/Imu") or of Apollo ("apollo.drivers.Image") is; NULL: none. */
 const char *codec_type_of_foreign(const char *name);
+/*
+ * The type that a message of ROS is where codec_type_of_foreign() has none: one with its fields. returns a counted type: sim_type_unref().
+ * Errors: -ENOENT it is not in schemas/ros either; with a sentence: -ENOTSUP there is no such type of ours, -ENOMEM.
+ */
+int codec_type_of_ros(const char *name, const struct sim_type **ret, char *why, size_t why_size);
 /* What a type of ours becomes in ROS, where nothing else is asked for: "sensor_msgs/Imu"; NULL: a message of its own. */
 const char *codec_ros_of_type(const char *name);
 

@@ -7,6 +7,7 @@
 
 #include "convert/cdr_reader.h"
 #include "convert/ros_own.h"
+#include "ros/ros_definition.h"
 #include "ros/ros_text.h"
 
 #include "mem.h"
@@ -26,11 +27,16 @@ static const struct ros_type *const *known_of(const struct codec_in *c)
 static bool has_definition(const struct codec_in *c, const struct log_channel *ch)
 {
 	const struct ros_type *known;
+	struct ros_text *made;
+	bool empty;
 
 	if (strcmp(ch->schema_encoding, c->format == WIRE_ROS1 ? "ros1msg" : "ros2msg") != 0)
 		return false;
-	known = ch->schema.size ? NULL : ros_type_find(known_of(c), ch->schema_name);
-	return !known || !known->n_fields;
+	if (ch->schema.size || ros_definition_type(known_of(c), ch->schema_name, &known, &made) < 0)
+		return true;
+	empty = !known->n_fields;
+	ros_text_destroy(made);
+	return empty;
 }
 
 /* The definition in the file; *ret NULL: it has none that is read here. */
@@ -186,7 +192,7 @@ static int decode_ros(struct codec_in *c, const struct log_message *m, struct me
 
 int codec_in_open_ros(struct codec_in *c, const struct log_channel *ch, char *why, size_t why_size)
 {
-	struct ros_text *text;
+	struct ros_text *text, *made = NULL;
 	const struct ros_type *theirs;
 	int r;
 
@@ -197,8 +203,24 @@ int codec_in_open_ros(struct codec_in *c, const struct log_channel *ch, char *wh
 		return r;
 	theirs = text ? ros_text_type(text) : NULL;
 	r = open_known(c, ch, theirs, why, why_size);
+	if (r == -ENOENT && !theirs)
+		(void)ros_definition_type(known_of(c), ch->schema_name, &theirs, &made);
 	if (r == -ENOENT)
-		r = open_own(c, ch, theirs ? theirs : ros_type_find(known_of(c), ch->schema_name), why, why_size);
+		r = open_own(c, ch, theirs, why, why_size);
 	ros_text_destroy(text);
+	ros_text_destroy(made);
+	return r;
+}
+
+int codec_type_of_ros(const char *name, const struct sim_type **ret, char *why, size_t why_size)
+{
+	const struct ros_type *t;
+	struct ros_text *made;
+	int r = codec_type_of_foreign(name) ? -ENOENT : ros_definition_type(ros2_types, name, &t, &made);
+
+	if (r < 0)
+		return r;
+	r = ros_own_type(t, ros2_types, ret, why, why_size);
+	ros_text_destroy(made);
 	return r;
 }

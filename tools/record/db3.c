@@ -12,7 +12,8 @@
 #include "channels.h"
 #include "db3_private.h"
 #include "mem.h"
-#include "ros/ros_type.h"
+#include "ros/ros_definition.h"
+#include "ros/ros_text.h"
 
 #define STEPS_AT_ONCE 10000              /* of sqlite's machine, between two looks at how many there were */
 #define ZSTD_FIRST    "\x28\xb5\x2f\xfd" /* CDR begins with 0 */
@@ -74,12 +75,12 @@ static bool has_column(struct db3 *d, const char *table, const char *column)
 	return yes;
 }
 
-/* A definition that is not in the file: ours, of the same name. */
-static void known_definition(struct log_channel *ch)
+/* A definition that is not in the file: ours, of the same name. *ret_made: what ch borrows. */
+static void known_definition(struct log_channel *ch, struct ros_text **ret_made)
 {
-	const struct ros_type *t = ch->schema.size ? NULL : ros_type_find(ros2_types, ch->schema_name);
+	const struct ros_type *t;
 
-	if (!t)
+	if (ch->schema.size || ros_definition_type(ros2_types, ch->schema_name, &t, ret_made) < 0)
 		return;
 	ch->schema_encoding = "ros2msg";
 	ch->schema = (struct log_bytes){ t->definition, strlen(t->definition) };
@@ -96,10 +97,12 @@ static int topic_add(struct db3 *d, sqlite3_stmt *s)
 				  .metadata = qos,
 				  .n_metadata = *qos[0].value ? 1 : 0 };
 	const char *definition = text(s, 6);
+	struct ros_text *made = NULL;
 
 	ch.schema = (struct log_bytes){ definition, strlen(definition) };
-	known_definition(&ch);
+	known_definition(&ch, &made);
 	r = channels_add(&d->channels, &id, sizeof(id), &ch);
+	ros_text_destroy(made);
 	return r < 0 && r != -EEXIST
 		       ? log_fail(d->r.why, sizeof(d->r.why), (int)r, "too many topics, or no memory for them")
 		       : 0;

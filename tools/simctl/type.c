@@ -11,6 +11,7 @@
 #include "mem.h"
 #include "printable.h"
 #include "record/codec.h"
+#include "ros/ros_definition.h"
 #include "ros/ros_generic.h"
 #include "ros/ros_text.h"
 #include "ros_package.h"
@@ -68,6 +69,18 @@ static json_t *known_types(const json_t *channels)
 	return list;
 }
 
+/* A message of ROS that nobody has registered, by its name there. -ENOENT: there is none; else 0 or 1. */
+static int type_of_ros(const char *name, const struct sim_type **ret)
+{
+	char why[256];
+	int r = codec_type_of_ros(name, ret, why, sizeof(why));
+
+	if (r == 0 || r == -ENOENT)
+		return r;
+	fprintf(stderr, "simctl: no type of simd's can be made of %s: %s\n", name, why);
+	return 1;
+}
+
 /* A type that is not there: what is like it, of types and of channels. channels NULL: simd is not there. */
 static int no_type(const char *name, const json_t *channels)
 {
@@ -107,6 +120,8 @@ static int type_of_others(struct ctl *c, const char *name, const struct sim_type
 	if (channel)
 		r = type_of_channel(c, channel, ret);
 	else if (reply || !there)
+		r = type_of_ros(name, ret);
+	if (r == -ENOENT)
 		r = no_type(name, json_object_get(reply, "channels"));
 	json_decref(named);
 	json_decref(reply);
@@ -221,7 +236,8 @@ static int put_ros(struct ctl *c, const struct sim_type *t, const char *text)
 {
 	char name[ROS_GENERIC_NAME_MAX], why[256];
 	const char *odd = ros_generic_odd_name(t);
-	struct ros_text *ros = NULL;
+	const struct ros_type *type;
+	struct ros_text *ros = NULL, *common = NULL;
 	int r = 0;
 
 	ros_generic_name(t->name, name);
@@ -229,15 +245,18 @@ static int put_ros(struct ctl *c, const struct sim_type *t, const char *text)
 		fprintf(stderr, "simctl: %s cannot be made into %s: %s\n", t->name, name, why);
 		return 1;
 	}
+	type = ros_text_type(ros);
+	if (ros_definition_like(type, ros2_types, &type, &common) == 0)
+		text = type->definition;
 	if (odd)
 		fprintf(stderr, "simctl: \"%s\" is no name in ROS 2: no package can be built of this\n", odd);
 	if (c->a.dir)
 		r = write_files(c->a.dir, name, text);
 	else if (c->a.json)
-		r = ctl_put(c, json_pack("{s:s, s:s, s:s}", "name", name, "hash", ros_text_type(ros)->hash,
-					 "definition", text));
+		r = ctl_put(c, json_pack("{s:s, s:s, s:s}", "name", name, "hash", type->hash, "definition", text));
 	else
-		print_definition(name, ros_text_type(ros)->hash, text);
+		print_definition(name, type->hash, text);
+	ros_text_destroy(common);
 	ros_text_destroy(ros);
 	return r;
 }

@@ -115,6 +115,26 @@ TEST_WITH(commands_come_in, setup, teardown)
 	AWAIT(fake_master_calls(&master, "unregisterSubscriber", "/say"));
 }
 
+/* Under the sum that ROS has for it, which is of a byte: it becomes a uint8 here. */
+TEST_WITH(common_types_need_no_definition, setup, teardown)
+{
+	static const char *const common[] = {
+		"subscribe", "{\"/status\":{\"type\":\"diagnostic_msgs/DiagnosticStatus\",\"channel\":\"/said\"}}", NULL
+	};
+	static const uint8_t status[] = { 2, 1, 0, 0, 0, 'a', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 };
+	struct host_in in;
+	int fd;
+
+	up(common);
+	fd = fake_accept(door);
+	assert_string_equal(fake_field(fd, "md5sum"), "d0ce08bc6e5ba34c7754f563a9cabaf1");
+	fake_welcome(fd, "d0ce08bc6e5ba34c7754f563a9cabaf1", "diagnostic_msgs/DiagnosticStatus", NULL);
+	fake_publish(fd, status, sizeof(status));
+	in = host_next(&h);
+	assert_int_equal(((const uint8_t *)in.body)[0], 2);
+	close(fd);
+}
+
 TEST_WITH(several_publishers_come_and_go, setup, teardown)
 {
 	int fd, other;

@@ -745,8 +745,8 @@ TEST(wrong_subscriptions_are_named)
 		const char *subscribe, *sentence;
 	} bad[] = {
 		{ "[", "options.subscribe: not a JSON object: " },
-		{ "{\"/image\":{\"type\":\"sensor_msgs/msg/JointState\",\"channel\":\"c\"}}",
-		  "options.subscribe[\"/image\"]: type \"sensor_msgs/msg/JointState\" is not one that can come in without a converter or a definition" },
+		{ "{\"/image\":{\"type\":\"car_msgs/msg/JointState\",\"channel\":\"c\"}}",
+		  "options.subscribe[\"/image\"]: type \"car_msgs/msg/JointState\" is not one that can come in without a converter or a definition" },
 		{ "{\"gear\":{" GEAR ",\"channel\":\"gear\"}}",
 		  "options.subscribe[\"gear\"]: \"gear\" is not the name of a topic: words of letters, digits and '_', "
 		  "none with a digit first in ROS 2, each behind a '/', 247 bytes in all at most" },

@@ -254,6 +254,15 @@ TEST_WITH(named_without_the_prefix, setup_radar, stop_radar)
 	assert_int_equal(r->code, 1);
 	assert_non_null(strstr(r->err, "radar/1"));
 	assert_ptr_equal(strchr(r->err, '\n'), r->err + strlen(r->err) - 1);
+	r = stack_ctl("type", "show", "nav_msgs/msg/Path", NULL); /* nobody has registered it, but ROS has it */
+	assert_int_equal(r->code, 0);
+	assert_non_null(strstr(r->out, "# nav_msgs/Path\n"));
+	r = stack_ctl("type", "show", "diagnostic_msgs/DiagnosticStatus", "--ros", NULL);
+	assert_non_null(strstr(r->out, "# RIHS01_b0e3e692ea2d54a8af2f4ef1930e81556a2db55216b771f8a7d2724ed47bf0e4\n"));
+	assert_non_null(strstr(r->out, "\nbyte level\n"));
+	r = stack_ctl("type", "show", "sensor_msgs/Image", NULL);
+	assert_int_equal(r->code, 1);
+	assert_non_null(strstr(r->err, "sim/Image"));
 	r = stack_ctl("info", "radra/0", NULL);
 	assert_int_equal(r->code, 1);
 	assert_non_null(strstr(r->err, "did you mean /car/radar/0?"));

@@ -399,6 +399,73 @@ TEST(what_comes_in_finds_its_type)
 	comes_by("a/B", NULL);
 }
 
+/* ---- messages of schemas/ros that nothing here is for ---- */
+
+static void goes_out_as(const struct ros_type *const *known, const struct sim_type *t, const char *hash)
+{
+	struct conversion_out c;
+	char why[256];
+
+	assert_int_equal(conversion_out_open(NULL, known, t, NULL, &c, why, sizeof(why)), 0);
+	assert_string_equal(conversion_out_how(&c), "own fields");
+	assert_string_equal(c.type->name, t->name);
+	assert_string_equal(c.type->hash, hash);
+	conversion_out_close(&c);
+}
+
+/* In and out again it is the same message, though a byte is a uint8 here. */
+TEST(common_messages_come_in_as_they_are)
+{
+	static const uint8_t feedback[] = { 0, 1, 0, 0, 2, 3, 0, 0, 0, 0, 128, 63 };
+	struct message_in to = { .buf = back, .room = sizeof(back) };
+	struct conversion_in c;
+	char why[256] = "as it was", *json;
+
+	assert_int_equal(conversion_in_open_common(ros2_types, "sensor_msgs/msg/JoyFeedback", &c, why, sizeof(why)), 0);
+	assert_string_equal(c.sim->name, "sensor_msgs/JoyFeedback");
+	assert_int_equal(conversion_in_read(&c, WIRE_CDR, feedback, sizeof(feedback), &to), 0);
+	json = json_of(c.sim, back, to.size);
+	assert_string_equal(json, "{\"type\":2,\"id\":3,\"intensity\":1.0}");
+	free(json);
+	conversion_in_close(&c);
+	assert_int_equal(conversion_in_open_common(ros2_types, "diagnostic_msgs/DiagnosticStatus", &c, why,
+						   sizeof(why)),
+			 0);
+	goes_out_as(ros1_types, c.sim, "d0ce08bc6e5ba34c7754f563a9cabaf1");
+	goes_out_as(ros2_types, c.sim, c.type->hash);
+	conversion_in_close(&c);
+	assert_int_equal(conversion_in_open_common(ros2_types, "a/B", &c, why, sizeof(why)), -ENOENT);
+	assert_string_equal(why, "as it was");
+	assert_int_equal(conversion_in_open_common(ros2_types,
+						   "autoware_auto_geometry_msgs/RelativePositionWithCovarianceStamped",
+						   &c, why, sizeof(why)),
+			 -ENOTSUP);
+	assert_non_null(strstr(why, "at most 63 characters"));
+}
+
+/* A type that took the name of a message of ROS and has other fields stays what it is. */
+TEST(another_type_of_that_name_goes_out_as_it_is)
+{
+	static const struct sim_type taken = {
+		.abi = SIM_TYPE_ABI, .size = sizeof(taken), .name = "sensor_msgs/JoyFeedback", .comment = ""
+	};
+	struct conversion_out c;
+	char why[256];
+
+	assert_int_equal(conversion_out_open(NULL, ros2_types, &taken, NULL, &c, why, sizeof(why)), 0);
+	assert_int_equal(c.type->n_fields, 0);
+	conversion_out_close(&c);
+}
+
+/* The converter says none, and the bridge has it. */
+TEST(converters_of_common_messages_need_no_definition)
+{
+	memset(converters, 0, sizeof(converters));
+	converters[0] = (struct sim_converter){ .type = &sim_Imu_type, .foreign = "nav_msgs/Path", .emit = nothing };
+	goes_by(&sim_Imu_type, "nav_msgs/Path", "converter", "nav_msgs/Path");
+	memset(converters, 0, sizeof(converters));
+}
+
 /* How a converter that reads may be wrong: `fault` says it. */
 static int fault;
 

@@ -405,8 +405,47 @@ TEST(without_a_definition_types_are_known_by_name)
 	c = in(&ch);
 	assert_string_equal(codec_in_type(c)->name, "geometry_msgs/Twist");
 	codec_in_destroy(c);
+	ch.schema_name = "sensor_msgs/msg/JointState"; /* of no table */
+	c = in(&ch);
+	assert_string_equal(codec_in_type(c)->name, "sensor_msgs/JointState");
+	assert_int_equal(codec_in_type(c)->n_fields, 5);
+	codec_in_destroy(c);
 	ch.schema_name = "car_msgs/msg/Thing";
 	says(&ch, "no definition of this type");
+}
+
+/* A definition of the file is believed, also where schemas/ros has another one: of another release. */
+TEST(a_common_type_comes_as_the_file_defines_it)
+{
+	struct log_channel ch = ros(false, "diagnostic_msgs/msg/KeyValue", "string key\nstring value\nint8 more\n");
+	struct codec_in *c = in(&ch);
+
+	assert_int_equal(codec_in_type(c)->n_fields, 3);
+	codec_in_destroy(c);
+}
+
+TEST(types_of_ros_are_made_by_name)
+{
+	static const char *const names[] = { "nav_msgs/Path",
+					     "nav_msgs/msg/Path",
+					     "sensor_msgs/JointState",
+					     "geometry_msgs/PoseArray",
+					     "diagnostic_msgs/DiagnosticArray",
+					     "geometry_msgs/Twist" };
+	const struct sim_type *t;
+	char text[200];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		assert_int_equal(codec_type_of_ros(names[i], &t, text, sizeof(text)), 0);
+		assert_string_equal(strchr(t->name, '/') + 1, strrchr(names[i], '/') + 1);
+		sim_type_unref(t);
+	}
+	assert_int_equal(codec_type_of_ros("sensor_msgs/Image", &t, text, sizeof(text)), -ENOENT); /* it is sim/Image */
+	assert_int_equal(codec_type_of_ros("car_msgs/Thing", &t, text, sizeof(text)), -ENOENT);
+	assert_int_equal(codec_type_of_ros("autoware_auto_geometry_msgs/RelativePositionWithCovarianceStamped", &t,
+					   text, sizeof(text)),
+			 -ENOTSUP);
+	assert_non_null(strstr(text, "at most 63 characters"));
 }
 
 /* rosbag2 and rosbag write the text of a type without fields, which is empty: a message of ROS 2 has a byte all the same. */
@@ -431,6 +470,10 @@ TEST(an_empty_definition_is_one)
 	ch = ros(false, "sensor_msgs/msg/Imu", ""); /* whoever recorded it did not have it */
 	c = in(&ch);
 	assert_ptr_equal(codec_in_type(c), &sim_Imu_type);
+	codec_in_destroy(c);
+	ch.schema_name = "sensor_msgs/msg/JointState";
+	c = in(&ch);
+	assert_int_equal(codec_in_type(c)->n_fields, 5);
 	codec_in_destroy(c);
 	ch = ros(false, "car_msgs/msg/Empty", "");
 	ch.schema_encoding = "";

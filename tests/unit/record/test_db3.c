@@ -73,6 +73,20 @@ TEST(definitions_of_the_file_are_taken)
 	log_reader_close(r);
 }
 
+/* As in a file of before Iron, of a type that no rule names. */
+TEST(common_types_have_their_definition)
+{
+	const char *path =
+		db("j.db3", TABLES "INSERT INTO topics VALUES(8, '/joints', 'sensor_msgs/msg/JointState', 'cdr', '');");
+	struct log_reader *r = sample_open(path, NULL);
+	const struct log_channel *ch = &log_reader_info(r)->channels[2];
+
+	assert_string_equal(ch->schema_encoding, "ros2msg");
+	assert_memory_equal(ch->schema.data, "std_msgs/Header header\nstring[] name\n", 37);
+	assert_non_null(memmem(ch->schema.data, ch->schema.size, "MSG: builtin_interfaces/Time\n", 29));
+	log_reader_close(r);
+}
+
 /* Its table has the service or the action, the topic the type of one of its messages. */
 TEST(the_definition_of_a_service_is_that_of_its_events)
 {

@@ -11,8 +11,10 @@
 #include "enc_check.h"
 #include "generic.h"
 #include "msg_file.h"
+#include "ros/ros_definition.h"
 #include "ros/ros_generic.h"
 #include "ros/ros_text.h"
+#include "ros_own.h"
 
 __attribute__((format(printf, 4, 5))) static int fail(int err, char *why, size_t why_size, const char *fmt, ...)
 {
@@ -38,11 +40,11 @@ static int converter_type(const struct sim_converter *c, const struct ros_type *
 	int r;
 
 	if (!c->definition) {
-		*ret = ros_type_find(known, c->foreign);
-		return *ret ? 0
-			    : fail(-ELIBBAD, why, why_size,
-				   "the converter of %s gives no definition of %s, and this bridge knows none",
-				   c->type->name, c->foreign);
+		r = ros_definition_type(known, c->foreign, ret, ret_made);
+		return r == 0 ? 0
+			      : fail(r == -ENOMEM ? r : -ELIBBAD, why, why_size,
+				     "the converter of %s gives no definition of %s, and this bridge knows none",
+				     c->type->name, c->foreign);
 	}
 	r = ros_text_create(c->foreign, c->definition, known, text, sizeof(text), ret_made);
 	if (r < 0)
@@ -51,6 +53,19 @@ static int converter_type(const struct sim_converter *c, const struct ros_type *
 			    c->foreign, text);
 	*ret = ros_text_type(*ret_made);
 	return 0;
+}
+
+/* Prefers the message of ROS that has the name and the fields of what was made. */
+static void prefer_common(const struct ros_type *const *known, const struct ros_type **type, struct ros_text **made)
+{
+	const struct ros_type *t;
+	struct ros_text *common;
+
+	if (ros_definition_like(*type, known, &t, &common) < 0)
+		return;
+	ros_text_destroy(*made);
+	*made = common;
+	*type = t;
 }
 
 /* The message that has the fields of t. */
@@ -70,6 +85,7 @@ static int own_type(const struct sim_type *t, const struct ros_type *const *know
 		return fail(r == -ENOMEM ? r : -ENOTSUP, why, why_size, "%s cannot be converted to %s: %s", t->name,
 			    name, text);
 	*ret = ros_text_type(*ret_made);
+	prefer_common(known, ret, ret_made);
 	return 0;
 }
 
@@ -302,9 +318,29 @@ int conversion_in_open_as(const struct sim_bridge_host *host, const struct ros_t
 	return r;
 }
 
+int conversion_in_open_common(const struct ros_type *const *known, const char *foreign, struct conversion_in *ret,
+			      char *why, size_t why_size)
+{
+	struct conversion_in c = { .type = NULL };
+	char text[256];
+	int r = ros_definition_type(known, foreign, &c.type, &c.made);
+
+	if (r < 0)
+		return r == -ENOMEM ? r : -ENOENT;
+	r = ros_own_type(c.type, known, &c.own, text, sizeof(text));
+	if (r < 0) {
+		conversion_in_close(&c);
+		return fail(r, why, why_size, "no type of ours can be made of %.80s: %s", foreign, text);
+	}
+	c.sim = c.own;
+	*ret = c;
+	return 0;
+}
+
 void conversion_in_close(struct conversion_in *c)
 {
 	ros_text_destroy(c->made);
+	sim_type_unref(c->own);
 	msg_file_destroy(c->file);
 	memset(c, 0, sizeof(*c));
 }

@@ -67,7 +67,8 @@ struct conversion_in {
 	const struct sim_converter *converter;
 	const struct map_in *map_in;
 	struct ros_text *made;
-	struct msg_file *file; /* sim, where it had to be read */
+	struct msg_file *file;      /* sim, where it had to be read */
+	const struct sim_type *own; /* sim, where it had to be made */
 };
 
 /*
@@ -79,6 +80,12 @@ int conversion_in_open(const struct sim_bridge_host *host, const struct ros_type
 /* The same as that type of ours, where a foreign one may become several (map_in_find_to()). -ENOTSUP: it cannot. */
 int conversion_in_open_as(const struct sim_bridge_host *host, const struct ros_type *const *known, const char *foreign,
 			  const char *sim, struct conversion_in *ret, char *why, size_t why_size);
+/*
+ * A message of ROS that stands in schemas/ros as it is, field by field, where conversion_in_open() knows nothing for it. -ENOENT: it
+ * does not stand there, and `why` is as it was; else as ros_own_type().
+ */
+int conversion_in_open_common(const struct ros_type *const *known, const char *foreign, struct conversion_in *ret,
+			      char *why, size_t why_size);
 void conversion_in_close(struct conversion_in *c);
 
 /*

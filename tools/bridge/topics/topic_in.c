@@ -136,12 +136,23 @@ static int check_entry(const struct topics *s, const char *topic, const struct t
 	return -EINVAL;
 }
 
+static int open_conversion(const struct topics *s, const struct topic_options *w, struct conversion_in *ret, char *why,
+			   size_t why_size)
+{
+	int common, r = w->as ? conversion_in_open_as(s->host, s->known, w->type, w->as, ret, why, why_size)
+			      : conversion_in_open(s->host, s->known, w->type, w->definition, ret, why, why_size);
+
+	if (r != -ENOTSUP || w->as || w->definition)
+		return r;
+	common = conversion_in_open_common(s->known, w->type, ret, why, why_size);
+	return common == -ENOENT ? r : common;
+}
+
 int topic_in_open(struct topics *s, const char *topic, const struct topic_options *w, struct topic_in *t, char *why,
 		  size_t why_size)
 {
 	const struct sim_type *has = type_of(s, w->channel);
-	int r = w->as ? conversion_in_open_as(s->host, s->known, w->type, w->as, &t->conversion, why, why_size)
-		      : conversion_in_open(s->host, s->known, w->type, w->definition, &t->conversion, why, why_size);
+	int r = open_conversion(s, w, &t->conversion, why, why_size);
 
 	if (r < 0)
 		return r == -ENOMEM ? r : -EINVAL;
