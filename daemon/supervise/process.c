@@ -97,8 +97,33 @@ static bool is_hopeless(int r, int status)
 		WEXITSTATUS(status) == PROCESS_NOT_FOUND);
 }
 
+/* ---- what a run leaves to the next ---- */
+
+/* Without a pair it starts all the same: it then leaves nothing. */
+static void open_keep(struct process *p)
+{
+	int r = 0;
+
+	if (p->o.keep && p->keep[0] < 0)
+		r = fd_packet_pair(p->keep, SOCK_NONBLOCK);
+	if (r < 0)
+		log_warn("%s can keep no descriptors over its restarts: %s; ignoring", p->o.name, err_text(r));
+	p->o.spawn.keep = p->keep[0] < 0 ? NULL : p->keep;
+}
+
+/* The kernel closes what is in there. */
+static void drop_keep(struct process *p)
+{
+	p->keep[0] = fd_close(p->keep[0]);
+	p->keep[1] = fd_close(p->keep[1]);
+	p->o.spawn.keep = NULL;
+}
+
+/* ---- its end ---- */
+
 static void end_for_good(struct process *p, const char *why)
 {
+	drop_keep(p);
 	printable(p->permanent, sizeof(p->permanent), why,
 		  strlen(why)); /* cut between characters: it goes out as JSON */
 	p->hopeless = p->failures = p->respawns = 0;
@@ -161,6 +186,7 @@ static void process_ended(struct process *p, int status)
 		return;
 	}
 	log_info("%s exited: %s", p->o.name, text);
+	drop_keep(p);
 	p->state = stopping ? PROCESS_IDLE : PROCESS_DONE;
 	if (p->o.ended)
 		p->o.ended(p->o.arg, status);
@@ -202,6 +228,7 @@ void process_start(struct process *p)
 	p->started_mono_ns = exec_now(p->x);
 	p->oom = memory_oom_kills("");
 	p->permanent[0] = p->last[0] = '\0';
+	open_keep(p);
 	r = p->ops->start(p->user, &p->o.spawn, &p->child);
 	if (r < 0) {
 		p->child = (struct spawned){ .pidfd = -1, .out_fd = -1 };
@@ -247,7 +274,7 @@ void process_init(struct process *p, struct exec *x, const struct spawn_ops *ops
 	p->x = x;
 	p->ops = ops;
 	p->user = user;
-	p->child.pidfd = p->child.out_fd = -1;
+	p->child.pidfd = p->child.out_fd = p->keep[0] = p->keep[1] = -1;
 	p->limit = (struct log_limit)LOG_LIMIT(NS_PER_S, LINES_PER_S);
 	exec_timer_init(&p->timer, x, on_timer, p);
 }
@@ -265,6 +292,7 @@ void process_finish(struct process *p)
 		(void)p->ops->reap(p->user, p->child.pid, p->child.pidfd, &status);
 	}
 	close_output(p);
+	drop_keep(p);
 	p->child.pidfd = fd_close(p->child.pidfd);
 	p->child.pid = 0;
 	p->state = PROCESS_IDLE;
@@ -288,6 +316,7 @@ void process_stop(struct process *p)
 {
 	if (!process_alive(p)) {
 		exec_timer_cancel(&p->timer);
+		drop_keep(p);
 		p->state = PROCESS_IDLE;
 		if (p->o.ended)
 			p->o.ended(p->o.arg, 0);

@@ -41,6 +41,7 @@ struct process_options {
 	/* Starts in a row that cannot work (no such program, exit code 78, 126, 127) before it is given up; 0: never given up. */
 	uint32_t give_up;
 	uint32_t restart_limit;     /* restarts by the rule above, altogether, before it is given up; 0: none */
+	bool keep;                  /* it may leave descriptors to its next run */
 	void (*started)(void *arg); /* may be NULL */
 	/* It has exited, and stopping is set or it will not be restarted. May be NULL. */
 	void (*ended)(void *arg, int status);
@@ -56,6 +57,11 @@ struct process {
 	struct spawned child;
 	struct exec_io exit_io, out_io;
 	struct exec_timer timer;
+	/*
+	 * A pair of sockets that each run inherits, both ends: descriptors that one run has sent into the first stay in the second until a
+	 * later run takes them out. simd never reads them. -1: none.
+	 */
+	int keep[2];
 	int64_t started_mono_ns, oom; /* oom: memory_oom_kills() then */
 	uint32_t failures, restarts;
 	uint32_t respawns;      /* restarts by the rule; an operator's restart resets it */

@@ -208,6 +208,7 @@ static void member_start_rules(struct member *m, const struct entry *e)
 		.stop_dur_ns = conf_int(v, "stop_ms") * NS_PER_MS,
 		.give_up = (uint32_t)conf_int(v, "give_up"),
 		.restart_limit = e->restart_limit,
+		.keep = e->part == PART_PROCESSES,
 		.started = on_started,
 		.ended = on_ended,
 		.arg = m,

@@ -32,6 +32,7 @@ struct prepared {
 	char *path;
 	const char **env;
 	char journal[64]; /* JOURNAL_STREAM=device:inode of `out`: programs then mark each line's level, "<4>text" */
+	char keep[48];    /* SIMD_KEEP=FD,FD */
 	int out;          /* child's stdout and stderr */
 	int status[2];    /* errno of a failed exec */
 	pid_t parent;
@@ -86,11 +87,12 @@ static const char **make_env(const char *const *changes)
 		n++;
 	while (changes && changes[m])
 		m++;
-	env = (const char **)mem_calloc(n + m + 2, sizeof(*env));
+	env = (const char **)mem_calloc(n + m + 3, sizeof(*env));
 	if (!env)
 		return NULL;
 	for (size_t i = 0; i < n; i++) {
-		bool changed = same_variable(environ[i], "JOURNAL_STREAM"); /* ours, not the child's */
+		bool changed = same_variable(environ[i], "JOURNAL_STREAM") || /* ours, not the child's */
+			       same_variable(environ[i], "SIMD_KEEP");
 
 		for (size_t j = 0; j < m; j++)
 			changed |= same_variable(environ[i], changes[j]);
@@ -104,19 +106,31 @@ static const char **make_env(const char *const *changes)
 	return env;
 }
 
-/* The last variable; make_env() left room. */
-static void name_stream(struct prepared *p)
+/* One more variable; make_env() left room for two. */
+static void add_variable(struct prepared *p, const char *variable)
 {
 	size_t n = 0;
+
+	while (p->env[n])
+		n++;
+	p->env[n] = variable;
+}
+
+static void name_stream(struct prepared *p)
+{
 	struct stat st;
 
 	if (fstat(p->out, &st) < 0)
 		return;
 	snprintf(p->journal, sizeof(p->journal), "JOURNAL_STREAM=%llu:%llu", (unsigned long long)st.st_dev,
 		 (unsigned long long)st.st_ino);
-	while (p->env[n])
-		n++;
-	p->env[n] = p->journal;
+	add_variable(p, p->journal);
+}
+
+static void name_kept(struct prepared *p, const int *keep)
+{
+	snprintf(p->keep, sizeof(p->keep), "SIMD_KEEP=%d,%d", keep[0], keep[1]);
+	add_variable(p, p->keep);
 }
 
 /* The output of the last one is needed after it has died: one file of it is kept. */
@@ -184,6 +198,8 @@ _Noreturn static void child(const struct spawn *s, const struct prepared *p)
 		goto fail;
 	/* libraries may have opened descriptors without close-on-exec */
 	(void)syscall(SYS_close_range, 3u, ~0u, 1u << 2 /* CLOSE_RANGE_CLOEXEC */);
+	for (int i = 0; s->keep && i < 2; i++)
+		(void)fcntl(s->keep[i], F_SETFD, 0);
 	execve(p->path, (char *const *)(uintptr_t)s->argv, (char *const *)(uintptr_t)p->env);
 fail:
 	e = errno;
@@ -256,6 +272,8 @@ static int real_start(void *user, const struct spawn *s, struct spawned *ret)
 		p.env = make_env(s->env);
 		r = p.env ? open_output(s, &p, &done.out_fd) : err_nomem();
 	}
+	if (r == 0 && s->keep)
+		name_kept(&p, s->keep);
 	if (r == 0)
 		r = fork_child(s, &p, &done);
 	fd_close(p.out);

@@ -23,6 +23,7 @@ struct spawn {
 	bool outlive;            /* no death signal */
 	int death_signal;        /* 0: SIGTERM */
 	int nice;                /* 0: ours; what is not permitted is left as it is */
+	const int *keep;         /* two descriptors that it inherits as they are, SIMD_KEEP names them; NULL: none */
 };
 
 struct spawned {

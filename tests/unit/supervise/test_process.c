@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "conf.h"
@@ -35,6 +36,7 @@ struct fake {
 static struct {
 	struct fake f[FAKES];
 	unsigned n, starts, refuse;
+	int keep[2];     /* that the last one inherited; -1: none */
 	char order[512]; /* what happened, in its order */
 	struct mem_stats before;
 	struct exec *x;
@@ -86,6 +88,8 @@ static int fake_start(void *user, const struct spawn *s, struct spawned *ret)
 		.pid = (pid_t)(1000 + sim.n++), .exit_fd = eventfd(0, EFD_CLOEXEC), .out_fd = p[1], .alive = true
 	};
 	snprintf(f->name, sizeof(f->name), "%s", s->argv[1] ? s->argv[1] : s->argv[0]);
+	sim.keep[0] = s->keep ? s->keep[0] : -1;
+	sim.keep[1] = s->keep ? s->keep[1] : -1;
 	*ret = (struct spawned){ .pid = f->pid, .pidfd = dup(f->exit_fd), .out_fd = p[0] };
 	note("+", f->name);
 	return 0;
@@ -329,6 +333,72 @@ TEST_WITH(restarting_on_request, begin, end)
 	assert_int_equal(p.state, PROCESS_WAITING);
 	process_again(&p);
 	assert_int_equal(p.state, PROCESS_RUNNING);
+	process_finish(&p);
+}
+
+/* ---- what a run leaves to the next ---- */
+
+static void leave(const char *text)
+{
+	assert_int_equal(send(sim.keep[0], text, 1, 0), 1);
+}
+
+/* '\0': nothing. */
+static char find(void)
+{
+	char c = '\0';
+
+	return recv(sim.keep[1], &c, 1, MSG_DONTWAIT) == 1 ? c : '\0';
+}
+
+TEST_WITH(what_a_run_has_left_is_there_for_the_next, begin, end)
+{
+	struct process p;
+
+	init(&p, PROCESS_ALWAYS);
+	p.o.keep = true;
+	process_start(&p);
+	leave("a");
+	die(&sim.f[0], SIGKILL);
+	run(S);
+	assert_int_equal(sim.starts, 2);
+	assert_int_equal(find(), 'a');
+	leave("b");
+	process_again(&p); /* it has had the time to take it out */
+	run(S);
+	assert_int_equal(find(), 'b');
+	process_finish(&p);
+}
+
+TEST_WITH(who_is_stopped_leaves_nothing, begin, end)
+{
+	struct process p;
+
+	init(&p, PROCESS_ON_FAILURE);
+	p.o.keep = true;
+	process_start(&p);
+	leave("a");
+	process_stop(&p);
+	run(S);
+	assert_int_equal(p.keep[0], -1);
+	process_start(&p);
+	assert_int_equal(find(), '\0');
+	leave("b");
+	die(&sim.f[1], 256);
+	exec_sim_settle(sim.x);
+	assert_int_equal(p.state, PROCESS_WAITING);
+	process_stop(&p); /* while it waits for its next start */
+	assert_int_equal(p.keep[0], -1);
+	process_start(&p);
+	leave("c");
+	die(&sim.f[2], 0); /* by itself, for good */
+	exec_sim_settle(sim.x);
+	assert_int_equal(p.state, PROCESS_DONE);
+	assert_int_equal(p.keep[0], -1);
+	process_finish(&p);
+	init(&p, PROCESS_ALWAYS); /* nothing is kept for a bridge */
+	process_start(&p);
+	assert_int_equal(sim.keep[0], -1);
 	process_finish(&p);
 }
 
