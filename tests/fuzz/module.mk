@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Harnesses: fuzz_<name>.c, corpus/<name>/, an optional <name>.dict. `make fuzz` runs them for a while; their
 # corpus is a test of every run (replay.c).
-FUZZERS += link link_time conf varlink printable control msg_parser type_json msg_body traci ss2 map_in generic ros_text rpc graph rtps xmlrpc http tcpros lgsvl cyber json cbor rosbridge foxglove guard pb pb_own bag record_file mcap pack rosbag2_yaml codec dag launch sched_conf param filter world world_session world_side world_compat world_datagram world_udp world_tls world_log net
+FUZZERS += link link_time conf varlink printable control msg_parser type_json msg_body traci ss2 map_in generic ros_text rpc graph rtps xmlrpc http tcpros lgsvl cyber json cbor rosbridge foxglove guard pb pb_own bag record_file mcap pack rosbag2_yaml codec dag launch sched_conf param filter world world_session world_side world_compat world_datagram world_udp world_tls world_log net zmtp
 FUZZ_LIBS_link    := $(addprefix $(B)/obj/tools/bridge/link/,blob.o manifest.o call_msg.o) $(B)/lib/libbase.a
 FUZZ_LINK_link    := -ljansson
 FUZZ_LIBS_conf    := $(B)/lib/libbase.a
@@ -13,6 +13,7 @@ FUZZ_LIBS_type_json  := $(B)/lib/libintrospect.a $(B)/lib/libschema.a $(B)/lib/l
 FUZZ_LIBS_msg_body   := $(addprefix $(B)/obj/gen/probe/msg/,Empty.o Every.o Leaf.o) $(FUZZ_LIBS_type_json)
 FUZZ_LIBS_traci   := $(B)/lib/libsources.a $(B)/lib/libbase.a
 FUZZ_LIBS_ss2 = $(B)/lib/libss2.a $(SS2_PEER) $(B)/lib/libintrospect.a $(B)/lib/libschema.a $(B)/lib/libbase.a
+FUZZ_LIBS_zmtp = $(B)/lib/libss2.a $(B)/lib/libbase.a
 FUZZ_LIBS_map_in  := $(addprefix $(B)/lib/,libconvert.a libros.a libintrospect.a libschema.a libbase.a)
 FUZZ_LIBS_json    := $(FUZZ_LIBS_map_in)
 FUZZ_LIBS_cbor    := $(CBOR_WRITER) $(FUZZ_LIBS_map_in)

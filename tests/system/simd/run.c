@@ -87,7 +87,7 @@ bool run_ready(struct simd_run *r)
 
 const char *run_errors(struct simd_run *r)
 {
-	static char text[16384];
+	static char text[1 << 18]; /* a test that kills often makes simd say much */
 	ssize_t n = pread(r->err_fd, text, sizeof(text) - 1, 0);
 
 	text[n > 0 ? n : 0] = '\0';

@@ -6,11 +6,10 @@
 #include "system/simd/run.h"
 
 #include "tests/support/ss2_peer.h"
-#include "tools/sources/ss2/store.h"
+#include "tests/support/strike.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -226,6 +225,13 @@ static int64_t until_driver(bool want, int64_t but)
 	return pid;
 }
 
+static bool another_drives(int64_t but)
+{
+	int64_t pid = driver_pid();
+
+	return pid > 0 && pid != but;
+}
+
 static void select_source(const char *name)
 {
 	char params[64];
@@ -236,15 +242,15 @@ static void select_source(const char *name)
 
 /* ---- set-up ---- */
 
-/* silence: seconds without a request, after which it lets go of time. */
-static void open_stage(const char *silence)
+/* silence: seconds without a request, after which it lets go of time. kept: its connections outlive it. */
+static void open_stage(const char *silence, bool kept)
 {
 	struct sim_subscriber_options so = { .size = sizeof(so), .depth = 64 };
 	struct sim_publisher_options po = {
 		.size = sizeof(po), .frame_id = "map", .flags = SIM_PUB_LOCAL, .max_body = sim_GpsOdometry_size(16)
 	};
 	struct stage *s = &stage;
-	char config[512];
+	char config[768];
 	FILE *f = fopen(PARAMETERS, "w");
 
 	assert_non_null(f);
@@ -253,9 +259,10 @@ static void open_stage(const char *silence)
 	snprintf(config, sizeof(config),
 		 "{\"TimeSource\": \"simulation\", \"step\": {\"deadline_ms\": 2000}, \"pools\": [{\"size\": 1024, \"count\": 2000}, "
 		 "{\"size\": 66048, \"count\": 800}],"
-		 "\"ss2\": {\"command\": [\"sim-ss2\", \"--port\", \"%d\", \"--origin\", \"500000,4000000\", "
+		 "\"process\": {\"restart_ms\": 10, \"restart_max_ms\": 100}, "
+		 "\"ss2\": {\"command\": [%s\"%s\", \"--port\", \"%d\", \"--origin\", \"500000,4000000\", "
 		 "\"--silence\", \"%s\", \"--parameters\", \"" PARAMETERS "\"]}}",
-		 s->port, silence);
+		 kept ? "" : "\"env\", \"-u\", \"SIMD_KEEP\", ", run_program("sim-ss2"), s->port, silence);
 	run_start(&s->simd, config, NULL);
 	assert_true(run_ready(&s->simd));
 	s->client = run_client("walk");
@@ -292,7 +299,7 @@ static void close_stage(void)
 static int set_up(void **state)
 {
 	(void)state;
-	open_stage("3600");
+	open_stage("3600", true);
 	return 0;
 }
 
@@ -529,25 +536,12 @@ TEST(the_run_goes_on_when_roudi_dies)
 	frames_until_heard(s);
 }
 
-/* Its answer is here a moment before it notes that it has answered; killed between the two, it would be held to owe it. */
-static bool is_through(void)
-{
-	struct store_head h;
-	int fd = open(RUN_DIR "/ss2.scene", O_RDONLY | O_CLOEXEC);
-	bool through = fd >= 0 && read(fd, &h, sizeof(h)) == (ssize_t)sizeof(h) && !h.busy;
-
-	if (fd >= 0)
-		close(fd);
-	return through;
-}
-
 TEST(a_killed_server_is_started_again_and_has_its_scene)
 {
 	struct stage *s = &stage;
 	int64_t old = driving();
 	uint32_t g = generation(s);
 
-	AWAIT(is_through());
 	assert_int_equal(kill((pid_t)old, SIGKILL), 0);
 	until_driver(true, old);
 	assert_int_equal(sim_now(s->client), s->t_ns); /* time held meanwhile */
@@ -589,32 +583,153 @@ TEST(a_frame_is_seen_in_its_own_step)
 	ask(s, PEER_DESPAWN);
 }
 
-/* Killed while its answer was owed: nobody drives on, and that can be seen; the next scenario can begin. */
-TEST(a_server_killed_within_a_request_leaves_the_clock_without_a_driver)
+/* ---- kills: no request is lost, whatever was under way ---- */
+
+/* Of errors and warnings in simd's log. */
+static int said(const char *what)
+{
+	int n = 0;
+
+	for (const char *at = run_errors(&stage.simd); (at = strstr(at, what)); at++)
+		n++;
+	return n;
+}
+
+struct hold {
+	struct sim_client *client;
+	struct sim_step *step;
+};
+
+/* An UpdateFrame is asked for, and a step that does not end holds its answer back. */
+static void hold_frame(struct stage *s, struct hold *h)
+{
+	int before = said("the step is not over");
+	struct sim_step_turn turn;
+
+	h->client = run_client("holds");
+	assert_int_equal(sim_step_join(h->client, 1, &h->step), 0);
+	s->t_ns += STEP;
+	peer_frame(&s->q, 1, 1, s->t_ns);
+	assert_int_equal(zmq_send(s->req, s->q.data, s->q.len, 0), s->q.len);
+	assert_int_equal(sim_step_wait(h->step, -1, &turn), 0);
+	AWAIT(said("the step is not over") > before);
+}
+
+static void let_go(struct hold *h)
+{
+	assert_int_equal(sim_step_done(h->step), 0);
+	sim_step_leave(h->step);
+	sim_disconnect(h->client);
+}
+
+TEST(a_request_that_a_killed_server_was_in_is_answered_by_the_next)
+{
+	struct stage *s = &stage;
+	uint32_t g = generation(s);
+	int64_t old = driving();
+	struct hold h;
+
+	spawn(s, "ego", true, 1, 2);
+	spawn(s, "car_1", false, 20, 20);
+	hold_frame(s, &h);
+	assert_int_equal(kill((pid_t)old, SIGKILL), 0);
+	until_driver(true, old);
+	let_go(&h);
+	assert_true(receive(s));
+	assert_int_equal(sim_now(s->client), s->t_ns);
+	assert_int_equal(generation(s), g);
+	frame(s);
+	assert_int_equal(said("waits for that answer"), 0);
+}
+
+/* It lies in the socket of a process that never reads it. */
+TEST(a_request_that_a_killed_server_had_not_read_is_answered_by_the_next)
 {
 	struct stage *s = &stage;
 	int64_t old = driving();
-	struct sim_client *other = run_client("holds");
-	struct sim_step_turn turn;
-	struct sim_step *step;
 
-	spawn(s, "ego", true, 1, 2);
-	assert_int_equal(sim_step_join(other, 1, &step), 0);
-	peer_frame(&s->q, 1, 1, s->t_ns + STEP);
+	assert_int_equal(kill((pid_t)old, SIGSTOP), 0);
+	s->t_ns += STEP;
+	peer_frame(&s->q, 1, 1, s->t_ns);
 	assert_int_equal(zmq_send(s->req, s->q.data, s->q.len, 0), s->q.len);
-	assert_int_equal(sim_step_wait(step, -1, &turn), 0);
-	AWAIT(strstr(run_errors(&s->simd), "the step is not over"));
+	AWAIT(strstr(run_errors(&s->simd), "which drives time, is stopped"));
 	assert_int_equal(kill((pid_t)old, SIGKILL), 0);
-	AWAIT(!run_alive((pid_t)old));
-	assert_int_equal(sim_step_done(step), 0);
-	sim_step_leave(step);
-	sim_disconnect(other);
-	AWAIT(strstr(run_errors(&s->simd), "waits for that answer"));
-	assert_int_equal(driver_pid(), 0);
-	zmq_close(s->req); /* it would wait for ever; the user ends the scenario */
-	connect_peer(s);
-	initialize(s, 0);
-	assert_true(driver_pid() > 0 && driver_pid() != old);
+	assert_true(receive(s));
+	assert_int_equal(sim_now(s->client), s->t_ns);
+	frame(s);
+}
+
+/* A request that ends whoever takes it up does not do so for ever. */
+TEST(a_request_that_ends_one_server_after_another_is_refused)
+{
+	struct stage *s = &stage;
+	int64_t old;
+	struct hold h;
+
+	hold_frame(s, &h);
+	for (int lives = 1; lives <= 4; lives++) {
+		int held = said("the step is not over");
+
+		old = driving();
+		assert_int_equal(kill((pid_t)old, SIGKILL), 0);
+		until_driver(true, old);
+		AWAIT(lives == 4 || said("the step is not over") > held);
+	}
+	assert_false(receive(s));
+	assert_non_null(strstr(s->a.description, "have ended with this request"));
+	let_go(&h);
+	frame(s);
+}
+
+/* Whether a request was worked on twice, or not at all, shows: an entity is despawned once, and there is one of each name. */
+static void walk(struct stage *s)
+{
+	frame(s);
+	spawn(s, "passer-by", false, 30, 30);
+	frame(s);
+	peer_despawn(&s->q, "passer-by");
+	ask(s, PEER_DESPAWN);
+	tick(s);
+	assert_int_equal(sim_now(s->client), s->t_ns);
+}
+
+TEST(twenty_kills_and_none_hangs)
+{
+	struct stage *s = &stage;
+	uint32_t g = generation(s);
+
+	for (unsigned i = 0; i < 20; i++) {
+		int64_t old = driving();
+		struct strike k;
+
+		strike_begin(&k, (pid_t)old, i * 311);
+		do
+			walk(s);
+		while (!strike_over(&k));
+		AWAIT((walk(s), another_drives(old)));
+	}
+	assert_int_equal(generation(s), g);
+	assert_int_equal(said("was lost with it"), 0);
+}
+
+/* Each run of a scenario begins with it: the clock jumps, and what was spawned goes. */
+TEST(kills_while_a_scenario_begins)
+{
+	struct stage *s = &stage;
+
+	for (unsigned i = 0; i < 10; i++) {
+		int64_t old = driving();
+		struct strike k;
+
+		strike_begin(&k, (pid_t)old, i * 100);
+		initialize(s, 0);
+		spawn(s, "ego", true, 1, 2);
+		spawn(s, "car_1", false, 20, 20);
+		do
+			frame(s);
+		while (!strike_over(&k));
+		AWAIT((frame(s), another_drives(old)));
+	}
 }
 
 /* Another client begins: the log names both, and what the first one asks is refused. */
@@ -643,30 +758,16 @@ TEST(a_second_client_takes_the_scenario_over)
 	tick(s);
 }
 
-/* The kernel may take a request in for a process that is dying: who does not hear of the client says so, and the next scenario can begin. */
-TEST(a_request_that_was_lost_with_a_killed_server_is_named)
-{
-	struct stage *s = &stage;
-	int64_t old = driving();
-
-	AWAIT(is_through());
-	assert_int_equal(kill((pid_t)old, SIGKILL), 0); /* and nothing comes: it was lost */
-	until_driver(true, old);
-	AWAIT(strstr(run_errors(&s->simd), "was lost with it"));
-	until_driver(false, 0);
-	initialize(s, 0);
-	assert_true(driving() != old);
-}
-
 /* Nobody hears from a process that is stopped: simd says why time stands. */
 TEST(a_stopped_server_is_named)
 {
 	struct stage *s = &stage;
+	int before = said("which drives time, is stopped");
 	int64_t pid = driving();
 	char *json;
 
 	assert_int_equal(kill((pid_t)pid, SIGSTOP), 0);
-	AWAIT(strstr(run_errors(&s->simd), "which drives time, is stopped"));
+	AWAIT(said("which drives time, is stopped") > before);
 	assert_int_equal(sim_call_within(s->client, "GetClock", NULL, -1, &json), 0);
 	assert_non_null(strstr(json, "\"driver_stopped\":true"));
 	free(json);
@@ -677,13 +778,41 @@ TEST(a_stopped_server_is_named)
 	free(json);
 }
 
+/* Whoever takes it away takes the connections: killed while its answer was owed, nobody drives on, and that can be seen. */
+TEST(without_its_connections_a_lost_request_is_named)
+{
+	struct stage *s = &stage;
+	struct hold h;
+	int64_t old;
+
+	close_stage();
+	open_stage("3600", false);
+	select_source("ss2");
+	initialize(s, 0);
+	old = driving();
+	hold_frame(s, &h);
+	assert_int_equal(kill((pid_t)old, SIGKILL), 0);
+	AWAIT(!run_alive((pid_t)old));
+	let_go(&h);
+	AWAIT(strstr(run_errors(&s->simd), "waits for that answer"));
+	assert_int_equal(driver_pid(), 0);
+	zmq_close(s->req); /* it would wait for ever; the user ends the scenario */
+	connect_peer(s);
+	initialize(s, 0);
+	old = driving();
+	assert_int_equal(kill((pid_t)old, SIGKILL), 0); /* and nothing comes */
+	until_driver(true, old);
+	AWAIT(strstr(run_errors(&s->simd), "was lost with it"));
+	until_driver(false, 0);
+}
+
 /* A client that has gone without a word: nobody drives, the log says so, and the next request is served. */
 TEST(a_scenario_that_falls_silent_is_seen)
 {
 	struct stage *s = &stage;
 
 	close_stage();
-	open_stage("1");
+	open_stage("1", true);
 	select_source("ss2");
 	initialize(s, 0);
 	AWAIT(strstr(run_errors(&s->simd), "no request for 1 s"));

@@ -22,6 +22,7 @@
 #include "../../../tools/sources/vehicle/vehicle.h"
 #include "../../support/ros_tree.h"
 #include "../../support/ss2_peer.h"
+#include "../../support/strike.h"
 #include "../ros2/typed.h"
 #include "autoware.h"
 #include "npcs.h"
@@ -601,6 +602,7 @@ static json_t *load_rig(bool apart)
 
 	assert_non_null(rig);
 	json_array_set_new(command, 2, json_string(PORT));
+	json_object_set_new(all, "process", json_pack("{s:i, s:i}", "restart_ms", 10, "restart_max_ms", 100));
 	if (apart) {
 		while (json_array_size(command) > 3)
 			json_array_remove(command, 3);
@@ -686,31 +688,34 @@ TEST(ten_runs_are_the_same)
 	}
 }
 
-/* Between two frames: the next process goes on with the scene, and with the vehicle in the middle of its curve. Again of a time of its own. */
+/* Killed twenty times, at any moment: the next process goes on with the scene, and with the vehicle in its curve. Again of a time of its own. */
 TEST(the_vehicle_on_board_outlives_sim_ss2)
 {
 	struct peer_answer_status ego;
-	int64_t pid;
+	struct strike blow;
+	bool struck = false;
+	unsigned blows = 0;
+	int64_t pid = 0, now;
 
 	begin_scenario(2000 * INT64_C(1000000000));
 	drain();
 	(void)status(0);
 	lights_and_time(0);
 	spawn_model();
-	for (int frame = 1; frame <= 20; frame++) {
+	for (int frame = 1; blows < 20 || struck; frame++) {
 		if (frame == 1)
-			order(2, 0.1);
-		if (frame == 10) {
-			pid = stack_int("GetClock", "clock/driver/pid");
-			AWAIT(!stack_threads((pid_t)pid, "", "RD")); /* it has written down that it has answered */
-			assert_int_equal(kill((pid_t)pid, SIGKILL), 0);
-			AWAIT(stack_int("GetClock", "clock/driver/pid") > 0 &&
-			      stack_int("GetClock", "clock/driver/pid") != pid);
+			order(2, 0.05);
+		now = frame > 5 && !struck ? stack_int("GetClock", "clock/driver/pid") : 0;
+		if (now > 0 && now != pid) {
+			pid = now;
+			strike_begin(&blow, (pid_t)pid, blows++ * 173);
+			struck = true;
 		}
 		move_model(s.t_ns + STEP);
 		ego = status(frame);
 		check_ego(&ego, frame);
 		lights_and_time(frame);
+		struck = struck && !strike_over(&blow);
 	}
 	assert_true(s.ego.model.s.speed > 0.5);
 }

@@ -19,6 +19,7 @@
 #include "err.h"
 #include "log.h"
 #include "messages.h"
+#include "store.h"
 
 LOG_TOPIC("link");
 
@@ -96,7 +97,9 @@ static void move_ego(struct link *l)
 
 	if (!l->onboard)
 		return;
+	store_move(l->store);
 	onboard_step(l->onboard, &l->now);
+	store_moved(l->store);
 	o = onboard_odometry(l->onboard);
 	b = onboard_can_bus(l->onboard);
 	if (o && b) {
@@ -170,6 +173,19 @@ static int await(struct link *l)
 void link_answered(struct link *l)
 {
 	end_turn(l);
+}
+
+bool link_has_turn(const struct link *l)
+{
+	return l->due;
+}
+
+void link_make_up(struct link *l, bool moved)
+{
+	sim_now_sample(l->client, &l->now);
+	if (!moved)
+		move_ego(l);
+	server_turn(l->server, l->now.sim_ns);
 }
 
 void link_settle(struct link *l)
@@ -479,6 +495,7 @@ static void advance_onboard(struct link *l, int64_t to_sim_ns)
 	struct sim_clock_sample now;
 
 	take_part(l);
+	store_move(l->store);
 	if (!l->step || onboard_ahead(l->onboard, to_sim_ns) < 0)
 		return;
 	o = onboard_odometry(l->onboard);
@@ -493,6 +510,7 @@ static void on_ground(void *ctx, const struct sim_Pose *p)
 	struct sim_slot *slot;
 
 	if (l->onboard) {
+		store_move(l->store);
 		(void)onboard_ground(l->onboard, p); /* not of the ground there: it goes on on that of before */
 		return;
 	}
@@ -652,10 +670,11 @@ int link_open(struct link *l, const char *name, const char *socket, const struct
 	return r;
 }
 
-int link_board(struct link *l, const char *params, const char *origin, void *memory)
+int link_board(struct link *l, const char *params, const char *origin, struct store *store)
 {
-	int r = params ? onboard_open(l->client, params, origin, memory, &l->onboard) : 0;
+	int r = params ? onboard_open(l->client, params, origin, store->more, &l->onboard) : 0;
 
+	l->store = store;
 	return r == 0 ? subscribe(l) : r;
 }
 

@@ -48,6 +48,7 @@ struct link {
 	struct sim_subscriber *odometry, *can_bus, *ahead;
 	struct vehicle vehicle;
 	struct onboard *onboard; /* the ego itself; NULL: it is somebody else's */
+	struct store *store;     /* of onboard; owned elsewhere */
 	bool advances;           /* it offers to be moved on before time is: until it refuses */
 	int64_t ahead_sim_ns;    /* to where it was */
 	bool resting;            /* the lease is left until the next request */
@@ -65,14 +66,18 @@ extern const struct server_ops link_ops; /* ctx: struct link */
 
 /* Connect, advertise, subscribe. Errors as sim_connect(), sim_advertise(), sim_subscribe(); sim_why(). */
 int link_open(struct link *l, const char *name, const char *socket, const struct vehicle_origin *origin, uint32_t rank);
-/* The ego is on board: as onboard_open(); params NULL: it is not. Before link_serve(). */
-int link_board(struct link *l, const char *params, const char *origin, void *memory);
+/* The ego is on board, in what lies behind the scene: as onboard_open(); params NULL: it is not. Before link_serve(). Keeps store. */
+int link_board(struct link *l, const char *params, const char *origin, struct store *store);
 void link_close(struct link *l);
 /* Whose scene is shown in turns. Keeps it until link_close(). Call before the first request. */
 void link_serve(struct link *l, struct server *s);
 
 /* To be called once a request has been answered. */
 void link_answered(struct link *l);
+/* Whether that will make up for a turn. */
+bool link_has_turn(const struct link *l);
+/* The turn of an answer that was given by a process before, which was killed in it. moved: the ego is where it is to be. */
+void link_make_up(struct link *l, bool moved);
 /* Wait for the end of the step of the last request: to be called before the next one is worked on. */
 void link_settle(struct link *l);
 /* Readable when link_turn() has work: somebody else moves time; -1: none. It changes. */

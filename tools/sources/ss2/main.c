@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sim-ss2: the simulator's end of scenario_simulator_v2, a ZeroMQ REP socket. It holds the driver lease of the `ss2`
+ * sim-ss2: the simulator's end of scenario_simulator_v2, which is ZeroMQ's REP. It holds the driver lease of the `ss2`
  * source: time is what the scenario says, and what the scenario puts on the road appears on simd's channels.
  *
- * Threads: main (all of the above), "stop" (signals), ZeroMQ's own two, and the library's.
+ * Threads: main (all of the above), "stop" (signals), and the library's.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <netdb.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
 #include <unistd.h>
-#include <zmq.h>
 
 #include <sim/sim.h>
 
@@ -27,6 +23,7 @@
 #include "log.h"
 #include "mem.h"
 #include "opt.h"
+#include "peers.h"
 #include "timeutil.h"
 
 LOG_TOPIC("ss2");
@@ -37,9 +34,7 @@ LOG_TOPIC("ss2");
 #define LOST_S        3  /* wall: after a kill the next request comes at once, or it was lost with who was killed */
 #define SILENCE_S     30 /* wall: a scenario sends 30 requests a second and more */
 #define STOP_GRACE_MS 1500
-#define LINGER_MS     100 /* the last answer may still leave */
-#define MEMORY_MAX    ((rlim_t)512 << 20)
-#define QUEUE         64 /* requests of one peer that may wait; it sends one at a time. ZeroMQ's I/O is woken at half of it */
+#define TRIES_MAX     4 /* processes that may have ended with a request before it is refused */
 
 struct args {
 	const char *bind, *socket, *name, *origin, *state, *parameters, *vehicle, *vehicle_origin;
@@ -78,140 +73,81 @@ static const struct opt_program PROGRAM = {
 	.opts = OPTS,
 };
 
-/* A client, by its connection. */
-struct peer {
-	int fd; /* ZeroMQ's; -1: none */
-	struct sockaddr_storage at;
-	char name[SERVER_PEER_MAX]; /* "ADDRESS:PORT" */
-};
-
 struct app {
 	struct args args;
 	struct stop stop;
 	struct link link;
 	struct server *server;
-	void *zmq, *rep;
-	int rep_fd; /* readable when ZeroMQ has something for us, once: only after it has said that there is none */
+	struct peers peers;
 	struct log_limit limit;
 	struct store store;
 	struct noise_settings *noise;
-	char state[PATH_MAX];    /* its file, "": none */
-	int64_t heard_mono_ns;   /* the last request */
-	struct peer peer, owner; /* of the last request; whose scenario it is */
-	bool restored;           /* from a process that was killed, and no request has come since */
+	char state[PATH_MAX];      /* its file, "": none */
+	int64_t heard_mono_ns;     /* the last request */
+	char peer[PEERS_NAME_MAX]; /* of the last request */
+	bool restored; /* from a process that was killed without its connections, and no request has come since */
 };
 
 /* ---- requests ---- */
 
-/* Take all parts of one request; only the first is kept. Returns how many there were, negative on failure. */
-static int receive(struct app *a, zmq_msg_t *first)
-{
-	bool more;
-	int parts = 1;
-
-	if (zmq_msg_recv(first, a->rep, ZMQ_DONTWAIT) < 0)
-		return -errno;
-	for (more = zmq_msg_more(first); more; parts++) {
-		zmq_msg_t part;
-
-		(void)zmq_msg_init(&part);
-		if (zmq_msg_recv(&part, a->rep, ZMQ_DONTWAIT) < 0) {
-			(void)zmq_msg_close(&part);
-			return -errno;
-		}
-		more = zmq_msg_more(&part);
-		(void)zmq_msg_close(&part);
-	}
-	return parts;
-}
-
-/* The far end of a connection, zeros behind it. False: there is none any more. */
-static bool address_of(int fd, struct sockaddr_storage *ret)
-{
-	socklen_t len = sizeof(*ret);
-
-	memset(ret, 0, sizeof(*ret));
-	return fd >= 0 && getpeername(fd, (struct sockaddr *)ret, &len) == 0;
-}
-
-static void name_peer(struct peer *p)
-{
-	char host[SERVER_PEER_MAX - 8], port[8];
-
-	*p->name = '\0';
-	if (getnameinfo((struct sockaddr *)&p->at, sizeof(p->at), host, sizeof(host), port, sizeof(port),
-			NI_NUMERICHOST | NI_NUMERICSERV) == 0)
-		snprintf(p->name, sizeof(p->name), "%s:%s", host, port);
-}
-
-static bool is_connected(const struct peer *p)
-{
-	struct sockaddr_storage at;
-
-	return address_of(p->fd, &at) && memcmp(&at, &p->at, sizeof(at)) == 0;
-}
-
 /* Whose request it is; who owns the scenario may have disconnected. It is nearly always the one of before, so that is quick. */
-static void meet(struct app *a, const zmq_msg_t *m)
+static void meet(struct app *a, const char *from)
 {
-	struct peer now = { .fd = zmq_msg_get(m, ZMQ_SRCFD) };
+	const char *owner = server_owner(a->server);
 
 	a->restored = false;
-	if (!address_of(now.fd, &now.at)) /* it has gone, and does not hear the answer */
-		now.fd = -1;
-	if (now.fd < 0 || now.fd != a->peer.fd || memcmp(&now.at, &a->peer.at, sizeof(now.at)) != 0) {
-		if (now.fd >= 0)
-			name_peer(&now);
-		a->peer = now;
-		server_peer(a->server, now.name);
+	if (strcmp(from, a->peer) != 0) {
+		snprintf(a->peer, sizeof(a->peer), "%s", from);
+		server_peer(a->server, from);
 	}
-	if (strcmp(a->peer.name, server_owner(a->server)) != 0 && !is_connected(&a->owner))
+	if (*owner && strcmp(from, owner) != 0 && !peers_has(&a->peers, owner))
 		server_owner_gone(a->server);
 }
 
-static void note_owner(struct app *a)
+static int handle(struct app *a, const struct peers_request *q, uint8_t **ret, size_t *ret_len)
 {
-	if (strcmp(a->peer.name, server_owner(a->server)) == 0) /* on a new connection too, from the same port */
-		a->owner = a->peer;
+	char why[128];
+
+	snprintf(why, sizeof(why), "%d processes have ended with this request, so it is not tried again", TRIES_MAX);
+	if (q->tries > TRIES_MAX)
+		return server_refuse(why, ret, ret_len);
+	if (q->parts > 1)
+		return server_refuse("a request has one part, this one has more", ret, ret_len);
+	store_begin(&a->store, q->number);
+	return server_handle(a->server, q->data, q->len, ret, ret_len);
 }
 
-static int reply(struct app *a, zmq_msg_t *m, int parts)
+/* From peers_answer() on a process that is killed has answered, and owes the turn at most. */
+static int reply(struct app *a, const struct peers_request *q)
 {
 	uint8_t *bytes;
 	size_t len;
-	int r;
+	int r = handle(a, q, &bytes, &len);
 
-	if (parts > 1)
-		r = server_refuse("a request has one part, this one has more", &bytes, &len);
-	else
-		r = server_handle(a->server, zmq_msg_data(m), zmq_msg_size(m), &bytes, &len);
 	if (r < 0)
 		return r;
 	if (r == 0)
 		log_limited(&a->limit, mono_now_ns(), LOG_LEVEL_WARN, "refused: %s", err_why());
-	r = zmq_send(a->rep, bytes, len, ZMQ_DONTWAIT) < 0 ? -errno : 0;
+	a->store.head->turn = link_has_turn(&a->link) ? STORE_TURN_DUE : STORE_TURN_OVER;
+	peers_answer(&a->peers, bytes, len);
+	server_answered(a->server);
 	mem_free(bytes);
-	return r;
+	return 0;
 }
 
-/* One request and its answer: ZeroMQ takes no other order. -EAGAIN there is none. */
+/* One request and its answer. -EAGAIN there is none. */
 static int serve(struct app *a)
 {
-	zmq_msg_t m;
-	int r;
+	struct peers_request q;
+	int r = peers_next(&a->peers, &q);
 
-	(void)zmq_msg_init(&m);
-	r = receive(a, &m);
-	if (r > 0) {
-		link_settle(&a->link);
-		meet(a, &m);
-		r = reply(a, &m, r);
-		note_owner(a);
-		if (r == 0) /* at once: who is killed from here on has answered */
-			server_answered(a->server);
-		link_answered(&a->link);
-	}
-	(void)zmq_msg_close(&m);
+	if (r < 0)
+		return r;
+	link_settle(&a->link);
+	meet(a, q.from);
+	r = reply(a, &q);
+	link_answered(&a->link);
+	a->store.head->turn = STORE_TURN_OVER;
 	return r;
 }
 
@@ -240,15 +176,17 @@ static void idle(struct app *a)
 
 static int wait_for_work(struct app *a)
 {
-	struct pollfd p[] = { { .fd = a->rep_fd, .events = POLLIN },
-			      { .fd = a->stop.fd, .events = POLLIN },
-			      { .fd = link_fd(&a->link), .events = POLLIN } };
+	struct pollfd p[2 + PEERS_POLL_MAX] = { { .fd = a->stop.fd, .events = POLLIN },
+						{ .fd = link_fd(&a->link), .events = POLLIN } };
+	unsigned n = peers_poll(&a->peers, p + 2);
+	int r = poll(p, 2 + n, IDLE_MS);
 
-	if (poll(p, 3, IDLE_MS) < 0 && errno != EINTR)
+	if (r < 0 && errno != EINTR)
 		return err_sys(-errno, "waiting for requests");
-	if (p[2].revents)
+	if (r > 0 && p[1].revents)
 		link_turn(&a->link);
-	if (!p[0].revents)
+	peers_look(&a->peers, p + 2, r > 0 ? n : 0);
+	if (r <= 0)
 		idle(a);
 	if (sim_client_state(a->link.client) == SIM_CLIENT_FAILED)
 		return err_set(-EIO, "simd is lost: %s", sim_client_why(a->link.client));
@@ -262,10 +200,10 @@ static int loop(struct app *a)
 	a->heard_mono_ns = mono_now_ns();
 	while (r >= 0 && !stop_requested(&a->stop)) {
 		r = serve(a);
-		if (r == -EAGAIN || r == -EINTR)
+		if (r == -EAGAIN)
 			r = wait_for_work(a);
 		else if (r < 0)
-			return err_set(r, "answering a request: %s", zmq_strerror(-r));
+			return err_set(r, "answering a request: %s", err_text(r));
 		else
 			a->heard_mono_ns = mono_now_ns();
 	}
@@ -274,62 +212,13 @@ static int loop(struct app *a)
 
 /* ---- start and end ---- */
 
-static int set_option(void *socket, int option, const void *value, size_t size)
+static int listen_to(struct app *a)
 {
-	return zmq_setsockopt(socket, option, value, size) < 0 ? err_sys(-errno, "socket option %d", option) : 0;
-}
+	int r = peers_listen(&a->peers, a->args.bind, (int)a->args.port);
 
-static int bind_error(const struct app *a, const char *endpoint, int e)
-{
-	if (e == EADDRINUSE)
-		return err_set(-e, "port %" PRId64 " is taken by another program; choose one with --port",
-			       a->args.port);
-	return err_set(-e, "cannot listen on %s: %s", endpoint, zmq_strerror(e));
-}
-
-/*
- * ZeroMQ bounds the parts of a message but not their number, and hands over only the whole. Whoever never ends one
- * would fill the machine; so he ends this process, which simd starts again. Shared memory does not count.
- */
-static void bound_memory(void)
-{
-	struct rlimit l;
-
-	if (getrlimit(RLIMIT_DATA, &l) < 0 || l.rlim_cur <= MEMORY_MAX)
-		return;
-	l.rlim_cur = MEMORY_MAX;
-	if (setrlimit(RLIMIT_DATA, &l) < 0)
-		log_warn("memory is not bounded: %s; ignoring", err_text(-errno));
-}
-
-static int listen_zmq(struct app *a)
-{
-	const int linger = LINGER_MS, queue = QUEUE, ipv6 = strchr(a->args.bind, ':') != NULL;
-	const int64_t most = CODEC_REQUEST_MAX * 2; /* what is somewhat too large is still answered */
-	size_t size = sizeof(a->rep_fd);
-	char endpoint[128];
-	int r;
-
-	if ((size_t)snprintf(endpoint, sizeof(endpoint), ipv6 ? "tcp://[%s]:%" PRId64 : "tcp://%s:%" PRId64,
-			     a->args.bind, a->args.port) >= sizeof(endpoint))
-		return err_set(-EINVAL, "--bind: \"%.40s...\" is too long for an address", a->args.bind);
-	a->zmq = zmq_ctx_new();
-	a->rep = a->zmq ? zmq_socket(a->zmq, ZMQ_REP) : NULL;
-	if (!a->rep)
-		return err_sys(-errno, "a ZeroMQ socket");
-	r = set_option(a->rep, ZMQ_LINGER, &linger, sizeof(linger));
 	if (r == 0)
-		r = set_option(a->rep, ZMQ_RCVHWM, &queue, sizeof(queue));
-	if (r == 0) /* who sends more is cut off while it sends */
-		r = set_option(a->rep, ZMQ_MAXMSGSIZE, &most, sizeof(most));
-	if (r == 0)
-		r = set_option(a->rep, ZMQ_IPV6, &ipv6, sizeof(ipv6));
-	if (r == 0 && zmq_getsockopt(a->rep, ZMQ_FD, &a->rep_fd, &size) < 0)
-		r = err_sys(-errno, "the descriptor of a ZeroMQ socket");
-	if (r == 0 && zmq_bind(a->rep, endpoint) < 0)
-		r = bind_error(a, endpoint, errno);
-	if (r == 0)
-		log_info("listening on %s", endpoint);
+		log_info("listening on tcp://%s%s%s:%" PRId64, strchr(a->args.bind, ':') ? "[" : "", a->args.bind,
+			 strchr(a->args.bind, ':') ? "]" : "", a->args.port);
 	return r;
 }
 
@@ -352,17 +241,24 @@ static int open_store(struct app *a)
 	return store_open(&a->store, NULL, more);
 }
 
-/* A scenario that the one before has left in the middle of a request is not driven on: its client waits for ever. */
+/* Where the one before was: as it was before the request that it was killed in, which comes again if its connection is still there. */
 static void restore(struct app *a)
 {
+	struct store_head *h = a->store.head;
 	struct sim_clock_sample now;
 	int r;
 
+	(void)store_settle(&a->store, peers_answered(&a->peers));
+	if (a->peers.taken)
+		h->busy = 0;
 	sim_now_sample(a->link.client, &now);
 	r = server_restore(a->server, sim_clock_page(a->link.client)->simd_id, now.clock_generation);
-	a->restored = r == 1;
+	a->restored = r == 1 && !a->peers.taken;
 	if (r != 1 && a->link.onboard)
 		onboard_init(a->link.onboard);
+	if (r == 1 && h->turn && now.sim_ns == h->now_sim_ns)
+		link_make_up(&a->link, h->turn == STORE_TURN_MOVED);
+	h->turn = STORE_TURN_OVER;
 	if (r < 0) {
 		log_error("%s", err_why());
 		link_rest(&a->link);
@@ -385,12 +281,13 @@ static int attach(struct app *a)
 		return err_set(r, "simd: %s", source_why(r));
 	r = open_store(a);
 	if (r == 0)
-		r = link_board(&a->link, a->args.vehicle, a->args.vehicle_origin, a->store.more);
+		r = link_board(&a->link, a->args.vehicle, a->args.vehicle_origin, &a->store);
 	if (r == 0)
 		r = server_create(&link_ops, &a->link, &a->store, &a->server);
 	if (r < 0)
 		return r;
 	server_noise(a->server, a->noise);
+	peers_spare(&a->peers, server_owner(a->server));
 	link_serve(&a->link, a->server);
 	restore(a);
 	link_idle(&a->link);
@@ -411,10 +308,7 @@ static void report(const struct app *a)
 
 static void detach(struct app *a)
 {
-	if (a->rep)
-		(void)zmq_close(a->rep);
-	if (a->zmq)
-		(void)zmq_ctx_term(a->zmq);
+	peers_close(&a->peers);
 	if (a->server)
 		report(a);
 	link_close(&a->link);
@@ -432,19 +326,18 @@ int main(int argc, char *argv[])
 					  .port = PORT_DEFAULT,
 					  .rank = RANK_DEFAULT,
 					  .silence_s = SILENCE_S },
-				.peer.fd = -1,
-				.owner.fd = -1,
 				.limit = LOG_LIMIT(INT64_C(1000000000), 5) };
 	int r;
 
 	opt_parse_or_exit(&PROGRAM, argc, argv, &a.args);
 	(void)log_setup("sim-ss2");
-	bound_memory();
-	r = stop_init(&a.stop, STOP_GRACE_MS);
+	r = peers_open(&a.peers);
+	if (r == 0)
+		r = stop_init(&a.stop, STOP_GRACE_MS);
 	if (r == 0)
 		r = attach(&a);
 	if (r == 0)
-		r = listen_zmq(&a);
+		r = listen_to(&a);
 	if (r == 0)
 		r = loop(&a);
 	if (r < 0)

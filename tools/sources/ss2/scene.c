@@ -15,6 +15,11 @@ size_t scene_size(void)
 	return ENTITIES_SIZE + SCENE_BULBS_MAX * sizeof(struct scene_bulb);
 }
 
+size_t scene_bulbs_at(void)
+{
+	return ENTITIES_SIZE;
+}
+
 void scene_init(struct scene *s, void *memory)
 {
 	memset(s, 0, sizeof(*s));

@@ -59,6 +59,7 @@ struct scene {
 /* Over memory of scene_size() bytes, all zero or of a scene of before. Keeps it. */
 void scene_init(struct scene *s, void *memory);
 size_t scene_size(void);
+size_t scene_bulbs_at(void); /* where in there they begin */
 void scene_clear(struct scene *s);
 
 /* NULL: there is none. Borrows until the next spawn, despawn or clear. */

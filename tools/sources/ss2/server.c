@@ -348,6 +348,7 @@ static void save(struct server *s)
 	h->run_ns = s->next_run_ns;
 	h->step_time_s = s->step_time_s;
 	memcpy(h->attached, &s->sensors.config, sizeof(s->sensors.config));
+	memcpy(h->owner, s->owner, sizeof(h->owner));
 }
 
 _Static_assert(sizeof(struct sensors_config) <= sizeof(((struct store_head *)0)->attached), "it is kept there");
@@ -398,6 +399,7 @@ static int take_over(struct server *s)
 	s->next_run_ns = h->run_ns;
 	sensors_time(&s->sensors, h->run_ns);
 	s->step_time_s = h->step_time_s;
+	snprintf(s->owner, sizeof(s->owner), "%.*s", (int)sizeof(h->owner) - 1, h->owner);
 	attach_again(s);
 	log_info("the scenario goes on with the scene of the sim-ss2 before: %zu entities", s->scene.n_entities);
 	return 1;
@@ -430,6 +432,7 @@ void server_remember(struct server *s, uint64_t simd_id, uint32_t clock_generati
 void server_answered(struct server *s)
 {
 	s->store->head->busy = 0;
+	store_end(s->store);
 }
 
 /* ---- a request ---- */

@@ -29,7 +29,7 @@
 #include "store.h"
 #include "vehicle.h"
 
-#define SERVER_PEER_MAX 64
+#define SERVER_PEER_MAX STORE_OWNER_MAX
 
 struct server;
 

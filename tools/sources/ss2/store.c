@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -37,9 +38,15 @@ static int open_file(const char *path, size_t size)
 	return fd;
 }
 
+static bool holds(const struct store_head *h, size_t size)
+{
+	return h->magic == STORE_MAGIC && h->size == size && h->n_entities <= SCENE_ENTITIES_MAX &&
+	       h->n_bulbs <= SCENE_BULBS_MAX;
+}
+
 int store_open(struct store *s, const char *path, size_t more)
 {
-	size_t scene = (scene_size() + 63) / 64 * 64, size = HEAD_SIZE + scene + more;
+	size_t scene = (scene_size() + 63) / 64 * 64, half = HEAD_SIZE + scene + (more + 63) / 64 * 64, size = 2 * half;
 	int fd = path ? open_file(path, size) : -1;
 	void *at;
 
@@ -55,10 +62,14 @@ int store_open(struct store *s, const char *path, size_t more)
 			close(fd);
 		return r;
 	}
-	*s = (struct store){ .head = at, .scene = (char *)at + HEAD_SIZE, .size = size, .fd = fd };
-	s->more = (char *)s->scene + scene;
-	if (s->head->magic != STORE_MAGIC || s->head->size != size || s->head->n_entities > SCENE_ENTITIES_MAX ||
-	    s->head->n_bulbs > SCENE_BULBS_MAX)
+	*s = (struct store){ .head = at,
+			     .scene = (char *)at + HEAD_SIZE,
+			     .more = (char *)at + HEAD_SIZE + scene,
+			     .copy = (void *)((char *)at + half),
+			     .size = size,
+			     .more_size = more,
+			     .fd = fd };
+	if (!holds(s->head, size) || (s->head->request && !holds(s->copy, size)))
 		store_reset(s);
 	return 0;
 }
@@ -75,4 +86,106 @@ void store_close(struct store *s)
 void store_reset(struct store *s)
 {
 	*s->head = (struct store_head){ .magic = STORE_MAGIC, .size = s->size };
+}
+
+/* ---- putting back ---- */
+
+/* A process is killed between two instructions, so that their order is all that counts. */
+static void in_order(void)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
+/* Where in the copy that is. */
+static void *copied(const struct store *s, const void *at)
+{
+	return (char *)s->copy + ((const char *)at - (const char *)s->head);
+}
+
+static void copy(const struct store *s, bool back, void *at, size_t size)
+{
+	void *there = copied(s, at);
+
+	if (back)
+		memcpy(at, there, size);
+	else
+		memcpy(there, at, size);
+}
+
+/* As far as there is a scene, by the head of before. */
+static void copy_scene(const struct store *s, bool back)
+{
+	const struct store_head *h = back ? s->copy : s->head;
+
+	copy(s, back, s->scene, h->n_entities * sizeof(struct scene_entity));
+	copy(s, back, (char *)s->scene + scene_bulbs_at(), h->n_bulbs * sizeof(struct scene_bulb));
+}
+
+void store_begin(struct store *s, uint64_t request)
+{
+	copy_scene(s, false);
+	*s->copy = *s->head;
+	in_order();
+	s->head->request = request;
+	in_order();
+}
+
+/* In that order: an answered request has nothing to put back. */
+void store_end(struct store *s)
+{
+	in_order();
+	s->head->moving = 0;
+	in_order();
+	s->head->request = 0;
+	in_order();
+}
+
+void store_move(struct store *s)
+{
+	if (s->head->moving)
+		return;
+	copy(s, false, s->more, s->more_size);
+	in_order();
+	s->head->moving = 1;
+	in_order();
+}
+
+void store_moved(struct store *s)
+{
+	if (s->head->request)
+		return;
+	in_order();
+	if (s->head->turn)
+		s->head->turn = STORE_TURN_MOVED;
+	in_order();
+	s->head->moving = 0;
+	in_order();
+}
+
+/* What says that there is something to put back goes last, since this process may be killed as well. */
+static void put_back(struct store *s)
+{
+	struct store_head before = *s->copy;
+
+	copy_scene(s, true);
+	before.request = s->head->request;
+	before.moving = s->head->moving;
+	before.busy = s->head->busy;
+	*s->head = before;
+}
+
+bool store_settle(struct store *s, uint64_t answered)
+{
+	struct store_head *h = s->head;
+	bool cut = h->request > answered;
+
+	if (cut)
+		put_back(s);
+	if (h->moving && (cut || !h->request)) {
+		copy(s, true, s->more, s->more_size);
+		if (h->turn)
+			h->turn = STORE_TURN_DUE;
+	}
+	store_end(s);
+	return cut;
 }
