@@ -76,6 +76,34 @@ int dag_add_reader(struct dag_reading *x, const struct tree_node *n, struct dag_
 	return 0;
 }
 
+/* The one below n whose text that is. */
+static const struct tree_node *node_of(const struct tree_node *n, const char *text)
+{
+	const struct tree_node *found = NULL;
+
+	for (const struct tree_node *k = n->first; k && !found; k = k->next)
+		found = k->kind == TREE_SCALAR && json_string_value(k->value) == text ? k : node_of(k, text);
+	return found;
+}
+
+/* To Cyber a name is any text; what the name of a node cannot have is replaced, as in conf files, and noted. */
+static int fit_name(struct reading *x, const struct tree_node *n, struct dag_component *c)
+{
+	const struct tree_node *at = node_of(n, c->name);
+	char *fit = mem_strdup(c->name), note[128];
+	int r = fit ? 0 : err_nomem();
+
+	if (fit && at && node_name_fit(fit)) {
+		snprintf(note, sizeof(note), "as a node it is called %.63s", fit);
+		r = key_note(x, at, note);
+		if (r == 0 && json_string_set(at->value, fit) < 0)
+			r = err_nomem();
+		c->name = json_string_value(at->value);
+	}
+	mem_free(fit);
+	return r;
+}
+
 /* They would be refused when the component is made as well; here --check sees it. */
 static int check_names(const struct tree *t, const struct dag_component *c)
 {
@@ -90,9 +118,13 @@ static int check_names(const struct tree *t, const struct dag_component *c)
 	return 0;
 }
 
-int dag_component_check(struct dag_reading *x, const struct tree_node *n, const struct dag_component *c)
+int dag_component_check(struct dag_reading *x, const struct tree_node *n, struct dag_component *c)
 {
 	const struct tree *t = x->dag->tree;
+	int r = fit_name(&x->keys, n, c);
+
+	if (r < 0)
+		return r;
 
 	if (c->config && c->config_file)
 		return tree_fail(t, n, "config and config_file are both given; keep one");

@@ -4,6 +4,7 @@
 
 #include "err.h"
 #include "jsonx.h"
+#include "scheduler_file.h"
 
 #include <sim/step.h>
 
@@ -85,6 +86,7 @@ static const char *const modes[] = { "reality", "simulation", NULL };
 static int read_scheduler(struct reading *x, const struct tree_node *n, void *to)
 {
 	struct dag_host *h = to;
+	int r;
 
 	if (n->kind == TREE_SCALAR && json_string_length(n->value)) {
 		h->scheduler_file = json_string_value(n->value);
@@ -92,8 +94,9 @@ static int read_scheduler(struct reading *x, const struct tree_node *n, void *to
 	}
 	if (n->kind != TREE_OBJECT)
 		return tree_fail(x->tree, n, "neither an object nor the name of a file that holds one");
-	h->scheduler = jsonx_text(n->value);
-	return h->scheduler ? 0 : err_nomem();
+	r = scheduler_fit_tasks(n->value);
+	h->scheduler = r == 0 ? jsonx_text(n->value) : NULL;
+	return r < 0 ? r : h->scheduler ? 0 : err_nomem();
 }
 
 static const struct key root_keys[] = {

@@ -21,7 +21,7 @@ int dag_add_component(struct dag_reading *x, const struct tree_node *n, struct d
 /* NULL in *ret: the component has as many as it can have, and a note was taken. */
 int dag_add_reader(struct dag_reading *x, const struct tree_node *n, struct dag_component *c, struct dag_reader **ret);
 
-/* What must fit together, whatever the syntax. */
-int dag_component_check(struct dag_reading *x, const struct tree_node *n, const struct dag_component *c);
+/* Its name, made fit for a node; and what must fit together, whatever the syntax. */
+int dag_component_check(struct dag_reading *x, const struct tree_node *n, struct dag_component *c);
 
 #endif

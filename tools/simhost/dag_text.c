@@ -2,11 +2,8 @@
 /* Apollo's DAG files, in protobuf's text format: the tables of their keys, and what becomes of each. Thread: the owner's. */
 #include "dag_private.h"
 
-#include "channel_name.h"
 #include "err.h"
-#include "mem.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static struct dag_reading *of(struct reading *x)
@@ -140,34 +137,6 @@ static int read_timer_config(struct reading *x, const struct tree_node *n, void 
 static const struct key component_keys[] = { COMPONENT_KEYS(read_config) };
 static const struct key timer_keys[] = { COMPONENT_KEYS(read_timer_config) };
 
-/* The one below n whose text that is. */
-static const struct tree_node *node_of(const struct tree_node *n, const char *text)
-{
-	const struct tree_node *found = NULL;
-
-	for (const struct tree_node *k = n->first; k && !found; k = k->next)
-		found = k->kind == TREE_SCALAR && json_string_value(k->value) == text ? k : node_of(k, text);
-	return found;
-}
-
-/* To Cyber a name is any text; what the name of a node cannot have is replaced, as in conf files, and noted. */
-static int fit_name(struct reading *x, const struct tree_node *n, struct dag_component *c)
-{
-	const struct tree_node *at = node_of(n, c->name);
-	char *fit = mem_strdup(c->name), note[128];
-	int r = fit ? 0 : err_nomem();
-
-	if (fit && at && node_name_fit(fit)) {
-		snprintf(note, sizeof(note), "as a node it is called %.63s", fit);
-		r = key_note(x, at, note);
-		if (r == 0 && json_string_set(at->value, fit) < 0)
-			r = err_nomem();
-		c->name = json_string_value(at->value);
-	}
-	mem_free(fit);
-	return r;
-}
-
 static int add_component(struct reading *x, const struct tree_node *n, const struct key *keys)
 {
 	struct dag_component *c;
@@ -175,8 +144,6 @@ static int add_component(struct reading *x, const struct tree_node *n, const str
 
 	if (r == 0)
 		r = keys_read(x, n, keys, c);
-	if (r == 0)
-		r = fit_name(x, n, c);
 	return r < 0 ? r : dag_component_check(of(x), n, c);
 }
 

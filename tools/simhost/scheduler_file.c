@@ -3,13 +3,13 @@
 #include "scheduler_file.h"
 
 #include "channel_name.h"
-#include "dag.h"
 #include "err.h"
 #include "file.h"
 #include "jsonx.h"
 #include "mem.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Repeated in Cyber's schema: arrays, however often they occur. */
@@ -60,8 +60,7 @@ static int fit_task(json_t *task)
 	return r;
 }
 
-/* As the components of DAG files: what the name of a node cannot have is replaced. */
-static int fit_tasks(json_t *j)
+int scheduler_fit_tasks(json_t *j)
 {
 	json_t *v, *task;
 	const char *key;
@@ -69,14 +68,71 @@ static int fit_tasks(json_t *j)
 	int r = 0;
 
 	json_array_foreach(j, i, v)
-		r = r < 0 ? r : fit_tasks(v);
+		r = r < 0 ? r : scheduler_fit_tasks(v);
 	json_object_foreach(j, key, v) {
 		if (strcmp(key, "tasks") != 0)
-			r = r < 0 ? r : fit_tasks(v);
+			r = r < 0 ? r : scheduler_fit_tasks(v);
 		else
 			json_array_foreach(v, i, task)
 				r = r < 0 ? r : fit_task(task);
 	}
+	return r;
+}
+
+/* ---- policies ---- */
+
+static const char *const policies[] = { "classic", "choreography", NULL };
+static const char *const thread_policies[] = { "SCHED_OTHER", "SCHED_FIFO", "SCHED_RR", NULL };
+
+/* "x_policy" has "x_prio". */
+static bool is_prio_of(const char *prio, const char *policy)
+{
+	size_t stem = strlen(policy) - strlen("policy");
+
+	return !strncmp(prio, policy, stem) && !strcmp(prio + stem, "prio");
+}
+
+/* As Cyber goes on: with the first of words; a thread keeps the priority that it has. */
+static int fit_policy(struct reading *x, const struct tree_node *n, const char *const *words)
+{
+	const char *s = n->kind == TREE_SCALAR ? json_string_value(n->value) : NULL;
+	char note[128];
+	int r;
+
+	for (unsigned i = 0; s && words[i]; i++)
+		if (!strcmp(s, words[i]))
+			s = NULL;
+	if (!s)
+		return 0;
+	snprintf(note, sizeof(note), "\"%.40s\" is unknown; %s is taken, as Cyber does", s, words[0]);
+	r = key_note(x, n, note);
+	if (r == 0 && json_string_set(n->value, words[0]) < 0)
+		r = err_nomem();
+	for (const struct tree_node *k = n->parent->first; k && words == thread_policies; k = k->next)
+		if (k->kind == TREE_SCALAR && json_is_integer(k->value) && is_prio_of(k->name, n->name))
+			(void)json_integer_set(k->value, 0);
+	return r;
+}
+
+static bool is_policy(const char *name)
+{
+	size_t n = name ? strlen(name) : 0;
+
+	return n >= 6 && !strcmp(name + n - 6, "policy");
+}
+
+static int fit_policies(struct reading *x, const struct tree_node *conf)
+{
+	int r = 0;
+
+	for (const struct tree_node *n = conf->first; n && r == 0; n = n->next)
+		if (is_policy(n->name))
+			r = fit_policy(x, n,
+				       conf == x->tree->root || !strcmp(conf->name, "scheduler_conf")
+					       ? policies
+					       : thread_policies);
+		else
+			r = fit_policies(x, n);
 	return r;
 }
 
@@ -86,6 +142,8 @@ static int convert(struct reading *x, char **ret)
 	json_t *j = NULL;
 	int r = find_conf(x, &conf);
 
+	if (r == 0)
+		r = fit_policies(x, conf);
 	if (r == 0 && !(j = tree_to_json(conf, lists)))
 		r = err_nomem();
 	for (const struct tree_node *n = conf->first; n && r == 0; n = n->next)
@@ -94,10 +152,27 @@ static int convert(struct reading *x, char **ret)
 			(void)json_object_del(j, n->name);
 		}
 	if (r == 0)
-		r = fit_tasks(j);
+		r = scheduler_fit_tasks(j);
 	if (r == 0 && !(*ret = jsonx_text(j)))
 		r = err_nomem();
 	json_decref(j);
+	return r;
+}
+
+static int json_text(const char *file, const char *text, size_t len, char **ret)
+{
+	struct tree *t;
+	int r = tree_read_json(file, text, len, &t);
+
+	if (r < 0)
+		return r;
+	if (t->root->kind != TREE_OBJECT)
+		r = tree_fail(t, t->root, "a configuration must be an object");
+	if (r == 0)
+		r = scheduler_fit_tasks(t->json);
+	if (r == 0 && !(*ret = jsonx_text(t->json)))
+		r = err_nomem();
+	tree_destroy(t);
 	return r;
 }
 
@@ -107,7 +182,7 @@ int scheduler_file_text(const char *file, const char *text, size_t len, struct n
 	int r;
 
 	if (tree_is_json(text, len))
-		return dag_config_text(file, text, len, notes, ret);
+		return json_text(file, text, len, ret);
 	r = tree_read_text(file, text, len, &t);
 	if (r < 0)
 		return r;

@@ -5,10 +5,13 @@
 
 #include "keys.h"
 
+/* Names of tasks become as those of components in DAG files: what the name of a node cannot have is replaced. 0, -ENOMEM. */
+int scheduler_fit_tasks(json_t *scheduler);
+
 /*
  * As JSON text of an object, with the keys that sim_host_options::scheduler has: returns, mem_free. Of a text of Cyber what stands
- * in scheduler_conf, or all if that is missing; what is not for a scheduler here is noted and left out. Borrows text; whether
- * the values are right, the scheduler says.
+ * in scheduler_conf, or all if that is missing; what is not for a scheduler here is noted and left out, and so is an unknown policy, for
+ * which the usual one is taken, as Cyber does. Borrows text; whether other values are right, the scheduler says.
  * Returns: 0; -EINVAL with file:line; -ENOMEM.
  */
 int scheduler_file_text(const char *file, const char *text, size_t len, struct notes *notes, char **ret);

@@ -296,7 +296,7 @@ static void refused(const char *modules, const char *why)
 TEST_WITH(what_is_missing_is_named_with_file_and_line_before_anything_runs, enter, NULL)
 {
 	put("d.dag", "module_config { module_library: 'none.so' }");
-	put("s.conf", "scheduler_conf {\n policy: 'fair' }");
+	put("s.conf", "scheduler_conf {\n policy: 5 }");
 	refused("<module><type>binary</type><process_name>no-such-program -x</process_name></module>",
 		"x.launch:3: module.process_name: no-such-program: no such program in ");
 	refused("<module><type>binary</type><process_name>./a.sh</process_name></module>",
@@ -306,7 +306,7 @@ TEST_WITH(what_is_missing_is_named_with_file_and_line_before_anything_runs, ente
 	refused("<module><name>m</name>\n<dag_conf>d.dag</dag_conf></module>",
 		"x.launch:4: d.dag:1: none.so is neither in ");
 	refused("<module><name>m</name><dag_conf>d.dag</dag_conf>\n<sched_name>s</sched_name></module>",
-		"x.launch:4: module.sched_name: s.conf: policy: \"fair\" is none of classic, choreography");
+		"x.launch:4: module.sched_name: s.conf: policy: a string");
 	refused("<module><name>m</name>\n<type>robot</type></module>",
 		"x.launch:4: module.type: \"robot\" is none of \"library\", \"binary\"");
 }
