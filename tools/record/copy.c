@@ -523,6 +523,10 @@ static int copy_all(struct copy *c)
 	int r, e = 0;
 
 	while (e >= 0 && (r = merge_next(c->merge, &m, &i))) {
+		if (c->o->stopped && c->o->stopped(c->o->arg)) {
+			say(c, c->out, "interrupted: what comes after that is left out");
+			break;
+		}
 		if (r == -ENOMEM)
 			return no_memory(c);
 		if (r < 0) {

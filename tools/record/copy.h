@@ -24,6 +24,7 @@ struct copy_options {
 	bool convert;         /* into another encoding, each channel that has not got it */
 	int encoding; /* enum codec_kind; -1: what the format takes: ROS 1's for .bag, Apollo's for .record; MCAP all but packed */
 	void (*say)(void *arg, const char *sentence); /* what was damaged or left out */
+	bool (*stopped)(void *arg);                   /* true: the rest is left out, and that is said; NULL: never */
 	void *arg;
 };
 

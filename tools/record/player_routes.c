@@ -436,7 +436,7 @@ static void await_bridges(const struct player_simd *s)
 	list_for_each(o, &s->outs, link) {
 		struct sim_bridges b = sim_publisher_bridges(o->pub);
 
-		while (b.connected < b.total && !atomic_load(&s->stop) && mono_now_ns() < end_mono_ns)
+		while (b.connected < b.total && !player_simd_stopped(s) && mono_now_ns() < end_mono_ns)
 			if (sim_publisher_bridges_wait(o->pub, &b, 100 * NS_PER_MS) < 0)
 				break;
 	}

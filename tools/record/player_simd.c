@@ -23,11 +23,6 @@ static void nap(void)
 	mono_sleep_until(mono_now_ns() + AGAIN_DUR_NS);
 }
 
-static bool stopped(const struct player_simd *s)
-{
-	return atomic_load(&s->stop);
-}
-
 /* ---- time that is driven ---- */
 
 static int64_t wall_now(void *ctx)
@@ -42,6 +37,26 @@ static int64_t wall_wake(void *ctx, int64_t until_ns)
 	return until_ns;
 }
 
+/* While time is paused it is put nowhere; the player may be stopped meanwhile. */
+static int set(struct player_simd *s, int64_t sim_ns, bool jump)
+{
+	int r = sim_driver_begin(s->o.driver, sim_ns, jump);
+
+	while (r == 0 && (r = sim_driver_end(s->o.driver, AGAIN_DUR_NS)) == -ETIMEDOUT && !player_simd_stopped(s))
+		r = 0;
+	return r;
+}
+
+static int advance(struct player_simd *s, int64_t dur_ns, int64_t *ret_granted_dur_ns)
+{
+	int r = sim_driver_begin_advance(s->o.driver, dur_ns);
+
+	while (r == 0 && (r = sim_driver_end_advance(s->o.driver, AGAIN_DUR_NS, ret_granted_dur_ns)) == -ETIMEDOUT &&
+	       !player_simd_stopped(s))
+		r = 0;
+	return r;
+}
+
 /*
  * In lock-step a publisher has one window of messages an advance: the driver asks for the time that it has. While time is stepping it
  * cannot; a nanosecond more does the same.
@@ -49,14 +64,14 @@ static int64_t wall_wake(void *ctx, int64_t until_ns)
 static int drain(struct player_simd *s)
 {
 	int64_t granted_dur_ns = 0;
-	int r = sim_driver_set(s->o.driver, s->time_ns);
+	int r = set(s, s->time_ns, false);
 
 	if (r == -EBUSY) {
-		r = sim_driver_advance(s->o.driver, 1, &granted_dur_ns);
+		r = advance(s, 1, &granted_dur_ns);
 		s->time_ns += granted_dur_ns;
 	}
 	s->unsettled = false;
-	return stopped(s) ? -ECANCELED : r;
+	return player_simd_stopped(s) ? -ECANCELED : r;
 }
 
 /* What was published for the time that it is has been taken before time moves on: who writes down when a message came writes that. */
@@ -65,7 +80,6 @@ static int settle(struct player_simd *s)
 	return s->o.lockstep && s->unsettled ? drain(s) : 0;
 }
 
-/* While time is paused it is put nowhere. */
 static int drive_jump(void *ctx, int64_t log_ns)
 {
 	struct player_simd *s = ctx;
@@ -73,28 +87,9 @@ static int drive_jump(void *ctx, int64_t log_ns)
 
 	if (r < 0)
 		return r;
-	r = sim_driver_begin(s->o.driver, log_ns, true);
-	while (r == 0 && (r = sim_driver_end(s->o.driver, AGAIN_DUR_NS)) == -ETIMEDOUT && !stopped(s))
-		r = 0;
+	r = set(s, log_ns, true);
 	s->time_ns = log_ns;
-	return stopped(s) ? -ECANCELED : r;
-}
-
-/*
- * Whoever stops the player while time is paused does not wait for that; but in lock-step it waits, as participants answer faster to
- * one call.
- */
-static int advance(struct player_simd *s, int64_t dur_ns, int64_t *ret_granted_dur_ns)
-{
-	int r;
-
-	if (s->o.lockstep)
-		return sim_driver_advance(s->o.driver, dur_ns, ret_granted_dur_ns);
-	r = sim_driver_begin_advance(s->o.driver, dur_ns);
-	while (r == 0 && (r = sim_driver_end_advance(s->o.driver, AGAIN_DUR_NS, ret_granted_dur_ns)) == -ETIMEDOUT &&
-	       !stopped(s))
-		r = 0;
-	return r;
+	return player_simd_stopped(s) ? -ECANCELED : r;
 }
 
 static int drive_advance(void *ctx, int64_t from_ns, int64_t log_ns)
@@ -109,7 +104,7 @@ static int drive_advance(void *ctx, int64_t from_ns, int64_t log_ns)
 		int64_t dur_ns = log_ns - s->time_ns, granted_dur_ns;
 		int r = advance(s, dur_ns < ADVANCE_MAX_DUR_NS ? dur_ns : ADVANCE_MAX_DUR_NS, &granted_dur_ns);
 
-		if (stopped(s))
+		if (player_simd_stopped(s))
 			return -ECANCELED;
 		if (r < 0)
 			return r;
@@ -122,9 +117,9 @@ static int drive_advance(void *ctx, int64_t from_ns, int64_t log_ns)
 static int drive_idle(void *ctx)
 {
 	struct player_simd *s = ctx;
-	int r = s->o.lockstep ? 0 : sim_driver_set(s->o.driver, s->time_ns);
+	int r = s->o.lockstep ? 0 : set(s, s->time_ns, false);
 
-	return stopped(s) ? -ECANCELED : r == -EBUSY ? 0 : r;
+	return player_simd_stopped(s) ? -ECANCELED : r == -EBUSY ? 0 : r;
 }
 
 /* ---- time that is followed ---- */
@@ -261,7 +256,7 @@ static int send(struct player_simd *s, struct out *o)
 /* What passes is waited for: 0: try again. */
 static int passes(struct player_simd *s, int r, unsigned *tries)
 {
-	if (stopped(s))
+	if (player_simd_stopped(s))
 		return -ECANCELED;
 	if (r == -EAGAIN && s->o.driver && s->o.lockstep)
 		return drain(s);
@@ -410,11 +405,6 @@ void player_simd_finish(struct player_simd *s)
 		(void)!drain(s); /* it returns when all is completed */
 	else
 		(void)!sim_flush(s->o.client, 5 * NS_PER_S);
-}
-
-void player_simd_stop(struct player_simd *s)
-{
-	atomic_store(&s->stop, true);
 }
 
 void player_simd_counters(const struct player_simd *s, struct player_simd_counters *ret)

@@ -2,7 +2,7 @@
 /*
  * The player's sink into simd: channels of logs become channels of simd, decoded straight into their slots, with the stamps and frames
  * that were recorded; time is driven, or the running clock is followed. Thread: the player's consumer; add, open and finish before and
- * after; stop and counters any.
+ * after; counters any.
  */
 #ifndef PLAYER_SIMD_H
 #define PLAYER_SIMD_H
@@ -26,6 +26,7 @@ struct player_simd_options {
 	const char *prefix; /* keeps; before each name; NULL: none */
 	/* A sentence for the user: what is skipped, what is damaged, events that were recorded. Any thread of the player. */
 	void (*say)(void *ctx, const char *text);
+	bool (*stopped)(void *ctx); /* true: what blocks returns -ECANCELED, also in a pause; any thread; NULL: never */
 	void *ctx;
 };
 
@@ -56,8 +57,6 @@ int player_simd_add(struct player_simd *s, struct log_reader *r, const char *pat
 int player_simd_open(struct player_simd *s);
 /* All that was published goes out: for bridges to have it. */
 void player_simd_finish(struct player_simd *s);
-/* What blocks returns -ECANCELED; but for the driver's lease, which its owner has to end. */
-void player_simd_stop(struct player_simd *s);
 void player_simd_counters(const struct player_simd *s, struct player_simd_counters *ret);
 /* The i-th of them, each once for all logs; false: there are no more. When the player has stopped. */
 bool player_simd_left_out(const struct player_simd *s, unsigned i, struct player_simd_left_out *ret);

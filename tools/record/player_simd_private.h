@@ -60,7 +60,6 @@ struct player_simd {
 	unsigned n;
 	pthread_mutex_t lock; /* of the routes' table and of left */
 	struct list outs, left;
-	_Atomic bool stop;
 	int64_t time_ns; /* where the driver has put time */
 	bool open;       /* all that the logs are known to have is advertised */
 	bool unsettled;  /* something was published since simd was last waited for */
@@ -74,6 +73,11 @@ struct player_simd {
 	_Atomic uint64_t queued, local, failed, refused, bad;
 	_Atomic unsigned n_outs, skipped, given;
 };
+
+static inline bool player_simd_stopped(const struct player_simd *s)
+{
+	return s->o.stopped && s->o.stopped(s->o.ctx);
+}
 
 /* NULL: no message of it has arrived. */
 struct route *route_of(struct player_simd *s, unsigned input, uint32_t channel);

@@ -234,6 +234,7 @@ int cmd_bag_info(struct ctl *c)
 {
 	int bad = 0;
 
+	ctl_begin_wait(c); /* a log without an index is read to its end */
 	for (unsigned i = 0; i < c->a.files.n; i++) {
 		struct log_reader *r = open_log(c->a.files.v[i]);
 		struct counts x = { 0 };
@@ -274,7 +275,10 @@ static void finding(void *arg, const char *sentence)
 int cmd_bag_doctor(struct ctl *c)
 {
 	char why[700];
-	int64_t n = log_check(c->a.file, finding, c, why, sizeof(why));
+	int64_t n;
+
+	ctl_begin_wait(c);
+	n = log_check(c->a.file, finding, c, why, sizeof(why));
 
 	if (n < 0)
 		finding(c, why);

@@ -87,6 +87,7 @@ static int run(const struct ctl *c, const char *const *in, unsigned n, const cha
 	o->exclude = c->a.exclude.v;
 	o->n_exclude = c->a.exclude.n;
 	o->say = say;
+	o->stopped = ctl_stopped;
 	r = log_copy(in, n, dir ? file : out, o, &x, why, sizeof(why));
 	if (r >= 0 && dir)
 		r = rosbag2_dir_finish(out, why, sizeof(why));

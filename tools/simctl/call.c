@@ -10,12 +10,35 @@
 #include "simctl.h"
 #include "timeutil.h"
 
+#define SLICE_DUR_NS (50 * NS_PER_MS) /* how soon a signal that came just before a wait is noticed */
+
 int ctl_fail(const char *what)
 {
 	const char *why = sim_why();
 
 	fprintf(stderr, "simctl: %s%s%s\n", what ? what : "", what ? ": " : "", why);
 	return 1;
+}
+
+void ctl_begin_wait(const struct ctl *c)
+{
+	if (c->unfinished)
+		return;
+	fflush(stdout);
+	simctl_waits = 1;
+	if (simctl_stop) /* it came before the handler could see that we wait */
+		_exit(128 + simctl_stop);
+}
+
+void ctl_end_wait(void)
+{
+	simctl_waits = 0;
+}
+
+bool ctl_stopped(void *unused)
+{
+	(void)unused;
+	return simctl_stop;
 }
 
 /* Names, reasons, paths, comments. As JSON they are printed as they are, with escapes. */
@@ -40,12 +63,15 @@ void ctl_make_fit(json_t *j)
 	free(fit);
 }
 
-static json_t *call(struct ctl *c, const char *method, json_t *params, int64_t wall_timeout_dur_ns)
+json_t *ctl_call_within(struct ctl *c, const char *method, json_t *params, int64_t wall_timeout_dur_ns)
 {
 	char *text = params ? json_dumps(params, JSON_COMPACT) : NULL, *reply = NULL;
 	json_t *j = NULL;
-	int r = sim_call_within(c->client, method, text ? text : "{}", wall_timeout_dur_ns, &reply);
+	int r;
 
+	ctl_begin_wait(c);
+	r = sim_call_within(c->client, method, text ? text : "{}", wall_timeout_dur_ns, &reply);
+	ctl_end_wait();
 	free(text);
 	if (r < 0) {
 		ctl_fail(NULL);
@@ -62,20 +88,7 @@ static json_t *call(struct ctl *c, const char *method, json_t *params, int64_t w
 
 json_t *ctl_call(struct ctl *c, const char *method, json_t *params)
 {
-	return call(c, method, params, 5 * NS_PER_S);
-}
-
-json_t *ctl_call_within(struct ctl *c, const char *method, json_t *params, int64_t wall_timeout_dur_ns)
-{
-	json_t *reply;
-
-	fflush(stdout);
-	simctl_waits = 1;
-	if (simctl_stop) /* it came before the handler could see that we wait */
-		_exit(128 + simctl_stop);
-	reply = call(c, method, params, wall_timeout_dur_ns);
-	simctl_waits = 0;
-	return reply;
+	return ctl_call_within(c, method, params, 5 * NS_PER_S);
 }
 
 json_t *ctl_call_named(struct ctl *c, const char *method, const char *name)
@@ -87,6 +100,17 @@ json_t *ctl_call_named(struct ctl *c, const char *method, const char *name)
 	return reply;
 }
 
+int ctl_connect_as(struct ctl *c, const struct sim_client_options *o)
+{
+	int r = 0;
+
+	ctl_begin_wait(c);
+	if (!c->client)
+		r = sim_connect(o, &c->client);
+	ctl_end_wait();
+	return r;
+}
+
 int ctl_connect(struct ctl *c)
 {
 	struct sim_client_options o = { .size = sizeof(o),
@@ -94,7 +118,7 @@ int ctl_connect(struct ctl *c)
 					.socket = c->a.socket,
 					.flags = SIM_CLIENT_NO_DATA | SIM_CLIENT_NO_THREAD };
 
-	return c->client ? 0 : sim_connect(&o, &c->client);
+	return ctl_connect_as(c, &o);
 }
 
 /* Of JSON text, in pieces that end between characters: what is not printable stands in strings alone. */
@@ -168,7 +192,7 @@ bool ctl_pause(int64_t dur_ns)
 
 	while (!simctl_stop && !ctl_unread() && (left = end - mono_now_ns()) > 0) {
 		struct pollfd p = { .fd = STDOUT_FILENO };
-		struct timespec t = timespec_from_ns(left);
+		struct timespec t = timespec_from_ns(left < SLICE_DUR_NS ? left : SLICE_DUR_NS);
 
 		(void)ppoll(&p, 1, &t, NULL); /* ends early when its reader does */
 	}

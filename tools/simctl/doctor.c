@@ -481,6 +481,7 @@ int cmd_doctor(struct ctl *c)
 {
 	struct doctor d = { .findings = json_array() };
 
+	ctl_begin_wait(c);
 	check_programs(&d);
 	check_shm(&d);
 	check_stale(&d);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -42,6 +43,7 @@ static _Noreturn void look(enum sim_readback_backend backend, int to)
 	char text[TEXT_MAX] = "";
 	void *lib;
 
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	(void)dup2(null, STDOUT_FILENO); /* drivers talk */
 	(void)dup2(null, STDERR_FILENO);
 	lib = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);

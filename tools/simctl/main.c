@@ -407,7 +407,7 @@ static int attach(struct ctl *c, enum need need)
 
 	if (need == ALONE)
 		return 0;
-	return (need == CONTROL ? ctl_connect(c) : sim_connect(&o, &c->client)) < 0 ? ctl_fail(NULL) : 0;
+	return (need == CONTROL ? ctl_connect(c) : ctl_connect_as(c, &o)) < 0 ? ctl_fail(NULL) : 0;
 }
 
 /* Interrupted, as a shell says it; but a recording ends so in order, and its code says how it went. */

@@ -222,6 +222,7 @@ static int take_time(struct play *p)
 		return 0;
 	if (read_former(p))
 		return 1;
+	p->c->unfinished = true;
 	if (set_source(p, "play", false) < 0) {
 		*p->former = '\0';
 		fputs("simctl: who may not choose the source follows the running clock: --follow\n", stderr);
@@ -233,7 +234,7 @@ static int take_time(struct play *p)
 	return 0;
 }
 
-/* Only what is still ours. It ends a driver that waits for time, too. */
+/* Only what is still ours. */
 static void give_time_back(struct play *p)
 {
 	json_t *reply;
@@ -412,7 +413,7 @@ static int connect_simd(struct play *p)
 					.socket = p->c->a.socket,
 					.flags = SIM_CLIENT_NO_PREFAULT | SIM_CLIENT_SOURCE };
 
-	return sim_connect(&o, &p->c->client) < 0 ? ctl_fail(NULL) : 0;
+	return ctl_connect_as(p->c, &o) < 0 ? ctl_fail(NULL) : 0;
 }
 
 static int make_sink(struct play *p)
@@ -427,6 +428,7 @@ static int make_sink(struct play *p)
 					 .n_remaps = a->remaps.n,
 					 .prefix = a->prefix,
 					 .say = say,
+					 .stopped = ctl_stopped,
 					 .ctx = p };
 	int r = player_simd_create(&o, &p->sink);
 
@@ -498,11 +500,8 @@ static int run(struct play *p)
 	p->shown_mono_ns = mono_now_ns();
 	attend(p);
 	play_services_withdraw(&p->services);
-	if (simctl_stop) {
-		player_simd_stop(p->sink);
+	if (simctl_stop)
 		player_halt(p->player);
-		give_time_back(p);
-	}
 	r = player_stop(p->player);
 	if (r == 0)
 		player_simd_finish(p->sink);

@@ -49,7 +49,11 @@ static void make_cells(json_t *reply)
 
 static int ps_once(struct ctl *c)
 {
-	json_t *reply = planes_find();
+	json_t *reply;
+
+	ctl_begin_wait(c); /* each simd is asked */
+	reply = planes_find();
+	ctl_end_wait();
 
 	if (!reply)
 		fprintf(stderr, "simctl: out of memory\n");

@@ -157,7 +157,9 @@ static int publish(struct pub *p)
 	if (*p->frame)
 		snprintf(slot->frame_id, sizeof(slot->frame_id), "%s", p->frame);
 	p->unheard += !somebody(p, true);
+	ctl_begin_wait(p->c); /* a lossless bridge may take as long as it likes */
 	r = sim_publish_sync(p->p, slot, NULL, &reason);
+	ctl_end_wait();
 	p->sent++;
 	if (r < 0 && !(r == -EIO && reason == SIM_REASON_NO_BRIDGE)) /* programs of this machine have had it */
 		tell(p, r, reason);

@@ -12,7 +12,8 @@
 #include "simctl.h"
 #include "timeutil.h"
 
-#define DRAIN_DUR_NS (5 * NS_PER_MS) /* a queue of 64 holds what comes meanwhile, up to 12 kHz */
+#define SLICE_DUR_NS (50 * NS_PER_MS) /* between looks for a signal */
+#define DRAIN_DUR_NS (5 * NS_PER_MS)  /* a queue of 64 holds what comes meanwhile, up to 12 kHz */
 
 struct count {
 	double messages, bytes, mono_ns;
@@ -236,7 +237,9 @@ static int collect(struct ctl *c, struct sim_subscriber *s, struct delays *d)
 	int r;
 
 	while (!simctl_stop && !ctl_unread() && mono_now_ns() < end_mono_ns) {
-		r = sim_wait(s, end_mono_ns - mono_now_ns());
+		const int64_t left = end_mono_ns - mono_now_ns();
+
+		r = sim_wait(s, left < SLICE_DUR_NS ? left : SLICE_DUR_NS);
 		if (r < 0 && r != -ESTALE)
 			return ctl_fail(c->a.channel);
 		while (sim_take(s, &msg) == 0) {

@@ -186,7 +186,7 @@ static int connect_simd(struct recorder *rec)
 		.size = sizeof(o), .name = rec->c->a.name, .socket = rec->c->a.socket, .flags = SIM_CLIENT_NO_PREFAULT
 	};
 
-	return sim_connect(&o, &rec->c->client) < 0 ? ctl_fail(NULL) : 0;
+	return ctl_connect_as(rec->c, &o) < 0 ? ctl_fail(NULL) : 0;
 }
 
 /* rosbag2's directory, where one is named; its first file gives the stem. */
@@ -668,7 +668,10 @@ int cmd_record(struct ctl *c)
 	rec.shown_mono_ns = rec.looked_mono_ns = rec.flushed_mono_ns = mono_now_ns();
 	r = read_name(&rec, &o) || read_encoding(&rec, &o) || read_bounds(&rec, &o) ? 2 : 0;
 	if (r == 0)
-		r = connect_simd(&rec) || make_recording(&rec, &o) || make_channels(&rec);
+		r = connect_simd(&rec);
+	c->unfinished = true;
+	if (r == 0)
+		r = make_recording(&rec, &o) || make_channels(&rec);
 	if (r == 0) {
 		r = attend(&rec);
 		record_services_destroy(rec.services);

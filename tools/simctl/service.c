@@ -75,6 +75,8 @@ static void on_answer(void *user, int r, const char *why, const void *response, 
 
 	p->done = true;
 	p->code = r < 0;
+	if (r < 0 && simctl_stop) /* we disconnect */
+		return;
 	if (r < 0) {
 		printable(fit, sizeof(fit), why, strlen(why)); /* the provider's words */
 		fprintf(stderr, "simctl: %s\n", *fit ? fit : sim_strerror(r));

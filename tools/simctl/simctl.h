@@ -60,10 +60,11 @@ struct args { /* every command's values; filled by opt from the table */
 struct ctl {
 	struct args a;
 	struct sim_client *client; /* NULL for commands that work without simd */
+	bool unfinished; /* a file, a terminal, time that is driven: no signal ends a call, which has a bound of its own */
 };
 
 extern volatile sig_atomic_t simctl_stop; /* set by SIGINT and SIGTERM, to their number: streams end cleanly */
-/* It waits for an answer, and they end the process at once: no file may be unfinished then, and no terminal raw. */
+/* By ctl_begin_wait(): they end the process at once. No file may be unfinished then, and no terminal raw. */
 extern volatile sig_atomic_t simctl_waits;
 
 enum need { ALONE, CONTROL, DATA }; /* what a command needs of simd */
@@ -144,6 +145,11 @@ COMMANDS(X)
 /* ---- call.c ---- */
 /* Prints the sentence of a failure on stderr; returns 1. */
 int ctl_fail(const char *what);
+/* Between the two a signal ends the process at once, but where c->unfinished; one that came before does so, too. */
+void ctl_begin_wait(const struct ctl *c);
+void ctl_end_wait(void);
+/* simctl_stop, as a callback. */
+bool ctl_stopped(void *unused);
 /* Call simd. params: borrows, may be NULL. NULL on failure (printed). Returns: json_decref(). */
 json_t *ctl_call(struct ctl *c, const char *method, json_t *params);
 /* The same, for up to so long instead of 5 s; < 0: for as long as it takes. */
@@ -152,6 +158,7 @@ json_t *ctl_call_within(struct ctl *c, const char *method, json_t *params, int64
 json_t *ctl_call_named(struct ctl *c, const char *method, const char *name);
 /* Connect for control alone, if that was not done yet: negative errno, nothing is printed. */
 int ctl_connect(struct ctl *c);
+int ctl_connect_as(struct ctl *c, const struct sim_client_options *o);
 /* Print a reply on stdout: one line, or indented with --pretty. */
 void ctl_print_json(const struct ctl *c, const json_t *j);
 /* Print a reply as JSON and give its reference back; exit code 0, or 1 for NULL. */

@@ -30,8 +30,14 @@ static json_t *ask(struct top *t, const char *method)
 {
 	char *reply = NULL;
 	json_t *j;
+	int r;
 
-	if (!t->c->client || sim_call_within(t->c->client, method, "{}", ANSWER_DUR_NS, &reply) < 0)
+	if (!t->c->client)
+		return NULL;
+	ctl_begin_wait(t->c);
+	r = sim_call_within(t->c->client, method, "{}", ANSWER_DUR_NS, &reply);
+	ctl_end_wait();
+	if (r < 0)
 		return NULL;
 	j = json_loads(reply, 0, NULL);
 	free(reply);
@@ -48,7 +54,7 @@ static int connect_again(struct top *t)
 					.flags = SIM_CLIENT_NO_DATA | SIM_CLIENT_NO_THREAD,
 					.timeout_ms = CONNECT_MS };
 
-	return t->c->client ? 0 : sim_connect(&o, &t->c->client);
+	return ctl_connect_as(t->c, &o);
 }
 
 static int ask_all(struct top *t, struct top_sample *s)
@@ -184,6 +190,7 @@ static int interactive(struct top *t)
 	int64_t next = mono_now_ns() + t->c->a.window_dur_ns;
 	int key;
 
+	t->c->unfinished = true;
 	if (terminal_open("top", "--batch prints text, --json JSON"))
 		return 1;
 	while (!simctl_stop && !t->view.quit) {

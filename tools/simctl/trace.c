@@ -31,7 +31,10 @@ struct trace {
 static json_t *ask(struct trace *t)
 {
 	json_t *params = json_pack("{s:s, s:b}", "name", t->name, "stages", 1);
-	json_t *reply = ctl_call(t->c, "io.simd.Control.GetChannel", params);
+	json_t *reply;
+
+	t->c->unfinished = simctl_stop; /* the last table */
+	reply = ctl_call(t->c, "io.simd.Control.GetChannel", params);
 
 	json_decref(params);
 	return reply;

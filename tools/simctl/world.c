@@ -74,13 +74,17 @@ static json_t *ask(const struct ctl *c, const char *method, json_t *params)
 	struct varlink_msg m = { 0 };
 	struct varlink_answer a = { 0 };
 	json_t *reply = NULL;
+	int r;
 
 	if (attach(c) < 0) {
 		json_decref(params);
 		fail();
 		return NULL;
 	}
-	if (varlink_call(peer.v, peer.fd, method, params, CALL_DUR_NS, &m) < 0) {
+	ctl_begin_wait(c);
+	r = varlink_call(peer.v, peer.fd, method, params, CALL_DUR_NS, &m);
+	ctl_end_wait();
+	if (r < 0) {
 		fail();
 		return NULL;
 	}

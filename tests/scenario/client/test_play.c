@@ -74,7 +74,7 @@ struct playing {
 	struct player_options o;
 	atomic_uint said;
 	struct taking bridge;
-	bool stopped;
+	atomic_bool stopped;
 	char path[TEST_PATH_MAX];
 };
 
@@ -86,9 +86,18 @@ static void say(void *ctx, const char *text)
 	atomic_fetch_add(&p->said, 1);
 }
 
+static bool is_stopped(void *ctx)
+{
+	struct playing *p = ctx;
+
+	return atomic_load(&p->stopped);
+}
+
 static void open_sink(struct playing *p, bool lockstep)
 {
-	struct player_simd_options so = { .client = p->c, .driver = p->d, .lockstep = lockstep, .say = say, .ctx = p };
+	struct player_simd_options so = {
+		.client = p->c, .driver = p->d, .lockstep = lockstep, .say = say, .stopped = is_stopped, .ctx = p
+	};
 	char why[300];
 
 	if (log_reader_open(p->path, NULL, &p->reader, why, sizeof(why)) < 0)
@@ -120,7 +129,7 @@ static void begin(struct playing *p, bool lockstep)
 	assert_int_equal(pthread_create(&p->bridge.thread, NULL, take_all, &p->bridge), 0);
 	p->c = world_client(&w, "play", 0);
 	/* a source of simd's own whose time may be set, as that of `play` */
-	assert_int_equal(sim_call(p->c, "SetSource", "{\"source\": \"ss2\"}", &answer), 0);
+	assert_int_equal(sim_call(p->c, "SetSource", "{\"source\": \"unity\"}", &answer), 0);
 	free(answer);
 	assert_int_equal(sim_driver_acquire(p->c, lockstep ? SIM_DRIVER_LOCKSTEP : 0, &p->d), 0);
 	open_sink(p, lockstep);
@@ -203,7 +212,24 @@ TEST(a_stop_in_the_middle)
 	begin(&p, false);
 	assert_int_equal(player_start(p.p), 0);
 	AWAIT(published(&p) > 5);
-	player_simd_stop(p.sink);
-	p.stopped = true;
+	atomic_store(&p.stopped, true);
 	end(&p);
+}
+
+/* In the middle, where an advance waits; and at the end, where the caller waits for what was published. */
+TEST(a_stop_in_a_pause_in_lockstep)
+{
+	for (int at_end = 0; at_end <= 1; at_end++) {
+		static struct playing p;
+		char *answer = NULL;
+
+		begin(&p, true);
+		assert_int_equal(player_start(p.p), 0);
+		AWAIT(at_end ? player_over(p.p, S) : published(&p) > 5);
+		assert_int_equal(sim_call(p.c, "PauseClock", "{}", &answer), 0);
+		free(answer);
+		atomic_store(&p.stopped, true);
+		AWAIT(player_over(p.p, S));
+		end(&p);
+	}
 }

@@ -8,10 +8,12 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include <sim/msg/Imu.h>
 #include <sim/sim.h>
 #include <sim/srv/SetBool.h>
+#include <sim/srv/Trigger.h>
 
 #define CONF \
 	"\"TimeSource\":\"simulation\"," STACK_POOLS ",\"rigs\":[{\"name\":\"car\",\"prefix\":\"/car\"," \
@@ -190,4 +192,160 @@ TEST_WITH(what_is_interrupted_ends_with_130, setup, teardown)
 	assert_int_equal(ended_by(SIGINT, "record", record), 0);
 	kill(sensor, SIGKILL);
 	stack_wait(sensor);
+}
+
+/* ---- what waits ---- */
+
+#define PIPE "/tmp/nothing.fifo" /* nobody writes into it */
+
+/* Its handlers are there, and it sleeps; or it has ended, which it should not have. */
+static bool waits(pid_t pid)
+{
+	char path[64], line[256];
+	unsigned long caught = 0;
+	siginfo_t ended = { 0 };
+	FILE *f;
+
+	assert_int_equal(waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOHANG | WNOWAIT), 0);
+	if (ended.si_pid)
+		return true;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	f = fopen(path, "r");
+	while (f && fgets(line, sizeof(line), f))
+		(void)sscanf(line, "SigCgt: %lx", &caught);
+	if (f)
+		fclose(f);
+	return caught >> (SIGTERM - 1) & 1 && stack_threads(pid, "simctl", "S") > 0;
+}
+
+/* Whatever it waits for: that it has come there nobody tells, so the moment is any. */
+static void ends_with_130(const char *const *command, bool silent)
+{
+	int err[2], status;
+	char said[4096];
+	ssize_t n;
+	pid_t pid;
+
+	assert_int_equal(pipe2(err, O_CLOEXEC), 0);
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		dup2(open(PIPE, O_RDWR), STDIN_FILENO);
+		dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
+		dup2(err[1], STDERR_FILENO);
+		stack_exec_ctl(command[0], &command[1]);
+	}
+	close(err[1]);
+	AWAIT(waits(pid));
+	moment_us(20000);
+	assert_int_equal(kill(pid, SIGINT), 0);
+	status = stack_wait(pid);
+	n = read(err[0], said, sizeof(said) - 1);
+	said[n > 0 ? n : 0] = '\0';
+	close(err[0]);
+	/* where it waits for simd alone a sentence would be that of its time-out */
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 130 || (silent && n > 0))
+		fail_msg("%s %s: %x, \"%s\"", command[0], command[1] ? command[1] : "", (unsigned)status, said);
+}
+
+static int never(void *user, struct sim_request *req)
+{
+	struct sim_pending *p;
+
+	(void)user;
+	(void)req;
+	return sim_service_defer(client, &p);
+}
+
+/* There is no end to what each waits for: nobody publishes, subscribes, answers or drives. */
+TEST_WITH(what_waits_ends_with_130, setup, teardown)
+{
+	static const char *const commands[][8] = {
+		{ "echo", "/car/silent" },
+		{ "echo", "/car/silent", "--once" },
+		{ "snapshot", "/car/silent", "--timeout", "1h" },
+		{ "plot", "/car/silent.linear_acceleration.z", "--csv" },
+		{ "trace", "/car/silent", "-n", "1" },
+		{ "trace", "/car/silent", "-w", "1h" },
+		{ "hz", "/car/silent", "-w", "1h" },
+		{ "bw", "/car/silent", "-w", "1h" },
+		{ "delay", "/car/silent", "-w", "1h" },
+		{ "top", "--batch", "-w", "1h" },
+		{ "top", "--json", "-w", "1h" },
+		{ "pub", "/unheard", "-t", "sim/Imu" },
+		{ "pub", "/unheard", "{}", "-t", "sim/Imu", "--wait" },
+		{ "pub", "/unheard", "{}", "-t", "sim/Imu", "-r", "0.001" },
+		{ "service", "call", "/car/silent_arm", "--timeout", "1h" },
+		{ "record", "--dump", "--name", "silent" },
+	};
+	struct sim_publisher *p;
+	struct sim_service *arm, *dump;
+
+	assert_int_equal(mkfifo(PIPE, 0600), 0);
+	assert_int_equal(sim_advertise(client, "/car/silent", &sim_Imu_type, NULL, &p), 0);
+	assert_int_equal(sim_service_offer(client, "/car/silent_arm", &sim_SetBool_service, NULL, never, NULL, &arm),
+			 0);
+	assert_int_equal(sim_service_offer(client, "/silent/dump", &sim_Trigger_service, NULL, never, NULL, &dump), 0);
+	for (unsigned i = 0; i < sizeof(commands) / sizeof(*commands); i++)
+		ends_with_130(commands[i], false);
+	assert_int_equal(unlink(PIPE), 0);
+}
+
+/* No call is waited for to its end. */
+TEST_WITH(whom_a_stopped_simd_holds_up_ends_with_130, setup, teardown)
+{
+	static const char *const commands[][6] = {
+		{ "list" },
+		{ "list", "--watch" },
+		{ "info", "/car/silent" },
+		{ "echo", "/car/silent" },
+		{ "pub", "/car/silent", "{}" },
+		{ "snapshot", "/car/silent" },
+		{ "plot", "/car/silent.position.x", "--csv" },
+		{ "trace", "/car/silent" },
+		{ "graph" },
+		{ "find", "sim/Imu" },
+		{ "hz", "/car/silent" },
+		{ "bw", "/car/silent" },
+		{ "delay", "/car/silent" },
+		{ "clock", "status" },
+		{ "clock", "pause" },
+		{ "clock", "resume" },
+		{ "clock", "step", "1s" },
+		{ "clock", "scale", "1" },
+		{ "clock", "source", "unity" },
+		{ "bridge", "list" },
+		{ "bridge", "info", "null" },
+		{ "bridge", "restart", "null" },
+		{ "bridge", "connect", "null", "there" },
+		{ "process", "restart", "radar" },
+		{ "service", "list" },
+		{ "service", "call", "/car/arm" },
+		{ "node", "list" },
+		{ "node", "info", "/car/node" },
+		{ "param", "list" },
+		{ "param", "get", "/car/node", "rate" },
+		{ "param", "set", "/car/node", "rate", "1" },
+		{ "type", "list" },
+		{ "record", "-o", "/tmp/x.mcap" },
+		{ "record", "--dump" },
+		{ "top", "--batch" },
+		{ "clients" },
+		{ "dispatch" },
+		{ "config" },
+		{ "summary" },
+		{ "ps" },
+		{ "doctor" },
+		{ "shutdown" },
+		{ "version" },
+	};
+
+	assert_int_equal(mkfifo(PIPE, 0600), 0);
+	assert_int_equal(kill(simd, SIGSTOP), 0);
+	for (unsigned i = 0; i < sizeof(commands) / sizeof(*commands); i++)
+		ends_with_130(commands[i], true);
+	assert_int_equal(kill(simd, SIGCONT), 0);
+	assert_int_equal(unlink(PIPE), 0);
 }

@@ -823,21 +823,28 @@ TEST_WITH(another_source_ends_it_and_stays, NULL, stack_sweep)
 }
 
 /* The source was `play` before, so nothing that it puts back ends its wait: before its first message, and in the middle. */
+static void ends_in_a_pause(const char *how, bool early, int sig)
+{
+	struct playing p;
+
+	assert_int_equal(stack_ctl("clock", early ? "pause" : "resume", NULL)->code, 0);
+	p = PLAY("--loop", how, LOG_FILE);
+	AWAIT(on_offer("/play/state") && (early || state_of("published") > 10));
+	if (!early)
+		assert_int_equal(stack_ctl("clock", "pause", NULL)->code, 0);
+	assert_int_equal(kill(p.pid, sig), 0);
+	assert_int_equal(end_play(&p, NULL), sig == SIGINT ? 128 + SIGINT : 0);
+}
+
 TEST_WITH(a_pause_does_not_hold_up_its_end, NULL, stack_sweep)
 {
 	write_log(LOG_FILE, 6000, BEGIN);
 	begin(CONF);
 	assert_int_equal(stack_ctl("clock", "source", "play", NULL)->code, 0);
 	for (int early = 1; early >= 0; early--) {
-		struct playing p;
-
-		assert_int_equal(stack_ctl("clock", early ? "pause" : "resume", NULL)->code, 0);
-		p = PLAY(LOG_FILE);
-		AWAIT(on_offer("/play/state") && (early || state_of("published") > 10));
-		if (!early)
-			assert_int_equal(stack_ctl("clock", "pause", NULL)->code, 0);
-		assert_int_equal(kill(p.pid, SIGINT), 0);
-		assert_int_equal(end_play(&p, NULL), 128 + SIGINT);
+		ends_in_a_pause("--rate=1", early, SIGINT);
+		ends_in_a_pause("--lockstep", early, SIGINT);
+		ends_in_a_pause("--lockstep", early, SIGTERM);
 	}
 	assert_string_equal(stack_text("GetClock", "clock/source"), "play");
 	finish();

@@ -322,6 +322,26 @@ TEST(a_damaged_attachment_is_named_and_counted)
 	assert_non_null(strstr(said, "its metadata and its attachments are left out: only MCAP has them"));
 }
 
+static bool is_stopped(void *arg)
+{
+	(void)arg;
+	return true;
+}
+
+TEST(one_that_is_stopped_is_closed_in_good_order)
+{
+	const char *in[] = { a_bag("a.bag", 0) };
+	struct copy_options o = { .stopped = is_stopped };
+	struct copy_result x;
+
+	assert_int_equal(copy(in, 1, sample_fresh("out.bag"), o, &x), 0);
+	assert_int_equal(x.n_messages, 0);
+	assert_non_null(strstr(said, "out.bag: interrupted: what comes after that is left out"));
+	o.stopped = NULL;
+	assert_int_equal(copy(in, 1, sample_fresh("out.bag"), o, &x), 0);
+	assert_true(x.n_messages > 0);
+}
+
 TEST(what_a_format_does_not_take_is_named)
 {
 	const char *in[] = { a_bag("a.bag", 1000) };
