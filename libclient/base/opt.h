@@ -67,7 +67,10 @@ struct opt {
 	const char *metavar; /* what the help calls the value; NULL: derived from the type */
 	const char *help;    /* one line */
 	int64_t min, max;
-	/* completion: "file", "dir", or a command that prints the words; the program's own is run as it was typed, with its --socket; NULL: none */
+	/*
+	 * completion: "file", "dir", or a command that prints the words, with %1 for the first positional argument and so on; the
+	 * program's own is run as it was typed, with its --socket; NULL: none
+	 */
 	const char *complete;
 	unsigned least; /* OPT_MANY: so many at the least */
 };

@@ -214,7 +214,7 @@ static void bash_value(const struct opt_program *p, FILE *out, const struct opt 
 		fprintf(out, "COMPREPLY=($(compgen -d -- \"$cur\"))");
 	else {
 		fputs("COMPREPLY=($(compgen -W \"$(", out);
-		opt_put_source(p, out, o->complete);
+		opt_put_source(p, out, o->complete, OPT_BASH);
 		fputs(")\" -- \"$cur\"))", out);
 	}
 }
@@ -230,18 +230,6 @@ static void bash_values(const struct opt_program *p, FILE *out, const char *cmd,
 		fprintf(out, ") ");
 		bash_value(p, out, t);
 		fprintf(out, "; return;;\n");
-	}
-}
-
-static void bash_positional(const struct opt_program *p, FILE *out, const char *cmd, const struct opt *t)
-{
-	for (; t && t->name; t++) {
-		if (t->kind == OPT_OPTION || !t->complete)
-			continue;
-		fprintf(out, "\t\t'%s') ", cmd);
-		bash_value(p, out, t);
-		fprintf(out, ";;\n");
-		return;
 	}
 }
 
@@ -271,11 +259,11 @@ static void bash_words_here(const struct opt_program *p, FILE *out)
 			fprintf(out, " %.*s", (int)strcspn(c->name, " "), c->name);
 		fprintf(out, "';;\n");
 	} else {
-		bash_positional(p, out, "", p->opts);
+		opt_put_positionals(p, out, "", p->opts, OPT_BASH, bash_value);
 	}
 	bash_second_words(p, out);
 	for (const struct opt_command *c = p->commands; c && c->name; c++)
-		bash_positional(p, out, c->name, c->opts);
+		opt_put_positionals(p, out, c->name, c->opts, OPT_BASH, bash_value);
 	fprintf(out, "\t\tesac\n");
 }
 
@@ -301,13 +289,15 @@ void opt_print_bash(const struct opt_program *p, FILE *out)
 		bash_run(p, out);
 	fputc('_', out);
 	opt_put_function(out, p->name);
-	fprintf(out, "()\n{\n\tlocal cur prev cmd='' words='' i\n\tCOMPREPLY=()\n"
+	fprintf(out, "()\n{\n\tlocal cur prev cmd='' words='' i args=()\n\tCOMPREPLY=()\n"
 		     "\tcur=\"${COMP_WORDS[COMP_CWORD]}\" prev=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
 		     "\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
-		     "\t\t[[ ${COMP_WORDS[i]} == -* ]] && continue\n"
+		     "\t\tif [[ ${COMP_WORDS[i]} == -* ]]; then\n\t\t\tcase \"$cmd:${COMP_WORDS[i]}\" in\n\t\t\t");
+	opt_put_taking(p, out, "*'", "|");
+	fprintf(out, ") [[ ${COMP_WORDS[i+1]} == = ]] && ((i++)); ((i++));;\n\t\t\tesac\n\t\t\tcontinue\n\t\tfi\n"
 		     "\t\tcase \"$cmd${cmd:+ }${COMP_WORDS[i]}\" in\n");
 	opt_put_command_cases(p, out);
-	fprintf(out, "\t\tesac\n\tdone\n\tcase \"$cmd:$prev\" in\n");
+	fprintf(out, "\t\t*) args+=(\"${COMP_WORDS[i]}\");;\n\t\tesac\n\tdone\n\tcase \"$cmd:$prev\" in\n");
 	for (const struct opt_command *c = p->commands; c && c->name; c++)
 		bash_values(p, out, c->name, c->opts);
 	bash_values(p, out, "", p->opts);

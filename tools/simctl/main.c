@@ -201,6 +201,8 @@ static const struct opt node_opts[] = {
 #define PARAMS(kind) \
 	OPT_ARG("NODE", kind, STRING, node, "name of a node that has parameters", \
 		.complete = "simctl param list --names")
+#define PARAM \
+	OPT_ARG("NAME", REQUIRED, STRING, param, "name of the parameter", .complete = "simctl param list --names %1")
 static const struct opt params_opts[] = {
 	PARAMS(OPTIONAL),
 	FLAG("names", names, "names alone, a line each"),
@@ -208,12 +210,12 @@ static const struct opt params_opts[] = {
 };
 static const struct opt param_opts[] = {
 	PARAMS(REQUIRED),
-	OPT_ARG("NAME", REQUIRED, STRING, param, "name of the parameter"),
+	PARAM,
 	{ 0 },
 };
 static const struct opt param_set_opts[] = {
 	PARAMS(REQUIRED),
-	OPT_ARG("NAME", REQUIRED, STRING, param, "name of the parameter"),
+	PARAM,
 	OPT_ARG("VALUE", REQUIRED, STRING, value,
 		"what it shall be: true, false, a number, a text; after -- where a text begins with -"),
 	{ 0 },

@@ -153,6 +153,39 @@ static struct sim_params *motor(void)
 	return p;
 }
 
+/* What bash offers behind these words. */
+static void completes(const char *words, const char *want)
+{
+	const char *b = getenv("B");
+	char cmd[1024], got[256];
+	size_t n;
+	FILE *f;
+
+	snprintf(cmd, sizeof(cmd),
+		 "bash --norc -c 'source <(%s/bin/simctl --completion-bash); COMP_WORDS=(%s/bin/simctl %s \"\"); "
+		 "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _simctl; echo \"${COMPREPLY[@]}\"'",
+		 b ? b : "build", b ? b : "build", words);
+	f = popen(cmd, "r");
+	assert_non_null(f);
+	n = fread(got, 1, sizeof(got) - 1, f);
+	got[n] = '\0';
+	pclose(f);
+	assert_string_equal(got, want);
+}
+
+TEST_WITH(names_of_parameters_are_completed, setup, stack_sweep)
+{
+	struct sim_params *p = motor();
+
+	completes("param get", "/car/motor\n");
+	completes("param get /car/motor", "gear label on power\n");
+	completes("param set motor", "gear label on power\n");
+	completes("param set motor gear", "\n");
+	completes("param get nobody", "\n");
+	sim_params_destroy(p);
+	end();
+}
+
 TEST_WITH(values_are_typed_as_their_parameter_says, setup, stack_sweep)
 {
 	struct sim_params *p = motor();

@@ -41,7 +41,11 @@ static const struct opt echo_opts[] = {
 	  .type = OPT_STRING,
 	  .off = offsetof(struct values, channel),
 	  .complete = "prog list --names" },
-	{ .name = "FIELD", .kind = OPT_MANY, .type = OPT_STRINGS, .off = offsetof(struct values, rest) },
+	{ .name = "FIELD",
+	  .kind = OPT_MANY,
+	  .type = OPT_STRINGS,
+	  .off = offsetof(struct values, rest),
+	  .complete = "prog fields %1" },
 	{ 0 },
 };
 
@@ -254,7 +258,8 @@ static void complete(const char *line, char *got, size_t size)
 	size_t n;
 
 	snprintf(cmd, sizeof(cmd),
-		 "bash --norc -c 'source \"$0\"; prog() { [[ $1 == -*s* ]] && echo \"at$2\" || echo /lidar/top /gps; }; "
+		 "bash --norc -c 'source \"$0\"; prog() { [[ $1 == fields ]] && echo \"of$2\" && return; "
+		 "[[ $1 == -*s* ]] && echo \"at$2\" || echo /lidar/top /gps; }; "
 		 "COMP_WORDS=(%s); "
 		 "COMP_CWORD=$((${#COMP_WORDS[@]}-1)); _prog; echo \"${COMPREPLY[@]}\"' '%s' 2>&1",
 		 line, getenv("COMPLETION"));
@@ -281,6 +286,9 @@ TEST(bash_completes)
 		{ "prog --socket = /x echo \"\"", "at/x\n" },
 		{ "prog echo -s /x --json \"\"", "at/x\n" },
 		{ "/nowhere/prog echo \"\"", "\n" },
+		/* what is behind the first argument goes by that one */
+		{ "prog echo --every 1s /gps \"\"", "of/gps\n" },
+		{ "prog echo /gps -n = 2 x \"\"", "of/gps\n" },
 	};
 	const struct opt_command *cmd;
 	char path[TEST_PATH_MAX], got[1024];
@@ -333,13 +341,14 @@ TEST(fish_completes)
 		 "or printf \"%s\\n\" /lidar/top /gps; end; source $COMPLETION; "
 		 "complete -C\"prog \"; echo =; complete -C\"prog clock \"; echo =; complete -C\"prog echo --mode \"; "
 		 "echo =; complete -C\"prog echo /l\"; echo =; complete -C\"prog echo --co\"; echo =; "
-		 "complete -C\"prog --socket /x echo a\"; echo =; complete -C\"prog -s=/x echo \"'",
+		 "complete -C\"prog --socket /x echo a\"; echo =; complete -C\"prog -s=/x echo \"; echo =; "
+		 "function prog; echo $argv; end; complete -C\"prog echo --every 1s /gps \"'",
 		 got, sizeof(got));
 	if (*got)
 		assert_string_equal(got, "clock\necho\tprint messages\nhz\tit\'s the rate: how often\nlist\tlist\n"
 					 "scale\tscale\nstep\tstep\n=\n"
 					 "pause\tstop\nstep\tgo on a little\n=\n1\n2\n=\n/lidar/top\n=\n"
-					 "--color\tcolours\n--count\n=\nat/x\n=\natlist\nend 0\n");
+					 "--color\tcolours\n--count\n=\nat/x\n=\natlist\n=\nfields /gps\nend 0\n");
 }
 
 TEST(zsh_takes_it)
@@ -353,14 +362,14 @@ TEST(zsh_takes_it)
 		 "zsh -f -c 'compadd() { shift; print -- $@ }; _describe() { print -- ${(P)@[-1]} }; "
 		 "_try() { words=(\"$@\"); CURRENT=$#; . $COMPLETION; }; _try prog clock \"\"; echo =; "
 		 "_try prog echo --mode \"\"; echo =; prog() { print -- \"$@\" }; _try prog --socket /x echo \"\"; "
-		 "_try prog echo --socket=/x \"\"'",
+		 "_try prog echo --socket=/x \"\"; _try prog echo --every 1s /gps x \"\"'",
 		 got, sizeof(got));
 	for (unsigned i = 0; i < sizeof(want) / sizeof(*want); i++)
 		assert_non_null(strstr(out_text, want[i]));
 	if (*got)
 		assert_string_equal(
 			got,
-			"pause:stop step:go on a little\n=\n1 2\n=\n--socket /x list --names\n--socket=/x list --names\nend 0\n");
+			"pause:stop step:go on a little\n=\n1 2\n=\n--socket /x list --names\n--socket=/x list --names\nfields /gps\nend 0\n");
 }
 
 TEST(a_program_without_commands_has_positionals)
