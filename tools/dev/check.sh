@@ -221,6 +221,17 @@ finish()
 	exit
 }
 
+# By sudo from a checkout of one's own: what was written becomes its owner's, also where the run was interrupted.
+hand_back()
+{
+	for dir in build build-*; do
+		[ ! -d "$dir" ] || tools/dev/as-owner "$dir" true
+	done
+}
+
+trap hand_back EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
 case $level in
 quick) quick ;;
 full) full ;;
