@@ -452,6 +452,8 @@ static void take_stray(struct dispatch *d, struct d_publisher *p, const struct s
 
 	if (seen && (p->ch->fresh || p->ch->repeats))
 		return; /* the other one of two feeds had it */
+	if (seen && h->flags & SIM_SLOT_LATCHED && !h->credit_cell && !(h->flags & SIM_SLOT_DISPATCH))
+		return; /* for subscribers that come later: its port, or its simd, is another one now */
 	d_missing_suspect(d, p->ch);
 	if (!seen && !h->credit_cell && !(h->flags & SIM_SLOT_DISPATCH))
 		p->ch->stats.local++; /* without a credit, as its client did not know yet that simd hears it */

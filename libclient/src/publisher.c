@@ -383,6 +383,7 @@ void publisher_free(struct sim_publisher *p)
 	pub_reg_destroy(p->reg);
 	records_finish(&p->records);
 	sim_type_unref(p->type);
+	mem_free(p->latched);
 	mem_free(p);
 }
 
@@ -484,6 +485,49 @@ void sim_publisher_destroy(struct sim_publisher *p)
 	client_setup_unlock(c);
 }
 
+/* ---- what is latched ---- */
+
+void publisher_keep_latched(struct sim_publisher *p, const struct sim_slot *slot)
+{
+	size_t size = sizeof(*slot) + slot->body_size;
+	struct sim_slot *copy = mem_realloc(p->latched, size);
+
+	if (!copy) { /* the one before would be wrong */
+		mem_free(p->latched);
+		p->latched = NULL;
+		return;
+	}
+	memcpy(copy, slot, size);
+	p->latched = copy;
+}
+
+/*
+ * The history of a port ends with its generation, and the probes of a registration push the message out of it. So it is published once
+ * more, as it was, but for simd's numbers; subscribers that had it pass it by. Where there is no slot for it, the next message is latched.
+ */
+static void latch_again(struct sim_publisher *p)
+{
+	size_t size = sizeof(*p->latched) + p->latched->body_size;
+	struct sim_slot *slot;
+	void *mem;
+	int r;
+
+	PORT_RETRY(r, ipc_loan(p->reg->port->pub, size, &mem));
+	if (r < 0)
+		return;
+	memcpy(mem, p->latched, size);
+	slot = mem;
+	slot->flags &= SIM_SLOT_CLOCK_STALE | SIM_SLOT_LATCHED;
+	slot->channel_id = p->reg->channel_id;
+	slot->publisher_id = p->reg->publisher_id;
+	slot->iox_generation = p->reg->port->att->iox_generation;
+	slot->token_cell = slot->credit_cell = 0;
+	tsan_release(slot);
+	PORT_RETRY(r, ipc_publish(p->reg->port->pub, slot));
+	if (r < 0)
+		PORT_RETRY(r, ipc_unloan(p->reg->port->pub, slot));
+}
+
 /* ---- adoption ---- */
 
 static void adopt(struct sim_publisher *p)
@@ -500,6 +544,8 @@ static void adopt(struct sim_publisher *p)
 	}
 	p->reg = reg;
 	header_begin(p);
+	if (p->latched)
+		latch_again(p);
 	pub_reg_destroy(old);
 }
 

@@ -70,6 +70,7 @@ struct sim_publisher {
 	char frame_id[SIM_FRAME_ID_MAX + 1];
 	char host[SIM_HOST_NAME_MAX + 1]; /* "": its messages are of this machine */
 	struct sim_slot header;           /* of each loan, but for what differs */
+	struct sim_slot *latched;         /* SIM_PUB_LATCH: a copy of the newest message; NULL: none */
 	struct {                          /* this client's subscriptions of the channel */
 		uint32_t seq, n;          /* client::subs_seq when they were counted */
 		uint64_t serial;          /* in that session; 0: not yet */
@@ -96,6 +97,9 @@ void publisher_unloan(struct sim_publisher *p, int i);
 struct pub_port *publisher_loan_port(struct sim_publisher *p, int i);
 /* Loan i is the caller's no more. */
 void publisher_forget_loan(struct sim_publisher *p, int i);
+
+/* It has been published by a latching publisher: kept for the next port, whose history is empty. Inside. */
+void publisher_keep_latched(struct sim_publisher *p, const struct sim_slot *slot) __attribute__((cold));
 
 /* All messages up to the newest have been published, unless some are kept: says so to simd, which can tell lost ones by it. */
 void publisher_progress(const struct sim_publisher *p);

@@ -404,6 +404,8 @@ void publisher_send_kept(const struct kept *k)
 	tsan_release(k->slot);
 	PORT_RETRY(r, ipc_publish(k->port->pub, k->slot));
 	if (r == 0) {
+		if (p->flags & SIM_PUB_LATCH)
+			publisher_keep_latched(p, k->slot);
 		count_published(p->reg->counters, k->dispatch, &k->sent);
 		if (k->claim.credit)
 			ring(p, &k->claim, k->dispatch);
@@ -463,6 +465,8 @@ static int send_loan(struct publish *q, int i)
 			       q->reg->name, ipc_why());
 	}
 	p->sequence = sequence;
+	if (__builtin_expect(p->flags & SIM_PUB_LATCH, 0))
+		publisher_keep_latched(p, slot);
 	publisher_progress(p);
 	count_published(q->reg->counters, q->dispatch, &sent);
 	publisher_forget_loan(p, i);

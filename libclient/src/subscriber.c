@@ -501,15 +501,15 @@ static void count_received(struct sim_subscriber *s, const struct sim_slot *h)
 	s->seen[i].sequence = h->sequence;
 }
 
-/* Taken from the port before. A publisher that is not followed any more is heard twice rather than not at all. */
+/* Taken from the port before, or latched again. A publisher that is not followed any more is heard twice rather than not at all. */
 static bool is_repeated(struct sim_subscriber *s, const struct message *m)
 {
 	const struct sim_slot *h = &m->m.header;
 	uint32_t i = (h->publisher_id >> WIRE_SHARD_BITS) % SUB_SEEN;
 
-	if (__builtin_expect(!m->port->repeats, 1))
+	if (__builtin_expect(!m->port->repeats && !(h->flags & SIM_SLOT_LATCHED), 1))
 		return false;
-	m->port->repeats--;
+	m->port->repeats -= m->port->repeats > 0;
 	return s->seen[i].publisher_id == h->publisher_id && h->sequence <= s->seen[i].sequence;
 }
 

@@ -39,8 +39,10 @@ struct sim_token;
 
 enum sim_publisher_flag {
 	SIM_PUB_NO_WAIT = 1u << 0, /* without a credit answer -EAGAIN at once */
-	SIM_PUB_LATCH = 1u << 1,   /* keep the last message for subscribers that come later */
-	SIM_PUB_LOCAL = 1u << 2,   /* never dispatched: simd does not subscribe (sim_try_queue answers -EOPNOTSUPP) */
+	SIM_PUB_LATCH =
+		1u
+		<< 1, /* keep the last message for subscribers that come later, also after a restart; each is copied */
+	SIM_PUB_LOCAL = 1u << 2, /* never dispatched: simd does not subscribe (sim_try_queue answers -EOPNOTSUPP) */
 	/*
 	 * Of bridges, for what they bring in from elsewhere: dispatched to nobody but bridges to other machines (link). Where none of
 	 * these lists the channel it is as with SIM_PUB_LOCAL.

@@ -408,6 +408,68 @@ TEST_WITH(port_refused_when_up, setup, teardown)
 	slow_end(&k, 3);
 }
 
+/* simd takes none of it for a lie. */
+static void nothing_invalid(struct sim_client *c)
+{
+	char *json = NULL;
+
+	assert_int_equal(sim_call(c, "GetDispatch", NULL, &json), 0);
+	assert_non_null(strstr(json, "\"invalid\":0"));
+	free(json);
+}
+
+/* A new generation knows of no history, and what proves a publisher to a new simd pushes it out of the old one. */
+TEST_WITH(what_is_latched_reaches_late_comers_after_a_restart, setup, teardown)
+{
+	struct sim_client *c = world_client(&w, "sensor", 0), *other = world_client(&w, "other", 0);
+	struct sim_publisher *p = imu_advertise(c, "imu", SIM_PUB_LATCH),
+			     *none = imu_advertise(c, "none", SIM_PUB_LATCH);
+	struct sim_subscriber *old = imu_subscribe(other, "imu", 0), *late;
+	uint64_t sequence = 2;
+
+	assert_int_equal(sim_publish_local(p, imu_loan(p)), 0);
+	assert_int_equal(sim_publish_local(p, imu_loan(p)), 0);
+	imu_expect(old, 1);
+	imu_expect(old, 2);
+	for (int i = 0; i < 6; i++) {
+		bool roudi = i != 3;
+
+		if (roudi)
+			world_kill_roudi(&w);
+		else
+			world_kill_simd(&w);
+		world_process(&w, c);
+		world_process(&w, other);
+		if (roudi)
+			world_start_roudi(&w);
+		else
+			world_start_simd(&w);
+		world_until(&w, i % 2 ? c : other, SIM_CLIENT_CONNECTED); /* who comes first must not matter */
+		world_until(&w, i % 2 ? other : c, SIM_CLIENT_CONNECTED);
+		late = imu_subscribe(other, "imu", SIM_SUB_LATCHED);
+		imu_expect(late, sequence);
+		if (roudi) /* to a new simd its publisher is another one */
+			assert_int_equal(sim_wait(old, 0), 0);
+		else
+			imu_expect(old, sequence);
+		if (i == 1) {
+			assert_int_equal(sim_publish_local(p, imu_loan(p)), 0);
+			imu_expect(old, ++sequence);
+			imu_expect(late, sequence);
+		}
+		sim_subscriber_destroy(late);
+		late = imu_subscribe(other, "none", SIM_SUB_LATCHED);
+		assert_int_equal(sim_wait(late, 0), 0);
+		sim_subscriber_destroy(late);
+		nothing_invalid(c);
+	}
+	sim_subscriber_destroy(old);
+	sim_publisher_destroy(none);
+	sim_publisher_destroy(p);
+	sim_disconnect(other);
+	sim_disconnect(c);
+}
+
 /* Again and again, with messages in flight each time; nothing leaks and every callback runs once. */
 TEST_WITH(many_generations_are_followed, setup, teardown)
 {
