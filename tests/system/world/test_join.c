@@ -8,6 +8,7 @@
 #include <signal.h>
 
 #include <sim/msg/Detected3DObjects.h>
+#include <sim/msg/GpsOdometry.h>
 #include <sim/msg/Transforms.h>
 #include <sim/sim.h>
 #include <sim/world.h>
@@ -131,6 +132,180 @@ TEST_WITH(a_rig_is_a_host_of_a_world, NULL, stack_sweep)
 	sim_subscriber_destroy(objects);
 	sim_disconnect(c);
 	/* not stack_stop(): this process is a client, and leaves its runtime's files when it ends */
+	assert_int_equal(kill(simd, SIGTERM), 0);
+	assert_int_equal(stack_wait(simd), 0);
+	assert_int_equal(server_stop(&server), 0);
+}
+
+/* ---- an engine that jumps ---- */
+
+#define EGO_M_S 10.0
+
+/* An ego that drives along y since time was 0: where it is says which time it is here. */
+static void say_ego(struct sim_client *c, struct sim_publisher *p)
+{
+	struct sim_clock_sample now;
+	struct sim_GpsOdometry *m;
+	struct sim_builder b;
+	struct sim_slot *slot;
+
+	sim_now_sample(c, &now);
+	assert_int_equal(sim_loan(p, sizeof(*m), &slot), 0);
+	m = sim_GpsOdometry_init(sim_slot_body_mut(slot), sizeof(*m), &b);
+	m->northing = EGO_M_S * (double)now.sim_ns / 1e9;
+	m->velocity.y = EGO_M_S;
+	m->orientation.w = 1;
+	slot->stamp_sim_ns = now.sim_ns;
+	slot->clock_generation = now.clock_generation;
+	assert_int_equal(sim_publish_local(p, slot), 0);
+}
+
+static struct sim_world_info info_of(struct sim_world *w)
+{
+	struct sim_world_info i;
+
+	sim_world_get_info(w, &i);
+	return i;
+}
+
+static pid_t pid_of_join(void)
+{
+	json_t *all = stack_call("ListClients", NULL), *client;
+	pid_t pid = 0;
+	size_t i;
+
+	json_array_foreach(json_object_get(all, "clients"), i, client)
+		if (!strcmp(json_string_value(json_object_get(client, "name")), "sim-join"))
+			pid = (pid_t)json_integer_value(json_object_get(client, "pid"));
+	json_decref(all);
+	return pid;
+}
+
+/*
+ * It takes the lease that sim-join has lost, in the middle of an advance, jumps, says where its ego is then, and gives the lease back.
+ */
+static void engine_jumps(struct sim_world *w, struct sim_world_tick *t, struct sim_client *c,
+			 struct sim_publisher *odometry, int64_t to_sim_ns)
+{
+	pid_t join = pid_of_join();
+	struct sim_driver *d;
+
+	assert_true(join > 0);
+	assert_int_equal(stack_ctl("clock", "pause", "--no-wait", NULL)->code, 0);
+	step(w, t); /* for which it asks for more */
+	AWAIT(stack_int("GetClock", "clock/paused") == 1);
+	assert_int_equal(kill(join, SIGSTOP), 0);
+	assert_int_equal(stack_ctl("clock", "source", "simulation", NULL)->code, 0);
+	assert_int_equal(stack_ctl("clock", "source", "unity", NULL)->code, 0);
+	assert_int_equal(stack_ctl("clock", "resume", NULL)->code, 0);
+	assert_int_equal(sim_driver_acquire(c, 0, &d), 0);
+	assert_int_equal(sim_driver_jump(d, to_sim_ns), 0);
+	say_ego(c, odometry);
+	sim_driver_release(d);
+	assert_int_equal(kill(join, SIGCONT), 0);
+}
+
+struct seen {
+	unsigned n;
+	struct sim_world_object ego;
+};
+
+static bool see(void *user, const struct sim_world_object *o)
+{
+	struct seen *s = user;
+
+	s->n++;
+	s->ego = *o;
+	return true;
+}
+
+/*
+ * Others, published for an instant of the time that it is here now, are one van; and the ego is in the world once, where it was at that time here, or is:
+ * nowhere between. Time here less the world's was before_s, and is what is returned.
+ */
+static double goes_on(struct sim_world *w, struct sim_client *c, struct sim_publisher *odometry,
+		      struct sim_subscriber *objects, double before_s)
+{
+	const struct sim_message *m;
+	struct sim_clock_sample now;
+	struct sim_world_tick t;
+	unsigned messages = 0, same = 0, n_told = 0;
+	double offset_s = 0, told_s[1000];
+
+	t = info_of(w).tick;
+	while (messages < 10 || same < 10) {
+		struct seen s = { 0 };
+		double at_s;
+
+		say_ego(c, odometry);
+		step(w, &t);
+		(void)sim_world_each(w, t.time_sim_ns, see, &s);
+		assert_true(s.n <= 1);
+		at_s = s.ego.position[1] / EGO_M_S - (double)t.time_sim_ns / 1e9;
+		same = s.n && s.ego.how != SIM_WORLD_HELD && fabs(at_s - offset_s) < 0.01 ? same + 1 : 0;
+		offset_s = at_s;
+		if (s.n && s.ego.how != SIM_WORLD_HELD && n_told < 1000)
+			told_s[n_told++] = at_s;
+		sim_now_sample(c, &now);
+		while (sim_take(objects, &m) == 0) {
+			const struct sim_Detected3DObjects *all = sim_Detected3DObjects_from(m->body, m->body_size);
+			uint32_t n;
+
+			(void)sim_Detected3DObjects_objects(all, m->body_size, &n);
+			assert_true(n <= 1);
+			messages += n == 1 && m->header.clock_generation == now.clock_generation;
+			assert_int_equal(sim_release(objects, m), 0);
+		}
+	}
+	for (unsigned i = 0; i < n_told; i++)
+		if (fabs(told_s[i] - before_s) > 0.01 && fabs(told_s[i] - offset_s) > 0.01)
+			fail_msg("%g s, between %g s and %g s", told_s[i], before_s, offset_s);
+	return offset_s;
+}
+
+TEST_WITH(an_engine_may_jump_in_a_world, NULL, stack_sweep)
+{
+	const struct sim_subscriber_options so = { .size = sizeof(so), .depth = 64 };
+	struct sim_client_options co = { .size = sizeof(co), .name = "test", .socket = STACK_SOCKET };
+	const struct sim_publisher_options po = { .size = sizeof(po), .flags = SIM_PUB_LOCAL };
+	struct sim_publisher *odometry;
+	struct sim_subscriber *objects;
+	struct sim_world_tick t;
+	char processes[256];
+	struct sim_client *c;
+	struct sim_world *w;
+	char control[TEST_PATH_MAX];
+	const struct ctl_result *status;
+	double offset_s;
+	pid_t simd;
+
+	test_path(control, "control");
+	server_start(&server, 0, (const char *const[]){ "--pace", "0", "--step", "1s", "--control", control, NULL });
+	snprintf(processes, sizeof(processes), "{\"name\":\"join\",\"command\":[\"sim-join\",\"--world\",\"%s\"]}",
+		 server.address);
+	simd = start(processes);
+	w = join(&t);
+	assert_int_equal(sim_connect(&co, &c), 0);
+	setenv("SIMD_SOCKET", STACK_SOCKET, 1);
+	assert_int_equal(sim_advertise(c, "/gps_odometry", &sim_GpsOdometry_type, &po, &odometry), 0);
+	assert_int_equal(sim_subscribe(c, "/objects", &sim_Detected3DObjects_type, &so, &objects), 0);
+	offset_s = goes_on(w, c, odometry, objects, 0);
+	assert_true(fabs(offset_s) < 0.01);
+	t = info_of(w).tick;
+	engine_jumps(w, &t, c, odometry, sim_now(c) + 500 * NS_PER_S);
+	offset_s = goes_on(w, c, odometry, objects, offset_s);
+	assert_true(offset_s > 490 && offset_s < 501);
+	t = info_of(w).tick;
+	engine_jumps(w, &t, c, odometry, 0); /* time here catches up */
+	assert_true(fabs(goes_on(w, c, odometry, objects, offset_s) - offset_s) < 0.01);
+	status = stack_ctl("world", "status", "--world", control, "--json", NULL);
+	if (!strstr(status->out, "\"ahead\":0")) /* of no time that the world had not come to */
+		fail_msg("%s%s", status->out, status->err);
+	assert_int_equal(unlink(control), 0);
+	sim_world_disconnect(w);
+	sim_subscriber_destroy(objects);
+	sim_publisher_destroy(odometry);
+	sim_disconnect(c);
 	assert_int_equal(kill(simd, SIGTERM), 0);
 	assert_int_equal(stack_wait(simd), 0);
 	assert_int_equal(server_stop(&server), 0);

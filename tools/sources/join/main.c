@@ -250,10 +250,10 @@ static int advance_to(struct app *a, int64_t to_sim_ns)
 	return 0;
 }
 
-/* The world's time is earlier than that here, which does not jump for that: both go on with the difference. */
-static void meet(struct app *a)
+/* Time here is later than the world's, and does not jump for that: both go on with the difference. */
+static void meet(struct app *a, int64_t world_sim_ns)
 {
-	int64_t ahead = sim_now(a->client) - (a->tick.time_sim_ns + a->offset_dur_ns);
+	int64_t ahead = sim_now(a->client) - (world_sim_ns + a->offset_dur_ns);
 
 	if (ahead <= 0)
 		return;
@@ -280,11 +280,12 @@ static int loop(struct app *a)
 
 	a->put_sim_ns = INT64_MIN;
 	while (r == 0 && !stop_requested(&a->stop)) {
-		meet(a);
+		meet(a, a->tick.time_sim_ns);
 		publish(a);
 		r = advance_to(a, a->tick.time_sim_ns + a->offset_dur_ns + a->tick.step_dur_ns);
 		if (r < 0)
 			break;
+		meet(a, a->tick.time_sim_ns + a->tick.step_dur_ns); /* another engine may have jumped meanwhile */
 		if (a->role != SIM_WORLD_OBSERVER)
 			put_ego(a);
 		else
