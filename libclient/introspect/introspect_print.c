@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define XXH_INLINE_ALL /* of the header alone: nothing is linked */
+#include <xxhash.h>
+
 #include "body.h"
 #include "err.h"
 #include "json_out.h"
-#include "xxh64.h"
 #include "msg/typedesc.h"
 #include "sim/introspect.h"
 
@@ -119,7 +121,7 @@ static void separator(struct printer *p, bool lines)
 
 static int hash_write(void *hash, const char *data, size_t len)
 {
-	xxh64_add(hash, data, len);
+	XXH64_update(hash, data, len);
 	return 0;
 }
 
@@ -130,19 +132,17 @@ static uint64_t hash_array(struct printer *p, const struct sim_field *f, const u
 {
 	static const struct sim_json_options plain;
 	struct printer text = { .body = p->body, .o = &plain };
-	struct xxh64 h;
+	XXH64_state_t h;
 
-	xxh64_init(&h);
-	if (f->kind != SIM_KIND_MESSAGE && f->kind != SIM_KIND_STRING && f->kind != SIM_KIND_BOOL) {
-		xxh64_add(&h, at, (size_t)n * f->elem_size);
-		return xxh64_value(&h);
-	}
+	if (f->kind != SIM_KIND_MESSAGE && f->kind != SIM_KIND_STRING && f->kind != SIM_KIND_BOOL)
+		return XXH64(at, (size_t)n * f->elem_size, 0);
+	XXH64_reset(&h, 0);
 	json_out_init(&text.out, hash_write, &h);
 	print_list(&text, f, at, n);
 	(void)json_out_flush(&text.out);
 	if (!p->bad)
 		p->bad = text.bad;
-	return xxh64_value(&h);
+	return XXH64_digest(&h);
 }
 
 static void print_hash(struct printer *p, uint64_t hash)

@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <string.h>
 
+#define XXH_INLINE_ALL /* of the header alone: nothing is linked */
+#include <xxhash.h>
+
 #include "mem.h"
 #include "section_private.h"
-#include "xxh64.h"
 
 /* As it is hashed: little-endian, which all of our machines are. */
 struct hashed {
@@ -21,14 +23,14 @@ _Static_assert(sizeof(struct hashed) == 128 && __BYTE_ORDER__ == __ORDER_LITTLE_
 uint64_t object_hash(const struct object_state *o)
 {
 	struct hashed h = { .id = o->id, .code = o->code, .owner = o->owner };
-	struct xxh64 x;
+	XXH64_state_t x;
 
 	memcpy(h.motion, o->motion.v, sizeof(h.motion));
-	xxh64_init(&x);
-	xxh64_add(&x, &h, sizeof(h));
+	XXH64_reset(&x, 0);
+	XXH64_update(&x, &h, sizeof(h));
 	if (o->body)
-		xxh64_add(&x, o->body->data, o->body->len);
-	return xxh64_value(&x);
+		XXH64_update(&x, o->body->data, o->body->len);
+	return XXH64_digest(&x);
 }
 
 static int check(const struct object_state *objects, uint32_t count)

@@ -7,13 +7,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#define XXH_INLINE_ALL /* of the header alone: nothing is linked */
+#include <xxhash.h>
+
 #include "err.h"
 #include "fd.h"
 #include "log.h"
 #include "mem.h"
 #include "thread.h"
 #include "world/wire.h"
-#include "xxh64.h"
 
 LOG_TOPIC("world");
 
@@ -105,15 +107,15 @@ static size_t begin(struct wire_buf *b, enum input_log_kind kind)
 
 uint64_t input_log_chain(uint64_t last, const void *data, size_t len)
 {
-	struct xxh64 h;
+	XXH64_state_t h;
 	uint8_t before[HASH];
 
 	for (unsigned i = 0; i < HASH; i++)
 		before[i] = (uint8_t)(last >> 8 * i);
-	xxh64_init(&h);
-	xxh64_add(&h, before, sizeof(before));
-	xxh64_add(&h, data, len);
-	return xxh64_value(&h);
+	XXH64_reset(&h, 0);
+	XXH64_update(&h, before, sizeof(before));
+	XXH64_update(&h, data, len);
+	return XXH64_digest(&h);
 }
 
 /* It ends here: what follows would follow nothing. With the lock. */

@@ -7,10 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define XXH_INLINE_ALL /* of the header alone: nothing is linked */
+#include <xxhash.h>
+
 #include "stream.h"
 #include "thread.h"
 #include "timeutil.h"
-#include "xxh64.h"
 
 #define TURN_MESSAGES 64         /* that are sent before something is read */
 #define LINGER_DUR_NS (NS_PER_S) /* without progress, for what was sent last to arrive */
@@ -86,15 +88,6 @@ int tcp_link_put(struct tcp_link *l, struct outbox_topic *t, struct iov_buf *o, 
 
 /* ---- what is said; lock is held ---- */
 
-static uint64_t hash(const struct iovec *frame)
-{
-	struct xxh64 h;
-
-	xxh64_init(&h);
-	xxh64_add(&h, frame->iov_base, frame->iov_len);
-	return xxh64_value(&h);
-}
-
 static bool was_said(const struct tcp_link *l, uint64_t frame)
 {
 	for (size_t i = 0; i < l->n_said; i++)
@@ -105,7 +98,7 @@ static bool was_said(const struct tcp_link *l, uint64_t frame)
 
 static int say(struct tcp_link *l, const struct iovec *frame)
 {
-	uint64_t h = hash(frame), *more;
+	uint64_t h = XXH64(frame->iov_base, frame->iov_len, 0), *more;
 	int r;
 
 	if (was_said(l, h))
