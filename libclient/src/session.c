@@ -23,6 +23,7 @@
 #define INTERFACE         "io.simd.Control."
 #define PUMP_SLICE_DUR_NS (20 * NS_PER_MS)
 #define AGAIN_DUR_NS      (100 * NS_PER_MS) /* between two tries of what cannot be done at the moment */
+#define AGAIN_MOST_DUR_NS (60 * NS_PER_S)   /* so long it is tried: a machine that is overloaded is no refusal */
 
 struct call {
 	struct list link;     /* session::calls */
@@ -333,7 +334,7 @@ static void wait_a_moment(struct sim_client *c, struct session *s)
 int session_call_again(struct sim_client *c, struct session *s, const char *method, json_t *params,
 		       struct varlink_msg *ret, json_t **ret_params)
 {
-	int64_t until = client_now(c) + CALL_DUR_NS - AGAIN_DUR_NS;
+	int64_t until = client_now(c) + AGAIN_MOST_DUR_NS;
 	int r;
 
 	while ((r = session_call(c, s, method, json_incref(params), ret, ret_params)) == -EAGAIN &&

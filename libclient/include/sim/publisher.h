@@ -69,7 +69,7 @@ SIM_API size_t sim_publisher_default_body(const struct sim_type *type);
  * slash). Returns: 0; -EINVAL bad name or option; -EPERM SIM_PUB_INBOUND, and the client is no bridge, or the name is
  * kept for others: /rosout, /parameter_events, /ros_discovery_info and all below /simd; -EMEDIUMTYPE the channel exists with another type;
  * -EMSGSIZE no pool holds max_body; -EMFILE no port left, or a limit of simd's; -ENOSPC no room left
- * in the pool of that size; -ENOTCONN; -EAGAIN the machine is overloaded, or channels are just being closed: it was tried for 5 s,
+ * in the pool of that size; -ENOTCONN; -EAGAIN the machine is overloaded, or channels are just being closed: it was tried for a minute,
  * try again. sim_why() names the numbers.
  */
 SIM_API SIM_MUST_CHECK int sim_advertise(struct sim_client *c, const char *channel, const struct sim_type *type,

@@ -364,7 +364,7 @@ TEST_WITH(a_starved_roudi_is_asked_again, setup, teardown)
 
 	assert_int_equal(sim_advertise(c, "before", &sim_Imu_type, NULL, &p), 0);
 	ipc_mem_roudi_starve(w.bus, true);
-	feed_roudi_in = 8;
+	feed_roudi_in = 200; /* waits of a tenth of a second */
 	assert_int_equal(sim_advertise(c, "late", &sim_Imu_type, NULL, &none), 0);
 	assert_int_equal(feed_roudi_in, 0);
 	sim_publisher_destroy(none);

@@ -22,7 +22,7 @@
  * with a longer lease machines also take longer to find each other.
  */
 #define MACHINE_PATIENT \
-	"\"roudi\":{\"ready_ms\":120000,\"probe_timeout_ms\":60000},\"dispatch\":{\"deadline_ms\":10000}," \
+	"\"roudi\":{\"ready_ms\":120000,\"probe_timeout_ms\":60000},\"dispatch\":{\"wait_ms\":60000,\"deadline_ms\":10000}," \
 	"\"step\":{\"deadline_ms\":3600000},\"process\":{\"stop_ms\":600000},"
 #define MACHINE_NEVER_LATE ",\"lease_ms\":7000,\"deadline_ms\":600000"
 

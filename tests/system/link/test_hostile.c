@@ -88,6 +88,7 @@ static int lie(void *arg)
 	static uint8_t body[16384], large[40000];
 	char topic[64] = "simd/ch/camera", type[64], manifest[512], *json;
 	dds_entity_t host, types, camera;
+	uint64_t sequence = 5;
 	struct sim_builder b;
 
 	(void)arg;
@@ -115,10 +116,9 @@ static int lie(void *arg)
 	write_image(camera, 1, 99, 4, body, sizeof(body));
 	write_image(camera, sim_Image_type.hash, 0, 5, body, sizeof(body));
 	write_image(camera, sim_Image_type.hash, 99, 0, body, sizeof(body));
+	/* Longer than it announced: that is no lie. Who reads there may still be attaching, so it is said until it is heard. */
 	MUST(sim_Image_init(large, sizeof(large), &b) != NULL);
-	write_image(camera, sim_Image_type.hash, 99, 6, large,
-		    sizeof(large)); /* longer than it announced: that is no lie */
-	AWAIT(atomic_load(&t->stop));
+	AWAIT((write_image(camera, sim_Image_type.hash, 99, ++sequence, large, sizeof(large)), atomic_load(&t->stop)));
 	MUST(dds_delete(participant) == 0);
 	return 0;
 }
@@ -140,7 +140,7 @@ TEST_WITH(a_machine_that_lies_is_named_and_bounded, start, end)
 	AWAIT(machine_logged(&m[0], "machine liar is linked"));
 	AWAIT(machine_logged(&m[0], "it is not a message of its type"));
 	AWAIT(machine_logged(&m[0], "it does not say whence it comes"));
-	AWAIT(atomic_load(&t->reader[0].received) == 1);
+	AWAIT(atomic_load(&t->reader[0].received) > 0);
 	atomic_store(&t->stop, true);
 	assert_int_equal(machine_wait(liar), 0);
 	assert_int_equal(machine_wait(reader), 0);
