@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -486,6 +487,31 @@ int hook_sem_timedwait(sem_t *sem, const struct timespec *until)
 	return sem_clockwait(sem, CLOCK_MONOTONIC, until);
 }
 
+struct birth {
+	void *(*fn)(void *);
+	void *arg;
+	sem_t ready;
+};
+
+/*
+ * An exception, such as that there is no memory, takes memory of its thread's own the first time: where there is none then, libc ends
+ * the process. So a thread has it, and a place to allocate from, before whoever starts it goes on.
+ */
+static void *be_born(void *arg)
+{
+	static _Atomic(void *) next;
+	struct birth *b = (struct birth *)arg;
+	void *(*fn)(void *) = b->fn;
+	void *fn_arg = b->arg, *volatile some = malloc(1);
+	void *(*globals)(void);
+
+	free(some);
+	*(void **)&globals = iox_next(&next, "__cxa_get_globals");
+	(void)globals();
+	(void)sem_post(&b->ready);
+	return fn(fn_arg);
+}
+
 /* Of std::thread, which throws where there is none. */
 HOOK int hook_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*fn)(void *),
 			     void *arg) __asm__("pthread_create");
@@ -494,12 +520,17 @@ int hook_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*fn)(
 {
 	static _Atomic(void *) next;
 	int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+	struct birth b = { .fn = fn, .arg = arg };
 	int e;
 
+	(void)sem_init(&b.ready, 0, 0);
 	*(void **)&create = iox_next(&next, "pthread_create");
 	do
-		e = create(ret, attr, fn, arg);
+		e = create(ret, attr, be_born, &b);
 	while (e && iox_start_lacks(e, "a thread"));
+	while (e == 0 && sem_wait(&b.ready) < 0)
+		continue;
+	(void)sem_destroy(&b.ready);
 	return e;
 }
 
