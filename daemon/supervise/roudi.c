@@ -74,6 +74,7 @@ struct roudi {
 	struct roudi_job *job;   /* under way */
 	uint32_t generation, failures;
 	uint32_t starved; /* probes one after the other that it had no CPU to answer */
+	bool unprobed;    /* simd lacks what a probe takes, and has logged it */
 	uint64_t config_hash;
 	struct {
 		struct state_proc proc;
@@ -244,18 +245,20 @@ static void end_generation(struct roudi *r, const char *why)
 	r->adopted = false;
 }
 
-static void restart(struct roudi *r, const char *why)
+/* Until the next try. Right after a generation that worked there is nothing to wait for. */
+static int64_t pause_of(const struct roudi *r)
 {
 	uint32_t doublings = r->failures > DOUBLINGS_MAX ? DOUBLINGS_MAX : r->failures ? r->failures - 1 : 0;
-	int64_t pause = RETRY_DUR_NS << doublings;
+	int64_t pause = r->failures ? RETRY_DUR_NS << doublings : 0;
 
+	return pause < RETRY_MAX_DUR_NS ? pause : RETRY_MAX_DUR_NS;
+}
+
+static void restart(struct roudi *r, const char *why)
+{
 	end_generation(r, why);
-	if (r->stopping)
-		return;
-	/* right after a generation that worked there is nothing to wait for */
-	if (r->failures == 0)
-		pause = 0;
-	exec_timer_at(&r->timer, exec_now(r->x) + (pause < RETRY_MAX_DUR_NS ? pause : RETRY_MAX_DUR_NS));
+	if (!r->stopping)
+		exec_timer_at(&r->timer, exec_now(r->x) + pause_of(r));
 }
 
 void roudi_broken(struct roudi *r, const char *why)
@@ -315,13 +318,14 @@ static void on_exit_fd(void *arg, uint32_t events)
 	bool early = r->phase == STARTING && exec_now(r->x) - r->started_mono_ns < EARLY_END_DUR_NS;
 	char text[PROCESS_END_TEXT];
 	const char *how = how_it_ended(r, text);
+	bool last = r->phase == STARTING && gives_up(r);
 
 	(void)events;
-	log_at(early && !r->failures ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR, "iox-roudi (pid %d) exited: %s",
+	log_at(early && r->failures == 1 && !last ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR, "iox-roudi (pid %d) exited: %s",
 	       (int)r->proc.pid, how);
-	if (!early || r->failures == FAILURES_MAX)
+	if (!early || last || r->failures == FAILURES_MAX + 1)
 		roudi_log_output(r->output);
-	if (r->phase == STARTING && gives_up(r)) {
+	if (last) {
 		(void)err_set(-ECHILD, "iox-roudi exits right after its start (%s); its last lines are in the log",
 			      how);
 		start_failed(r, -ECHILD, true);
@@ -339,9 +343,28 @@ static int watch(struct roudi *r, int pidfd)
 	return rc < 0 ? err_set(rc, "iox-roudi cannot be watched: %s", err_text(rc)) : 0;
 }
 
+/* simd has no descriptor or memory to talk to RouDi with, which says nothing about RouDi. */
+static bool is_lack(int rc)
+{
+	return rc == -EMFILE || rc == -ENFILE || rc == -ENOMEM || rc == -ENOBUFS;
+}
+
+static bool cannot_probe(struct roudi *r, const struct roudi_job *j)
+{
+	bool yes = is_lack(j->result);
+
+	if (yes && !r->unprobed)
+		log_error("the health of iox-roudi (pid %d) cannot be checked: %s; trying again every %u ms",
+			  (int)r->proc.pid, j->why, r->probe_ms);
+	r->unprobed = yes;
+	return yes;
+}
+
 /* Not forever: what is ready to run and never runs serves nobody. */
 static bool excused(struct roudi *r, const struct roudi_job *j)
 {
+	if (cannot_probe(r, j))
+		return true;
 	r->starved = j->starved ? r->starved + 1 : 0;
 	if (r->starved == 1)
 		log_warn("iox-roudi (pid %d) was not given a CPU for %u ms: this machine is overloaded. It is left alone for "
@@ -356,8 +379,10 @@ static void on_probed(struct roudi *r, struct roudi_job *j)
 		roudi_broken(r, j->why);
 		return;
 	}
-	if (j->result == 0)
+	if (j->result == 0) {
 		r->starved = 0;
+		r->unprobed = false;
+	}
 	roudi_log_stopped(r->output, &r->output_read);
 	if (r->owned)
 		segment_commit_ballast(&r->commit, r->plane);
@@ -410,6 +435,17 @@ static bool is_passing(int rc)
 	return rc == -ETIMEDOUT || rc == -ENOENT || rc == -ECONNREFUSED || rc == -ESTALE || rc == -EAGAIN;
 }
 
+/* RouDi lives, and may do for the next attach: a new one would make use of nothing that is half made. */
+static void attach_later(struct roudi *r)
+{
+	struct segment_commit none = segment_commit_end(&r->commit);
+
+	segment_commit_close(&none);
+	log_error("the data plane is unavailable: %s; retrying", err_why());
+	if (!r->stopping)
+		exec_timer_at(&r->timer, exec_now(r->x) + pause_of(r));
+}
+
 static void on_attached(struct roudi *r, struct roudi_job *j)
 {
 	struct pools pools = r->pools;
@@ -437,8 +473,12 @@ static void on_attached(struct roudi *r, struct roudi_job *j)
 		rc = r->ev.up(r->arg, j->ipc, r->generation, &pools);
 	}
 	if (rc < 0) { /* -ENOTRECOVERABLE: this process has used up its attachments, trying again does not help */
-		start_failed(r, rc,
-			     (r->first && !is_passing(rc)) || rc == -ENOTRECOVERABLE || !r->owned || gives_up(r));
+		bool for_good = (r->first && !is_passing(rc)) || rc == -ENOTRECOVERABLE || !r->owned || gives_up(r);
+
+		if (!for_good && r->phase == STARTING && (is_lack(rc) || rc == -EAGAIN || rc == -ESTALE))
+			attach_later(r);
+		else
+			start_failed(r, rc, for_good);
 		return;
 	}
 	if (r->owned)
@@ -521,6 +561,12 @@ static void on_timer(void *arg)
 	if (r->phase == UP) {
 		if (job_start(r, false, r->probe_timeout_ms) < 0)
 			exec_timer_at(&r->timer, exec_now(r->x) + r->probe_ms * NS_PER_MS);
+		return;
+	}
+	if (r->phase == STARTING) {
+		rc = job_start(r, true, r->ready_ms);
+		if (rc < 0)
+			start_failed(r, rc, gives_up(r));
 		return;
 	}
 	if (!r->owned) {

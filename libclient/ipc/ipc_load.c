@@ -135,6 +135,7 @@ static int errno_in(const char *text)
 static int load_failed(const char *path, struct ipc_text *why)
 {
 	const char *e = dlerror();
+	int r;
 
 	e = e ? e : "unknown error";
 	if (strstr(e, "namespace") || strstr(e, "static TLS")) {
@@ -144,8 +145,10 @@ static int load_failed(const char *path, struct ipc_text *why)
 			 attachments.n);
 		return -ENOTRECOVERABLE;
 	}
-	snprintf(why->s, sizeof(why->s), "%.80s cannot be loaded: %.120s", path, e);
-	return errno_in(e);
+	r = errno_in(e);
+	snprintf(why->s, sizeof(why->s), "%.80s cannot be loaded: %.120s%s", path, e,
+		 r == -ENOMEM && !strstr(e, strerror(ENOMEM)) ? " (out of memory)" : "");
+	return r;
 }
 
 static int load(const struct ipc_ops **ret, struct ipc_text *why)
