@@ -245,12 +245,15 @@ static bool is_our_lock(const char *name, size_t *ret_len)
 	return end > 9 && name[end - 9] == '-' && strspn(name + end - 8, "0123456789abcdef") >= 8;
 }
 
-/* Who is just starting has made its lock, and holds it a moment later: ours, if we looked at it then, would be in its way. */
+/*
+ * Who is just starting has made its lock, and holds it a moment later: ours, if we looked at it then, would be in its way. One of the
+ * future was made before somebody set the clock back.
+ */
 static bool is_settled(int dir, const char *file)
 {
 	struct stat st;
 
-	return fstatat(dir, file, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_mtime < time(NULL) - 1;
+	return fstatat(dir, file, &st, AT_SYMLINK_NOFOLLOW) == 0 && llabs((long long)(time(NULL) - st.st_mtime)) > 1;
 }
 
 static DIR *open_files(const char *plane)

@@ -4,9 +4,11 @@
 
 #include "fd.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
@@ -22,15 +24,20 @@ static struct sim_publisher *p;
 static struct sim_subscriber *s;
 static int64_t life; /* generation at the test's begin */
 
-static int begin_with(const char *conf)
+static int begin_client(void)
 {
-	run_start(&r, conf, NULL);
 	assert_true(run_ready(&r));
 	c = run_client("sensor");
 	run_pair(c, "x", &p, &s);
 	run_until_through(p, s);
 	life = run_number("GetInfo", "iox_generation");
 	return 0;
+}
+
+static int begin_with(const char *conf)
+{
+	run_start(&r, conf, NULL);
+	return begin_client();
 }
 
 static int begin(void **state)
@@ -234,6 +241,73 @@ TEST_WITH(who_gives_up_says_why_and_fails, begin_flaky_once, end_flaky)
 	break_roudi(false);
 	run_start(&r, rig, NULL);
 	assert_true(run_ready(&r));
+}
+
+/* ---- while the wall clock is set ---- */
+
+#define STEP_FILE "/tmp/step"
+#define HOUR_S    3600
+
+static _Atomic int64_t *step_s; /* what is in the file */
+
+/* RouDi and simd are to have it, this process and its client not. */
+static int begin_stepped(void **state)
+{
+	static const int64_t none;
+	int fd;
+
+	(void)state;
+	assert_int_equal(fd_write_file(STEP_FILE, (const char *)&none, sizeof(none), 0600), 0);
+	fd = open(STEP_FILE, O_RDWR | O_CLOEXEC);
+	assert_true(fd >= 0);
+	step_s = (_Atomic int64_t *)mmap(NULL, sizeof(*step_s), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	assert_true(step_s != MAP_FAILED);
+	close(fd);
+	setenv("LD_PRELOAD", STEPPED, 1);
+	setenv("STEPPED", STEP_FILE, 1);
+	write_flaky();
+	run_start(&r, FLAKY_CONF(""), NULL);
+	unsetenv("LD_PRELOAD");
+	return begin_client();
+}
+
+static int end_stepped(void **state)
+{
+	(void)munmap((void *)(uintptr_t)step_s, sizeof(*step_s));
+	(void)unlink(STEP_FILE);
+	return end_flaky(state);
+}
+
+/* Neither is the last try early, an hour being over at once, nor the next one an hour late. */
+static void fails_with(int64_t off_s)
+{
+	unsigned before = failed_starts();
+
+	atomic_store(step_s, off_s);
+	AWAIT(failed_starts() > before + 1);
+	assert_true(run_alive(r.pid));
+}
+
+static void await_next_life(void)
+{
+	AWAIT(run_number("GetInfo", "iox_generation") > life);
+	life = run_number("GetInfo", "iox_generation");
+	run_until_through(p, s);
+}
+
+TEST_WITH(the_wall_clock_may_be_set_meanwhile, begin_stepped, end_stepped)
+{
+	break_roudi(true);
+	assert_int_equal(kill((pid_t)run_number("GetInfo", "roudi_pid"), SIGKILL), 0);
+	fails_with(0);
+	fails_with(HOUR_S);
+	fails_with(-HOUR_S);
+	break_roudi(false);
+	await_next_life();
+	/* and while there is a generation */
+	atomic_store(step_s, HOUR_S);
+	assert_int_equal(kill((pid_t)run_number("GetInfo", "roudi_pid"), SIGKILL), 0);
+	await_next_life();
 }
 
 TEST_WITH(roudi_that_hangs_is_replaced, begin_impatient, end)

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "config/config.h"
 #include "err.h"
@@ -20,6 +21,7 @@
 #include "mem.h"
 #include "supervise/helper.h"
 #include "supervise/roudi.h"
+#include "supervise/roudi_files.h"
 #include "supervise/roudi_job.h"
 
 #define MS           INT64_C(1000000)
@@ -504,4 +506,38 @@ TEST(each_allocation_that_fails_is_made_again)
 		finish();
 	}
 	assert_true(n > 5);
+}
+
+/* ---- files of the dead ---- */
+
+static void count(void *arg, const char *app)
+{
+	assert_string_equal(app, "simd-0123abcd.1");
+	++*(unsigned *)arg;
+}
+
+/* Whether the lock of nobody, made so many seconds ago by the clock as it is now, is taken for a dead one's. */
+static bool is_dead(time_t ago_s)
+{
+	struct timespec times[2] = { { .tv_sec = time(NULL) - ago_s } };
+	char path[TEST_PATH_MAX];
+	unsigned n = 0;
+
+	times[1] = times[0];
+	test_path(sim.dir, "plane");
+	assert_true(mkdir(sim.dir, 0700) == 0 || errno == EEXIST);
+	test_path(path, "plane/simd-0123abcd.1.lock");
+	make_file(path, "", 0);
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+	roudi_dead_apps(sim.dir, true, count, &n);
+	assert_int_equal(unlink(path), 0);
+	return n == 1;
+}
+
+/* The clock was set by an hour since then, forth or back. */
+TEST(a_lock_of_another_hour_is_of_somebody_who_is_dead)
+{
+	assert_true(is_dead(3600));
+	assert_true(is_dead(-3600));
+	assert_false(is_dead(-1)); /* it is being made: this second may be over by now */
 }
