@@ -360,6 +360,14 @@ static int make_sub(struct channel *ch, struct ipc_sub **ret)
 	return 0;
 }
 
+/* Dispatch takes a subscriber whatever it answers: one that it refuses is destroyed by now. */
+static int count_taken(struct simd *s, int r)
+{
+	if (r < 0)
+		s->n_simd_subs--;
+	return r;
+}
+
 static int tell_dispatch(struct channel *ch, struct ipc_sub *sub)
 {
 	struct dispatch_channel d = {
@@ -373,7 +381,7 @@ static int tell_dispatch(struct channel *ch, struct ipc_sub *sub)
 		.ordered = ch->ordered,
 		.sub = sub,
 	};
-	int r = dispatch_channel_add(shard_of(ch->s, ch->shard), &d);
+	int r = count_taken(ch->s, dispatch_channel_add(shard_of(ch->s, ch->shard), &d));
 
 	return r < 0 ? err_set(r, "channel %s: dispatch refused it: %s", ch->name, err_text(r)) : 0;
 }
@@ -533,7 +541,7 @@ int channel_renew(struct channel *ch)
 	r = make_sub(ch, &sub);
 	if (r < 0)
 		return r;
-	r = dispatch_channel_renew(shard_of(s, ch->shard), ch->id, sub);
+	r = count_taken(s, dispatch_channel_renew(shard_of(s, ch->shard), ch->id, sub));
 	return r < 0 ? err_set(r, "channel %s: dispatch refused it: %s", ch->name, err_text(r)) : 0;
 }
 
@@ -548,10 +556,11 @@ int channel_resubscribe_all(struct simd *s)
 		if (!ch->open)
 			continue;
 		r = make_sub(ch, &sub);
-		if (r == 0)
-			r = dispatch_channel_sub(shard_of(s, ch->shard), ch->id, sub);
 		if (r < 0)
 			return r;
+		r = count_taken(s, dispatch_channel_sub(shard_of(s, ch->shard), ch->id, sub));
+		if (r < 0)
+			return err_set(r, "channel %s: dispatch refused it: %s", ch->name, err_text(r));
 	}
 	return 0;
 }

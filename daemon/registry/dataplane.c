@@ -35,22 +35,18 @@ static void old_free(struct old_generation *o)
 /* n_simd_subs counts the present generation's subscribers; the old ones are counted with theirs. */
 static void retire(struct simd *s)
 {
-	struct old_generation *o;
+	struct old_generation *o = s->dataplane.over;
 
 	if (!s->dataplane.ipc)
 		return;
 	ipc_abandon(s->dataplane.ipc);
-	o = MEM_NEW(struct old_generation);
-	if (!o) {
-		log_error("no memory: an old generation of the data plane is never freed");
-	} else {
-		o->ipc = s->dataplane.ipc;
-		o->generation = s->dataplane.generation;
-		o->subs = s->n_simd_subs;
-		list_append(&s->dataplane.old, &o->link);
-		if (o->subs == 0)
-			old_free(o);
-	}
+	o->ipc = s->dataplane.ipc;
+	o->generation = s->dataplane.generation;
+	o->subs = s->n_simd_subs;
+	list_append(&s->dataplane.old, &o->link);
+	if (o->subs == 0)
+		old_free(o);
+	s->dataplane.over = NULL;
 	s->dataplane.ipc = NULL;
 	s->n_simd_subs = 0;
 }
@@ -87,12 +83,18 @@ int dataplane_up(struct simd *s, struct ipc *ipc, uint32_t generation)
 	int r = pools_begin(&s->pools);
 
 	if (r == 0) {
+		s->dataplane.over = MEM_NEW(struct old_generation);
+		r = s->dataplane.over ? 0 : err_nomem();
+	}
+	if (r == 0) {
 		r = ipc_beacon_create(ipc);
 		if (r < 0)
 			err_set(r, "the reference slot of the data plane cannot be made: %s", ipc_why());
 	}
 	if (r < 0) {
 		pools_end(&s->pools);
+		mem_free(s->dataplane.over);
+		s->dataplane.over = NULL;
 		ipc_detach(ipc);
 		return r;
 	}
@@ -140,6 +142,8 @@ void dataplane_finish(struct simd *s)
 	list_for_each_safe(o, tmp, &s->dataplane.old, link)
 		old_free(o);
 	ipc_detach(s->dataplane.ipc);
+	mem_free(s->dataplane.over);
+	s->dataplane.over = NULL;
 	s->dataplane.ipc = NULL;
 	s->dataplane.ready = false;
 }

@@ -151,8 +151,9 @@ struct simd {
 		struct ipc *ipc; /* NULL while there is no generation */
 		uint32_t generation;
 		bool ready;
-		struct list old; /* old_generation::link (dataplane.c) */
-		int roudi_pid;   /* 0: none */
+		struct list old;             /* old_generation::link (dataplane.c) */
+		struct old_generation *over; /* what the present one becomes: no memory is needed to end it */
+		int roudi_pid;               /* 0: none */
 		bool roudi_owned, roudi_robust;
 	} dataplane;
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "err.h"
 #include "registry/simd.h"
 
 static struct world w;
@@ -258,6 +259,42 @@ TEST_WITH(a_client_never_heard_is_let_go, setup, teardown)
 	assert_int_equal(done.calls, 4);
 	sim_token_close(t);
 	sim_publisher_destroy(p);
+	sim_disconnect(c);
+}
+
+/* simd has too little memory for the next generation, less each time; the one after it works. */
+TEST_WITH(memory_may_fail_at_each_step_of_coming_up, setup, teardown)
+{
+	struct sim_client *c = world_client(&w, "sensor", 0);
+	struct sim_publisher *p[2] = { imu_advertise(c, "imu", 0), imu_advertise(c, "other", 0) };
+	struct sim_subscriber *s = imu_subscribe(c, "imu", 0);
+	int64_t n = 1;
+	int r = -1;
+
+	for (; r < 0; n++) {
+		assert_true(n < 100);
+		world_kill_roudi(&w);
+		world_process(&w, c);
+		r = world_try_roudi(&w, n);
+		assert_int_equal(w.simd->dataplane.ready, r == 0);
+		if (r < 0) {
+			assert_non_null(strstr(err_why(), "emory"));
+			world_process(&w, c);
+			world_kill_roudi(&w);
+			world_process(&w, c);
+			assert_int_equal(world_try_roudi(&w, 0), 0);
+		}
+		world_process(&w, c);
+		assert_true(
+			list_empty(&w.simd->dataplane.old)); /* nor is anything kept of those that came to nothing */
+		world_until(&w, c, SIM_CLIENT_CONNECTED);
+		assert_int_equal(sim_publish_local(p[0], imu_loan(p[0])), 0);
+		imu_expect(s, (uint64_t)n);
+	}
+	assert_true(n > 3);
+	sim_subscriber_destroy(s);
+	for (int i = 0; i < 2; i++)
+		sim_publisher_destroy(p[i]);
 	sim_disconnect(c);
 }
 

@@ -75,15 +75,24 @@ static void simd_app(uint64_t id, char ret[32])
 	snprintf(ret, 32, "simd-%llu", (unsigned long long)id);
 }
 
-static void dataplane_begin(struct world *w)
+static int dataplane_try(struct world *w, int64_t fail_after)
 {
 	char app[32];
 	struct ipc_options o = { .backend = "mem", .app = app, .bus = w->bus, .prompt = true };
 	struct ipc *ipc;
+	int r;
 
 	simd_app(w->id, app);
 	assert_ok(ipc_attach(&o, &ipc));
-	assert_ok(dataplane_up(w->simd, ipc, w->life));
+	mem_fail_after(fail_after);
+	r = dataplane_up(w->simd, ipc, w->life);
+	mem_fail_after(0);
+	return r;
+}
+
+static void dataplane_begin(struct world *w)
+{
+	assert_ok(dataplane_try(w, 0));
 }
 
 static void simd_begin(struct world *w)
@@ -205,6 +214,13 @@ void world_start_roudi(struct world *w)
 	w->life++;
 	dataplane_begin(w);
 	thread_begin(w);
+}
+
+int world_try_roudi(struct world *w, int64_t fail_after)
+{
+	assert_ok(ipc_mem_roudi_start(w->bus));
+	w->life++;
+	return dataplane_try(w, fail_after);
 }
 
 static void world_init(struct world *w, const char *extra, bool virtual_time)

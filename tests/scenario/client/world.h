@@ -84,6 +84,8 @@ void world_bury(struct world *w);
 void world_kill_roudi(struct world *w);
 void world_leave_roudi(struct world *w); /* simd takes it for dead, though it lives */
 void world_start_roudi(struct world *w);
+/* The same in virtual time, while simd's allocation of that number, and all after it, fail: negative when it is of no use then. */
+int world_try_roudi(struct world *w, int64_t fail_after);
 
 struct sim_client *world_client(struct world *w, const char *name, unsigned flags);
 void world_process(struct world *w, struct sim_client *c); /* run and process until nothing happens */
