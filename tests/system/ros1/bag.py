@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """bag.py read FILE: a line for each message, as ROS's own rosbag reads it. bag.py write FILE COMPRESSION: a bag of its writer's.
 bag.py count FILE: how many messages a topic has, and how far stamps are from times.
+bag.py headers FILE ...: of each message with a header its topic, whether its connection is latched, and its header's number.
 bag.py unclosed FILE: one whose writer was killed."""
 import os
 import sys
@@ -28,6 +29,14 @@ def count(path):
         print(key, n)
 
 
+def headers(path):
+    with rosbag.Bag(path) as bag:
+        for topic, message, t, connection in bag.read_messages(return_connection_header=True):
+            if hasattr(message, "header"):
+                latched = connection.get("latching", b"0").decode()
+                print(f"{os.path.basename(path)} {topic} latching={latched} seq={message.header.seq}")
+
+
 def fill(bag):
     for i in range(300):
         bag.write("/chat", std_msgs.msg.String(f"text {i}"), rospy.Time(1000 + i, i))
@@ -38,6 +47,9 @@ if sys.argv[1] == "read":
     read(sys.argv[2])
 elif sys.argv[1] == "count":
     count(sys.argv[2])
+elif sys.argv[1] == "headers":
+    for path in sys.argv[2:]:
+        headers(path)
 elif sys.argv[1] == "write":
     with rosbag.Bag(sys.argv[2], "w", compression=sys.argv[3], chunk_threshold=2000) as bag:
         fill(bag)

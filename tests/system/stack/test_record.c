@@ -185,6 +185,66 @@ TEST_WITH(logs_of_ros_1_and_apollo_are_recorded, NULL, stack_sweep)
 	end();
 }
 
+static void copies(const char *verb, const char *from, const char *to, const char *option, const char *value)
+{
+	const struct ctl_result *r = stack_ctl("bag", verb, from, to, option, value, NULL);
+
+	if (r->code != 0)
+		fail_msg("bag %s: %s", verb, r->err);
+}
+
+/* ROS's own reader of bags: a line for each message. */
+static const char *as_rosbag_reads(const char *files)
+{
+	static char text[8192];
+	char command[1024];
+	size_t n;
+	FILE *f;
+
+	snprintf(command, sizeof(command),
+		 "cd /tmp && /usr/bin/python3 \"$OLDPWD\"/tests/system/ros1/bag.py headers %s 2>&1", files);
+	f = popen(command, "re");
+	assert_non_null(f);
+	n = fread(text, 1, sizeof(text) - 1, f);
+	text[n] = '\0';
+	if (pclose(f) != 0)
+		fail_msg("%s", text);
+	return text;
+}
+
+/* What is latched begins each file, and each message has the number that it was published with, however often it is copied. */
+TEST_WITH(rosbag_reads_what_is_recorded_and_copied, NULL, stack_sweep)
+{
+	struct sim_publisher_options po = { .size = sizeof(po), .flags = SIM_PUB_LOCAL | SIM_PUB_LATCH };
+	struct recording rec;
+
+	BEGIN("/a");
+	assert_int_equal(sim_advertise(voice.c, "/map", &sim_Imu_type, &po, &voice.pub[voice.n++]), 0);
+	publish(1, 76);
+	publish(1, 77);
+	RECORD(&rec, "/a", "/map", "--split-duration", "1us", "-o", "/tmp/a.bag");
+	AWAIT(is_ready());
+	caught_up();
+	for (unsigned i = 0; i < 2; i++) {
+		publish(0, i);
+		caught_up();
+	}
+	assert_int_equal(end_record(&rec, SIGINT), 0);
+	copies("merge", "/tmp/m.bag", "/tmp/a.2.bag", "/tmp/a.3.bag", NULL);
+	copies("filter", "/tmp/m.bag", "/tmp/f.bag", "--exclude", "/map");
+	copies("convert", "/tmp/a.3.bag", "/tmp/c.mcap", NULL, NULL);
+	copies("convert", "/tmp/c.mcap", "/tmp/c.bag", NULL, NULL);
+	assert_string_equal(as_rosbag_reads("a.bag a.2.bag a.3.bag m.bag f.bag c.bag"),
+			    "a.bag /map latching=1 seq=2\n"
+			    "a.2.bag /map latching=1 seq=2\na.2.bag /a latching=0 seq=1\n"
+			    "a.3.bag /map latching=1 seq=2\na.3.bag /a latching=0 seq=2\n"
+			    "m.bag /map latching=1 seq=2\nm.bag /a latching=0 seq=1\n"
+			    "m.bag /map latching=1 seq=2\nm.bag /a latching=0 seq=2\n"
+			    "f.bag /a latching=0 seq=1\nf.bag /a latching=0 seq=2\n"
+			    "c.bag /map latching=1 seq=2\nc.bag /a latching=0 seq=2\n");
+	end();
+}
+
 TEST_WITH(a_directory_of_rosbag2_has_its_metadata, NULL, stack_sweep)
 {
 	struct recording rec;
