@@ -177,6 +177,7 @@ static void refuses_one_more(const char *text)
 
 /* ---- simctl record ---- */
 
+/* Channels of the publisher, not simd's own, which a recorder takes as well. */
 static unsigned listened_to(void)
 {
 	json_t *reply = stack_call("ListChannels", NULL);
@@ -184,8 +185,12 @@ static unsigned listened_to(void)
 	json_t *ch;
 	size_t i;
 
-	json_array_foreach(json_object_get(reply, "channels"), i, ch)
-		n += json_array_size(json_object_get(ch, "subscribers")) > 0;
+	json_array_foreach(json_object_get(reply, "channels"), i, ch) {
+		const char *name = json_string_value(json_object_get(ch, "name"));
+		bool own = strcmp(name, "/clock") == 0 || strncmp(name, "/simd/", 6) == 0;
+
+		n += !own && json_array_size(json_object_get(ch, "subscribers")) > 0;
+	}
 	json_decref(reply);
 	return n;
 }
