@@ -1,19 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-# Apollo's definitions, of two families: $(B)/gen/apollo<family>/**.proto, and in libconvert as protoc describes them. protobuf-c's
-# code of them is for tests alone: libapollo<family>.a, whose headers need -I$(B)/gen/apollo<family>. That has the default "not a number"
-# as a bare nan, which C does not know.
-APOLLO_PROTOS := $(patsubst schemas/apollo/%,%,$(shell find schemas/apollo -name '*.proto' | LC_ALL=C sort))
-define apollo_family
-APOLLO_DIR_$(1) := $(B)/gen/apollo$(1)
-APOLLO_PROTOS_$(1) := $(shell printf '%s\n' $(APOLLO_PROTOS) | sed -f schemas/apollo/family$(1).sed)
-$(B)/gen/apollo$(1)/.stamp: $(addprefix schemas/apollo/,$(APOLLO_PROTOS) family$(1).sed apollo.mk)
+# Apollo's definitions, of two releases: in libconvert as a descriptor pool has them, see ../gen/plain_file.h. protobuf-c's code of them is for tests
+# alone: libapollo<release>.a, whose headers need -I$(B)/gen/apollo<release>. That has the default "not a number" as a bare nan, which C does
+# not know, and warns of fields that Apollo calls deprecated but fills. Of an import that is not used, as Apollo has some, protoc need not warn.
+$(B)/bin/setgen: $(addprefix $(B)/obj/schemas/,gen/setgen.o gen/plain_file.o)
+INTERNAL += $(B)/bin/setgen
+define apollo_release
+APOLLO_PROTOS_$(1) := $(patsubst schemas/apollo/$(1)/%,%,$(shell find schemas/apollo/$(1) -name '*.proto' | LC_ALL=C sort))
+$(B)/gen/apollo$(1)/.stamp: $$(addprefix schemas/apollo/$(1)/,$$(APOLLO_PROTOS_$(1))) schemas/apollo/apollo.mk $(B)/bin/setgen
 	@rm -rf $$(@D) && mkdir -p $$(@D)
-	@for p in $(APOLLO_PROTOS); do \
-		to=$$(@D)/$$$$(echo $$$$p | sed -f schemas/apollo/family$(1).sed) && mkdir -p $$$${to%/*} && \
-		sed -f schemas/apollo/family$(1).sed schemas/apollo/$$$$p >$$$$to || exit 1; \
-	done
-	cd $$(@D) && protoc-c --include_imports --descriptor_set_out=set.bin --c_out=. $$(APOLLO_PROTOS_$(1))
-	@find $$(@D) -name '*.pb-c.[ch]' -exec sed -i 's/\([=,] *\)nan\>/\1__builtin_nan("")/g' {} +
+	cd schemas/apollo/$(1) && protoc-c --include_imports --descriptor_set_out=$$(abspath $$(@D))/protoc.bin --c_out=$$(abspath $$(@D)) \
+		$$(APOLLO_PROTOS_$(1)) 2>$$(abspath $$(@D))/protoc.log || { cat $$(abspath $$(@D))/protoc.log >&2; exit 1; }
+	$(B)/bin/setgen <$$(@D)/protoc.bin >$$(@D)/set.bin
+	@find $$(@D) -name '*.pb-c.[ch]' -exec sed -i 's/\([=,] *\)nan\>/\1__builtin_nan("")/g; s/ PROTOBUF_C__DEPRECATED//' {} +
 	@touch $$@
 GENERATED += $(B)/gen/apollo$(1)/.stamp
 $(B)/gen/apollo$(1)/definitions.c: $(B)/gen/apollo$(1)/.stamp
@@ -26,4 +24,4 @@ $$(APOLLO_PROTOS_$(1):%.proto=$(B)/gen/apollo$(1)/%.pb-c.c): $(B)/gen/apollo$(1)
 $$(APOLLO_OBJS_$(1)): ALL_CFLAGS += -I$(B)/gen/apollo$(1)
 $(B)/lib/libapollo$(1).a: $$(APOLLO_OBJS_$(1))
 endef
-$(foreach f,5 10,$(eval $(call apollo_family,$(f))))
+$(foreach r,5 10,$(eval $(call apollo_release,$(r))))

@@ -30,3 +30,6 @@ $(addprefix $(B)/test/convert-,apollo_5 apollo_10): $(addprefix $(B)/obj/tests/u
 $(foreach t,$(APOLLO_TESTS),$(eval LINK_convert-$(t) := -lprotobuf-c))
 $(foreach f,apollo_10 apollo_nav apollo_in,$(eval FLAGS_tests/unit/convert/test_$(f).c := -I$(B)/gen/apollo10))
 FLAGS_tests/unit/convert/test_apollo_5.c := -I$(B)/gen/apollo5
+# Apollo's definitions to the byte
+TESTS += $(B)/test/convert-apollo_files
+$(B)/test/convert-apollo_files: $(B)/obj/tests/unit/convert/test_apollo_files.o $(B)/obj/schemas/gen/plain_file.o $(addprefix $(B)/lib/,libconvert.a libmsggen.a libintrospect.a libschema.a libbase.a)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Apollo's definitions (schemas/apollo), as protoc describes them: one FileDescriptorSet a family, in which every file stands behind
- * those that it needs.
+ * Apollo's definitions (schemas/apollo), one FileDescriptorSet a family, in which every file stands behind those that it needs.
  */
 #include <string.h>
 
@@ -13,8 +12,6 @@ struct file {
 	size_t size, name_len;
 	bool needed;
 };
-
-#define SET_MAX 64u
 
 static bool is(const struct pb_reader *r, const char *s, size_t len)
 {
@@ -53,7 +50,7 @@ static void need(struct file *files, size_t n, const struct file *of)
 			files[i].needed |= is(&r, files[i].name, files[i].name_len);
 }
 
-static size_t read_set(enum apollo_release release, struct file files[SET_MAX])
+static size_t read_set(enum apollo_release release, struct file files[APOLLO_DEFINITIONS_MAX])
 {
 	struct pb_reader r, in;
 	int error = 0;
@@ -63,7 +60,7 @@ static size_t read_set(enum apollo_release release, struct file files[SET_MAX])
 		pb_read_begin(&r, apollo_definitions_5, apollo_definitions_5_size, &error);
 	else
 		pb_read_begin(&r, apollo_definitions_10, apollo_definitions_10_size, &error);
-	for (; n < SET_MAX && pb_next(&r); n++) {
+	for (; n < APOLLO_DEFINITIONS_MAX && pb_next(&r); n++) {
 		files[n] = (struct file){ .blob = r.data, .size = r.len };
 		for (pb_enter(&r, &in); pb_next(&in);)
 			if (in.field == 1)
@@ -74,7 +71,7 @@ static size_t read_set(enum apollo_release release, struct file files[SET_MAX])
 
 size_t apollo_files(enum apollo_release release, const char *name, struct iovec ret[APOLLO_FILES_MAX])
 {
-	struct file files[SET_MAX];
+	struct file files[APOLLO_DEFINITIONS_MAX];
 	size_t n = read_set(release, files), out = 0;
 
 	for (size_t i = n; i-- > 0;) {
