@@ -16,7 +16,7 @@ libssl-dev:openssl/ssl.h liblz4-dev:lz4frame.h libzstd-dev:zstd.h libbz2-dev:bzl
 libdeflate-dev:libdeflate.h libsodium-dev:sodium.h libpng-dev:png.h libturbojpeg0-dev:turbojpeg.h libncurses-dev:curses.h
 libvulkan-dev:vulkan/vulkan.h libegl-dev:EGL/egl.h libgles-dev:GLES3/gl3.h glslang-tools:glslangValidator pkg-config'
 demo='sumo mesa-vulkan-drivers'
-check='libcmocka-dev clang-format-14 iproute2 util-linux mount procps g++ sumo libfastrtps-dev varlink-go
+check='libcmocka-dev clang-format-14 iproute2 util-linux mount procps g++ sumo libfastrtps-dev libprotobuf-dev varlink-go
 python3-rosmaster python3-rostopic python3-rosnode python3-rosbag python3-rosparam python3-rosservice python3-sensor-msgs
 python3-std-srvs python3-genmsg openssl python3-cryptography python3-pyte mesa-vulkan-drivers libegl-mesa0 libgl1-mesa-dri'
 full='clang llvm libclang-rt-14-dev debootstrap systemd-container zsh fish libroscpp-dev libsensor-msgs-dev chromium'

@@ -30,6 +30,14 @@ $(addprefix $(B)/test/convert-,apollo_5 apollo_10): $(addprefix $(B)/obj/tests/u
 $(foreach t,$(APOLLO_TESTS),$(eval LINK_convert-$(t) := -lprotobuf-c))
 $(foreach f,apollo_10 apollo_nav apollo_in,$(eval FLAGS_tests/unit/convert/test_$(f).c := -I$(B)/gen/apollo10))
 FLAGS_tests/unit/convert/test_apollo_5.c := -I$(B)/gen/apollo5
-# Apollo's definitions to the byte
+# Apollo's definitions to the byte; and in libprotobuf's descriptor pool, where that is there
 TESTS += $(B)/test/convert-apollo_files
 $(B)/test/convert-apollo_files: $(B)/obj/tests/unit/convert/test_apollo_files.o $(B)/obj/schemas/gen/plain_file.o $(addprefix $(B)/lib/,libconvert.a libmsggen.a libintrospect.a libschema.a libbase.a)
+ifneq ($(and $(if $(SAN_RUNTIME),,plain),$(wildcard /usr/include/google/protobuf/descriptor.h),$(shell command -v g++)),)
+TESTS += $(B)/test/convert-apollo_pool
+TESTS_NOSAN += $(B)/test/convert-apollo_pool
+$(B)/test/convert-apollo_pool: tests/unit/convert/test_apollo_pool.cpp $(addprefix $(B)/lib/,libconvert.a libintrospect.a libschema.a libbase.a) | $(GENERATED)
+	@mkdir -p $(@D)
+	g++ -std=c++17 -O1 -Wall -Wextra $(if $(WERROR),-Werror) -Itools/bridge/convert -Ilibclient/include -I$(B)/gen -DAPOLLO_SETS='"$(B)/gen/"' \
+		-o $@ $(filter %.cpp %.a,$^) -lprotobuf -ljansson -lm -pthread
+endif
