@@ -288,6 +288,8 @@ static void look(const struct outbox *o, int64_t now_mono_ns, struct outbox_topi
 		struct outbox_topic **best = &ret[t->options.urgent];
 		int64_t left = t->due_mono_ns - now_mono_ns;
 
+		if (t->held)
+			continue;
 		if (left > 0 && (*ret_wait_dur_ns < 0 || left < *ret_wait_dur_ns))
 			*ret_wait_dur_ns = left;
 		if (left <= 0 && (!*best || t->first->turn < (*best)->first->turn))
@@ -373,10 +375,20 @@ void outbox_topic_destroy(struct outbox *o, struct outbox_topic *t)
 	pthread_mutex_lock(&o->lock);
 	unlist(o, t);
 	t->gone = t->n > 0;
+	t->held = false;
 	if (t->gone)
 		t = NULL;
 	pthread_mutex_unlock(&o->lock);
 	mem_free(t);
+}
+
+void outbox_hold(struct outbox *o, struct outbox_topic *t, bool on)
+{
+	pthread_mutex_lock(&o->lock);
+	t->held = on;
+	for (struct outbox_item *i = on ? NULL : t->first; i; i = i->next)
+		i->turn = ++o->turn;
+	pthread_mutex_unlock(&o->lock);
 }
 
 uint64_t outbox_sent(struct outbox *o, const struct outbox_topic *t)

@@ -56,6 +56,7 @@ struct outbox_topic {
 	struct outbox_item *first, *last;
 	unsigned waiting, n; /* items; n: with the one on its way */
 	bool gone;           /* is freed with its last item */
+	bool held;           /* its items wait */
 	int64_t due_mono_ns; /* not before */
 	uint64_t sent, dropped;
 	struct outbox_topic *next_active; /* of those with items */
@@ -96,6 +97,8 @@ int outbox_topic_create(struct outbox *o, const char *name, const struct outbox_
 			struct outbox_topic **ret);
 /* No more messages of it; what waits still goes out. NULL is fine. */
 void outbox_topic_destroy(struct outbox *o, struct outbox_topic *t);
+/* Let its messages wait; or go, behind all that waits now: then who takes has to be woken. */
+void outbox_hold(struct outbox *o, struct outbox_topic *t, bool on);
 uint64_t outbox_sent(struct outbox *o, const struct outbox_topic *t);
 
 /*

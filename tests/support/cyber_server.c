@@ -59,6 +59,7 @@ struct cyber_server {
 	struct channel channel[CHANNELS];
 	unsigned n;
 	struct cyber_types *types;
+	unsigned registered;
 	uint64_t echoed, dropped;
 	char fault[512];
 };
@@ -157,10 +158,16 @@ static bool is_linked_in(const char *type)
 	return strncmp(type, "apollo.cyber.proto.", 19) == 0;
 }
 
+static bool is_question(const char *channel)
+{
+	return strncmp(channel, "/simd/knows/", 12) == 0;
+}
+
 static void on_file(struct cyber_server *s, const uint8_t *blob, uint32_t n)
 {
 	char why[1024];
 
+	s->registered++;
 	if (!s->how.no_types && cyber_types_add(s->types, blob, n, why, sizeof(why)) < 0)
 		fault(s, "%.400s", why);
 }
@@ -174,7 +181,8 @@ static void on_writer(struct cyber_server *s, unsigned client, const char *name,
 	if (c->owners & 1u << client)
 		fault(s, "%s has its writer twice", name);
 	if (!c->owners && !is_linked_in(type) && !cyber_types_has(s->types, type)) {
-		fault(s, "%s: no writer: %s is not known", name, type);
+		if (!is_question(name))
+			fault(s, "%s: no writer: %s is not known", name, type);
 		return;
 	}
 	if (!c->owners)
@@ -202,7 +210,8 @@ static void on_publish(struct cyber_server *s, const char *name, const uint8_t *
 		return;
 	if (!c->owners) {
 		c->refused++;
-		fault(s, "%s is published, but has no writer", name);
+		if (!is_question(name))
+			fault(s, "%s is published, but has no writer", name);
 		return;
 	}
 	clock_gettime(CLOCK_MONOTONIC, &t);
@@ -552,6 +561,21 @@ bool cyber_server_reader(struct cyber_server *s, const char *channel)
 	return LOCKED(s, bool, reader(s, channel));
 }
 
+unsigned cyber_server_registered(struct cyber_server *s)
+{
+	return LOCKED(s, unsigned, s->registered);
+}
+
+void cyber_server_know(struct cyber_server *s, const void *set, size_t n)
+{
+	char why[1024];
+
+	pthread_mutex_lock(&s->lock);
+	if (cyber_types_add_set(s->types, set, n, why, sizeof(why)) < 0)
+		fault(s, "%.400s", why);
+	pthread_mutex_unlock(&s->lock);
+}
+
 bool cyber_server_file(struct cyber_server *s, const char *name)
 {
 	return LOCKED(s, bool, cyber_types_has_file(s->types, name));
@@ -629,11 +653,15 @@ void cyber_server_forgive(struct cyber_server *s)
 
 bool cyber_server_channel(struct cyber_server *s, unsigned i, struct cyber_server_channel *ret)
 {
-	const struct channel *c = &s->channel[i < CHANNELS ? i : 0];
+	const struct channel *c;
+	unsigned k = 0;
 	bool there;
 
 	pthread_mutex_lock(&s->lock);
-	there = i < s->n;
+	while (k < s->n && (is_question(s->channel[k].name) || i--))
+		k++;
+	there = k < s->n;
+	c = &s->channel[there ? k : 0];
 	if (there) {
 		*ret = (struct cyber_server_channel){ .writer = c->owners,
 						      .reader = c->readers,

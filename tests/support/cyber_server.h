@@ -4,7 +4,7 @@
  * answers nothing and fails silently where the real one does, but keeps the first thing that went wrong in `fault`. Thread: any may ask.
  *
  * Types: what was registered file by file, dependencies first, and what is linked in (apollo.cyber.proto.*). A writer of an unknown type is
- * none; a channel that has one takes any type. Who subscribes gets the newest message of what came in at once, from others and from itself.
+ * none, and held against its client but on channels below /simd/knows/, which ask; a channel that has one takes any type. Who subscribes gets the newest message of what came in at once, from others and from itself.
  * What a client does not read waits for it, up to a cap; then frames are dropped. Another op than its own closes the connection.
  */
 #ifndef CYBER_SERVER_H
@@ -38,6 +38,10 @@ unsigned cyber_server_clients(struct cyber_server *s);
 /* Whether there is a writer of that channel, of that type (NULL: any); whether somebody subscribes to it. */
 bool cyber_server_writer(struct cyber_server *s, const char *channel, const char *type);
 bool cyber_server_reader(struct cyber_server *s, const char *channel);
+/* A FileDescriptorSet that a running Apollo has: no client has registered it. */
+void cyber_server_know(struct cyber_server *s, const void *set, size_t n);
+/* Files that clients have registered so far. */
+unsigned cyber_server_registered(struct cyber_server *s);
 /* Whether a file of descriptors is known. */
 bool cyber_server_file(struct cyber_server *s, const char *name);
 /* The FileDescriptorProto of one into data: its length, 0 where there is none or no room. */
@@ -60,7 +64,7 @@ struct cyber_server_channel {
 	uint64_t sum;                        /* with `sums`: of all messages, in their order */
 	int64_t first_mono_ns, last_mono_ns; /* of messages */
 };
-/* The i-th channel. False: there is none. */
+/* The i-th channel, without those that ask. False: there is none. */
 bool cyber_server_channel(struct cyber_server *s, unsigned i, struct cyber_server_channel *ret);
 
 /* ---- what it does ---- */

@@ -215,6 +215,17 @@ int cyber_types_add(struct cyber_types *t, const uint8_t *blob, size_t n, char *
 	return 0;
 }
 
+int cyber_types_add_set(struct cyber_types *t, const uint8_t *set, size_t n, char *why, size_t why_size)
+{
+	const uint8_t *at = set;
+	struct part p;
+	int r = 0;
+
+	while (r == 0 && next(&at, set + n, &p) > 0)
+		r = cyber_types_add(t, p.at, p.n, why, why_size);
+	return r;
+}
+
 bool cyber_types_has(const struct cyber_types *t, const char *name)
 {
 	return find(t, name) != NULL;

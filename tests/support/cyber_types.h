@@ -17,6 +17,8 @@ void cyber_types_destroy(struct cyber_types *t);
 
 /* 0, or a negative number and a sentence. */
 int cyber_types_add(struct cyber_types *t, const uint8_t *blob, size_t n, char *why, size_t why_size);
+/* Every file of a FileDescriptorSet. */
+int cyber_types_add_set(struct cyber_types *t, const uint8_t *set, size_t n, char *why, size_t why_size);
 bool cyber_types_has(const struct cyber_types *t, const char *name); /* "apollo.drivers.Image" */
 bool cyber_types_has_file(const struct cyber_types *t, const char *name);
 /* Its blob, borrowed until it is destroyed; NULL: there is none. */

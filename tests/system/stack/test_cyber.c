@@ -250,6 +250,96 @@ TEST_WITH(a_key_that_no_channel_has_is_answered_with_those_there_are, NULL, swee
 	stop();
 }
 
+/* ---- what the peer knows ---- */
+
+static void know(const char *path)
+{
+	static uint8_t set[1 << 17];
+	FILE *f = fopen(path, "re");
+	size_t n;
+
+	assert_non_null(f);
+	n = fread(set, 1, sizeof(set), f);
+	fclose(f);
+	assert_in_range(n, 50000, sizeof(set) - 1);
+	cyber_server_know(server, set, n);
+}
+
+static void start_at_one_that_knows(const char *path, const char *options)
+{
+	struct sim_client_options o = {
+		.size = sizeof(o), .name = "sensor", .socket = STACK_SOCKET, .timeout_ms = PATIENT_MS
+	};
+
+	make_small();
+	server = cyber_server_create(0, NULL);
+	assert_non_null(server);
+	know(path);
+	connect_simd(cyber_server_port(server), options);
+	AWAIT(!strcmp(stack_bridge_text("far", "status"), "connected"));
+	assert_int_equal(sim_connect(&o, &client), 0);
+}
+
+/* Apollo runs: nothing is registered, of its own release nor of one between that has other files of the same names. */
+TEST_WITH(nothing_is_registered_that_the_peer_knows, NULL, sweep)
+{
+	static const char *const options[] = { "", "\"apollo\":\"9.0\"" };
+	struct sim_publisher *p, *q;
+
+	for (int i = 0; i < 2; i++) {
+		start_at_one_that_knows(APOLLO_SET, options[i]);
+		p = advertise("jpeg", &sim_CompressedImage_type, sizeof(small));
+		q = advertise("imu", &sim_Imu_type, sizeof(struct sim_Imu));
+		assert_int_equal(send_one(p, small, small_size), 0);
+		AWAIT(cyber_server_count(server, "/jpeg") == 1);
+		AWAIT(cyber_server_writer(server, "/apollo/sensor/gnss/imu", NULL));
+		assert_int_equal(cyber_server_registered(server), 0);
+		sim_publisher_destroy(p);
+		sim_publisher_destroy(q);
+		stop();
+	}
+}
+
+/* What is published before the peer has been asked waits, also where its channel has gone by then. */
+TEST_WITH(what_the_peer_does_not_know_is_registered_and_no_message_lost, NULL, sweep)
+{
+	struct sim_publisher *p, *q;
+
+	start("");
+	p = advertise("jpeg", &sim_CompressedImage_type, sizeof(small));
+	q = advertise("brief", &sim_CompressedImage_type, sizeof(small));
+	assert_int_equal(send_one(p, small, small_size), 0);
+	assert_int_equal(send_one(q, small, small_size), 0);
+	sim_publisher_destroy(q);
+	AWAIT(cyber_server_count(server, "/jpeg") == 1);
+	AWAIT(cyber_server_count(server, "/brief") == 1);
+	assert_true(cyber_server_file(server, "modules/common_msgs/sensor_msgs/sensor_image.proto"));
+	assert_int_equal(cyber_server_registered(server), 3); /* with those that it imports, each once */
+	assert_true(stack_said("cyber_bridge does not know " JPEG ": its definition of Apollo 10.0 is registered"));
+	sim_publisher_destroy(p);
+	stop();
+}
+
+/* A type that is asked for while another has been decided long ago, and one that is known since then. */
+TEST_WITH(each_type_is_asked_for_once, NULL, sweep)
+{
+	struct sim_publisher *p, *q, *again;
+
+	start("");
+	p = advertise("jpeg", &sim_CompressedImage_type, sizeof(small));
+	AWAIT(cyber_server_writer(server, "/jpeg", JPEG));
+	AWAIT(cyber_server_clients(server) == 1);
+	q = advertise("imu", &sim_Imu_type, sizeof(struct sim_Imu));
+	AWAIT(cyber_server_writer(server, "/apollo/sensor/gnss/imu", NULL));
+	again = advertise("other", &sim_CompressedImage_type, sizeof(small));
+	AWAIT(cyber_server_writer(server, "/other", JPEG));
+	assert_int_equal(cyber_server_registered(server), 3 + 2); /* what both import was said already */
+	sim_publisher_destroy(again);
+	sim_publisher_destroy(q);
+	sim_publisher_destroy(p);
+	stop();
+}
+
 /* ---- what the peer does not say ---- */
 
 /* Whether `simctl bridge info` says that of a channel, while messages are sent on it. */
@@ -286,7 +376,10 @@ TEST_WITH(the_peer_has_no_writer, NULL, sweep)
 	start_with(&(struct cyber_server_how){ .no_types = true }, "");
 	p = advertise("jpeg", &sim_CompressedImage_type, sizeof(small));
 	AWAIT(info_says(p, small, small_size, "(not accepted: /jpeg)"));
-	assert_true(stack_said("/jpeg: cyber_bridge does not know " JPEG));
+	assert_true(stack_said(
+		"/jpeg: cyber_bridge does not know " JPEG ", although "
+		"modules/common_msgs/sensor_msgs/sensor_image.proto of Apollo 10.0 was registered: it has another "
+		"file of that name"));
 	assert_true(cyber_server_writer(server, "/clock", "apollo.cyber.proto.Clock")); /* which it knows by itself */
 	assert_true(cyber_server_refused(server, "/jpeg") > 0);
 	stop_with(true);
@@ -600,7 +693,7 @@ TEST_WITH(what_is_wrong_in_the_rig_is_said, NULL, sweep)
 	} bad[] = {
 		{ "host:", "", "is not \"host:port\"" },
 		{ "127.0.0.1:65536", "", "is not \"host:port\"" },
-		{ "", "\"apollo\":\"9\"", "options.apollo: \"9\" is not 10 (Apollo 8 to 10) or 5 (5 to 7)" },
+		{ "", "\"apollo\":\"4\"", "options.apollo: \"4\" is not a release of Apollo: 5.0 to 7.0, 8.0 to 10.0" },
 		{ "", "\"pace_ms\":1001", "options.pace_ms: \"1001\" is not a number of ms from 0 to 1000" },
 		{ "", "\"when_full\":\"never\"", "is not one of drop, wait" },
 		{ "", "\"subscribe\":{\"/a\":{\"type\":\"apollo.no.Such\",\"channel\":\"control\"}}",

@@ -363,6 +363,7 @@ TEST_WITH(fixed_frames_are_sent_again_to_a_new_peer_alone_where_the_rig_says_so,
 	start("\"channels\":[\"tf_static\",\"other\"],\"options\":{\"static_ms\":0}");
 	p = advertise("tf_static", &sim_Transforms_type);
 	send_frame(p, "camera", 2);
+	AWAIT(cyber_server_count(server, "/tf_static") == 1);
 	for (int i = 0; i < 3; i++) {
 		n = cyber_server_count(server, "/other");
 		send_readings("other");

@@ -162,6 +162,27 @@ TEST_WITH(one_topic_keeps_its_pace_and_others_go_meanwhile, set_up, tear_down)
 	outbox_topic_destroy(&o, c);
 }
 
+TEST_WITH(a_topic_that_is_held_lets_others_go_and_comes_behind_them, set_up, tear_down)
+{
+	struct outbox_topic *a = topic("/a", (struct outbox_topic_options){ 0 }),
+			    *b = topic("/b", (struct outbox_topic_options){ 0 });
+
+	outbox_hold(&o, a, true);
+	put(a, '1', 1);
+	put(a, '2', 1);
+	put(b, 'x', 1);
+	expect(0, "x", -1);
+	assert_int_equal(say(OUTBOX_LAST, 'w'), 0);
+	outbox_hold(&o, a, false);
+	put(b, 'y', 1);
+	expect(0, "w12y", -1);
+	outbox_hold(&o, a, true);
+	put(a, '3', 1);
+	outbox_topic_destroy(&o, a); /* what waits outlives it */
+	expect(0, "3", -1);
+	outbox_topic_destroy(&o, b);
+}
+
 TEST_WITH(of_large_ones_the_newest, set_up, tear_down)
 {
 	struct outbox_topic *a = topic("/a", (struct outbox_topic_options){ 0 }),

@@ -129,11 +129,11 @@ static size_t files_of(const struct cyber_topic *t, struct iovec file[APOLLO_FIL
 	return 1;
 }
 
-/* Its files, each once a connection, and the writer, in one piece. */
-static int say(struct sim_bridge *b, const struct cyber_topic *t)
+/* In one piece. */
+int cyber_announce(struct sim_bridge *b, const struct cyber_topic *t, bool define)
 {
 	struct iovec file[APOLLO_FILES_MAX], frame[APOLLO_FILES_MAX + 1];
-	size_t n = files_of(t, file), made = 0;
+	size_t n = define ? files_of(t, file) : 0, made = 0;
 	uint8_t add[2 * FRAME_HEAD_MAX];
 	int r = -ENOMEM;
 
@@ -157,10 +157,8 @@ out:
 	return r;
 }
 
-static void topic_close(struct sim_bridge *b, struct cyber_topic *t)
+void cyber_topic_free(struct sim_bridge *b, struct cyber_topic *t)
 {
-	if (!t)
-		return;
 	cyber_probe_remove(b, t);
 	outbox_topic_destroy(&b->link.outbox, t->out);
 	cyber_own_close(t->own);
@@ -169,6 +167,18 @@ static void topic_close(struct sim_bridge *b, struct cyber_topic *t)
 	for (unsigned i = 0; t->rfu_frames[i]; i++)
 		free(t->rfu_frames[i]);
 	free(t);
+}
+
+/* What has waited for its writer still goes out, and then it is freed. */
+static void topic_close(struct sim_bridge *b, struct cyber_topic *t)
+{
+	if (!t)
+		return;
+	pthread_mutex_lock(&b->probe.lock);
+	t->closed = true;
+	if (!t->waits)
+		cyber_topic_free(b, t);
+	pthread_mutex_unlock(&b->probe.lock);
 }
 
 static char *copy(const char *text)
@@ -226,11 +236,13 @@ static int topic_create(struct sim_bridge *b, uint32_t channel, const char *name
 	if (r == 0 && t->type && apollo_type_sim(t->type) == &sim_Transforms_type && cyber_frames_is(name))
 		r = cyber_frames_of(b, name, &t->frames);
 	if (r == 0)
-		r = say(b, t);
+		cyber_probe_add(b, t);
+	if (r == 0)
+		r = cyber_known_add(b, t);
 	if (r < 0)
 		topic_close(b, t);
 	else
-		cyber_probe_add(b, *ret = t);
+		*ret = t;
 	return r;
 }
 

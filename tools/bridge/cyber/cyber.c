@@ -8,7 +8,8 @@
 #include "cyber.h"
 
 static const struct sim_bridge_option options[] = {
-	{ "apollo", "10", "whose messages: 10 (Apollo 8 to 10), or 5 (5 to 7)" },
+	{ "apollo", "10",
+	  "the release of Apollo, 5.0 to 10.0: 10 or 8 to 9 have the messages of one family, 5 to 7 of the other" },
 	{ "vehicle", "",
 	  "whose commands come in, by their frame_id, and the vin of the chassis; empty: anybody's, none" },
 	{ "max_age_ms", "0",
@@ -36,6 +37,8 @@ static const struct sim_bridge_option options[] = {
 
 /* ---- options ---- */
 
+#define RELEASES_OF_10 7
+
 /* As JSON; the default of either is none. */
 static int read_place(struct sim_bridge *b)
 {
@@ -58,11 +61,14 @@ static int read_place(struct sim_bridge *b)
 
 static int read_options(struct sim_bridge *b)
 {
-	static const char *const releases[] = { "10", "5", "", NULL };
+	static const char *const releases[] = {
+		"",  "10",  "10.0", "9",   "9.0", "8", "8.0", /* up to here of Apollo 10 */
+		"7", "7.0", "6",    "6.0", "5.5", "5", "5.0", NULL
+	};
 	static const char *const yes[] = { "true", "false", "", NULL };
 	static const char *const fulls[] = { "drop", "wait", "", NULL };
 	long queue = 0, age_ms = 0;
-	int release = bridge_option_word(b->host, "apollo", releases, "10 (Apollo 8 to 10) or 5 (5 to 7)");
+	int release = bridge_option_word(b->host, "apollo", releases, "a release of Apollo: 5.0 to 7.0, 8.0 to 10.0");
 	int full = bridge_option_word(b->host, "when_full", fulls, "one of drop, wait");
 	int probe = bridge_option_word(b->host, "probe", yes, "true or false");
 	int connect = bridge_option_number(b->host, "connect_ms", 1, 600000, "ms", &b->link.connect_ms);
@@ -79,7 +85,7 @@ static int read_options(struct sim_bridge *b)
 	if (!*b->vehicle)
 		b->vehicle = NULL;
 	b->max_age_dur_ns = age_ms * INT64_C(1000000);
-	b->release = release == 1 ? APOLLO_5 : APOLLO_10;
+	b->release = release >= RELEASES_OF_10 ? APOLLO_5 : APOLLO_10;
 	b->probe.on = probe == 0;
 	b->link.outbox.max = (unsigned)queue;
 	b->link.outbox.wait = full == 1;
@@ -132,6 +138,7 @@ static void on_ended(void *bridge)
 {
 	struct sim_bridge *b = bridge;
 
+	cyber_known_forget(b);
 	cyber_probe_forget(b);
 	cyber_frames_again(b);
 }
@@ -172,6 +179,7 @@ static void cyber_destroy(struct sim_bridge *b)
 {
 	cyber_safe_stop(b);
 	tcp_link_finish(&b->link);
+	cyber_known_finish(b);
 	cyber_probe_finish(b);
 	cyber_frames_finish(b);
 	cyber_in_finish(b);
@@ -196,6 +204,8 @@ static int cyber_create(const struct sim_bridge_host *host, struct sim_bridge **
 	pthread_mutex_init(&b->lock, NULL);
 	r = tcp_link_init(&b->link);
 	e = cyber_probe_init(b);
+	r = r < 0 ? r : e;
+	e = cyber_known_init(b);
 	r = r < 0 ? r : e;
 	if (r == 0)
 		r = read_options(b);

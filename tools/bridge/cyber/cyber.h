@@ -42,6 +42,8 @@ struct cyber_topic { /* a channel of Apollo's that one of ours becomes */
 	/* guarded by the probe's lock */
 	struct cyber_topic *next;
 	bool of_before; /* of an earlier connection: this one has not been told of it, and the host opens it again */
+	bool waits;     /* for whether the peer knows its type, and its messages with it */
+	bool closed;    /* while it waited: freed when that is decided */
 	enum cyber_writer { WRITER_UNKNOWN, WRITER_UNCONFIRMED, WRITER_REFUSED, WRITER_ACCEPTED } writer;
 	bool asked;    /* the probe listens to it now */
 	bool witness;  /* it has come back before, and is listened to beside the others */
@@ -96,6 +98,25 @@ struct cyber_probe {
 	bool heard;                 /* the probe's thread's: something has come back since then */
 };
 
+/* Whether the peer knows Apollo's types by itself: see known.c. */
+#define CYBER_KNOWN_MAX 32u
+struct cyber_known {
+	struct tcp_link link;
+	atomic_uint undecided; /* of list */
+	int64_t next_mono_ns;  /* its thread's: when to send again */
+
+	/* guarded by the probe's lock */
+	struct cyber_known_type {
+		const struct apollo_type *type; /* one of that name */
+		enum cyber_type_state { CYBER_TYPE_UNDECIDED, CYBER_TYPE_DEFINED, CYBER_TYPE_MISSING } state;
+		bool asked;          /* on this connection */
+		uint64_t since_back; /* `back` then */
+		int64_t since_mono_ns;
+	} list[CYBER_KNOWN_MAX];
+	unsigned n;
+	uint64_t back; /* messages of the type that is linked in */
+};
+
 struct sim_bridge {
 	const struct sim_bridge_host *host;
 	enum apollo_release release;
@@ -106,6 +127,7 @@ struct sim_bridge {
 	bool has_origin;
 	struct tcp_link link;
 	struct cyber_probe probe;
+	struct cyber_known known;
 	int64_t report_mono_ns;      /* the link's thread's: when to tell next what was dropped */
 	struct cyber_frames *frames; /* guarded by the probe's lock */
 	struct cyber_in in[TOPICS_IN_MAX];
@@ -124,6 +146,9 @@ struct sim_bridge {
 /* What the rig makes of a channel. 0 or an error, logged. */
 int cyber_channel_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, struct sim_bridge_topic **ret);
 void cyber_channel_close(struct sim_bridge *b, struct sim_bridge_topic *t);
+/* To the peer: the definition of its type, if that is wanted, each file once a connection, and its writer. An errno. */
+int cyber_announce(struct sim_bridge *b, const struct cyber_topic *t, bool define);
+void cyber_topic_free(struct sim_bridge *b, struct cyber_topic *t); /* the probe's lock is held */
 
 /* ---- send.c ---- */
 
@@ -167,11 +192,23 @@ void cyber_frames_again(struct sim_bridge *b); /* a new connection knows none */
 int cyber_probe_init(struct sim_bridge *b);
 void cyber_probe_finish(struct sim_bridge *b);
 void cyber_probe_add(struct sim_bridge *b, struct cyber_topic *t);
-void cyber_probe_remove(struct sim_bridge *b, struct cyber_topic *t);
+void cyber_probe_remove(struct sim_bridge *b, struct cyber_topic *t); /* lock is held */
 void cyber_probe_forget(struct sim_bridge *b); /* the connection has ended: what it said may not hold of the next */
 /* Whether another channel of ours goes out under that name; then why says so. */
 bool cyber_probe_taken(struct sim_bridge *b, const char *name, uint32_t channel, char *why, size_t why_size);
 int64_t cyber_look(void *bridge); /* of the main link */
+
+/* ---- known.c ---- */
+
+int cyber_known_init(struct sim_bridge *b);
+void cyber_known_finish(struct sim_bridge *b);
+/* Announce it, at once or when it is decided whether its type is to be defined. An errno. */
+int cyber_known_add(struct sim_bridge *b, struct cyber_topic *t);
+void cyber_known_forget(struct sim_bridge *b);  /* the connection has ended */
+int64_t cyber_known_look(struct sim_bridge *b); /* of the main link: when to look next, ns; -1: whenever */
+/* Whether its type's definition was registered, as it was missing; then in which file. The probe's lock is held. */
+bool cyber_known_registered(struct sim_bridge *b, const struct cyber_topic *t, char ret_file[CYBER_NAME_MAX + 1]);
+const char *cyber_known_release(const struct sim_bridge *b); /* whose definitions are registered: "10.0" */
 
 /* ---- in.c ---- */
 

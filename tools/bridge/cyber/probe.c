@@ -56,7 +56,14 @@ static void describe(const struct sim_bridge *b, uint32_t channel, char text[101
 
 static void log_writer(struct sim_bridge *b, const struct cyber_topic *t, enum cyber_writer was)
 {
-	if (t->writer == WRITER_REFUSED)
+	char file[CYBER_NAME_MAX + 1];
+
+	if (t->writer == WRITER_REFUSED && cyber_known_registered(b, t, file))
+		log_warn(b,
+			 "%s: cyber_bridge does not know %s, although %s of Apollo %s was registered: it has another file of that "
+			 "name, or of one that this imports; nothing arrives there; is \"apollo\" the right release?",
+			 t->name, cyber_topic_type(t), file, cyber_known_release(b));
+	else if (t->writer == WRITER_REFUSED)
 		log_warn(b,
 			 "%s: cyber_bridge does not know %s: nothing arrives there; is \"apollo\" the right release, and does "
 			 "the type belong to it?",
@@ -281,7 +288,10 @@ static void begin(struct sim_bridge *b)
 int64_t cyber_look(void *bridge)
 {
 	struct sim_bridge *b = bridge;
-	int64_t now = mono_now_ns(), again = cyber_frames_repeat(b, now);
+	int64_t now = mono_now_ns(), again = cyber_frames_repeat(b, now), known = cyber_known_look(b);
+
+	if (again < 0 || (known >= 0 && known < again))
+		again = known;
 
 	if (now < b->probe.next_mono_ns)
 		return again; /* what else is to be seen comes with messages, which wake this thread */
@@ -339,14 +349,12 @@ static void forget_other(struct sim_bridge *b, const struct cyber_topic *gone)
 
 void cyber_probe_remove(struct sim_bridge *b, struct cyber_topic *t)
 {
-	pthread_mutex_lock(&b->probe.lock);
 	for (struct cyber_topic **at = &b->probe.topics; *at; at = &(*at)->next)
 		if (*at == t) {
 			*at = t->next;
 			forget_other(b, t);
 			break;
 		}
-	pthread_mutex_unlock(&b->probe.lock);
 }
 
 bool cyber_probe_taken(struct sim_bridge *b, const char *name, uint32_t channel, char *why, size_t why_size)
@@ -355,7 +363,7 @@ bool cyber_probe_taken(struct sim_bridge *b, const char *name, uint32_t channel,
 
 	pthread_mutex_lock(&b->probe.lock);
 	for (const struct cyber_topic *t = b->probe.topics; t; t = t->next)
-		taken |= t->channel != channel && strcmp(t->name, name) == 0;
+		taken |= !t->closed && t->channel != channel && strcmp(t->name, name) == 0;
 	pthread_mutex_unlock(&b->probe.lock);
 	if (taken)
 		snprintf(why, why_size,

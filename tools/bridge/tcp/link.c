@@ -136,6 +136,22 @@ int tcp_link_say_add(struct tcp_link *l, uint8_t op, const char *topic, const ch
 	return iov.iov_len ? tcp_link_say(l, &iov, 1) : -ENAMETOOLONG;
 }
 
+int tcp_link_send_empty(struct tcp_link *l, const char *topic)
+{
+	uint8_t frame[FRAME_HEAD_MAX];
+	size_t len = frame_publish(l->ops->dialect, topic, 0, frame, sizeof(frame));
+	int r = len ? outbox_say(&l->outbox, OUTBOX_LAST, frame, len, NULL, 0) : -ENAMETOOLONG;
+
+	exec_post(&l->wake);
+	return r;
+}
+
+void tcp_link_hold(struct tcp_link *l, struct outbox_topic *t, bool on)
+{
+	outbox_hold(&l->outbox, t, on);
+	exec_post(&l->wake);
+}
+
 /* ---- writing: the thread's, as all that follows ---- */
 
 static void begin(struct tcp_link *l)

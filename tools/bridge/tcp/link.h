@@ -92,6 +92,11 @@ int tcp_link_say(struct tcp_link *l, const struct iovec *frames, unsigned n);
 /* The same of one AddReader or AddWriter. -ENAMETOOLONG. */
 int tcp_link_say_add(struct tcp_link *l, uint8_t op, const char *topic, const char *type);
 
+/* An empty message, each time it is asked for. Thread: any. -ENAMETOOLONG, -ENOBUFS, -ENOMEM. */
+int tcp_link_send_empty(struct tcp_link *l, const char *topic);
+/* Let messages of a topic of l->outbox wait, or go; and look. Thread: any. */
+void tcp_link_hold(struct tcp_link *l, struct outbox_topic *t, bool on);
+
 /*
  * Send a message of a topic of l->outbox; takes o, which comes from get_buf(). task: what o points to stays as it is until the task is
  * answered; NULL: only until this returns. A small message is copied anyway, and its task is not answered. As outbox_put(). Thread: any.

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which of Apollo's types the peer knows without us. It answers nothing, and a definition that is another than a running Apollo's breaks
+ * channels there; so none is registered before it is seen to be missing. A connection of its own adds a writer and a reader of the type on a channel that is
+ * for nothing else, and sends empty messages, which Cyber RT does not let out of the process. If they do not come back, while those of a type that
+ * each release has linked in do, the type is not known: then it is registered. Until that is decided, messages wait in the outbox.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cyber.h"
+#include "pb_reader.h"
+
+#define ROUND_DUR_NS   (20 * NS_PER_MS)   /* between two messages */
+#define ROUNDS         3u                 /* of the type that is linked in, without one of the other */
+#define GIVE_UP_DUR_NS (2000 * NS_PER_MS) /* of a peer that sends nothing back at all */
+#define PREFIX         "/simd/knows/"
+#define LINKED_IN      "apollo.cyber.proto.RoleAttributes"
+
+struct channel_name {
+	char text[CYBER_NAME_MAX + 1];
+};
+
+static struct channel_name name_of(const char *type)
+{
+	struct channel_name name;
+
+	snprintf(name.text, sizeof(name.text), PREFIX "%.200s", type);
+	return name;
+}
+
+/* ---- what is known; the probe's lock is held ---- */
+
+static struct cyber_known_type *find(struct cyber_known *k, const char *type)
+{
+	for (unsigned i = 0; i < k->n; i++)
+		if (strcmp(apollo_type_name(k->list[i].type), type) == 0)
+			return &k->list[i];
+	return NULL;
+}
+
+static struct cyber_known_type *find_or_add(struct cyber_known *k, const struct apollo_type *type)
+{
+	struct cyber_known_type *one = find(k, apollo_type_name(type));
+
+	if (one || k->n == CYBER_KNOWN_MAX)
+		return one;
+	one = &k->list[k->n++];
+	*one = (struct cyber_known_type){ .type = type };
+	atomic_fetch_add(&k->undecided, 1);
+	return one;
+}
+
+/* Its writer, and the definition before it, unless the peer has it; then what has waited goes out. */
+static void go(struct sim_bridge *b, struct cyber_topic *t, bool defined)
+{
+	int r = cyber_announce(b, t, !defined);
+
+	if (r < 0)
+		log_warn(b, "%s: its writer cannot be announced to cyber_bridge: %s", t->name, strerror(-r));
+	t->waits = false;
+	tcp_link_hold(&b->link, t->out, false);
+}
+
+static void decide(struct sim_bridge *b, struct cyber_known_type *k, bool defined)
+{
+	const char *type = apollo_type_name(k->type);
+	struct cyber_topic *next;
+
+	k->state = defined ? CYBER_TYPE_DEFINED : CYBER_TYPE_MISSING;
+	atomic_fetch_sub(&b->known.undecided, 1);
+	if (!defined)
+		log_info(b, "cyber_bridge does not know %s: its definition of Apollo %s is registered", type,
+			 cyber_known_release(b));
+	for (struct cyber_topic *t = b->probe.topics; t; t = next) {
+		next = t->next;
+		if (!t->waits || strcmp(apollo_type_name(t->type), type) != 0)
+			continue;
+		go(b, t, defined);
+		if (t->closed)
+			cyber_topic_free(b, t);
+	}
+}
+
+static void give_up(struct sim_bridge *b)
+{
+	for (unsigned i = 0; i < b->known.n; i++)
+		if (b->known.list[i].state == CYBER_TYPE_UNDECIDED)
+			decide(b, &b->known.list[i], false);
+}
+
+const char *cyber_known_release(const struct sim_bridge *b)
+{
+	return b->release == APOLLO_5 ? "5.0" : "10.0";
+}
+
+bool cyber_known_registered(struct sim_bridge *b, const struct cyber_topic *t, char ret_file[CYBER_NAME_MAX + 1])
+{
+	struct cyber_known_type *k = t->type ? find(&b->known, apollo_type_name(t->type)) : NULL;
+	struct iovec files[APOLLO_FILES_MAX];
+	struct pb_reader r;
+	int error = 0;
+	size_t n;
+
+	if (!k || k->state != CYBER_TYPE_MISSING)
+		return false;
+	n = apollo_type_files(t->type, files); /* its own is the last one, and begins with its name */
+	pb_read_begin(&r, files[n - 1].iov_base, files[n - 1].iov_len, &error);
+	if (!pb_next(&r) || r.field != 1)
+		return false;
+	snprintf(ret_file, CYBER_NAME_MAX + 1, "%.*s", (int)r.len, (const char *)r.data);
+	return true;
+}
+
+/* ---- its connection: its thread ---- */
+
+static void on_status(void *bridge, enum sim_bridge_status status, const char *text)
+{
+	struct sim_bridge *b = bridge;
+	struct cyber_known *k = &b->known;
+
+	(void)text;
+	pthread_mutex_lock(&b->probe.lock);
+	if (status == SIM_BRIDGE_CONNECTED) {
+		k->back = 0;
+		for (unsigned i = 0; i < k->n; i++)
+			k->list[i].asked = false;
+	} else if (status == SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED) {
+		give_up(b);
+	}
+	pthread_mutex_unlock(&b->probe.lock);
+}
+
+static void take(void *bridge, const struct frame *f)
+{
+	struct sim_bridge *b = bridge;
+	struct cyber_known_type *k;
+	char type[CYBER_NAME_MAX + 1];
+
+	if (f->topic_len < sizeof(PREFIX) || memcmp(f->topic, PREFIX, sizeof(PREFIX) - 1) != 0)
+		return;
+	snprintf(type, sizeof(type), "%.*s", (int)(f->topic_len - (sizeof(PREFIX) - 1)), f->topic + sizeof(PREFIX) - 1);
+	pthread_mutex_lock(&b->probe.lock);
+	b->known.back += strcmp(type, LINKED_IN) == 0;
+	k = find(&b->known, type);
+	if (k && k->state == CYBER_TYPE_UNDECIDED && k->asked)
+		decide(b, k, true);
+	pthread_mutex_unlock(&b->probe.lock);
+}
+
+static int add_both(struct cyber_known *k, const char *type)
+{
+	struct channel_name name = name_of(type);
+	int r = tcp_link_say_add(&k->link, frame_cyber.writer, name.text, type);
+
+	return r < 0 ? r : tcp_link_say_add(&k->link, frame_cyber.reader, name.text, type);
+}
+
+static void ask(struct cyber_known *k, struct cyber_known_type *one, int64_t now_mono_ns)
+{
+	if (one->asked || add_both(k, LINKED_IN) < 0 || add_both(k, apollo_type_name(one->type)) < 0)
+		return;
+	one->asked = true;
+	one->since_back = k->back;
+	one->since_mono_ns = now_mono_ns;
+}
+
+static bool is_missing(const struct cyber_known *k, const struct cyber_known_type *one, int64_t now_mono_ns)
+{
+	return one->asked && (k->back - one->since_back > ROUNDS || now_mono_ns - one->since_mono_ns > GIVE_UP_DUR_NS);
+}
+
+static void send_empty(struct cyber_known *k, const char *type)
+{
+	struct channel_name name = name_of(type);
+
+	(void)tcp_link_send_empty(&k->link, name.text);
+}
+
+/* Asks for what is new, and lists what to send. */
+static unsigned look_at_all(struct sim_bridge *b, const struct apollo_type *ret[CYBER_KNOWN_MAX])
+{
+	int64_t now = mono_now_ns();
+	unsigned n = 0;
+
+	pthread_mutex_lock(&b->probe.lock);
+	for (unsigned i = 0; i < b->known.n; i++) {
+		struct cyber_known_type *one = &b->known.list[i];
+
+		if (one->state != CYBER_TYPE_UNDECIDED)
+			continue;
+		ask(&b->known, one, now);
+		if (is_missing(&b->known, one, now))
+			decide(b, one, false);
+		else
+			ret[n++] = one->type;
+	}
+	pthread_mutex_unlock(&b->probe.lock);
+	return n;
+}
+
+static int64_t look(void *bridge)
+{
+	struct sim_bridge *b = bridge;
+	const struct apollo_type *left[CYBER_KNOWN_MAX];
+	unsigned n = look_at_all(b, left);
+	int64_t now = mono_now_ns();
+
+	if (n &&
+	    now < b->known.next_mono_ns) /* its readers have threads of their own: what was sent first may come last */
+		return b->known.next_mono_ns - now;
+	b->known.next_mono_ns = now + ROUND_DUR_NS;
+	for (unsigned i = 0; i < n; i++)
+		send_empty(&b->known, apollo_type_name(left[i]));
+	if (n)
+		send_empty(&b->known, LINKED_IN);
+	else
+		tcp_link_close(&b->known.link);
+	return ROUND_DUR_NS;
+}
+
+static const struct tcp_link_ops known_ops = {
+	.dialect = &frame_cyber, .thread = "cyber-known", .status = on_status, .take = take, .look = look
+};
+
+/* ---- the main link's thread ---- */
+
+int64_t cyber_known_look(struct sim_bridge *b)
+{
+	if (!atomic_load(&b->known.undecided))
+		return -1;
+	if (tcp_link_alive(&b->known.link))
+		return ROUND_DUR_NS; /* it may be about to end, and know nothing of the newest */
+	b->known.link.address = b->link.address;
+	b->known.link.connect_ms = b->link.connect_ms;
+	b->known.link.stall_ms = b->link.stall_ms;
+	if (tcp_link_open(&b->known.link) == 0)
+		return ROUND_DUR_NS;
+	pthread_mutex_lock(&b->probe.lock);
+	give_up(b);
+	pthread_mutex_unlock(&b->probe.lock);
+	return -1;
+}
+
+static void forget(struct sim_bridge *b)
+{
+	pthread_mutex_lock(&b->probe.lock);
+	b->known.n = 0;
+	atomic_store(&b->known.undecided, 0);
+	for (struct cyber_topic *t = b->probe.topics, *next; t; t = next) {
+		next = t->next;
+		t->waits = false; /* it is opened again for the next connection */
+		if (t->closed)
+			cyber_topic_free(b, t);
+	}
+	pthread_mutex_unlock(&b->probe.lock);
+}
+
+void cyber_known_forget(struct sim_bridge *b)
+{
+	tcp_link_close(&b->known.link);
+	forget(b);
+}
+
+/* ---- topics ---- */
+
+int cyber_known_add(struct sim_bridge *b, struct cyber_topic *t)
+{
+	struct cyber_known_type *k = NULL;
+	struct iovec files[APOLLO_FILES_MAX];
+	enum cyber_type_state state = CYBER_TYPE_MISSING;
+
+	if (b->probe.on && t->type && apollo_type_files(t->type, files) > 0) {
+		pthread_mutex_lock(&b->probe.lock);
+		k = find_or_add(&b->known, t->type);
+		state = k ? k->state : CYBER_TYPE_MISSING;
+		t->waits = state == CYBER_TYPE_UNDECIDED;
+		if (t->waits)
+			tcp_link_hold(&b->link, t->out, true); /* which has it look */
+		pthread_mutex_unlock(&b->probe.lock);
+	}
+	return state == CYBER_TYPE_UNDECIDED ? 0 : cyber_announce(b, t, state == CYBER_TYPE_MISSING);
+}
+
+int cyber_known_init(struct sim_bridge *b)
+{
+	b->known.link.ops = &known_ops;
+	b->known.link.arg = b;
+	return tcp_link_init(&b->known.link);
+}
+
+void cyber_known_finish(struct sim_bridge *b)
+{
+	tcp_link_finish(&b->known.link);
+	forget(b);
+}
