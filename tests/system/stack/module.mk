@@ -60,7 +60,7 @@ $(B)/test/system-stack-topics_cyber: $(CYBER_SERVER) $(B)/obj/tests/support/cybe
 LINK_system-stack-topics_cyber += -lprotobuf-c
 FLAGS_tests/system/stack/test_topics_cyber.c := $(FLAGS_tests/system/stack) -I$(B)/gen/apollo10
 $(addprefix $(B)/test/,system-stack-cyber system-stack-cyber_control system-stack-cyber_own): $(CYBER_SERVER) | $(B)/lib/simd/bridge_cyber.so
-FLAGS_tests/system/stack/test_cyber.c := -DAPOLLO_SET='"$(B)/gen/apollo10/set.bin"'
+FLAGS_tests/system/stack/test_cyber.c := -DAPOLLO_SET='"$(B)/gen/apollo10/set.bin"' -DAPOLLO_PROTOC_5='"$(B)/gen/apollo5/protoc.bin"'
 $(B)/test/system-stack-cyber_own: $(MSG_OBJS_example) | $(CONVERTER_SHELF)
 $(B)/test/system-stack-cyber_control: $(B)/lib/libapollo10.a | $(B)/bin/sim-sumo $(B)/bin/sim-vehicle
 $(B)/test/system-stack-cyber_demo: | $(B)/lib/simd/bridge_cyber.so $(B)/test/cyber-peer $(B)/bin/sim-sumo $(B)/bin/sim-lidar

@@ -320,6 +320,43 @@ TEST_WITH(what_the_peer_does_not_know_is_registered_and_no_message_lost, NULL, s
 	stop();
 }
 
+/* Here 5.0's, so that they are seen to be others; they have all that is needed. */
+TEST_WITH(a_users_definitions_are_registered_instead, NULL, sweep)
+{
+	struct sim_publisher *p;
+	char path[PATH_MAX], options[PATH_MAX + 64];
+
+	assert_non_null(realpath(APOLLO_PROTOC_5, path));
+	snprintf(options, sizeof(options), "\"definitions\":\"%s\"", path);
+	start(options);
+	p = advertise("jpeg", &sim_CompressedImage_type, sizeof(small));
+	assert_int_equal(send_one(p, small, small_size), 0);
+	AWAIT(cyber_server_count(server, "/jpeg") == 1);
+	assert_true(cyber_server_file(server, "modules/drivers/proto/sensor_image.proto"));
+	assert_false(cyber_server_file(server, "modules/common_msgs/sensor_msgs/sensor_image.proto"));
+	assert_false(stack_said("options.definitions"));
+	snprintf(options, sizeof(options), "its definition of %s is registered", path);
+	assert_true(stack_said(options));
+	sim_publisher_destroy(p);
+	stop();
+}
+
+TEST_WITH(what_a_users_definitions_lack_is_said_at_start, NULL, sweep)
+{
+	char path[PATH_MAX], options[PATH_MAX + 64];
+	struct sim_publisher *p;
+
+	assert_non_null(realpath("tests/fuzz/corpus/apollo_set/header", path));
+	snprintf(options, sizeof(options), "\"definitions\":\"%s\"", path);
+	start(options);
+	assert_true(stack_said("header: it has no apollo.transform.TransformStampeds, apollo.drivers.Image, "));
+	p = advertise("jpeg", &sim_CompressedImage_type, sizeof(small));
+	AWAIT(stack_said("cyber_bridge does not know " JPEG ", nor has"));
+	assert_int_equal(cyber_server_registered(server), 0);
+	sim_publisher_destroy(p);
+	stop_with(true);
+}
+
 /* A type that is asked for while another has been decided long ago, and one that is known since then. */
 TEST_WITH(each_type_is_asked_for_once, NULL, sweep)
 {
@@ -694,6 +731,10 @@ TEST_WITH(what_is_wrong_in_the_rig_is_said, NULL, sweep)
 		{ "host:", "", "is not \"host:port\"" },
 		{ "127.0.0.1:65536", "", "is not \"host:port\"" },
 		{ "", "\"apollo\":\"4\"", "options.apollo: \"4\" is not a release of Apollo: 5.0 to 7.0, 8.0 to 10.0" },
+		{ "", "\"definitions\":\"/nowhere/a\"",
+		  "options.definitions: /nowhere/a: it cannot be read: No such file or directory" },
+		{ "", "\"definitions\":\"/etc/hostname\"",
+		  "options.definitions: /etc/hostname: that is no FileDescriptorSet" },
 		{ "", "\"pace_ms\":1001", "options.pace_ms: \"1001\" is not a number of ms from 0 to 1000" },
 		{ "", "\"when_full\":\"never\"", "is not one of drop, wait" },
 		{ "", "\"subscribe\":{\"/a\":{\"type\":\"apollo.no.Such\",\"channel\":\"control\"}}",

@@ -31,8 +31,9 @@ $(foreach t,$(APOLLO_TESTS),$(eval LINK_convert-$(t) := -lprotobuf-c))
 $(foreach f,apollo_10 apollo_nav apollo_in,$(eval FLAGS_tests/unit/convert/test_$(f).c := -I$(B)/gen/apollo10))
 FLAGS_tests/unit/convert/test_apollo_5.c := -I$(B)/gen/apollo5
 # Apollo's definitions to the byte; and in libprotobuf's descriptor pool, where that is there
-TESTS += $(B)/test/convert-apollo_files
-$(B)/test/convert-apollo_files: $(B)/obj/tests/unit/convert/test_apollo_files.o $(B)/obj/schemas/gen/plain_file.o $(addprefix $(B)/lib/,libconvert.a libmsggen.a libintrospect.a libschema.a libbase.a)
+TESTS += $(B)/test/convert-apollo_files $(B)/test/convert-apollo_set
+FLAGS_tests/unit/convert/test_apollo_set.c := -DAPOLLO_SETS='"$(B)/gen/"'
+$(addprefix $(B)/test/convert-apollo_,files set): $(B)/test/convert-%: $(B)/obj/tests/unit/convert/test_%.o $(addprefix $(B)/lib/,libconvert.a libmsggen.a libintrospect.a libschema.a libbase.a)
 ifneq ($(and $(if $(SAN_RUNTIME),,plain),$(wildcard /usr/include/google/protobuf/descriptor.h),$(shell command -v g++)),)
 TESTS += $(B)/test/convert-apollo_pool
 TESTS_NOSAN += $(B)/test/convert-apollo_pool

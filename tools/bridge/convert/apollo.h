@@ -34,7 +34,7 @@ const char *apollo_type_name(const struct apollo_type *t);
 const struct sim_type *apollo_type_sim(const struct apollo_type *t); /* what it is made of, or becomes */
 const char *apollo_type_channel(const struct apollo_type *t); /* Apollo's name for it; NULL: depends on the sensor */
 
-#define APOLLO_FILES_MAX 16u
+#define APOLLO_FILES_MAX 64u
 /* Its definitions, one FileDescriptorProto each, dependencies first, for ever. 0: cyber_bridge has them itself. */
 size_t apollo_type_files(const struct apollo_type *t, struct iovec files[APOLLO_FILES_MAX]);
 

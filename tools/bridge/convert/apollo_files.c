@@ -7,19 +7,13 @@
 #include "apollo_private.h"
 #include "apollo_definitions.h"
 
-struct file {
-	const void *blob, *name;
-	size_t size, name_len;
-	bool needed;
-};
-
 static bool is(const struct pb_reader *r, const char *s, size_t len)
 {
 	return r->wire == PB_LENGTH && r->len == len && !memcmp(r->data, s, len);
 }
 
 /* Whether a FileDescriptorProto has the message `name` with its package. */
-static bool defines(const struct file *f, const char *name)
+static bool defines(const struct apollo_file *f, const char *name)
 {
 	const char *dot = strrchr(name, '.');
 	struct pb_reader r, in;
@@ -39,7 +33,7 @@ static bool defines(const struct file *f, const char *name)
 	return package && message;
 }
 
-static void need(struct file *files, size_t n, const struct file *of)
+static void need(const struct apollo_file *files, size_t n, const struct apollo_file *of, bool *needed)
 {
 	struct pb_reader r;
 	int error = 0;
@@ -47,12 +41,44 @@ static void need(struct file *files, size_t n, const struct file *of)
 	pb_read_begin(&r, of->blob, of->size, &error);
 	while (pb_next(&r))
 		for (size_t i = 0; r.field == 3 && i < n; i++)
-			files[i].needed |= is(&r, files[i].name, files[i].name_len);
+			needed[i] |= is(&r, files[i].name, files[i].name_len);
 }
 
-static size_t read_set(enum apollo_release release, struct file files[APOLLO_DEFINITIONS_MAX])
+bool apollo_file_read(const struct pb_reader *file, struct apollo_file *ret)
 {
-	struct pb_reader r, in;
+	struct pb_reader in;
+	int error = 0; /* its own: the next file may be whole */
+
+	*ret = (struct apollo_file){ .blob = file->data, .size = file->len };
+	pb_read_begin(&in, file->data, file->len, &error);
+	while (pb_next(&in))
+		if (in.field == 1)
+			pb_get_bytes(&in, &ret->name, &ret->name_len);
+	return ret->name_len > 0 && error == 0;
+}
+
+size_t apollo_choose(const struct apollo_file *files, size_t n, const char *name, struct iovec ret[APOLLO_FILES_MAX])
+{
+	bool needed[APOLLO_SET_MAX] = { false };
+	size_t out = 0;
+
+	for (size_t i = n; i-- > 0;) {
+		needed[i] |= defines(&files[i], name);
+		if (needed[i])
+			need(files, i, &files[i], needed);
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (needed[i] && out < APOLLO_FILES_MAX)
+			ret[out] = (struct iovec){ .iov_base = (void *)(uintptr_t)files[i].blob,
+						   .iov_len = files[i].size };
+		out += needed[i];
+	}
+	return out <= APOLLO_FILES_MAX ? out : 0;
+}
+
+static size_t read_set(enum apollo_release release, struct apollo_file files[APOLLO_DEFINITIONS_MAX])
+{
+	struct pb_reader r;
 	int error = 0;
 	size_t n = 0;
 
@@ -60,28 +86,14 @@ static size_t read_set(enum apollo_release release, struct file files[APOLLO_DEF
 		pb_read_begin(&r, apollo_definitions_5, apollo_definitions_5_size, &error);
 	else
 		pb_read_begin(&r, apollo_definitions_10, apollo_definitions_10_size, &error);
-	for (; n < APOLLO_DEFINITIONS_MAX && pb_next(&r); n++) {
-		files[n] = (struct file){ .blob = r.data, .size = r.len };
-		for (pb_enter(&r, &in); pb_next(&in);)
-			if (in.field == 1)
-				pb_get_bytes(&in, &files[n].name, &files[n].name_len);
-	}
+	while (n < APOLLO_DEFINITIONS_MAX && pb_next(&r))
+		n += apollo_file_read(&r, &files[n]);
 	return n;
 }
 
 size_t apollo_files(enum apollo_release release, const char *name, struct iovec ret[APOLLO_FILES_MAX])
 {
-	struct file files[APOLLO_DEFINITIONS_MAX];
-	size_t n = read_set(release, files), out = 0;
+	struct apollo_file files[APOLLO_DEFINITIONS_MAX];
 
-	for (size_t i = n; i-- > 0;) {
-		files[i].needed |= defines(&files[i], name);
-		if (files[i].needed)
-			need(files, i, &files[i]);
-	}
-	for (size_t i = 0; i < n && out < APOLLO_FILES_MAX; i++)
-		if (files[i].needed)
-			ret[out++] = (struct iovec){ .iov_base = (void *)(uintptr_t)files[i].blob,
-						     .iov_len = files[i].size };
-	return out;
+	return apollo_choose(files, read_set(release, files), name, ret);
 }

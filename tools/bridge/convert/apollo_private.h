@@ -107,7 +107,18 @@ int apollo_no_body(struct apollo_out *o, const char *type);
 __attribute__((format(printf, 3, 4))) int apollo_refuse(struct apollo_out *o, int error, const char *fmt, ...);
 __attribute__((format(printf, 3, 4))) int apollo_drop(struct apollo_in *d, int error, const char *fmt, ...);
 
-/* The definitions that the message `name` needs. */
+struct apollo_file { /* a FileDescriptorProto; borrows */
+	const void *blob, *name;
+	size_t size, name_len;
+};
+
+#define APOLLO_SET_MAX 1024u /* files of a set */
+
+/* Of a set's field 1. False: it is damaged, or has no name. */
+bool apollo_file_read(const struct pb_reader *file, struct apollo_file *ret);
+/* Those that the message `name` needs, of files of which each stands behind those that it imports; 0: it is in none, or needs too many. */
+size_t apollo_choose(const struct apollo_file *files, size_t n, const char *name, struct iovec ret[APOLLO_FILES_MAX]);
+/* Of those that are carried here. */
 size_t apollo_files(enum apollo_release r, const char *name, struct iovec files[APOLLO_FILES_MAX]);
 
 /* ---- what many messages have ---- */

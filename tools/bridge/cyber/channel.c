@@ -121,10 +121,12 @@ const char *cyber_topic_type(const struct cyber_topic *t)
 	return t->own ? cyber_own_name(t->own) : apollo_type_name(t->type);
 }
 
-static size_t files_of(const struct cyber_topic *t, struct iovec file[APOLLO_FILES_MAX])
+size_t cyber_files(const struct sim_bridge *b, const struct cyber_topic *t, struct iovec file[APOLLO_FILES_MAX])
 {
+	size_t n = t->own ? 1 : apollo_type_files(t->type, file);
+
 	if (!t->own)
-		return apollo_type_files(t->type, file);
+		return n && b->definitions ? apollo_set_files(b->definitions, apollo_type_name(t->type), file) : n;
 	file[0] = cyber_own_file(t->own);
 	return 1;
 }
@@ -133,7 +135,7 @@ static size_t files_of(const struct cyber_topic *t, struct iovec file[APOLLO_FIL
 int cyber_announce(struct sim_bridge *b, const struct cyber_topic *t, bool define)
 {
 	struct iovec file[APOLLO_FILES_MAX], frame[APOLLO_FILES_MAX + 1];
-	size_t n = define ? files_of(t, file) : 0, made = 0;
+	size_t n = define ? cyber_files(b, t, file) : 0, made = 0;
 	uint8_t add[2 * FRAME_HEAD_MAX];
 	int r = -ENOMEM;
 

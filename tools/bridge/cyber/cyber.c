@@ -10,6 +10,8 @@
 static const struct sim_bridge_option options[] = {
 	{ "apollo", "10",
 	  "the release of Apollo, 5.0 to 10.0: 10 or 8 to 9 have the messages of one family, 5 to 7 of the other" },
+	{ "definitions", "",
+	  "a FileDescriptorSet of Apollo's own .proto files: these are registered, instead of those of 5.0 or 10.0" },
 	{ "vehicle", "",
 	  "whose commands come in, by their frame_id, and the vin of the chassis; empty: anybody's, none" },
 	{ "max_age_ms", "0",
@@ -59,6 +61,36 @@ static int read_place(struct sim_bridge *b)
 	return r;
 }
 
+struct definitions_log {
+	const struct sim_bridge *b;
+	char last[640]; /* not logged yet: it may be why nothing can be used */
+};
+
+static void say_of_definitions(void *arg, const char *sentence)
+{
+	struct definitions_log *l = arg;
+
+	if (l->last[0])
+		log_warn(l->b, "options.definitions: %s", l->last);
+	snprintf(l->last, sizeof(l->last), "%s", sentence);
+}
+
+static int read_definitions(struct sim_bridge *b)
+{
+	struct definitions_log last = { .b = b };
+	const struct apollo_set_log log = { say_of_definitions, &last };
+	const char *path = bridge_option(b->host, "definitions");
+	int r = *path ? apollo_set_load(path, &log, &b->definitions) : 0;
+
+	if (b->definitions)
+		apollo_set_say_missing(b->definitions, b->release, &log);
+	if (last.last[0])
+		log_at(b, r < 0 ? 0 : 1, "options.definitions: %s", last.last);
+	else if (r < 0)
+		log_error(b, "options.definitions: %s", strerror(-r));
+	return r < 0 ? -EINVAL : 0;
+}
+
 static int read_options(struct sim_bridge *b)
 {
 	static const char *const releases[] = {
@@ -79,7 +111,7 @@ static int read_options(struct sim_bridge *b)
 	int age = bridge_option_number(b->host, "max_age_ms", 0, 600000, "ms", &age_ms);
 	int zone = bridge_option_number(b->host, "utm_zone", -60, 60, "", &b->utm_zone);
 	int again = bridge_option_number(b->host, "static_ms", 0, 600000, "ms", &b->static_ms);
-	int place = read_place(b);
+	int place = read_place(b), definitions;
 
 	b->vehicle = bridge_option(b->host, "vehicle");
 	if (!*b->vehicle)
@@ -90,8 +122,9 @@ static int read_options(struct sim_bridge *b)
 	b->link.outbox.max = (unsigned)queue;
 	b->link.outbox.wait = full == 1;
 	b->link.outbox.wait_ms = b->link.stall_ms;
-	return release < 0 || full < 0 || connect < 0 || stall < 0 || pace < 0 || max < 0 || age < 0 || probe < 0 ||
-			       zone < 0 || place < 0 || again < 0
+	definitions = read_definitions(b);
+	return definitions < 0 || release < 0 || full < 0 || connect < 0 || stall < 0 || pace < 0 || max < 0 ||
+			       age < 0 || probe < 0 || zone < 0 || place < 0 || again < 0
 		       ? -EINVAL
 		       : 0;
 }
@@ -119,6 +152,7 @@ static int cyber_check(const struct sim_bridge_host *host, const char *connectio
 	if (r == 0)
 		r = cyber_read_subscribe(b);
 	cyber_in_finish(b);
+	apollo_set_destroy(b->definitions);
 	free(b);
 	return r < 0 ? r : e;
 }
@@ -188,6 +222,7 @@ static void cyber_destroy(struct sim_bridge *b)
 		free(b->buf[b->n_buf]);
 	}
 	pthread_mutex_destroy(&b->lock);
+	apollo_set_destroy(b->definitions);
 	free(b);
 }
 

@@ -16,6 +16,7 @@
 #include <sim/msg/VehicleControl.h>
 
 #include "apollo_in.h"
+#include "apollo_set.h"
 #include "link.h"
 #include "option.h"
 #include "slot_in.h"
@@ -120,7 +121,8 @@ struct cyber_known {
 struct sim_bridge {
 	const struct sim_bridge_host *host;
 	enum apollo_release release;
-	const char *vehicle; /* NULL: any */
+	struct apollo_set *definitions; /* the user's; NULL: those of schemas/apollo */
+	const char *vehicle;            /* NULL: any */
 	int64_t max_age_dur_ns;
 	long pace_ms, utm_zone, static_ms;
 	double undulation, origin[3];
@@ -148,6 +150,8 @@ int cyber_channel_open(struct sim_bridge *b, const struct sim_bridge_channel *ch
 void cyber_channel_close(struct sim_bridge *b, struct sim_bridge_topic *t);
 /* To the peer: the definition of its type, if that is wanted, each file once a connection, and its writer. An errno. */
 int cyber_announce(struct sim_bridge *b, const struct cyber_topic *t, bool define);
+/* What defines its type, dependencies first; 0: nothing, or nothing has to. */
+size_t cyber_files(const struct sim_bridge *b, const struct cyber_topic *t, struct iovec file[APOLLO_FILES_MAX]);
 void cyber_topic_free(struct sim_bridge *b, struct cyber_topic *t); /* the probe's lock is held */
 
 /* ---- send.c ---- */
@@ -208,7 +212,7 @@ void cyber_known_forget(struct sim_bridge *b);  /* the connection has ended */
 int64_t cyber_known_look(struct sim_bridge *b); /* of the main link: when to look next, ns; -1: whenever */
 /* Whether its type's definition was registered, as it was missing; then in which file. The probe's lock is held. */
 bool cyber_known_registered(struct sim_bridge *b, const struct cyber_topic *t, char ret_file[CYBER_NAME_MAX + 1]);
-const char *cyber_known_release(const struct sim_bridge *b); /* whose definitions are registered: "10.0" */
+const char *cyber_known_source(const struct sim_bridge *b); /* where definitions are from: "Apollo 10.0", a path */
 
 /* ---- in.c ---- */
 

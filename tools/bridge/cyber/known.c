@@ -65,13 +65,17 @@ static void go(struct sim_bridge *b, struct cyber_topic *t, bool defined)
 static void decide(struct sim_bridge *b, struct cyber_known_type *k, bool defined)
 {
 	const char *type = apollo_type_name(k->type);
+	struct iovec files[APOLLO_FILES_MAX];
 	struct cyber_topic *next;
 
 	k->state = defined ? CYBER_TYPE_DEFINED : CYBER_TYPE_MISSING;
 	atomic_fetch_sub(&b->known.undecided, 1);
-	if (!defined)
-		log_info(b, "cyber_bridge does not know %s: its definition of Apollo %s is registered", type,
-			 cyber_known_release(b));
+	if (!defined && b->definitions && !apollo_set_files(b->definitions, type, files))
+		log_warn(b, "cyber_bridge does not know %s, nor has %s a definition: nothing of it arrives", type,
+			 cyber_known_source(b));
+	else if (!defined)
+		log_info(b, "cyber_bridge does not know %s: its definition of %s is registered", type,
+			 cyber_known_source(b));
 	for (struct cyber_topic *t = b->probe.topics; t; t = next) {
 		next = t->next;
 		if (!t->waits || strcmp(apollo_type_name(t->type), type) != 0)
@@ -89,9 +93,11 @@ static void give_up(struct sim_bridge *b)
 			decide(b, &b->known.list[i], false);
 }
 
-const char *cyber_known_release(const struct sim_bridge *b)
+const char *cyber_known_source(const struct sim_bridge *b)
 {
-	return b->release == APOLLO_5 ? "5.0" : "10.0";
+	return b->definitions           ? bridge_option(b->host, "definitions")
+	       : b->release == APOLLO_5 ? "Apollo 5.0"
+					: "Apollo 10.0";
 }
 
 bool cyber_known_registered(struct sim_bridge *b, const struct cyber_topic *t, char ret_file[CYBER_NAME_MAX + 1])
@@ -104,7 +110,9 @@ bool cyber_known_registered(struct sim_bridge *b, const struct cyber_topic *t, c
 
 	if (!k || k->state != CYBER_TYPE_MISSING)
 		return false;
-	n = apollo_type_files(t->type, files); /* its own is the last one, and begins with its name */
+	n = cyber_files(b, t, files); /* its own is the last one, and begins with its name */
+	if (!n)
+		return false;
 	pb_read_begin(&r, files[n - 1].iov_base, files[n - 1].iov_len, &error);
 	if (!pb_next(&r) || r.field != 1)
 		return false;

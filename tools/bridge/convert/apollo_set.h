@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A user's own definitions of Apollo's messages, in place of those that are carried here: a FileDescriptorSet, as protoc --include_imports
+ * --descriptor_set_out writes it. Nothing of it is trusted: what is damaged, or clashes with another file, is left out with a sentence, and the
+ * rest holds. Constant once it is loaded: any thread.
+ */
+#ifndef APOLLO_SET_H
+#define APOLLO_SET_H
+
+#include "apollo.h"
+
+struct apollo_set;
+
+/* Where sentences go. */
+struct apollo_set_log {
+	void (*say)(void *arg, const char *sentence);
+	void *arg;
+};
+
+/* 0; or an errno, -EBADMSG if there is no such set in the file: with a sentence. *ret: apollo_set_destroy(). */
+int apollo_set_load(const char *path, const struct apollo_set_log *log, struct apollo_set **ret);
+/* The same of bytes; name: what sentences begin with. */
+int apollo_set_read(const char *name, const void *set, size_t size, const struct apollo_set_log *log,
+		    struct apollo_set **ret);
+void apollo_set_destroy(struct apollo_set *s); /* NULL is fine */
+
+/* As apollo_type_files() of a message by its name. 0: it has none, or needs more than APOLLO_FILES_MAX. */
+size_t apollo_set_files(const struct apollo_set *s, const char *name, struct iovec files[APOLLO_FILES_MAX]);
+/* Say in one sentence which messages of that family that we make it has not. */
+void apollo_set_say_missing(const struct apollo_set *s, enum apollo_release r, const struct apollo_set_log *log);
+
+#endif
