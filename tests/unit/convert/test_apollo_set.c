@@ -3,12 +3,16 @@
 #include "support/test.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "apollo_set.h"
+#include "gen/plain_file.h"
 #include "pb_reader.h"
 #include "pb_writer.h"
+#include "proto_file.h"
 
 static char said[4096];
 
@@ -179,7 +183,7 @@ TEST(what_is_no_set_is_refused)
 	assert_int_equal(apollo_set_read("user.bin", "", 0, &says, &s), -EBADMSG);
 	assert_non_null(strstr(said, "user.bin: that is no FileDescriptorSet, as of protoc"));
 	said[0] = '\0';
-	assert_int_equal(apollo_set_load("/nowhere/user.bin", &says, &s), -ENOENT);
+	assert_int_equal(apollo_set_load("/nowhere/user.bin", APOLLO_10, &says, &s), -ENOENT);
 	assert_string_equal(said, "/nowhere/user.bin: it cannot be read: No such file or directory\n");
 	assert_null(s);
 }
@@ -193,31 +197,168 @@ static void same_as_ours(enum apollo_release release, const char *path)
 	struct apollo_set *s = NULL;
 
 	said[0] = '\0';
-	assert_int_equal(apollo_set_load(path, &says, &s), 0);
+	assert_int_equal(apollo_set_load(path, release, &says, &s), 0);
 	apollo_set_say_missing(s, release, &says);
 	assert_string_equal(said, "");
 	for (unsigned i = 0; (t = apollo_type_at(release, false, i)); i++) {
-		size_t n = apollo_type_all_files(t, ours);
+		size_t n = apollo_type_files(t, ours);
 
+		if (!n)
+			continue;
 		assert_int_equal(apollo_set_files(s, apollo_type_name(t), theirs), n);
-		for (size_t k = 0; k < n; k++) {
-			assert_int_equal(ours[k].iov_len, theirs[k].iov_len);
-			assert_memory_equal(ours[k].iov_base, theirs[k].iov_base, ours[k].iov_len);
+		for (size_t k = 0, j; k < n; k++) {
+			for (j = 0; j < n && (ours[k].iov_len != theirs[j].iov_len ||
+					      memcmp(ours[k].iov_base, theirs[j].iov_base, ours[k].iov_len) != 0);)
+				j++;
+			assert_in_range(j, 0, n - 1);
 		}
 	}
 	apollo_set_destroy(s);
 }
 
-/* With names in JSON, as protoc writes it, and what they have not. */
-TEST(protocs_set_of_a_release_is_what_is_carried_here)
+/* With names in JSON, as protoc writes it; or as .proto files, of which the same bytes are made; and what a set has not. */
+TEST(protocs_set_and_the_files_of_a_release_are_what_is_carried_here)
 {
 	struct apollo_set *s = NULL;
 
 	same_as_ours(APOLLO_5, APOLLO_SETS "apollo5/protoc.bin");
 	same_as_ours(APOLLO_10, APOLLO_SETS "apollo10/protoc.bin");
+	same_as_ours(APOLLO_5, "schemas/apollo/5");
+	same_as_ours(APOLLO_10, "schemas/apollo/10");
 	s = read_set(MAKE({ "a", NULL, "A" }));
 	apollo_set_say_missing(s, APOLLO_10, &says);
 	assert_non_null(strstr(said, "user.bin: it has no apollo.transform.TransformStampeds, apollo.drivers.Image, "));
 	assert_null(strstr(said, "apollo.cyber.proto.Clock"));
 	apollo_set_destroy(s);
+}
+
+/* ---- a folder ---- */
+
+#define TRANSFORM "modules/common_msgs/transform_msgs/transform.proto"
+
+static void put_file(const char *folder, const char *name, const char *text)
+{
+	char path[PATH_MAX];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	for (char *at = strchr(path + strlen(folder) + 1, '/'); at; at = strchr(at + 1, '/')) {
+		*at = '\0';
+		assert_true(mkdir(path, 0755) == 0 || errno == EEXIST);
+		*at = '/';
+	}
+	f = fopen(path, "we");
+	assert_non_null(f);
+	assert_true(fputs(text, f) >= 0);
+	fclose(f);
+}
+
+static const struct {
+	const char *text, *said; /* behind the folder */
+} bad[] = {
+	{ "package p;\nimport \"a.proto\";",
+	  TRANSFORM ":2: it imports what is not there, or is too large: a.proto: it is left out" },
+	{ "package p;\nmessage M {\n optional int32 x = ;",
+	  TRANSFORM ":3: a whole number from 1 to 536870911 is expected" },
+	{ "message M {\n optional int32 x = 1", TRANSFORM ":2: \";\" is expected, not \"\"" },
+	{ "message M {\n int32 x = 1; }",
+	  TRANSFORM ":2: \"optional\", \"required\" or \"repeated\" is expected, not \"int32\"" },
+	{ "message M {\n optional N n = 1; }",
+	  TRANSFORM ":2: there is no message or enum \"N\" in it or what it imports" },
+	{ "package apollo.drivers.gnss;\n\n\nmessage Imu {}",
+	  "modules/common_msgs/sensor_msgs/imu.proto:3: it defines apollo.drivers.gnss.Imu, as in " TRANSFORM
+	  ":4: it is left out" },
+	{ "/* \n\n", TRANSFORM ":1: a text or a comment has no end, or there is a character that no word has" },
+	{ "option java_package = \"a\\q\";", TRANSFORM ":1: a text has the unknown escape \"\\q\"" },
+	{ "option (mine) = 1;", TRANSFORM ":1: an option of one's own is not read here" },
+	{ "service S {}",
+	  TRANSFORM ":1: \"service\" is not read here: syntax, import, package, option, message and enum are" },
+	{ "message M {\n optional fixed32 x = 1 [default = 1e3]; }",
+	  TRANSFORM ":2: a whole number is expected, not \"1e3\"" },
+	{ "enum E {\n A = 1 [mine = 2]; }", TRANSFORM ":2: the option \"mine\" is not known here" },
+};
+
+static void check_bad(const char *folder, const char *text, const char *what)
+{
+	struct apollo_set *s = NULL;
+
+	put_file(folder, TRANSFORM, text);
+	said[0] = '\0';
+	assert_int_equal(apollo_set_load(folder, APOLLO_10, &says, &s), 0);
+	if (strncmp(said, folder, strlen(folder)) != 0 || strncmp(said + strlen(folder) + 1, what, strlen(what)) != 0 ||
+	    said[strlen(folder) + 1 + strlen(what)] != '\n')
+		fail_msg("%s of \"%.80s\", not %s", said, text, what);
+	assert_int_equal(count(s, "apollo.drivers.gnss.Imu"), 1);
+	apollo_set_destroy(s);
+}
+
+TEST(what_is_wrong_in_a_folder_is_said_with_file_and_line_and_the_rest_holds)
+{
+	static char deep[20000], folder[TEST_PATH_MAX];
+	struct apollo_set *s = NULL;
+	size_t n = 0;
+
+	assert_non_null(mkdtemp((char *)(uintptr_t)test_path(folder, "setXXXXXX")));
+	assert_int_equal(apollo_set_load(folder, APOLLO_10, &says, &s), -EBADMSG);
+	assert_non_null(strstr(said, ": it has none of the .proto files that are looked for"));
+	put_file(folder, "modules/common_msgs/sensor_msgs/imu.proto",
+		 "syntax = \"proto2\"; package apollo.drivers.gnss;\n\nmessage Imu {}\n");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		check_bad(folder, bad[i].text, bad[i].said);
+	for (int i = 0; i < 1000; i++)
+		n += (size_t)sprintf(deep + n, "message M {\n");
+	check_bad(folder, deep, TRANSFORM ":61: it nests more than 60 deep, or a name has more than 511 bytes");
+	put_file(folder, TRANSFORM, "import \"b.proto\"; message M { optional N n = 1; }");
+	put_file(folder, "b.proto", "\nnonsense");
+	said[0] = '\0';
+	assert_int_equal(apollo_set_load(folder, APOLLO_10, &says, &s), 0);
+	assert_non_null(strstr(said, "/b.proto:2: \"nonsense\" is not read here"));
+	assert_non_null(strstr(said, TRANSFORM ":1: it imports b.proto: it is left out\n"));
+	apollo_set_destroy(s);
+}
+
+static bool find_enum_e(void *arg, const char *name, bool *ret_enum)
+{
+	(void)arg;
+	*ret_enum = strcmp(name, "p.M.E") == 0;
+	return *ret_enum;
+}
+
+/* What Apollo's own files of the same family do not have: see the bytes that protoc makes of it. */
+TEST(a_file_becomes_what_protoc_makes_of_it)
+{
+	static const char text[] =
+		"syntax = 'proto2'; package p; option optimize_for = SPEED; option java_package = 'a' \"\\x62\\143\\n\";\n"
+		"message M { reserved 5, 7 to 9; reserved 'old'; extensions 100 to max; optional float f = 1 [deprecated = true, default = 0.1];\n"
+		"optional sint64 s = 2 [default = -0x10]; optional E e = 3 [default = B]; optional bytes b = 4 [default = 'x'];\n"
+		"optional double d = 6 [default = -inf]; enum E { option allow_alias = true; A = -1; B = 0; C = 0; } ; }";
+	struct iovec iov[IOV_BUF_PIECES];
+	struct iov_buf o;
+	char why[200];
+	FILE *f = popen("d=${TMPDIR:-/tmp} && cat >$d/a.proto && protoc-c -I$d --descriptor_set_out=$d/a.set a.proto",
+			"we");
+	char path[TEST_PATH_MAX];
+	static uint8_t want[2048], got[2048];
+	struct pb_reader r;
+	size_t n;
+	int error = 0;
+
+	assert_non_null(f);
+	assert_true(fputs(text, f) >= 0);
+	assert_int_equal(pclose(f), 0);
+	f = fopen(test_path(path, "a.set"), "re");
+	assert_non_null(f);
+	n = fread(want, 1, sizeof(want), f);
+	fclose(f);
+	pb_read_begin(&r, want, n, &error);
+	assert_true(pb_next(&r));
+	n = (size_t)plain_file(r.data, r.len, got);
+	iov_buf_init(&o);
+	assert_int_equal(proto_file_describe("a.proto", text, sizeof(text) - 1,
+					     &(struct proto_ops){ .find = find_enum_e }, NULL, &o, why, sizeof(why)),
+			 0);
+	assert_int_equal(iov_buf_iov(&o, iov), 1);
+	assert_int_equal(iov[0].iov_len, n);
+	assert_memory_equal(iov[0].iov_base, got, n);
+	iov_buf_finish(&o);
 }

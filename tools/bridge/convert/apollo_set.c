@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "apollo_private.h"
+#include "apollo_tree.h"
 #include "gen/plain_file.h"
 
 #define SIZE_MAX_READ (32u << 20)
@@ -297,11 +299,37 @@ static int read_all(const char *path, uint8_t **ret, size_t *ret_size)
 	return 0;
 }
 
-int apollo_set_load(const char *path, const struct apollo_set_log *log, struct apollo_set **ret)
+static int load_folder(const char *path, enum apollo_release release, const struct apollo_set_log *log,
+		       struct apollo_set **ret)
 {
+	struct iovec iov[IOV_BUF_PIECES];
+	struct iov_buf all;
+	int r;
+
+	iov_buf_init(&all);
+	r = apollo_tree_read(path, release, log, &all);
+	if (r == 0 && iov_buf_iov(&all, iov) == 1)
+		r = apollo_set_read(path, iov[0].iov_base, iov[0].iov_len, log, ret);
+	else if (r == 0) {
+		say(log, path,
+		    "it has none of the .proto files that are looked for, as modules/... of Apollo's sources");
+		r = -EBADMSG;
+	}
+	iov_buf_finish(&all);
+	return r;
+}
+
+int apollo_set_load(const char *path, enum apollo_release release, const struct apollo_set_log *log,
+		    struct apollo_set **ret)
+{
+	struct stat st;
 	uint8_t *data = NULL;
 	size_t size = 0;
-	int r = read_all(path, &data, &size);
+	int r;
+
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return load_folder(path, release, log, ret);
+	r = read_all(path, &data, &size);
 
 	if (r < 0)
 		say(log, path, "it cannot be read: %s", strerror(-r));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A user's own definitions of Apollo's messages, in place of those that are carried here: a FileDescriptorSet, as protoc --include_imports
- * --descriptor_set_out writes it. Nothing of it is trusted: what is damaged, or clashes with another file, is left out with a sentence, and the
+ * --descriptor_set_out writes it, or a folder of .proto files. Nothing of it is trusted: what is damaged, or clashes with another file, is left out with a sentence, and the
  * rest holds. Constant once it is loaded: any thread.
  */
 #ifndef APOLLO_SET_H
@@ -17,8 +17,8 @@ struct apollo_set_log {
 	void *arg;
 };
 
-/* 0; or an errno, -EBADMSG if there is no such set in the file: with a sentence. *ret: apollo_set_destroy(). */
-int apollo_set_load(const char *path, const struct apollo_set_log *log, struct apollo_set **ret);
+/* Of a folder what the messages of that family need. 0; or an errno, -EBADMSG if there is no such set: with a sentence. *ret: apollo_set_destroy(). */
+int apollo_set_load(const char *path, enum apollo_release r, const struct apollo_set_log *log, struct apollo_set **ret);
 /* The same of bytes; name: what sentences begin with. */
 int apollo_set_read(const char *name, const void *set, size_t size, const struct apollo_set_log *log,
 		    struct apollo_set **ret);

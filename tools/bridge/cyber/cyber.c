@@ -11,7 +11,7 @@ static const struct sim_bridge_option options[] = {
 	{ "apollo", "10",
 	  "the release of Apollo, 5.0 to 10.0: 10 or 8 to 9 have the messages of one family, 5 to 7 of the other" },
 	{ "definitions", "",
-	  "a FileDescriptorSet of Apollo's own .proto files: these are registered, instead of those of 5.0 or 10.0" },
+	  "Apollo's own, a folder of .proto files or a FileDescriptorSet: registered instead of those of 5.0 or 10.0" },
 	{ "vehicle", "",
 	  "whose commands come in, by their frame_id, and the vin of the chassis; empty: anybody's, none" },
 	{ "max_age_ms", "0",
@@ -80,7 +80,7 @@ static int read_definitions(struct sim_bridge *b)
 	struct definitions_log last = { .b = b };
 	const struct apollo_set_log log = { say_of_definitions, &last };
 	const char *path = bridge_option(b->host, "definitions");
-	int r = *path ? apollo_set_load(path, &log, &b->definitions) : 0;
+	int r = *path ? apollo_set_load(path, b->release, &log, &b->definitions) : 0;
 
 	if (b->definitions)
 		apollo_set_say_missing(b->definitions, b->release, &log);
