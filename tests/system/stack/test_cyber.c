@@ -315,7 +315,7 @@ TEST_WITH(what_the_peer_does_not_know_is_registered_and_no_message_lost, NULL, s
 	AWAIT(cyber_server_count(server, "/brief") == 1);
 	assert_true(cyber_server_file(server, "modules/common_msgs/sensor_msgs/sensor_image.proto"));
 	assert_int_equal(cyber_server_registered(server), 3); /* with those that it imports, each once */
-	assert_true(stack_said("cyber_bridge does not know " JPEG ": its definition of Apollo 10.0 is registered"));
+	AWAIT(stack_said("cyber_bridge does not know " JPEG ": its definition of Apollo 10.0 is registered"));
 	sim_publisher_destroy(p);
 	stop();
 }
@@ -336,7 +336,7 @@ TEST_WITH(a_users_definitions_are_registered_instead, NULL, sweep)
 	assert_false(cyber_server_file(server, "modules/common_msgs/sensor_msgs/sensor_image.proto"));
 	assert_false(stack_said("options.definitions"));
 	snprintf(options, sizeof(options), "its definition of %s is registered", path);
-	assert_true(stack_said(options));
+	AWAIT(stack_said(options));
 	sim_publisher_destroy(p);
 	stop();
 }
@@ -349,7 +349,7 @@ TEST_WITH(what_a_users_definitions_lack_is_said_at_start, NULL, sweep)
 	assert_non_null(realpath("tests/fuzz/corpus/apollo_set/header", path));
 	snprintf(options, sizeof(options), "\"definitions\":\"%s\"", path);
 	start(options);
-	assert_true(stack_said("header: it has no apollo.transform.TransformStampeds, apollo.drivers.Image, "));
+	AWAIT(stack_said("header: it has no apollo.transform.TransformStampeds, apollo.drivers.Image, "));
 	p = advertise("jpeg", &sim_CompressedImage_type, sizeof(small));
 	AWAIT(stack_said("cyber_bridge does not know " JPEG ", nor has"));
 	assert_int_equal(cyber_server_registered(server), 0);
@@ -413,7 +413,7 @@ TEST_WITH(the_peer_has_no_writer, NULL, sweep)
 	start_with(&(struct cyber_server_how){ .no_types = true }, "");
 	p = advertise("jpeg", &sim_CompressedImage_type, sizeof(small));
 	AWAIT(info_says(p, small, small_size, "(not accepted: /jpeg)"));
-	assert_true(stack_said(
+	AWAIT(stack_said(
 		"/jpeg: cyber_bridge does not know " JPEG ", although "
 		"modules/common_msgs/sensor_msgs/sensor_image.proto of Apollo 10.0 was registered: it has another "
 		"file of that name"));
@@ -449,7 +449,7 @@ TEST_WITH(what_was_not_accepted_may_be_later, NULL, sweep)
 	AWAIT(info_says(p, small, small_size, "(not accepted: /jpeg)"));
 	cyber_server_set(server, &(struct cyber_server_how){ .mute = NULL });
 	AWAIT(info_says(p, small, small_size, JPEG " (accepted)"));
-	assert_true(stack_said("/jpeg: cyber_bridge has accepted it"));
+	AWAIT(stack_said("/jpeg: cyber_bridge has accepted it"));
 	stop();
 }
 
