@@ -368,8 +368,7 @@ TEST_WITH(a_library_of_another_day_is_refused_by_name_and_line, NULL, clean)
 	refused(CHAIN ",{\"library\":\"bad_component.so\",\"components\":[\n{\"class\":\"Other\",\"name\":\"rogue\"}]}",
 		DAG
 		":3: component rogue: init of class Other failed: channel /count carries another version of sim/Int32");
-	refused("{\"library\":\"bad_component.so\",\"components\":[\n{\"class\":\"Bad\",\"name\":\"\"}]}",
-		DAG ":3:");
+	refused("{\"library\":\"bad_component.so\",\"components\":[\n{\"class\":\"Bad\",\"name\":\"\"}]}", DAG ":3:");
 	end();
 }
 
