@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # sudo make demo and check: what they write belongs to the owner of the checkout, if that is who called sudo. In namespaces of its own
 # (tests/support/ns.sh).
-unset MAKEFLAGS MFLAGS MAKELEVEL SUDO_UID SUDO_GID
+unset MAKEFLAGS MFLAGS MAKELEVEL SUDO_UID SUDO_GID FULL
 fail() { echo "sudo make: $1"; cat /tmp/said; exit 1; }
 
 make -n demo | grep -c 'tools/dev/as-owner build ' >/tmp/said
