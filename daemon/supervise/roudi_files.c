@@ -246,8 +246,8 @@ static bool is_our_lock(const char *name, size_t *ret_len)
 }
 
 /*
- * Who is just starting has made its lock, and holds it a moment later: ours, if we looked at it then, would be in its way. One of the
- * future was made before somebody set the clock back.
+ * A process that is just starting makes its lock file, and locks it a moment later. We test a lock by taking it, which would make that
+ * process fail, so a new file is left alone. A file from the future was made before somebody set the clock back.
  */
 static bool is_settled(int dir, const char *file)
 {

@@ -110,13 +110,13 @@ int outbox_put(struct outbox *o, struct outbox_topic *t, void *body, size_t size
 
 enum outbox_place {
 	OUTBOX_LAST,   /* behind all that waits now */
-	OUTBOX_URGENT, /* behind what is urgent, as what is said of an urgent topic has to be */
+	OUTBOX_URGENT, /* behind the urgent messages, before all others: for operations about an urgent topic */
 	OUTBOX_FIRST,  /* before all that waits */
 };
 
 /*
- * An operation, whether it is open or not; it is never dropped. Copies text, takes body, which may be NULL. -ENOBUFS there are OUTBOX_OPS_MAX;
- * -ENOMEM; the body is given back then.
+ * An operation, whether it is open or not; it is never dropped. Copies text, takes body, which may be NULL. -ENOBUFS: there are
+ * OUTBOX_OPS_MAX; -ENOMEM. On an error ops->done() has already given the body back.
  */
 int outbox_say(struct outbox *o, enum outbox_place place, const void *text, size_t text_len, void *body, size_t size);
 

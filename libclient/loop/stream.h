@@ -43,7 +43,7 @@ struct stream_options {
 	void *arg;
 	size_t buffer;        /* bytes that may wait to be used; memory is taken as they come */
 	int64_t dial_dur_ns;  /* to be connected, at any of the host's addresses; 0: as long as it takes */
-	int64_t stall_dur_ns; /* so long the peer may take nothing of what was written; 0: for ever */
+	int64_t stall_dur_ns; /* the stream ends when the peer takes nothing of what was written for so long; 0: never */
 };
 
 /* Copies the options. Looks the name up, which blocks. -ENOENT, with why, it is not known; -ENOMEM. Else opened() or ended() follows. */
@@ -54,7 +54,7 @@ int stream_adopt(struct exec *x, int fd, const struct stream_options *o, struct 
 
 /* As far as it is taken: bytes, 0: none, and room() follows. -ENOTCONN or the socket's: ended() follows. */
 ssize_t stream_write(struct stream *s, const struct iovec *iov, unsigned n);
-/* So long the peer may take nothing from now on. */
+/* Change stall_dur_ns from now on. */
 void stream_hurry(struct stream *s, int64_t stall_dur_ns);
 /*
  * Nothing more is written, and what comes is not looked at: when the peer has closed as well, or after linger_dur_ns, ended() says 0. A

@@ -18,7 +18,7 @@
 
 struct table {
 	enum rosdef_flavour flavour;
-	const char *list; /* of what is in it, a line each */
+	const char *list; /* its contents, one per line */
 	struct typeset *set;
 	const struct typeset_entry **sorted;
 	unsigned n;

@@ -44,13 +44,13 @@ static void need(const struct apollo_file *files, size_t n, const struct apollo_
 			needed[i] |= is(&r, files[i].name, files[i].name_len);
 }
 
-bool apollo_file_read(const struct pb_reader *file, struct apollo_file *ret)
+bool apollo_file_read(const void *blob, size_t size, struct apollo_file *ret)
 {
 	struct pb_reader in;
 	int error = 0; /* its own: the next file may be whole */
 
-	*ret = (struct apollo_file){ .blob = file->data, .size = file->len };
-	pb_read_begin(&in, file->data, file->len, &error);
+	*ret = (struct apollo_file){ .blob = blob, .size = size };
+	pb_read_begin(&in, blob, size, &error);
 	while (pb_next(&in))
 		if (in.field == 1)
 			pb_get_bytes(&in, &ret->name, &ret->name_len);
@@ -87,7 +87,7 @@ static size_t read_set(enum apollo_release release, struct apollo_file files[APO
 	else
 		pb_read_begin(&r, apollo_definitions_10, apollo_definitions_10_size, &error);
 	while (n < APOLLO_DEFINITIONS_MAX && pb_next(&r))
-		n += apollo_file_read(&r, &files[n]);
+		n += apollo_file_read(r.data, r.len, &files[n]);
 	return n;
 }
 

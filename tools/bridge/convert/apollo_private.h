@@ -115,7 +115,7 @@ struct apollo_file { /* a FileDescriptorProto; borrows */
 #define APOLLO_SET_MAX 1024u /* files of a set */
 
 /* Of a set's field 1. False: it is damaged, or has no name. */
-bool apollo_file_read(const struct pb_reader *file, struct apollo_file *ret);
+bool apollo_file_read(const void *blob, size_t size, struct apollo_file *ret);
 /* Those that the message `name` needs, of files of which each stands behind those that it imports; 0: it is in none, or needs too many. */
 size_t apollo_choose(const struct apollo_file *files, size_t n, const char *name, struct iovec ret[APOLLO_FILES_MAX]);
 /* Of those that are carried here. */

@@ -69,12 +69,10 @@ static void add_file(struct loading *l, const struct pb_reader *r)
 	const char *set = l->set->name;
 	uint8_t *blob = l->set->bytes + (r->data - l->set->bytes);
 	long size = plain_file(blob, r->len, blob);
-	struct pb_reader plain = *r;
 	const struct apollo_file *other;
 	struct apollo_file f;
 
-	plain.len = size > 0 ? (size_t)size : 0;
-	if (size <= 0 || !apollo_file_read(&plain, &f)) {
+	if (size <= 0 || !apollo_file_read(blob, (size_t)size, &f)) {
 		say(l->log, set, "file %zu of the set is damaged, and is left out", l->n + 1);
 		l->out[l->n++] = true;
 		return;

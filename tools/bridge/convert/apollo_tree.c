@@ -229,19 +229,16 @@ static void add_roots(struct tree *t, enum apollo_release r)
 {
 	struct iovec files[APOLLO_FILES_MAX];
 	const struct apollo_type *type;
-	struct pb_reader file;
+	struct apollo_file own;
 	char name[256];
 
 	for (unsigned i = 0; (type = apollo_type_at(r, false, i)); i++) {
-		size_t n = apollo_type_files(type, files); /* its own is the last one, and begins with its name */
-		int error = 0;
+		size_t n = apollo_type_files(type, files); /* its own is the last one */
 
-		if (!n)
+		if (!n || !apollo_file_read(files[n - 1].iov_base, files[n - 1].iov_len, &own) ||
+		    own.name_len >= sizeof(name))
 			continue;
-		pb_read_begin(&file, files[n - 1].iov_base, files[n - 1].iov_len, &error);
-		if (!pb_next(&file) || file.len >= sizeof(name))
-			continue;
-		snprintf(name, sizeof(name), "%.*s", (int)file.len, (const char *)file.data);
+		snprintf(name, sizeof(name), "%.*s", (int)own.name_len, (const char *)own.name);
 		(void)find_or_add(t, name);
 	}
 }

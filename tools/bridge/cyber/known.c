@@ -239,10 +239,7 @@ int64_t cyber_known_look(struct sim_bridge *b)
 		return -1;
 	if (tcp_link_alive(&b->known.link))
 		return ROUND_DUR_NS; /* it may be about to end, and know nothing of the newest */
-	b->known.link.address = b->link.address;
-	b->known.link.connect_ms = b->link.connect_ms;
-	b->known.link.stall_ms = b->link.stall_ms;
-	if (tcp_link_open(&b->known.link) == 0)
+	if (tcp_link_open_beside(&b->known.link, &b->link) == 0)
 		return ROUND_DUR_NS;
 	pthread_mutex_lock(&b->probe.lock);
 	give_up(b);

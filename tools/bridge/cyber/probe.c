@@ -277,12 +277,8 @@ static void begin(struct sim_bridge *b)
 	pthread_mutex_lock(&b->probe.lock);
 	any = choose(b);
 	pthread_mutex_unlock(&b->probe.lock);
-	if (!any)
-		return;
-	b->probe.link.address = b->link.address;
-	b->probe.link.connect_ms = b->link.connect_ms;
-	b->probe.link.stall_ms = b->link.stall_ms;
-	(void)tcp_link_open(&b->probe.link);
+	if (any)
+		(void)tcp_link_open_beside(&b->probe.link, &b->link);
 }
 
 int64_t cyber_look(void *bridge)

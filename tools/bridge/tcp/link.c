@@ -361,6 +361,14 @@ int tcp_link_open(struct tcp_link *l)
 	return r;
 }
 
+int tcp_link_open_beside(struct tcp_link *l, const struct tcp_link *other)
+{
+	l->address = other->address;
+	l->connect_ms = other->connect_ms;
+	l->stall_ms = other->stall_ms;
+	return tcp_link_open(l);
+}
+
 bool tcp_link_alive(const struct tcp_link *l)
 {
 	return atomic_load(&l->alive);

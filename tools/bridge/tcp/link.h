@@ -80,6 +80,8 @@ int tcp_link_address(const char *text, struct address *ret, char *why, size_t wh
 
 /* Begin to connect to l->address, on a thread of its own, when an earlier one was joined; end without waiting; wait. */
 int tcp_link_open(struct tcp_link *l);
+/* The same to where `other` goes, with its times. Thread: as tcp_link_open() of the other, or its own. */
+int tcp_link_open_beside(struct tcp_link *l, const struct tcp_link *other);
 void tcp_link_close(struct tcp_link *l); /* what waits still goes out, as long as the peer takes it */
 void tcp_link_join(struct tcp_link *l);
 bool tcp_link_alive(const struct tcp_link *l); /* false: join() does not wait */

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 
 /*
- * bind: a numeric address, the name of an interface, or * for all; IPv6 where there is a colon in it. The descriptor does not block.
+ * bind_to: a numeric address, the name of an interface, or * for all; IPv6 where there is a colon in it. The descriptor does not block.
  * -EADDRINUSE and others, with a sentence that names the options.
  */
 int listen_at(const char *bind_to, int port);

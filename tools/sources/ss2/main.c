@@ -108,9 +108,11 @@ static int handle(struct app *a, const struct peers_request *q, uint8_t **ret, s
 {
 	char why[128];
 
-	snprintf(why, sizeof(why), "%d processes have ended with this request, so it is not tried again", TRIES_MAX);
-	if (q->tries > TRIES_MAX)
+	if (q->tries > TRIES_MAX) {
+		snprintf(why, sizeof(why), "%d processes have ended with this request, so it is not tried again",
+			 TRIES_MAX);
 		return server_refuse(why, ret, ret_len);
+	}
 	if (q->parts > 1)
 		return server_refuse("a request has one part, this one has more", ret, ret_len);
 	store_begin(&a->store, q->number);
