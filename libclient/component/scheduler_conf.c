@@ -112,7 +112,7 @@ static int get_int(const json_t *o, const struct at *a, const char *key, int min
 	return 0;
 }
 
-static int get_cpus(const json_t *o, const struct at *a, const char *key, struct sched_cpus *ret)
+static int get_cpus(struct sched_conf *c, const json_t *o, const struct at *a, const char *key, struct sched_cpus *ret)
 {
 	const char *s;
 	int r = get_string(o, a, key, "", &s);
@@ -121,6 +121,8 @@ static int get_cpus(const json_t *o, const struct at *a, const char *key, struct
 	if (r < 0 || !*s)
 		return r;
 	r = sched_cpus_parse(s, ret);
+	if (r > 0)
+		sched_note(&c->notes, "%s: there is no CPU beyond %d, left out", at_key(a, key).path, CPU_SETSIZE - 1);
 	return r < 0 ? err_prefix(r, "%s", at_key(a, key).path) : 0;
 }
 
@@ -141,7 +143,27 @@ struct group_keys {
 	const char *workers, *affinity, *cpus, *policy, *prio;
 };
 
-static int get_policy(const json_t *o, const struct at *a, const struct group_keys *k, struct sched_place *ret)
+static int get_prio(struct sched_conf *c, const json_t *o, const struct at *a, const struct group_keys *k,
+		    struct sched_place *ret)
+{
+	bool is_other = ret->policy == SCHED_OTHER;
+	int min = is_other ? -20 : 1, max = is_other ? 19 : 99, prio = 0;
+	int r = get_int(o, a, k->prio, INT_MIN, INT_MAX, is_other ? 0 : 1, &prio);
+
+	if (r < 0)
+		return r;
+	ret->prio = prio < min ? min : prio > max ? max : prio;
+	if (ret->prio == prio)
+		return 0;
+	if (!is_other)
+		*ret = (struct sched_place){ .cpus = ret->cpus, .policy = SCHED_OTHER };
+	sched_note(&c->notes, "%s: %d is none of %d to %d; %s, as in Cyber", at_key(a, k->prio).path, prio, min, max,
+		   is_other ? "the nearest is taken" : "SCHED_OTHER is taken");
+	return 0;
+}
+
+static int get_policy(struct sched_conf *c, const json_t *o, const struct at *a, const struct group_keys *k,
+		      struct sched_place *ret)
 {
 	static const struct {
 		const char *name;
@@ -150,48 +172,83 @@ static int get_policy(const json_t *o, const struct at *a, const struct group_ke
 	const char *s;
 	int r = get_string(o, a, k->policy, "SCHED_OTHER", &s);
 
-	for (size_t i = 0; r == 0 && i < sizeof(policies) / sizeof(policies[0]); i++) {
-		if (strcmp(s, policies[i].name) != 0)
-			continue;
-		ret->policy = policies[i].policy;
-		return ret->policy == SCHED_OTHER ? get_int(o, a, k->prio, -20, 19, 0, &ret->prio)
-						  : get_int(o, a, k->prio, 1, 99, 1, &ret->prio);
-	}
-	return r < 0 ? r
-		     : err_set(-EINVAL, "%s: \"%s\" is none of SCHED_OTHER, SCHED_FIFO, SCHED_RR",
-			       at_key(a, k->policy).path, s);
-}
-
-static int get_affinity(const json_t *o, const struct at *a, const struct group_keys *k, struct sched_group_conf *g)
-{
-	const char *s;
-	int r = get_string(o, a, k->affinity, "range", &s);
-
-	if (r < 0)
-		return r;
-	g->one_to_one = strcmp(s, "1to1") == 0;
-	if (!g->one_to_one && strcmp(s, "range") != 0)
-		return err_set(-EINVAL, "%s: \"%s\" is none of range, 1to1", at_key(a, k->affinity).path, s);
-	r = get_cpus(o, a, k->cpus, &g->place.cpus);
-	if (r == 0 && g->one_to_one && g->place.cpus.n < g->workers)
-		return err_set(-EINVAL, "%s: 1to1 needs a CPU for each of %u threads, and %s has %u",
-			       at_key(a, k->affinity).path, g->workers, k->cpus, g->place.cpus.n);
+	for (size_t i = 0; r == 0 && i < sizeof(policies) / sizeof(policies[0]); i++)
+		if (!strcmp(s, policies[i].name)) {
+			ret->policy = policies[i].policy;
+			return get_prio(c, o, a, k, ret);
+		}
+	if (r == 0 && *s)
+		sched_note(&c->notes, "%s: \"%.40s\" is unknown; SCHED_OTHER is taken, as in Cyber",
+			   at_key(a, k->policy).path, s);
 	return r;
 }
 
-static int get_group(const json_t *o, const struct at *a, const struct group_keys *k, int def_workers,
-		     struct sched_group_conf *g)
+/* Where there are too few CPUs for a thread each, they share these. */
+static void fit_one_to_one(struct sched_conf *c, const struct at *a, const struct group_keys *k,
+			   struct sched_group_conf *g)
+{
+	if (!g->one_to_one || g->place.cpus.n >= g->workers)
+		return;
+	g->one_to_one = false;
+	sched_note(&c->notes, "%s: 1to1 needs a CPU for each of %u threads, and %s has %u: they %s",
+		   at_key(a, k->affinity).path, g->workers, k->cpus, g->place.cpus.n,
+		   g->place.cpus.n ? "share these" : "run where they may");
+}
+
+static int get_affinity(struct sched_conf *c, const json_t *o, const struct at *a, const struct group_keys *k,
+			struct sched_group_conf *g)
+{
+	const char *s = "";
+	int r = get_cpus(c, o, a, k->cpus, &g->place.cpus);
+
+	if (r == 0)
+		r = get_string(o, a, k->affinity, "range", &s);
+	if (r < 0)
+		return r;
+	g->one_to_one = !strcmp(s, "1to1");
+	if (!g->one_to_one && strcmp(s, "range") != 0) {
+		if (*s || g->place.cpus.n)
+			sched_note(&c->notes,
+				   "%s: \"%.40s\" is none of range, 1to1: its threads run where they may, as in Cyber",
+				   at_key(a, k->affinity).path, s);
+		g->place.cpus.n = 0;
+	}
+	fit_one_to_one(c, a, k, g);
+	return 0;
+}
+
+static int get_group(struct sched_conf *c, const json_t *o, const struct at *a, const struct group_keys *k,
+		     int def_workers, struct sched_group_conf *g)
 {
 	int n = 0, r = get_int(o, a, k->workers, 0, (int)SCHED_WORKERS_MAX, def_workers, &n);
 
 	if (r < 0)
 		return r;
 	g->workers = (uint32_t)(n ? n : def_workers); /* 0 is "as usual", as in Cyber */
-	r = get_affinity(o, a, k, g);
-	return r < 0 ? r : get_policy(o, a, k, &g->place);
+	r = get_affinity(c, o, a, k, g);
+	return r < 0 ? r : get_policy(c, o, a, k, &g->place);
 }
 
 /* ---- tasks ---- */
+
+/* Of those of one name the last counts, as in Cyber. */
+static int put_task(struct sched_conf *c, const char *name, const struct at *a, uint32_t group, uint32_t prio)
+{
+	uint32_t i = 0;
+
+	while (i < c->n_tasks && strcmp(c->tasks[i].name, name) != 0)
+		i++;
+	if (i < c->n_tasks) {
+		sched_note(&c->notes, "%s: task \"%.80s\" is there already; this one counts", a->path, name);
+		c->tasks[i].group = group;
+		c->tasks[i].prio = prio;
+		return 0;
+	}
+	if (c->n_tasks == SCHED_TASKS_MAX)
+		return err_set(-EINVAL, "%s: more than %u tasks", a->path, SCHED_TASKS_MAX);
+	c->tasks[i] = (struct sched_task_conf){ mem_strdup(name), group, prio };
+	return c->tasks[c->n_tasks++].name ? 0 : err_nomem();
+}
 
 static int add_task(struct sched_conf *c, const json_t *o, const struct at *a, uint32_t group)
 {
@@ -204,17 +261,11 @@ static int add_task(struct sched_conf *c, const json_t *o, const struct at *a, u
 		r = get_int(o, a, "prio", 0, 1000000, 1, &prio);
 	if (r < 0)
 		return r;
-	for (uint32_t i = 0; i < c->n_tasks; i++)
-		if (strcmp(c->tasks[i].name, name) == 0)
-			return err_set(-EINVAL, "%s: task \"%s\" is there already", a->path, name);
-	if (c->n_tasks == SCHED_TASKS_MAX)
-		return err_set(-EINVAL, "%s: more than %u tasks", a->path, SCHED_TASKS_MAX);
 	if (prio >= (int)SCHED_PRIOS) {
 		sched_note(&c->notes, "%s.prio: %d is taken as %u, the highest", a->path, prio, SCHED_PRIOS - 1);
 		prio = (int)SCHED_PRIOS - 1;
 	}
-	c->tasks[c->n_tasks] = (struct sched_task_conf){ mem_strdup(name), group, (uint32_t)prio };
-	return c->tasks[c->n_tasks++].name ? 0 : err_nomem();
+	return put_task(c, name, a, group, (uint32_t)prio);
 }
 
 /* ---- classic ---- */
@@ -236,28 +287,45 @@ static int classic_tasks(struct sched_conf *c, const json_t *o, const struct at 
 	return r;
 }
 
+/* Returns its number. Groups of one name are one in Cyber: its threads take from one queue. */
+static uint32_t put_group(struct sched_conf *c, const struct at *a, const struct group_keys *k,
+			  const struct sched_group_conf *g)
+{
+	uint32_t i = 0;
+	struct sched_group_conf *old;
+
+	while (i < c->n_groups && strcmp(c->groups[i].name, g->name) != 0)
+		i++;
+	if (i == c->n_groups) {
+		c->groups[c->n_groups++] = *g;
+		return i;
+	}
+	old = &c->groups[i];
+	old->workers = old->workers + g->workers < SCHED_WORKERS_MAX ? old->workers + g->workers : SCHED_WORKERS_MAX;
+	sched_note(&c->notes, "%s: group \"%s\" is there already, and gets its threads and tasks", a->path, g->name);
+	fit_one_to_one(c, a, k, old);
+	return i;
+}
+
 static int classic_group(struct sched_conf *c, const json_t *o, const struct at *a, int def_workers)
 {
 	static const char *const keys[] = { "name",  "processor_num",    "affinity",       "cpuset",
 					    "tasks", "processor_policy", "processor_prio", NULL };
 	static const struct group_keys k = { "processor_num", "affinity", "cpuset", "processor_policy",
 					     "processor_prio" };
-	struct sched_group_conf *g = &c->groups[c->n_groups];
+	struct sched_group_conf g = { .workers = 0 };
 	const char *name = "";
 	int r = check_keys(o, a, keys);
 
 	if (r == 0)
-		r = get_string(o, a, "name", "default_grp", &name);
-	if (r == 0 && (!*name || strlen(name) > SCHED_NAME_MAX))
-		r = err_set(-EINVAL, "%s.name: 1 to %d characters are expected", a->path, SCHED_NAME_MAX);
+		r = get_string(o, a, "name", "", &name);
+	if (r == 0 && strlen(name) > SCHED_NAME_MAX)
+		r = err_set(-EINVAL, "%s.name: at most %d characters are expected", a->path, SCHED_NAME_MAX);
 	if (r < 0)
 		return r;
-	snprintf(g->name, sizeof(g->name), "%s", name);
-	for (uint32_t i = 0; i < c->n_groups; i++)
-		if (strcmp(c->groups[i].name, g->name) == 0)
-			return err_set(-EINVAL, "%s.name: group \"%s\" is there already", a->path, g->name);
-	r = get_group(o, a, &k, def_workers, g);
-	return r < 0 ? r : classic_tasks(c, o, a, c->n_groups++);
+	snprintf(g.name, sizeof(g.name), "%s", *name ? name : "default_grp");
+	r = get_group(c, o, a, &k, def_workers, &g);
+	return r < 0 ? r : classic_tasks(c, o, a, put_group(c, a, &k, &g));
 }
 
 static int read_classic(struct sched_conf *c, const json_t *o, const struct at *a, int def_workers)
@@ -350,15 +418,15 @@ static int read_choreography(struct sched_conf *c, const json_t *o, const struct
 	int r = check_keys(o = o ? o : none, a, keys);
 
 	if (r == 0)
-		r = get_group(o, a, &own, def_workers < (int)SCHED_GROUPS_MAX ? def_workers : (int)SCHED_GROUPS_MAX - 1,
-			      &all);
+		r = get_group(c, o, a, &own,
+			      def_workers < (int)SCHED_GROUPS_MAX ? def_workers : (int)SCHED_GROUPS_MAX - 1, &all);
 	if (r == 0 && all.workers >= SCHED_GROUPS_MAX)
 		r = err_set(-EINVAL, "%s: at most %u processors", at_key(a, own.workers).path, SCHED_GROUPS_MAX - 1);
 	if (r == 0) {
 		spread(c, &all);
 		p = &c->groups[c->n_groups];
 		snprintf(p->name, sizeof(p->name), "pool");
-		r = get_group(o, a, &pool, def_workers, p);
+		r = get_group(c, o, a, &pool, def_workers, p);
 	}
 	if (r == 0) {
 		c->others = c->n_groups++;
@@ -389,9 +457,9 @@ static int add_thread(struct sched_conf *c, const json_t *o, const struct at *a)
 	if (r == 0)
 		r = get_string(o, a, "name", "", &name);
 	if (r == 0)
-		r = get_cpus(o, a, k.cpus, &place.cpus);
+		r = get_cpus(c, o, a, k.cpus, &place.cpus);
 	if (r == 0)
-		r = get_policy(o, a, &k, &place);
+		r = get_policy(c, o, a, &k, &place);
 	if (r < 0)
 		return r;
 	while (i < INNER && strcmp(inner[i].name, name) != 0)
@@ -439,7 +507,7 @@ static int read_top(struct sched_conf *c, const json_t *o, const struct at *top,
 	if (r == 0)
 		r = get_string(o, top, "policy", "classic", ret_policy);
 	if (r == 0)
-		r = get_cpus(o, top, "process_level_cpuset", &c->process);
+		r = get_cpus(c, o, top, "process_level_cpuset", &c->process);
 	if (r == 0)
 		r = get_int(o, top, "default_proc_num", 1, (int)SCHED_WORKERS_MAX, default_workers(c), ret_workers);
 	if (r == 0)
@@ -464,7 +532,7 @@ static int read_all(struct sched_conf *c, const json_t *o)
 		return read_choreography(c, json_object_get(o, "choreography_conf"), &a, workers);
 	}
 	if (strcmp(policy, "classic") != 0)
-		return err_set(-EINVAL, "policy: \"%s\" is none of classic, choreography", policy);
+		sched_note(&c->notes, "policy: \"%.40s\" is unknown; classic is taken, as in Cyber", policy);
 	return read_classic(c, json_object_get(o, "classic_conf"), &(struct at){ "classic_conf" }, workers);
 }
 

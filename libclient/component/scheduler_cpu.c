@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CPUs by their numbers, and putting threads there. Thread: any. */
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,10 +28,10 @@ static int cpu_number(const char **s, unsigned long *ret)
 		return -EINVAL;
 	*ret = strtoul(*s, &end, 10);
 	*s = skip_blanks(end);
-	return *ret < CPU_SETSIZE ? 0 : -EINVAL;
+	return *ret <= INT_MAX ? 0 : -EINVAL;
 }
 
-/* One number, or first-last. */
+/* One number, or first-last. 1: with CPUs that no machine has. */
 static int cpus_range(const char **s, cpu_set_t *set)
 {
 	unsigned long first, last;
@@ -43,25 +44,28 @@ static int cpus_range(const char **s, cpu_set_t *set)
 		if (cpu_number(s, &last) < 0 || last < first)
 			return -EINVAL;
 	}
-	for (; first <= last; first++)
+	for (; first <= last && first < CPU_SETSIZE; first++)
 		CPU_SET(first, set);
-	return 0;
+	return last >= CPU_SETSIZE;
 }
 
+/* A comma may be behind the last, as in Cyber. */
 int sched_cpus_parse(const char *s, struct sched_cpus *ret)
 {
 	struct sched_cpus c = { .n = 0 };
 	const char *at = s;
+	int beyond = 0, r;
 
 	CPU_ZERO(&c.set);
 	do {
-		if (cpus_range(&at, &c.set) < 0 || (*at && *at != ','))
-			return err_set(-EINVAL, "\"%.100s\" is no list of CPUs, such as \"0-3,8\", of 0 to %d", s,
-				       CPU_SETSIZE - 1);
-	} while (*at++ == ',');
+		r = cpus_range(&at, &c.set);
+		if (r < 0 || (*at && *at != ','))
+			return err_set(-EINVAL, "\"%.100s\" is no list of CPUs, such as \"0-3,8\"", s);
+		beyond |= r;
+	} while (*at++ == ',' && *at);
 	c.n = (uint32_t)CPU_COUNT(&c.set);
 	*ret = c;
-	return 0;
+	return beyond;
 }
 
 static int cpu_after(const cpu_set_t *set, int cpu, bool member)

@@ -57,7 +57,7 @@ struct sched_conf {
 
 void sched_note(struct sched_said *to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* "0-7,16-23", "0"; -EINVAL. Whether the machine has them it does not ask. */
+/* "0-7,16-23", "0"; -EINVAL. 1: without those that no set of CPUs can have. Whether the machine has them it does not ask. */
 int sched_cpus_parse(const char *s, struct sched_cpus *ret);
 /* Without those that this machine does not have, or that this process may not use, which are noted with `what`. 0, or errors of the system. */
 int sched_cpus_fit(struct sched_cpus *c, const char *what, struct sched_said *notes);

@@ -79,71 +79,12 @@ int scheduler_fit_tasks(json_t *j)
 	return r;
 }
 
-/* ---- policies ---- */
-
-static const char *const policies[] = { "classic", "choreography", NULL };
-static const char *const thread_policies[] = { "SCHED_OTHER", "SCHED_FIFO", "SCHED_RR", NULL };
-
-/* "x_policy" has "x_prio". */
-static bool is_prio_of(const char *prio, const char *policy)
-{
-	size_t stem = strlen(policy) - strlen("policy");
-
-	return !strncmp(prio, policy, stem) && !strcmp(prio + stem, "prio");
-}
-
-/* As Cyber goes on: with the first of words; a thread keeps the priority that it has. */
-static int fit_policy(struct reading *x, const struct tree_node *n, const char *const *words)
-{
-	const char *s = n->kind == TREE_SCALAR ? json_string_value(n->value) : NULL;
-	char note[128];
-	int r;
-
-	for (unsigned i = 0; s && words[i]; i++)
-		if (!strcmp(s, words[i]))
-			s = NULL;
-	if (!s)
-		return 0;
-	snprintf(note, sizeof(note), "\"%.40s\" is unknown; %s is taken, as Cyber does", s, words[0]);
-	r = key_note(x, n, note);
-	if (r == 0 && json_string_set(n->value, words[0]) < 0)
-		r = err_nomem();
-	for (const struct tree_node *k = n->parent->first; k && words == thread_policies; k = k->next)
-		if (k->kind == TREE_SCALAR && json_is_integer(k->value) && is_prio_of(k->name, n->name))
-			(void)json_integer_set(k->value, 0);
-	return r;
-}
-
-static bool is_policy(const char *name)
-{
-	size_t n = name ? strlen(name) : 0;
-
-	return n >= 6 && !strcmp(name + n - 6, "policy");
-}
-
-static int fit_policies(struct reading *x, const struct tree_node *conf)
-{
-	int r = 0;
-
-	for (const struct tree_node *n = conf->first; n && r == 0; n = n->next)
-		if (is_policy(n->name))
-			r = fit_policy(x, n,
-				       conf == x->tree->root || !strcmp(conf->name, "scheduler_conf")
-					       ? policies
-					       : thread_policies);
-		else
-			r = fit_policies(x, n);
-	return r;
-}
-
 static int convert(struct reading *x, char **ret)
 {
 	const struct tree_node *conf;
 	json_t *j = NULL;
 	int r = find_conf(x, &conf);
 
-	if (r == 0)
-		r = fit_policies(x, conf);
 	if (r == 0 && !(j = tree_to_json(conf, lists)))
 		r = err_nomem();
 	for (const struct tree_node *n = conf->first; n && r == 0; n = n->next)

@@ -286,7 +286,7 @@ static int field(struct parse *p, struct tree_node *parent)
 	c = peek(p);
 	if (c == '{' || c == '<')
 		r = message(p, n);
-	else if (!colon)
+	else if (!colon && c != '[') /* a list of messages needs none, either */
 		r = tree_fail(p->t, n, "':' or '{' is missing behind it");
 	else
 		r = c == '[' ? list(p, n) : scalar(p, n);

@@ -90,10 +90,10 @@ TEST_WITH(a_scheduler_that_this_machine_cannot_have_is_named_with_its_line, ente
 	static const char *const dags[] = { "s.json" };
 	struct printed p;
 
-	put("s.json", "{ \"modules\": [],\n\"scheduler\": { \"policy\": \"fair\" } }");
+	put("s.json", "{ \"modules\": [],\n\"scheduler\": { \"policy\": 5 } }");
 	check(&p, dags, 1, NULL);
 	assert_false(p.ok);
-	assert_string_equal(p.err, "error: s.json:2: scheduler: policy: \"fair\" is none of classic, choreography\n");
+	assert_string_equal(p.err, "error: s.json:2: scheduler: policy: a string is expected\n");
 	finish(&p);
 	put("s.json", "{ \"modules\": [], \"scheduler\": {} }");
 	check(&p, dags, 1, NULL);

@@ -221,29 +221,23 @@ TEST(a_name_of_cyber_fits_a_node_in_json_too)
 	notes_finish(&notes);
 }
 
-TEST(an_unknown_policy_of_cyber_is_noted_and_the_usual_one_is_taken)
+/* What is repeated may be written as a list in brackets, as in the files that come with Apollo. */
+TEST(a_list_in_brackets_is_what_is_repeated)
 {
 	static const char conf[] =
-		"scheduler_conf {\npolicy: 'fair'\nthreads { name: 'shm' policy: 'FIFO' prio: 50 }\n"
-		"classic_conf { groups { name: 'g'\nprocessor_policy: 'SCHED_IDLE' processor_prio: 40\n"
-		"tasks { name: 'a' prio: 3 } } } }";
-	static const char *const all[] = {
-		"s.conf:2: scheduler_conf.policy: \"fair\" is unknown; classic is taken, as Cyber does",
-		"s.conf:3: scheduler_conf.threads.policy: \"FIFO\" is unknown; SCHED_OTHER is taken, as Cyber does",
-		"s.conf:5: scheduler_conf.classic_conf.groups.processor_policy: \"SCHED_IDLE\" is unknown; SCHED_OTHER is",
-	};
+		"scheduler_conf {\n policy: 'fair'\n threads: [ { name: 'shm' policy: 'SCHED_FIFO' prio: 10 } ]\n"
+		" classic_conf { groups: [ {\n name: 'g' processor_policy: 'SCHED_OTHER' processor_prio: 0\n"
+		" tasks: [ { name: 'a' prio: 3 }, { name: 'b' } ] }, { name: 'h' processor_policy: 'SCHED_RR' } ] } }";
 	struct notes notes = { 0 };
 	char *text;
 
 	assert_ok(scheduler_file_text("s.conf", conf, strlen(conf), &notes, &text));
 	assert_string_equal(
 		text,
-		"{\"policy\":\"classic\",\"threads\":[{\"name\":\"shm\",\"policy\":\"SCHED_OTHER\",\"prio\":0}],"
+		"{\"policy\":\"fair\",\"threads\":[{\"name\":\"shm\",\"policy\":\"SCHED_FIFO\",\"prio\":10}],"
 		"\"classic_conf\":{\"groups\":[{\"name\":\"g\",\"processor_policy\":\"SCHED_OTHER\",\"processor_prio\":0,"
-		"\"tasks\":[{\"name\":\"a\",\"prio\":3}]}]}}");
-	assert_int_equal(notes.n, 3);
-	for (unsigned i = 0; i < 3; i++)
-		assert_non_null(strstr(notes.text[i], all[i]));
+		"\"tasks\":[{\"name\":\"a\",\"prio\":3},{\"name\":\"b\"}]},{\"name\":\"h\",\"processor_policy\":\"SCHED_RR\"}]}}");
+	assert_int_equal(notes.n, 0);
 	mem_free(text);
 	notes_finish(&notes);
 }
@@ -491,6 +485,22 @@ TEST_WITH(a_scheduler_may_be_a_conf_file_of_cyber, make_files, NULL)
 	assert_int_equal(d->notes.n, 2);
 	for (unsigned i = 0; i < 2; i++)
 		assert_non_null(strstr(d->notes.text[i], all[i]));
+	dag_destroy(d);
+	mem_free(text);
+}
+
+TEST(lists_in_brackets_are_taken_whole)
+{
+	char path[TEST_PATH_MAX], *text;
+	struct dag *d;
+
+	assert_ok(fd_read_file(SAMPLES "lists.conf", TREE_BYTES_MAX, &text, NULL));
+	put(path, "lists.conf", text);
+	put(path, "s.json", "{ \"modules\": [], \"scheduler\": \"lists.conf\" }");
+	assert_ok(dag_read(path, &d));
+	assert_non_null(strstr(d->host.scheduler, "\"threads\":[{\"name\":\"lidar\""));
+	assert_non_null(strstr(d->host.scheduler, "{\"name\":\"b\",\"processor\":1,\"prio\":12}"));
+	assert_int_equal(d->notes.n, 0);
 	dag_destroy(d);
 	mem_free(text);
 }
