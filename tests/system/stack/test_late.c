@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <sim/msg/Int64.h>
@@ -162,7 +161,6 @@ static pid_t loop_start(void)
 	if (pid)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	setpriority(PRIO_PROCESS, 0, 19);
 	for (volatile unsigned n = 0;; n++)
 		;
 }
