@@ -19,12 +19,14 @@
 
 #include "doctor.h"
 #include "fd.h"
+#include "proc_cpu.h"
 #include "timeutil.h"
 
-#define LIBRARY     "libsimreadback.so.0"
-#define LOOK_DUR_NS (10 * NS_PER_S) /* a driver's first start compiles, and reads its cache */
-#define TEXT_MAX    600u
-#define NO_LIBRARY  3 /* exit codes of the child; 0: what there is, 1: why not */
+#define LIBRARY      "libsimreadback.so.0"
+#define LOOK_DUR_NS  (10 * NS_PER_S) /* a driver's first start compiles, and reads its cache */
+#define SPARE_DUR_NS (60 * NS_PER_S) /* in which a machine that is overloaded gave it no CPU: not the driver's fault */
+#define TEXT_MAX     600u
+#define NO_LIBRARY   3 /* exit codes of the child; 0: what there is, 1: why not */
 
 static const struct {
 	enum sim_readback_backend backend;
@@ -63,16 +65,14 @@ static _Noreturn void look(enum sim_readback_backend backend, int to)
 /* ---- its watcher ---- */
 
 /* All that it says, until it ends or time is up. */
-static void read_all(int from, char text[TEXT_MAX], int64_t until_mono_ns)
+static void read_all(int from, char text[TEXT_MAX], struct proc_wait *w)
 {
 	size_t n = 0;
 	ssize_t got = 1;
 
-	while (got > 0 && n < TEXT_MAX - 1) {
-		int64_t left_dur_ns = until_mono_ns - mono_now_ns();
-
-		if (left_dur_ns <= 0 || fd_wait(from, POLLIN, left_dur_ns) != 1)
-			break;
+	while (got > 0 && n < TEXT_MAX - 1 && !proc_wait_over(w, mono_now_ns())) {
+		if (fd_wait(from, POLLIN, proc_wait_until(w) - mono_now_ns()) != 1)
+			continue;
 		got = read(from, text + n, TEXT_MAX - 1 - n);
 		n += got > 0 ? (size_t)got : 0;
 	}
@@ -80,12 +80,13 @@ static void read_all(int from, char text[TEXT_MAX], int64_t until_mono_ns)
 }
 
 /* Its wait status; -1: it did not end by itself. */
-static int end(pid_t pid, int64_t until_mono_ns)
+static int end(pid_t pid, struct proc_wait *w)
 {
 	int fd = fd_pidfd_open(pid), status = 0;
-	int64_t left_dur_ns = until_mono_ns - mono_now_ns();
-	bool ended = fd >= 0 && fd_pidfd_wait(fd, left_dur_ns > 0 ? left_dur_ns : 0) == 1;
+	bool ended = false;
 
+	while (fd >= 0 && !ended && !proc_wait_over(w, mono_now_ns()))
+		ended = fd_pidfd_wait(fd, proc_wait_until(w) - mono_now_ns()) == 1;
 	if (!ended)
 		(void)kill(pid, SIGKILL);
 	(void)waitpid(pid, &status, 0);
@@ -129,18 +130,21 @@ static int start(enum sim_readback_backend backend, pid_t *ret_pid)
 
 void doctor_check_gpus(struct doctor *d)
 {
-	int64_t until_mono_ns = mono_now_ns() + LOOK_DUR_NS;
+	struct proc_wait w = { 0 };
 	int from[BACKENDS_N];
 	pid_t pid[BACKENDS_N];
 	char text[TEXT_MAX];
 
 	for (size_t i = 0; i < BACKENDS_N; i++)
 		from[i] = start(BACKENDS[i].backend, &pid[i]);
+	proc_wait_begin(&w, mono_now_ns(), LOOK_DUR_NS, SPARE_DUR_NS);
 	for (size_t i = 0; i < BACKENDS_N; i++) {
 		if (from[i] < 0)
 			continue;
-		read_all(from[i], text, until_mono_ns);
-		judge(d, BACKENDS[i].name, end(pid[i], until_mono_ns), text);
+		w.pid[0] = pid[i];
+		w.looked = false;
+		read_all(from[i], text, &w);
+		judge(d, BACKENDS[i].name, end(pid[i], &w), text);
 		close(from[i]);
 	}
 }

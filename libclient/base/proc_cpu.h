@@ -4,8 +4,8 @@
  * CPU for seconds, and is neither stopped nor stuck. By /proc, so of any process whose /proc is readable: who is not seen there, as in
  * another pid namespace, is taken for one that could have. Thread: any.
  */
-#ifndef IPC_PROC_CPU_H
-#define IPC_PROC_CPU_H
+#ifndef PROC_CPU_H
+#define PROC_CPU_H
 
 #include <dirent.h>
 #include <stdbool.h>
