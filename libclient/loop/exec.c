@@ -3,7 +3,7 @@
  * The common half of struct exec: timers in a queue and posted functions; the links of both live in
  * their owners' objects.
  *
- * Thread: the exec's, except exec_now, exec_post and exec_quit (any).
+ * Thread: the exec's, except exec_now, exec_post, exec_call and exec_quit (any).
  */
 #include "exec_private.h"
 
@@ -11,6 +11,7 @@
 #include "list.h"
 
 #include <errno.h>
+#include <semaphore.h>
 #include <stddef.h>
 #include <sys/epoll.h>
 
@@ -123,6 +124,37 @@ void exec_post_batch(struct exec *x)
 {
 	for (unsigned n = collect(x); n && x->posts; n--)
 		run_first(x);
+}
+
+struct exec_wait {
+	struct exec_post post;
+	exec_fn fn;
+	void *arg;
+	sem_t done;
+};
+
+static void run_for(void *arg)
+{
+	struct exec_wait *w = arg;
+
+	w->fn(w->arg);
+	sem_post(&w->done);
+}
+
+void exec_call(struct exec *x, exec_fn fn, void *arg)
+{
+	struct exec_wait w = { .fn = fn, .arg = arg };
+
+	if (x->ops->is_mine(x)) {
+		fn(arg);
+		return;
+	}
+	sem_init(&w.done, 0, 0);
+	exec_post_init(&w.post, x, run_for, &w);
+	exec_post(&w.post);
+	while (sem_wait(&w.done) < 0 && errno == EINTR)
+		continue;
+	sem_destroy(&w.done);
 }
 
 /* ---- timers ---- */

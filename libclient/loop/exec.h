@@ -6,7 +6,7 @@
  *   exec_threads.c  the real one: CLOCK_MONOTONIC, timers and descriptors in one epoll loop
  *   exec_sim.c      virtual: one thread, time jumps to the next timer, a seeded choice of what runs next
  *
- * Thread: all callbacks of one exec run on one thread, the one inside exec_run() or exec_turn(). exec_post() and
+ * Thread: all callbacks of one exec run on one thread, the one inside exec_run() or exec_turn(). exec_post(), exec_call() and
  *         exec_quit() are safe from any thread; everything else belongs to the exec's thread.
  */
 #ifndef EXEC_H
@@ -59,6 +59,9 @@ void exec_post_init(struct exec_post *p, struct exec *x, exec_fn fn, void *arg);
 void exec_post(struct exec_post *p);
 /* Idempotent; a zeroed one is fine. On the exec's thread, or when none runs it. */
 void exec_post_cancel(struct exec_post *p);
+
+/* Run fn on the exec's thread, which is or will be inside exec_run(), and wait for it; at once where that is this one, or virtual. */
+void exec_call(struct exec *x, exec_fn fn, void *arg);
 
 void exec_timer_init(struct exec_timer *t, struct exec *x, exec_fn fn, void *arg);
 void exec_timer_at(struct exec_timer *t, int64_t due_mono_ns); /* (re-)arm; a past time runs as soon as possible */

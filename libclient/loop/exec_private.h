@@ -23,6 +23,7 @@ struct exec_ops {
 	int (*run)(struct exec *x);
 	int (*turn)(struct exec *x, int64_t *ret_due_mono_ns);
 	int (*fd)(const struct exec *x);
+	bool (*is_mine)(struct exec *x); /* this thread is the exec's */
 	void (*destroy)(struct exec *x);
 	bool is_virtual;
 };

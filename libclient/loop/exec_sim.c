@@ -269,6 +269,12 @@ static int virt_fd(const struct exec *x)
 	return err_set(-EOPNOTSUPP, "virtual time has no descriptor");
 }
 
+static bool virt_is_mine(struct exec *x)
+{
+	(void)x;
+	return true;
+}
+
 static void virt_destroy(struct exec *x)
 {
 	struct exec_sim *s = virt_of(x);
@@ -289,6 +295,7 @@ static const struct exec_ops virt_ops = {
 	.run = virt_run,
 	.turn = virt_turn,
 	.fd = virt_fd,
+	.is_mine = virt_is_mine,
 	.destroy = virt_destroy,
 	.is_virtual = true,
 };

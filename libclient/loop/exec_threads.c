@@ -41,10 +41,17 @@ static struct exec_threads *threads_of(struct exec *x)
 	return (struct exec_threads *)x;
 }
 
+static bool threads_is_mine(struct exec *x)
+{
+	struct exec_threads *t = threads_of(x);
+
+	return atomic_load_explicit(&t->running, memory_order_acquire) &&
+	       pthread_equal(atomic_load_explicit(&t->owner, memory_order_relaxed), pthread_self());
+}
+
 static void assert_owner(struct exec_threads *t)
 {
-	assert(!atomic_load_explicit(&t->running, memory_order_acquire) ||
-	       pthread_equal(atomic_load_explicit(&t->owner, memory_order_relaxed), pthread_self()));
+	assert(!atomic_load_explicit(&t->running, memory_order_acquire) || threads_is_mine(&t->x));
 	(void)t;
 }
 
@@ -263,6 +270,7 @@ static const struct exec_ops threads_ops = {
 	.run = threads_run,
 	.turn = threads_turn,
 	.fd = threads_fd,
+	.is_mine = threads_is_mine,
 	.destroy = threads_destroy,
 };
 

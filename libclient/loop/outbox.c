@@ -401,6 +401,24 @@ uint64_t outbox_sent(struct outbox *o, const struct outbox_topic *t)
 	return n;
 }
 
+uint64_t outbox_lost(struct outbox *o, const struct outbox_topic *t)
+{
+	uint64_t n;
+
+	pthread_mutex_lock(&o->lock);
+	n = t->dropped;
+	pthread_mutex_unlock(&o->lock);
+	return n;
+}
+
+void outbox_each(struct outbox *o, const struct outbox_topic *t, void (*fn)(void *arg, void *body), void *arg)
+{
+	pthread_mutex_lock(&o->lock);
+	for (const struct outbox_item *i = t->first; i; i = i->next)
+		fn(arg, i->body);
+	pthread_mutex_unlock(&o->lock);
+}
+
 bool outbox_dropped(struct outbox *o, char *text, size_t size)
 {
 	size_t n = strlen(text);

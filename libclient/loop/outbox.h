@@ -100,6 +100,9 @@ void outbox_topic_destroy(struct outbox *o, struct outbox_topic *t);
 /* Let its messages wait; or go, behind all that waits now: then who takes has to be woken. */
 void outbox_hold(struct outbox *o, struct outbox_topic *t, bool on);
 uint64_t outbox_sent(struct outbox *o, const struct outbox_topic *t);
+uint64_t outbox_lost(struct outbox *o, const struct outbox_topic *t); /* dropped */
+/* Each body that waits, with the lock held: none of them goes meanwhile. */
+void outbox_each(struct outbox *o, const struct outbox_topic *t, void (*fn)(void *arg, void *body), void *arg);
 
 /*
  * A message behind all others of its topic; takes body. task: what is to be answered when it is out; NULL: nothing is. *ret_wake: who

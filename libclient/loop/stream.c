@@ -13,10 +13,14 @@
 #include <sys/socket.h>
 
 #include "fd.h"
+#include "lookup.h"
 #include "mem.h"
+#include "stream_private.h"
 #include "timeutil.h"
 
-enum state { DIALLING, OPEN, ENDING, OVER };
+#define BUFFER_MIN 65536u
+
+enum state { DIALLING, OPEN, LEAVING /* when what was sent is out */, ENDING, OVER };
 
 struct stream {
 	struct exec *x;
@@ -25,22 +29,50 @@ struct stream {
 	int fd; /* -1: none */
 	struct exec_io io;
 	struct exec_timer timer;        /* dialling, a peer that takes nothing, ending */
+	struct exec_timer deadline;     /* the owner's */
 	struct exec_post over;          /* ended() is due */
+	struct exec_post again;         /* what was not used is offered */
+	struct lookup_ask *ask;         /* NULL: no name is looked up */
 	struct addrinfo *all, *address; /* of a dial: all, and the one that is tried */
 	bool blocked;                   /* the socket took less than there was */
+	bool paused;
+	bool late; /* the deadline has passed, and no other one was set */
 	uint8_t *data;
-	size_t n;
+	size_t n, room, limit; /* limit: bytes that may wait to be used */
+	uint8_t *out;          /* what stream_send() could not send; NULL: nothing */
+	size_t out_len;
+	int64_t linger_dur_ns;
+	void (*left)(void *peer); /* of a listener's: its place is free */
+	void *peer;
 	int error;
 	char why[STREAM_WHY_MAX];
 };
 
 /* ---- its end ---- */
 
+void stream_seat(struct stream *s, void (*left)(void *peer), void *peer, size_t limit)
+{
+	s->left = left;
+	s->peer = peer;
+	s->limit = limit && limit < s->o.buffer ? limit : s->o.buffer;
+}
+
+void *stream_peer(const struct stream *s)
+{
+	return s->peer;
+}
+
 static void close_fd(struct stream *s)
 {
+	void (*left)(void *peer) = s->left;
+
 	exec_io_del(&s->io);
 	fd_close(s->fd);
 	s->fd = -1;
+	s->left = NULL;
+	if (left)
+		left(s->peer);
+	s->peer = NULL;
 }
 
 static void on_over(void *arg)
@@ -51,7 +83,7 @@ static void on_over(void *arg)
 }
 
 /* why NULL: that of the errno. */
-static void give_up(struct stream *s, int error, const char *why)
+void stream_give_up(struct stream *s, int error, const char *why)
 {
 	if (s->state == OVER)
 		return;
@@ -59,6 +91,8 @@ static void give_up(struct stream *s, int error, const char *why)
 	s->error = error;
 	snprintf(s->why, sizeof(s->why), "%s", why ? why : strerror(-error));
 	exec_timer_cancel(&s->timer);
+	exec_timer_cancel(&s->deadline);
+	exec_post_cancel(&s->again);
 	close_fd(s);
 	exec_post(&s->over);
 }
@@ -67,7 +101,7 @@ static void give_up(struct stream *s, int error, const char *why)
 
 static void on_event(void *arg, uint32_t events);
 
-static void set_options(int fd)
+void stream_set_options(int fd)
 {
 	int on = 1;
 
@@ -84,7 +118,7 @@ static int try_address(struct stream *s)
 	s->fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (s->fd < 0)
 		return -errno;
-	set_options(s->fd);
+	stream_set_options(s->fd);
 	if (connect(s->fd, a->ai_addr, a->ai_addrlen) < 0 && errno != EINPROGRESS)
 		return -errno;
 	r = exec_io_add(s->x, &s->io, s->fd, EPOLLOUT, on_event, s);
@@ -100,7 +134,7 @@ static void try_next(struct stream *s, int r)
 		if (r == 0)
 			return;
 	}
-	give_up(s, r, NULL);
+	stream_give_up(s, r, NULL);
 }
 
 static void on_connected(struct stream *s)
@@ -123,40 +157,112 @@ static void on_connected(struct stream *s)
 
 /* ---- reading ---- */
 
-static void use(struct stream *s)
+/* What the loop waits for: in the end only that the peer closes, too. */
+static void watch_events(struct stream *s)
+{
+	bool reads = s->state == ENDING || (s->state == OPEN && !s->paused);
+
+	(void)exec_io_mod(&s->io, (reads ? EPOLLIN : 0) | (s->blocked ? EPOLLOUT : 0));
+}
+
+/* False: the stream has ended. */
+static bool use_once(struct stream *s)
 {
 	char why[STREAM_WHY_MAX] = "";
 	ssize_t used = s->o.ops->take(s->o.arg, s->data, s->n, why);
 
-	if (used < 0) {
-		give_up(s, (int)used, *why ? why : NULL);
-		return;
+	if (used < 0)
+		stream_give_up(s, (int)used, *why ? why : NULL);
+	if (used > 0) {
+		s->n -= (size_t)used;
+		memmove(s->data, s->data + used, s->n);
 	}
-	s->n -= (size_t)used;
-	memmove(s->data, s->data + used, s->n);
-	if (s->n == s->o.buffer)
-		give_up(s, -EMSGSIZE, NULL);
+	return s->state == OPEN;
+}
+
+static void use(struct stream *s)
+{
+	const struct stream_ops *ops;
+
+	do {
+		ops = s->o.ops;
+		if (!use_once(s))
+			return;
+	} while (s->n && s->o.ops != ops);
+	if (s->n >= s->limit && !s->paused)
+		stream_give_up(s, -EMSGSIZE, NULL);
+}
+
+static void use_again(void *arg)
+{
+	struct stream *s = arg;
+
+	if (s->state == OPEN && s->n && !s->paused)
+		use(s);
+}
+
+static bool make_room(struct stream *s)
+{
+	size_t room = 2 * s->room < BUFFER_MIN ? BUFFER_MIN : 2 * s->room;
+	uint8_t *data;
+
+	room = room < s->o.buffer ? room : s->o.buffer;
+	data = mem_realloc(s->data, room);
+	if (!data)
+		return false;
+	s->data = data;
+	s->room = room;
+	return true;
 }
 
 static void read_some(struct stream *s)
 {
-	ssize_t n = recv(s->fd, s->data + s->n, s->o.buffer - s->n, MSG_DONTWAIT);
+	ssize_t n;
 
+	if (s->n == s->room && !make_room(s)) {
+		stream_give_up(s, -ENOMEM, NULL);
+		return;
+	}
+	n = recv(s->fd, s->data + s->n, s->room - s->n, MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
-		give_up(s,
-			s->state == ENDING ? 0
-			: n < 0            ? -errno
-					   : -ECONNRESET,
-			n < 0 ? NULL : "it has closed the connection");
+		stream_give_up(s,
+			       s->state == ENDING ? 0
+			       : n < 0            ? -errno
+						  : -ECONNRESET,
+			       n < 0 ? NULL : "it has closed the connection");
 		return;
 	}
 	s->n += (size_t)n;
-	if (s->state == ENDING)
-		s->n = 0;
-	else
+	if (s->state == OPEN)
 		use(s);
+	else
+		s->n = 0;
+}
+
+void stream_pause(struct stream *s, bool on)
+{
+	if (s->paused == on || s->state != OPEN)
+		return;
+	s->paused = on;
+	watch_events(s);
+	if (!on && s->n)
+		exec_post(&s->again);
+}
+
+void stream_hand(struct stream *s, const struct stream_ops *ops, void *arg)
+{
+	s->o.ops = ops;
+	s->o.arg = arg;
+}
+
+bool stream_alive(const struct stream *s)
+{
+	char c;
+	ssize_t n = s->state == OPEN ? recv(s->fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) : 0;
+
+	return n > 0 || (n < 0 && errno == EAGAIN);
 }
 
 /* ---- writing ---- */
@@ -165,26 +271,24 @@ static void read_some(struct stream *s)
 static void watch(struct stream *s, bool blocked)
 {
 	s->blocked = blocked;
-	(void)exec_io_mod(&s->io, blocked ? EPOLLIN | EPOLLOUT : EPOLLIN);
+	watch_events(s);
 	if (blocked && s->o.stall_dur_ns)
 		exec_timer_at(&s->timer, ns_add(exec_now(s->x), s->o.stall_dur_ns));
 	else
 		exec_timer_cancel(&s->timer);
 }
 
-ssize_t stream_write(struct stream *s, const struct iovec *iov, unsigned n)
+static ssize_t write_some(struct stream *s, const struct iovec *iov, unsigned n)
 {
 	struct msghdr m = { .msg_iov = (struct iovec *)iov, .msg_iovlen = n };
 	size_t total = 0;
 	ssize_t sent;
 
-	if (s->state != OPEN)
-		return -ENOTCONN;
 	for (unsigned i = 0; i < n; i++)
 		total += iov[i].iov_len;
 	sent = sendmsg(s->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
 	if (sent < 0 && errno != EAGAIN && errno != EINTR) {
-		give_up(s, -errno, NULL);
+		stream_give_up(s, -errno, NULL);
 		return s->error;
 	}
 	if (sent < 0)
@@ -192,6 +296,68 @@ ssize_t stream_write(struct stream *s, const struct iovec *iov, unsigned n)
 	if ((size_t)sent < total && (sent > 0 || !s->blocked))
 		watch(s, true);
 	return sent;
+}
+
+ssize_t stream_write(struct stream *s, const struct iovec *iov, unsigned n)
+{
+	return s->state != OPEN ? -ENOTCONN : s->out ? 0 : write_some(s, iov, n);
+}
+
+/* Behind what waits already. */
+static int keep(struct stream *s, const uint8_t *data, size_t len)
+{
+	uint8_t *out = mem_realloc(s->out, s->out_len + len);
+
+	if (!out)
+		return -ENOMEM;
+	memcpy(out + s->out_len, data, len);
+	s->out = out;
+	s->out_len += len;
+	return 1;
+}
+
+int stream_send(struct stream *s, const void *data, size_t len)
+{
+	ssize_t n = stream_write(s, &(struct iovec){ (void *)(uintptr_t)data, len }, 1);
+
+	if (n < 0 || (size_t)n == len)
+		return n < 0 ? (int)n : 0;
+	return keep(s, (const uint8_t *)data + n, len - (size_t)n);
+}
+
+/* Whether nothing is left of what was sent. */
+static bool flush(struct stream *s)
+{
+	ssize_t n = s->out ? write_some(s, &(struct iovec){ s->out, s->out_len }, 1) : 0;
+
+	if (n > 0) {
+		s->out_len -= (size_t)n;
+		memmove(s->out, s->out + n, s->out_len);
+	}
+	if (!s->out_len) {
+		mem_free(s->out);
+		s->out = NULL;
+	}
+	return !s->out && s->state != OVER;
+}
+
+static void begin_to_end(struct stream *s)
+{
+	s->state = ENDING;
+	watch(s, false);
+	(void)shutdown(s->fd, SHUT_WR);
+	exec_timer_at(&s->timer, ns_add(exec_now(s->x), s->linger_dur_ns));
+}
+
+static void on_room(struct stream *s)
+{
+	watch(s, false);
+	if (!flush(s))
+		return;
+	if (s->state == LEAVING)
+		begin_to_end(s);
+	else
+		s->o.ops->room(s->o.arg);
 }
 
 /* ---- the loop ---- */
@@ -204,20 +370,42 @@ static void on_event(void *arg, uint32_t events)
 		on_connected(s);
 		return;
 	}
-	if (s->blocked && events & EPOLLOUT && s->state == OPEN) {
-		watch(s, false);
-		s->o.ops->room(s->o.arg);
-	}
-	if (s->fd >= 0 && events & ~(uint32_t)EPOLLOUT)
+	if (s->blocked && events & EPOLLOUT)
+		on_room(s);
+	if (s->fd < 0 || !(events & ~(uint32_t)EPOLLOUT))
+		return;
+	if (s->io.events & EPOLLIN)
 		read_some(s);
+	else if (events & (EPOLLERR | EPOLLHUP))
+		stream_give_up(s, -ECONNRESET, "it has closed the connection");
 }
 
-/* The time in which this thread did not run is none in which the peer took nothing. */
-static bool takes_something(const struct stream *s)
+/* The time in which this thread did not run is none in which the peer took, or said, nothing. */
+static bool is_ready(const struct stream *s, short events)
 {
-	struct pollfd p = { .fd = s->fd, .events = POLLOUT };
+	struct pollfd p = { .fd = s->fd, .events = events };
 
-	return poll(&p, 1, 0) > 0 && p.revents & POLLOUT;
+	return poll(&p, 1, 0) > 0 && p.revents & events;
+}
+
+static void on_deadline(void *arg)
+{
+	struct stream *s = arg;
+
+	s->late = true;
+	while (s->late && s->state == OPEN && !s->paused && is_ready(s, POLLIN))
+		read_some(s);
+	if (s->late)
+		stream_give_up(s, -ETIMEDOUT, "it does not answer in time");
+}
+
+void stream_deadline(struct stream *s, int64_t dur_ns)
+{
+	s->late = false;
+	if (dur_ns && s->state != OVER)
+		exec_timer_at(&s->deadline, ns_add(exec_now(s->x), dur_ns));
+	else
+		exec_timer_cancel(&s->deadline);
 }
 
 static void on_timer(void *arg)
@@ -226,13 +414,13 @@ static void on_timer(void *arg)
 	char why[STREAM_WHY_MAX];
 
 	if (s->state == ENDING) {
-		give_up(s, 0, "");
+		stream_give_up(s, 0, "");
 	} else if (s->state == DIALLING) {
-		give_up(s, -ETIMEDOUT, NULL);
-	} else if (!takes_something(s)) {
+		stream_give_up(s, -ETIMEDOUT, NULL);
+	} else if (!is_ready(s, POLLOUT)) {
 		snprintf(why, sizeof(why), "it has taken nothing for %lld ms",
 			 (long long)(s->o.stall_dur_ns / NS_PER_MS));
-		give_up(s, -ETIMEDOUT, why);
+		stream_give_up(s, -ETIMEDOUT, why);
 	}
 }
 
@@ -245,38 +433,66 @@ static struct stream *stream_new(struct exec *x, const struct stream_options *o)
 	s->x = x;
 	s->o = *o;
 	s->fd = -1;
+	s->limit = o->buffer;
 	exec_timer_init(&s->timer, x, on_timer, s);
+	exec_timer_init(&s->deadline, x, on_deadline, s);
 	exec_post_init(&s->over, x, on_over, s);
-	s->data = mem_alloc(o->buffer);
-	if (s->data)
-		return s;
-	stream_destroy(s);
-	return NULL;
+	exec_post_init(&s->again, x, use_again, s);
+	return s;
+}
+
+static void on_found(void *arg, int r, struct addrinfo *all)
+{
+	struct stream *s = arg;
+
+	s->ask = NULL;
+	s->all = s->address = all;
+	if (s->state != DIALLING)
+		return;
+	if (r == 0)
+		try_next(s, -ENOENT);
+	else
+		stream_give_up(s, -ENOENT, gai_strerror(r));
+}
+
+/* A number at once; a name by who looks names up, where there is one. */
+static int find(struct stream *s, const struct address *a, char why[STREAM_WHY_MAX])
+{
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST };
+	struct addrinfo *all;
+	char port[8];
+	int r;
+
+	snprintf(port, sizeof(port), "%u", a->port);
+	r = getaddrinfo(a->host, port, &hints, &all);
+	if (r == EAI_NONAME && s->o.lookup)
+		return lookup_start(s->o.lookup, s->x, a->host, a->port, on_found, s, &s->ask);
+	hints.ai_flags = AI_ADDRCONFIG;
+	if (r == EAI_NONAME)
+		r = getaddrinfo(a->host, port, &hints, &all);
+	if (r == 0)
+		on_found(s, 0, all);
+	else
+		snprintf(why, STREAM_WHY_MAX, "%s", gai_strerror(r));
+	return r == 0 ? 0 : -ENOENT;
 }
 
 int stream_dial(struct exec *x, const struct address *a, const struct stream_options *o, struct stream **ret,
 		char why[STREAM_WHY_MAX])
 {
-	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG };
 	struct stream *s = stream_new(x, o);
-	char port[8];
 	int r;
 
 	if (!s)
 		return -ENOMEM;
-	snprintf(port, sizeof(port), "%u", a->port);
-	r = getaddrinfo(a->host, port, &hints, &s->all);
-	if (r != 0) {
-		snprintf(why, STREAM_WHY_MAX, "%s", gai_strerror(r));
-		stream_destroy(s);
-		return -ENOENT;
-	}
 	if (o->dial_dur_ns)
 		exec_timer_at(&s->timer, ns_add(exec_now(x), o->dial_dur_ns));
-	s->address = s->all;
-	try_next(s, -ENOENT);
-	*ret = s;
-	return 0;
+	r = find(s, a, why);
+	if (r < 0)
+		stream_destroy(s);
+	else
+		*ret = s;
+	return r;
 }
 
 int stream_adopt(struct exec *x, int fd, const struct stream_options *o, struct stream **ret)
@@ -309,15 +525,22 @@ void stream_hurry(struct stream *s, int64_t stall_dur_ns)
 
 void stream_end(struct stream *s, int64_t linger_dur_ns)
 {
+	s->linger_dur_ns = linger_dur_ns;
+	stream_deadline(s, 0);
 	if (s->state != OPEN) {
-		give_up(s, 0, "");
+		if (s->state == DIALLING)
+			stream_give_up(s, 0, "");
 		return;
 	}
-	s->state = ENDING;
 	s->n = 0;
-	watch(s, false);
-	(void)shutdown(s->fd, SHUT_WR);
-	exec_timer_at(&s->timer, ns_add(exec_now(s->x), linger_dur_ns));
+	s->state = LEAVING;
+	if (!s->out) {
+		begin_to_end(s);
+		return;
+	}
+	if (!s->o.stall_dur_ns)
+		s->o.stall_dur_ns = linger_dur_ns;
+	watch(s, true);
 }
 
 void stream_destroy(struct stream *s)
@@ -326,9 +549,13 @@ void stream_destroy(struct stream *s)
 		return;
 	close_fd(s);
 	exec_timer_cancel(&s->timer);
+	exec_timer_cancel(&s->deadline);
 	exec_post_cancel(&s->over);
+	exec_post_cancel(&s->again);
+	lookup_cancel(s->ask);
 	if (s->all)
 		freeaddrinfo(s->all);
+	mem_free(s->out);
 	mem_free(s->data);
 	mem_free(s);
 }

@@ -5,7 +5,8 @@
  *
  *	stream_dial() -> opened() -> take(), room() ... -> ended()        stream_adopt(): the same without opened()
  *
- * What waits for the peer is the owner's (outbox.h): stream_write() takes what the socket takes, and room() follows.
+ * What waits for the peer is the owner's (outbox.h): stream_write() takes what the socket takes, and room() follows. Only an answer that
+ * is small may wait in the stream itself: stream_send().
  *
  * Thread: the exec's. Callbacks come from the loop, never from inside a call of the owner's; after ended() none comes.
  * Errors: negative errnos, without a sentence; ended() has one.
@@ -24,6 +25,7 @@
 
 #define STREAM_WHY_MAX 160u
 
+struct lookup;
 struct stream;
 
 struct stream_ops {
@@ -44,9 +46,10 @@ struct stream_options {
 	size_t buffer;        /* bytes that may wait to be used; memory is taken as they come */
 	int64_t dial_dur_ns;  /* to be connected, at any of the host's addresses; 0: as long as it takes */
 	int64_t stall_dur_ns; /* the stream ends when the peer takes nothing of what was written for so long; 0: never */
+	struct lookup *lookup; /* of names, kept while it dials; NULL: stream_dial() blocks */
 };
 
-/* Copies the options. Looks the name up, which blocks. -ENOENT, with why, it is not known; -ENOMEM. Else opened() or ended() follows. */
+/* Copies the options. -ENOENT, with why, the name is not known, as far as that is looked up here; -ENOMEM. Else opened() or ended() follows. */
 int stream_dial(struct exec *x, const struct address *a, const struct stream_options *o, struct stream **ret,
 		char why[STREAM_WHY_MAX]);
 /* Takes fd, which does not block, also where it fails. -ENOMEM, or errors of exec_io_add(). */
@@ -54,10 +57,20 @@ int stream_adopt(struct exec *x, int fd, const struct stream_options *o, struct 
 
 /* As far as it is taken: bytes, 0: none, and room() follows. -ENOTCONN or the socket's: ended() follows. */
 ssize_t stream_write(struct stream *s, const struct iovec *iov, unsigned n);
+/* All of it, before what is written later: what the socket does not take is copied. 0; 1: some waits, and room() follows; or as above. */
+int stream_send(struct stream *s, const void *data, size_t len);
 /* Change stall_dur_ns from now on. */
 void stream_hurry(struct stream *s, int64_t stall_dur_ns);
+/* It ends with -ETIMEDOUT unless it is told another deadline within dur_ns; 0: it may take as long as it likes. */
+void stream_deadline(struct stream *s, int64_t dur_ns);
+/* Nothing more is taken; or again, beginning with what was not used, from the loop. */
+void stream_pause(struct stream *s, bool on);
+/* Another owner has it from now on, also inside take(): what is not used there is offered to that. */
+void stream_hand(struct stream *s, const struct stream_ops *ops, void *arg);
+/* Whether the peer has not closed it yet, as far as the socket knows: for one that was not used for a while. */
+bool stream_alive(const struct stream *s);
 /*
- * Nothing more is written, and what comes is not looked at: when the peer has closed as well, or after linger_dur_ns, ended() says 0. A
+ * What was sent still goes out, nothing more is written, and what comes is not looked at: when the peer has closed as well, or after linger_dur_ns, ended() says 0. A
  * socket that is closed with something unread in it throws away what the peer has not read.
  */
 void stream_end(struct stream *s, int64_t linger_dur_ns);

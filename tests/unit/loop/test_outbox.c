@@ -212,6 +212,30 @@ TEST_WITH(of_large_ones_the_newest, set_up, tear_down)
 	outbox_topic_destroy(&o, own);
 }
 
+static void note(void *arg, void *b)
+{
+	char *text = arg;
+
+	text[strlen(text)] = *(char *)b;
+}
+
+TEST_WITH(what_waits_can_be_looked_at, set_up, tear_down)
+{
+	struct outbox_topic *a = topic("/a", (struct outbox_topic_options){ 0 }),
+			    *b = topic("/b", (struct outbox_topic_options){ 0 });
+	char text[8] = "";
+
+	put(b, 'x', 1);
+	for (char c = '1'; c <= '5'; c++)
+		put(a, c, 1);
+	outbox_each(&o, a, note, text);
+	assert_string_equal(text, "345");
+	assert_int_equal(outbox_lost(&o, a), 2);
+	assert_int_equal(outbox_lost(&o, b), 0);
+	outbox_topic_destroy(&o, a);
+	outbox_topic_destroy(&o, b);
+}
+
 /* Each task is answered once: of what waits, and of what is on its way. */
 TEST_WITH(the_end_of_a_connection, set_up, tear_down)
 {

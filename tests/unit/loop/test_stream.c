@@ -18,7 +18,8 @@ static struct stream *s;
 static int far = -1;
 static char got[64], told[STREAM_WHY_MAX]; /* what came; the sentence of its end */
 static int n_opened, n_room, n_ended, error;
-static size_t use; /* so many bytes at a time; 0: all that there are */
+static size_t use;   /* so many bytes at a time; 0: all that there are */
+static bool in_time; /* what comes is what was waited for */
 
 static void opened(void *arg)
 {
@@ -37,6 +38,8 @@ static ssize_t take(void *arg, const uint8_t *data, size_t len, char why[STREAM_
 	}
 	if (data[0] == '?')
 		return 0;
+	if (in_time)
+		stream_deadline(s, 0);
 	strncat(got, (const char *)data, n);
 	return (ssize_t)n;
 }
@@ -70,6 +73,7 @@ static int set_up(void **state)
 	*got = '\0';
 	n_opened = n_room = n_ended = error = 0;
 	use = 0;
+	in_time = false;
 	return 0;
 }
 
@@ -232,6 +236,171 @@ TEST_WITH(a_peer_that_does_not_close_is_left, set_up, tear_down)
 	run(MS);
 	assert_int_equal(n_ended, 1);
 	assert_int_equal(error, 0);
+}
+
+/* ---- answers, deadlines, owners ---- */
+
+/* All that the far end reads, until there is nothing for now. */
+static size_t far_reads(char *last)
+{
+	static char all[1 << 16];
+	size_t sum = 0;
+	ssize_t n;
+
+	while ((n = read(far, all, sizeof(all))) > 0) {
+		sum += (size_t)n;
+		*last = all[n - 1];
+		run(0);
+	}
+	return sum;
+}
+
+/* What is sent waits in the stream, before what is written later. */
+TEST_WITH(what_is_sent_waits_for_room, set_up, tear_down)
+{
+	static char zeros[1 << 16];
+	size_t sum = 0;
+	char last = 0;
+
+	while (stream_send(s, zeros, sizeof(zeros)) == 0)
+		sum += sizeof(zeros);
+	sum += sizeof(zeros);
+	assert_int_equal(stream_send(s, "xyz", 3), 1);
+	assert_int_equal(write_text("ab"), 0);
+	assert_int_equal(n_room, 0);
+	assert_int_equal(far_reads(&last), sum + 3);
+	assert_int_equal(last, 'z');
+	assert_int_equal(n_room, 1);
+	assert_int_equal(write_text("ab"), 2);
+}
+
+/* An end in order leaves nothing behind that was sent; a peer that never reads it does not hold it for ever. */
+TEST_WITH(what_was_sent_goes_out_before_the_end, set_up, tear_down)
+{
+	static char zeros[1 << 16];
+	char last = 0;
+
+	while (stream_send(s, zeros, sizeof(zeros)) == 0)
+		continue;
+	assert_int_equal(stream_send(s, "z", 1), 1);
+	stream_end(s, LINGER);
+	run(STALL / 2);
+	assert_int_equal(n_ended, 0);
+	assert_true(far_reads(&last) > sizeof(zeros));
+	assert_int_equal(last, 'z');
+	assert_int_equal(read(far, zeros, 1), 0);
+	run(LINGER);
+	assert_int_equal(n_ended, 1);
+	assert_int_equal(error, 0);
+}
+
+TEST_WITH(what_was_sent_to_nobody_ends, set_up, tear_down)
+{
+	static char zeros[1 << 16];
+
+	stream_hurry(s, 0);
+	while (stream_send(s, zeros, sizeof(zeros)) == 0)
+		continue;
+	stream_end(s, LINGER);
+	run(LINGER);
+	assert_int_equal(n_ended, 1);
+	assert_int_equal(error, -ETIMEDOUT);
+}
+
+TEST_WITH(a_deadline_passes, set_up, tear_down)
+{
+	stream_deadline(s, DIAL);
+	far_writes("abc");
+	run(DIAL / 2);
+	stream_deadline(s, DIAL); /* another one */
+	run(DIAL - MS);
+	assert_int_equal(n_ended, 0);
+	stream_deadline(s, 0);
+	run(DIAL);
+	assert_int_equal(n_ended, 0);
+	stream_deadline(s, DIAL);
+	run(DIAL);
+	expect_end(-ETIMEDOUT, "it does not answer in time");
+}
+
+/* What came while the program stood still came in time. */
+TEST_WITH(what_has_come_by_the_deadline_counts, set_up, tear_down)
+{
+	in_time = true;
+	for (int i = 0; i < 20; i++) { /* whichever of the two runs first */
+		stream_deadline(s, MS);
+		exec_sim_spend(x, 2 * MS);
+		assert_int_equal(write(far, "a", 1), 1);
+		while (strlen(got) <= (size_t)i && exec_sim_one(x) == 1)
+			continue;
+		assert_int_equal(strlen(got), i + 1);
+	}
+	run(DIAL);
+	assert_int_equal(n_ended, 0);
+}
+
+TEST_WITH(who_is_paused_takes_nothing, set_up, tear_down)
+{
+	use = 2;
+	far_writes("abcd");
+	stream_pause(s, true);
+	far_writes("efgh");
+	assert_string_equal(got, "ab");
+	use = 0;
+	stream_pause(s, false);
+	assert_string_equal(got, "ab"); /* from the loop alone */
+	run(0);
+	assert_string_equal(got, "abcdefgh");
+	stream_pause(s, true);
+	close(far); /* which shows in spite of that */
+	far = -1;
+	run(0);
+	expect_end(-ECONNRESET, "it has closed the connection");
+}
+
+static ssize_t take_other(void *arg, const uint8_t *data, size_t len, char why[STREAM_WHY_MAX])
+{
+	(void)why;
+	strncat(arg, (const char *)data, len);
+	return (ssize_t)len;
+}
+
+static const struct stream_ops other = { .take = take_other, .room = room, .ended = ended };
+static char other_got[64];
+
+static ssize_t take_and_hand(void *arg, const uint8_t *data, size_t len, char why[STREAM_WHY_MAX])
+{
+	(void)arg;
+	(void)data;
+	(void)why;
+	stream_hand(s, &other, other_got);
+	return len < 2 ? 0 : 2;
+}
+
+TEST_WITH(another_owner_has_the_rest, set_up, tear_down)
+{
+	static const struct stream_ops first = { .take = take_and_hand, .room = room, .ended = ended };
+
+	*other_got = '\0';
+	stream_hand(s, &first, NULL);
+	far_writes("abcd");
+	assert_string_equal(other_got, "cd");
+	far_writes("e");
+	assert_string_equal(other_got, "cde");
+}
+
+TEST_WITH(whether_it_is_alive_is_known_at_once, set_up, tear_down)
+{
+	assert_true(stream_alive(s));
+	assert_int_equal(write(far, "a", 1), 1);
+	assert_true(stream_alive(s));
+	run(0);
+	assert_int_equal(shutdown(far, SHUT_WR), 0);
+	assert_false(stream_alive(s));
+	assert_int_equal(n_ended, 0);
+	run(0);
+	assert_false(stream_alive(s));
+	assert_int_equal(n_ended, 1);
 }
 
 /* ---- dialling ---- */

@@ -501,6 +501,38 @@ TEST(a_turn_does_not_wait_and_says_when_the_next_is_due)
 	exec_destroy(x);
 }
 
+static struct exec *called;
+static int n_calls;
+
+static void count_call(void *arg)
+{
+	n_calls++;
+	if (arg) /* from inside: at once */
+		exec_call(called, count_call, NULL);
+}
+
+static void *run_called(void *arg)
+{
+	assert_int_equal(exec_run(arg), 0);
+	return NULL;
+}
+
+/* Whoever asks for it goes on when it is done. */
+TEST(a_call_is_waited_for)
+{
+	pthread_t thread;
+
+	called = make();
+	assert_int_equal(pthread_create(&thread, NULL, run_called, called), 0);
+	for (int i = 1; i <= 1000; i++) {
+		exec_call(called, count_call, called);
+		assert_int_equal(n_calls, 2 * i);
+	}
+	exec_quit(called);
+	pthread_join(thread, NULL);
+	exec_destroy(called);
+}
+
 TEST(bad_descriptors_are_errors)
 {
 	struct exec *x = make();
