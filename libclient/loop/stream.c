@@ -173,7 +173,7 @@ static bool use_once(struct stream *s)
 
 	if (used < 0)
 		stream_give_up(s, (int)used, *why ? why : NULL);
-	if (used > 0) {
+	if (used > 0 && s->state == OPEN) {
 		s->n -= (size_t)used;
 		memmove(s->data, s->data + used, s->n);
 	}
@@ -188,7 +188,7 @@ static void use(struct stream *s)
 		ops = s->o.ops;
 		if (!use_once(s))
 			return;
-	} while (s->n && s->o.ops != ops);
+	} while (s->n && s->o.ops != ops && !s->paused);
 	if (s->n >= s->limit && !s->paused)
 		stream_give_up(s, -EMSGSIZE, NULL);
 }

@@ -23,7 +23,7 @@
 #include "address.h"
 #include "exec.h"
 
-#define STREAM_WHY_MAX 160u
+#define STREAM_WHY_MAX 256u
 
 struct lookup;
 struct stream;

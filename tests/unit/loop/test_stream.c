@@ -368,6 +368,33 @@ static ssize_t take_other(void *arg, const uint8_t *data, size_t len, char why[S
 static const struct stream_ops other = { .take = take_other, .room = room, .ended = ended };
 static char other_got[64];
 
+static ssize_t take_and_end(void *arg, const uint8_t *data, size_t len, char why[STREAM_WHY_MAX])
+{
+	(void)arg;
+	(void)data;
+	(void)why;
+	assert_int_equal(stream_send(s, "bye", 3), 0);
+	stream_end(s, LINGER);
+	return (ssize_t)len;
+}
+
+/* An answer, and the end: from inside take(). */
+TEST_WITH(it_may_be_ended_where_it_takes, set_up, tear_down)
+{
+	static const struct stream_ops last = { .take = take_and_end, .room = room, .ended = ended };
+	char text[8] = "";
+
+	stream_hand(s, &last, NULL);
+	far_writes("abcd");
+	far_writes("efgh");
+	assert_int_equal(read(far, text, sizeof(text)), 3);
+	assert_int_equal(read(far, text, sizeof(text)), 0);
+	assert_int_equal(shutdown(far, SHUT_WR), 0);
+	run(0);
+	assert_int_equal(n_ended, 1);
+	assert_int_equal(error, 0);
+}
+
 static ssize_t take_and_hand(void *arg, const uint8_t *data, size_t len, char why[STREAM_WHY_MAX])
 {
 	(void)arg;

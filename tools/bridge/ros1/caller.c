@@ -6,42 +6,33 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
+#include "listener.h"
 #include "ros/ros_type.h"
 #include "ros1.h"
 #include "service.h"
+#include "timeutil.h"
 
 #define CALLERS_MAX 256u
-#define IN_MAX      (SERVICE_REQUEST_MAX + 4)
-#define WAIT_DUR_NS INT64_C(30000000000) /* for the rest of a request, and for an answer to be read */
-#define END_DUR_NS  INT64_C(1000000000)  /* so that the last answer can be read */
+#define WAIT_DUR_NS (30 * NS_PER_S) /* for the rest of a request, and for an answer to be read */
+#define END_DUR_NS  NS_PER_S        /* so that the last answer can be read */
 
 struct caller {
-	struct io_source io;
 	struct sim_bridge *bridge;
+	struct stream *stream;
 	struct caller *next;          /* services::callers */
 	struct ros1_service *service; /* NULL: it is only told why not */
 	struct call *call;            /* what it has asked; NULL: nothing */
 	unsigned id;
-	char peer[NET_TEXT_MAX], node[NET_TEXT_MAX];
+	char peer[ROS1_TEXT_MAX], node[ROS1_TEXT_MAX];
 	bool persistent;
+	bool begun;  /* some of a request is there */
 	bool ending; /* when all is sent, it is closed */
-	bool ended;  /* all is sent; it has to hang up */
-	uint8_t *in, *out;
-	size_t in_len, out_len, out_at;
 };
 
-static struct caller *of(struct io_source *io)
+void caller_end(struct caller *c)
 {
-	return (struct caller *)(void *)io;
-}
-
-static void free_it(struct io_source *io)
-{
-	struct caller *c = of(io), **at = &c->bridge->services.callers;
+	struct caller **at = &c->bridge->services.callers;
 
 	while (*at != c)
 		at = &(*at)->next;
@@ -51,53 +42,42 @@ static void free_it(struct io_source *io)
 		c->call->caller = NULL;
 	if (c->service)
 		service_unref(c->service);
-	free(c->in);
-	free(c->out);
+	stream_destroy(c->stream);
 	free(c);
 }
 
-static void close_it(struct caller *c)
+static void on_ended(void *arg, int error, const char *why)
 {
+	(void)error;
+	(void)why;
+	caller_end(arg);
+}
+
+/* ---- answers ---- */
+
+/* While a request is with the host, or an answer waits to be read, nothing more is taken: who asks more waits. */
+static void go_on(void *arg)
+{
+	struct caller *c = arg;
+
 	if (c->call)
-		c->call->caller = NULL; /* before the end of the turn, when it is freed */
-	c->call = NULL;
-	io_close(c->bridge->io, &c->io);
+		return;
+	if (c->ending) {
+		stream_end(c->stream, END_DUR_NS);
+		return;
+	}
+	stream_deadline(c->stream, c->persistent ? 0 : WAIT_DUR_NS);
+	stream_pause(c->stream, false);
 }
 
-/* ---- sending ---- */
-
-static void send_later(struct caller *c, uint8_t *out, size_t len)
+static void send_and_go_on(struct caller *c, const uint8_t *out, size_t len)
 {
-	free(c->out);
-	c->out = out;
-	c->out_len = len;
-	c->out_at = 0;
-	c->io.due_mono_ns = io_mono_ns() + WAIT_DUR_NS;
-}
+	int r = stream_send(c->stream, out, len);
 
-/* 0: all is out; -EAGAIN; else it is broken. */
-static int flush(struct caller *c)
-{
-	while (c->out) {
-		ssize_t n = send(c->io.fd, c->out + c->out_at, c->out_len - c->out_at, MSG_DONTWAIT | MSG_NOSIGNAL);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return errno == ENOBUFS ? -EAGAIN : -errno;
-		c->out_at += (size_t)n;
-		if (c->out_at < c->out_len)
-			continue;
-		free(c->out);
-		c->out = NULL;
-		c->io.due_mono_ns = c->persistent && !c->in_len ? 0 : io_mono_ns() + WAIT_DUR_NS;
-	}
-	if (c->ending && !c->call && !c->ended) {
-		shutdown(c->io.fd, SHUT_WR);
-		c->ended = true;
-		c->io.due_mono_ns = io_mono_ns() + END_DUR_NS;
-	}
-	return 0;
+	c->ending |= r < 0;
+	stream_pause(c->stream, true);
+	if (r != 1 || c->ending)
+		go_on(c);
 }
 
 static void refuse(struct caller *c, const char *why, bool last)
@@ -106,8 +86,15 @@ static void refuse(struct caller *c, const char *why, bool last)
 	uint8_t *out = caller_refusal(why, &len);
 
 	c->ending |= last || !c->persistent || !out;
-	if (out)
-		send_later(c, out, len);
+	send_and_go_on(c, out, len);
+	free(out);
+}
+
+void caller_answer(struct caller *c, const uint8_t *out, size_t len)
+{
+	c->call = NULL;
+	c->ending |= !out;
+	send_and_go_on(c, out, len);
 }
 
 /* ---- requests ---- */
@@ -117,85 +104,37 @@ static uint32_t get_u32(const uint8_t *p)
 	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/* The next one, if it is whole. */
-static bool take(struct caller *c)
+/* One request, if it is whole; what is behind it waits for its answer. */
+static ssize_t take(void *arg, const uint8_t *data, size_t len, char unused[STREAM_WHY_MAX])
 {
+	struct caller *c = arg;
+	uint32_t size = len < 4 ? 0 : get_u32(data);
 	char why[256];
-	uint32_t size;
 
-	if (c->in_len < 4)
-		return false;
-	size = get_u32(c->in);
+	(void)unused;
 	if (size > SERVICE_REQUEST_MAX) {
 		snprintf(why, sizeof(why), "a request of %u bytes: %u at most", size, SERVICE_REQUEST_MAX);
 		node_refuses(c->bridge, "a caller of %s at %s: %s", c->service->name, c->peer, why);
 		refuse(c, why, true);
-		return true;
+		return (ssize_t)len;
 	}
-	if (c->in_len - 4 < size)
-		return false;
-	c->io.due_mono_ns = 0; /* the service has its own deadline */
-	if (service_call(c->service, c, c->in + 4, size, &c->call, why, sizeof(why)) < 0) {
+	if (!c->begun)
+		stream_deadline(c->stream, WAIT_DUR_NS);
+	c->begun = len < 4 || len - 4 < size;
+	if (c->begun)
+		return 0;
+	stream_deadline(c->stream, 0); /* the service has its own */
+	stream_pause(c->stream, true);
+	if (service_call(c->service, c, data + 4, size, &c->call, why, sizeof(why)) < 0) {
 		node_refuses(c->bridge, "a caller of %s at %s: %s", c->service->name, c->peer, why);
 		refuse(c, why, false);
 	} else {
 		c->ending |= !c->persistent;
 	}
-	c->in_len -= size + 4;
-	memmove(c->in, c->in + 4 + size, c->in_len);
-	return true;
+	return (ssize_t)size + 4;
 }
 
-/* After the last answer what comes is of no interest, until it hangs up. */
-static int receive(struct caller *c)
-{
-	size_t at = c->ending ? 0 : c->in_len;
-	ssize_t n = recv(c->io.fd, c->in + at, IN_MAX - at, MSG_DONTWAIT);
-
-	if (n < 0)
-		return errno == EINTR ? 0 : -errno;
-	if (n == 0)
-		return -ECONNRESET;
-	if (!c->ending && !c->in_len)
-		c->io.due_mono_ns = io_mono_ns() + WAIT_DUR_NS;
-	c->in_len = c->ending ? 0 : c->in_len + (size_t)n;
-	return 0;
-}
-
-/* While a request is with the host nothing more is read: who asks more waits. */
-static void go_on(struct caller *c)
-{
-	int r;
-
-	do {
-		r = flush(c);
-		if (r == 0 && c->call)
-			return;
-		if (r == 0 && (c->ending || !take(c)))
-			r = receive(c);
-	} while (r == 0);
-	if (r != -EAGAIN)
-		close_it(c);
-}
-
-static void ready(struct io_source *io, uint32_t events)
-{
-	if (events & (EPOLLERR | EPOLLHUP))
-		close_it(of(io));
-	else
-		go_on(of(io));
-}
-
-void caller_answer(struct caller *c, uint8_t *out, size_t len)
-{
-	c->call = NULL;
-	if (!out) {
-		close_it(c);
-		return;
-	}
-	send_later(c, out, len);
-	go_on(c);
-}
+static const struct stream_ops ops = { .take = take, .room = go_on, .ended = on_ended };
 
 /* ---- the header ---- */
 
@@ -249,47 +188,41 @@ static void greet(struct caller *c, const char *error)
 		tcpros_put(&w, "type", t->name);
 	}
 	c->ending |= tcpros_end(&w) < 0 || error;
-	send_later(c, w.err ? NULL : w.data, w.err ? 0 : w.len);
-	if (w.err)
-		tcpros_writer_finish(&w);
+	send_and_go_on(c, w.data, w.err ? 0 : w.len);
+	tcpros_writer_finish(&w);
 }
 
-static struct caller *create(struct sim_bridge *b, int fd, const char *peer, const struct tcpros_header *h)
+static struct caller *create(struct sim_bridge *b, struct stream *s, const char *peer, const struct tcpros_header *h)
 {
-	struct caller *c = b->services.n_callers < CALLERS_MAX ? calloc(1, sizeof(*c)) : NULL;
-	int one = 1;
+	struct caller *c = calloc(1, sizeof(*c));
 
-	if (c)
-		c->in = malloc(IN_MAX);
-	if (!c || !c->in) {
-		free(c);
+	if (!c)
 		return NULL;
-	}
-	c->io = (struct io_source){ .fd = fd, .ready = ready, .free = free_it };
 	c->bridge = b;
+	c->stream = s;
 	c->id = ++b->n_connections;
 	c->persistent = tcpros_is(h, "persistent", "1") || tcpros_is(h, "persistent", "true");
 	snprintf(c->peer, sizeof(c->peer), "%s", peer);
 	tcpros_get(h, "callerid", c->node, sizeof(c->node));
 	log_printable(c->node);
-	(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one)); /* it may wait for ever */
+	stream_hand(s, &ops, c);
+	stream_hurry(s, WAIT_DUR_NS);
+	listener_mood(s, PEER_LEAVES);
 	c->next = b->services.callers;
 	b->services.callers = c;
 	b->services.n_callers++;
 	return c;
 }
 
-void caller_accept(struct sim_bridge *b, int fd, const char *peer, const struct tcpros_header *h, const uint8_t *rest,
-		   size_t rest_len)
+bool caller_take_over(struct sim_bridge *b, struct stream *s, const char *peer, const struct tcpros_header *h)
 {
-	struct caller *c = create(b, fd, peer, h);
-	char name[NET_TEXT_MAX], why[512];
+	struct caller *c = b->services.n_callers < CALLERS_MAX ? create(b, s, peer, h) : NULL;
+	char name[ROS1_TEXT_MAX], why[512];
 	int r;
 
 	if (!c) {
 		node_refuses(b, "a caller at %s: %u are connected", peer, b->services.n_callers);
-		close(fd);
-		return;
+		return false;
 	}
 	tcpros_get(h, "service", name, sizeof(name));
 	log_printable(name);
@@ -298,10 +231,7 @@ void caller_accept(struct sim_bridge *b, int fd, const char *peer, const struct 
 		node_refuses(b, "a caller at %s: %s", peer, why);
 	c->ending = tcpros_is(h, "probe", "1");
 	greet(c, r < 0 ? why : NULL);
-	c->in_len = rest_len < IN_MAX && !c->ending ? rest_len : 0;
-	memcpy(c->in, rest, c->in_len);
-	if (io_add(b->io, &c->io) < 0)
-		free_it(&c->io);
+	return true;
 }
 
 /* ---- all of them ---- */
@@ -309,10 +239,9 @@ void caller_accept(struct sim_bridge *b, int fd, const char *peer, const struct 
 void callers_end(struct sim_bridge *b, const struct ros1_service *s)
 {
 	for (struct caller *c = b->services.callers; c; c = c->next) {
-		if (c->service != s || c->io.closed)
+		if (c->service != s)
 			continue;
 		c->ending = true;
-		if (!c->call)
-			go_on(c);
+		go_on(c);
 	}
 }

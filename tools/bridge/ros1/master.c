@@ -7,16 +7,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
+#include "ask.h"
 #include "ros1.h"
+#include "timeutil.h"
 
-#define CALL_DUR_NS      INT64_C(5000000000)
-#define FAREWELL_DUR_NS  INT64_C(1000000000)
-#define CHECK_DUR_NS     INT64_C(1000000000)
-#define PAUSE_MIN_DUR_NS INT64_C(100000000)
-#define PAUSE_MAX_DUR_NS INT64_C(5000000000)
+#define CALL_DUR_NS      (5 * NS_PER_S)
+#define FAREWELL_DUR_NS  NS_PER_S
+#define CHECK_DUR_NS     NS_PER_S
+#define PAUSE_MIN_DUR_NS (100 * NS_PER_MS)
+#define PAUSE_MAX_DUR_NS (5 * NS_PER_S)
 
 /* ---- calls ---- */
 
@@ -26,113 +26,47 @@
  */
 #define NO_ANSWER (-1000)
 
-static int call(struct sim_bridge *b, struct xmlrpc_writer *w, int64_t dur_ns, struct xmlrpc_doc **ret, char *why,
-		size_t why_size)
+static void wait_ns(struct sim_bridge *b, int64_t dur_ns)
 {
-	struct xmlrpc_doc *d = NULL;
-	const struct xmlrpc_value *v;
-	char uri[NET_TEXT_MAX];
-	int r = xmlrpc_end(w), code;
+	if (dur_ns != INT64_MAX)
+		exec_timer_at(&b->master.due, ns_add(exec_now(b->x), dur_ns));
+}
 
-	master_uri(b, uri);
-	if (r == 0)
-		r = net_call(uri, w, io_mono_ns() + dur_ns, b->master.stop_fd, &d, why, why_size);
-	xmlrpc_writer_finish(w);
-	if (r < 0)
-		return NO_ANSWER + r;
-	v = xmlrpc_at(d->params, 0);
-	code = (int)xmlrpc_int(xmlrpc_at(v, 0), NO_ANSWER);
-	if (code < -1 || code > 1) {
-		snprintf(why, why_size, "its answer is not [code, text, value]: is it a ROS master?");
+static void on_answer(void *arg, int r, struct xmlrpc_doc *d, const char *why)
+{
+	struct sim_bridge *b = arg;
+	const struct xmlrpc_value *v = d ? xmlrpc_at(d->params, 0) : NULL;
+	int code = r < 0 ? NO_ANSWER + r : (int)xmlrpc_int(xmlrpc_at(v, 0), NO_ANSWER);
+	char text[256];
+
+	b->master.ask = NULL;
+	snprintf(text, sizeof(text), "%s", r < 0 ? why : "its answer is not [code, text, value]: is it a ROS master?");
+	if (r == 0 && (code < -1 || code > 1)) {
 		code = NO_ANSWER - EPROTO;
-	} else if (code < 1) {
-		snprintf(why, why_size, "%.100s", xmlrpc_text(xmlrpc_at(v, 1)));
-		log_printable(why);
+	} else if (r == 0) {
+		snprintf(text, sizeof(text), "%.100s", xmlrpc_text(xmlrpc_at(v, 1)));
+		log_printable(text);
 	}
-	if (code >= -1 && ret)
-		*ret = d;
-	else
-		xmlrpc_free(d);
-	return code;
+	wait_ns(b, b->master.then(b, code, code >= -1 ? xmlrpc_at(v, 2) : NULL, text));
+	xmlrpc_free(d);
+}
+
+static void call(struct sim_bridge *b, struct xmlrpc_writer *w, int64_t dur_ns,
+		 int64_t (*then)(struct sim_bridge *b, int code, const struct xmlrpc_value *value, const char *why))
+{
+	struct master *m = &b->master;
+
+	m->then = then;
+	m->ask = ask_start(b, m->uri, w, dur_ns, on_answer, b);
+	if (!m->ask)
+		on_answer(b, -ENOMEM, NULL, "no memory");
 }
 
 static void start(struct sim_bridge *b, struct xmlrpc_writer *w, const char *method)
 {
+	*w = (struct xmlrpc_writer){ .text = NULL };
 	xmlrpc_call(w, method);
 	xmlrpc_put_text(w, b->names.node);
-}
-
-static int ask_pid(struct sim_bridge *b, char *why, size_t why_size)
-{
-	struct xmlrpc_writer w = { .text = NULL };
-
-	start(b, &w, "getPid");
-	return call(b, &w, CALL_DUR_NS, NULL, why, why_size);
-}
-
-static int set_use_sim_time(struct sim_bridge *b, char *why, size_t why_size)
-{
-	struct xmlrpc_writer w = { .text = NULL };
-
-	start(b, &w, "setParam");
-	xmlrpc_put_text(&w, "/use_sim_time");
-	xmlrpc_put_bool(&w, true);
-	return call(b, &w, CALL_DUR_NS, NULL, why, why_size);
-}
-
-static const struct {
-	const char *on, *off;
-} methods[] = {
-	[MASTER_PUBLISHES] = { "registerPublisher", "unregisterPublisher" },
-	[MASTER_SUBSCRIBES] = { "registerSubscriber", "unregisterSubscriber" },
-	[MASTER_SERVES] = { "registerService", "unregisterService" },
-};
-
-static int register_one(struct sim_bridge *b, enum master_kind kind, const char *name, const char *type, char *why,
-			size_t why_size)
-{
-	struct xmlrpc_writer w = { .text = NULL };
-	struct xmlrpc_doc *d = NULL;
-	int code;
-
-	start(b, &w, methods[kind].on);
-	xmlrpc_put_text(&w, name);
-	xmlrpc_put_text(&w, kind == MASTER_SERVES ? b->rpc_uri : type);
-	xmlrpc_put_text(&w, b->uri);
-	code = call(b, &w, CALL_DUR_NS, &d, why, why_size);
-	if (code == 1 && kind == MASTER_SUBSCRIBES) /* a master that was restarted does not know all of them yet */
-		subscription_publishers(b, name, xmlrpc_at(xmlrpc_at(d->params, 0), 2), false);
-	xmlrpc_free(d);
-	return code;
-}
-
-static int unregister_one(struct sim_bridge *b, enum master_kind kind, const char *name, int64_t dur_ns, char *why,
-			  size_t why_size)
-{
-	struct xmlrpc_writer w = { .text = NULL };
-
-	start(b, &w, methods[kind].off);
-	xmlrpc_put_text(&w, name);
-	xmlrpc_put_text(&w, kind == MASTER_SERVES ? b->rpc_uri : b->uri);
-	return call(b, &w, dur_ns, NULL, why, why_size);
-}
-
-/* Who has our name at the master: 1 we, 0 somebody else, -1 nobody; below: no answer. */
-static int look_up(struct sim_bridge *b, char *why, size_t why_size)
-{
-	struct xmlrpc_writer w = { .text = NULL };
-	struct xmlrpc_doc *d = NULL;
-	int code;
-
-	start(b, &w, "lookupNode");
-	xmlrpc_put_text(&w, b->names.node);
-	code = call(b, &w, CALL_DUR_NS, &d, why, why_size);
-	if (code == 1)
-		code = strcmp(xmlrpc_text(xmlrpc_at(xmlrpc_at(d->params, 0), 2)), b->uri) == 0;
-	else if (code == 0)
-		code = -1;
-	xmlrpc_free(d);
-	return code;
 }
 
 /* ---- names ---- */
@@ -158,17 +92,23 @@ static void forget(struct master *m, struct master_name *n)
 	free(n);
 }
 
-int master_want(struct sim_bridge *b, enum master_kind kind, const char *name, const char *type)
-{
-	struct master *m = &b->master;
-	struct master_name *n;
+struct wanting {
+	struct sim_bridge *bridge;
+	enum master_kind kind;
+	const char *name, *type;
+	int result;
+};
 
-	pthread_mutex_lock(&m->lock);
-	n = find(m, kind, name);
+static void want_on_loop(void *arg)
+{
+	struct wanting *w = arg;
+	struct master *m = &w->bridge->master;
+	struct master_name *n = find(m, w->kind, w->name);
+
 	if (!n && (n = calloc(1, sizeof(*n)))) {
-		n->kind = kind;
-		n->name = strdup(name);
-		n->type = strdup(type);
+		n->kind = w->kind;
+		n->name = strdup(w->name);
+		n->type = strdup(w->type);
 		n->next = m->names;
 		m->names = n;
 		if (!n->name || !n->type) {
@@ -178,25 +118,34 @@ int master_want(struct sim_bridge *b, enum master_kind kind, const char *name, c
 	}
 	if (n)
 		n->wanted++;
-	pthread_cond_broadcast(&m->changed);
-	pthread_mutex_unlock(&m->lock);
-	return n ? 0 : -ENOMEM;
+	w->result = n ? 0 : -ENOMEM;
+	exec_post(&m->turn);
+}
+
+int master_want(struct sim_bridge *b, enum master_kind kind, const char *name, const char *type)
+{
+	struct wanting w = { .bridge = b, .kind = kind, .name = name, .type = type };
+
+	exec_call(b->x, want_on_loop, &w);
+	return w.result;
+}
+
+static void unwant_on_loop(void *arg)
+{
+	const struct wanting *w = arg;
+	struct master_name *n = find(&w->bridge->master, w->kind, w->name);
+
+	if (n && n->wanted)
+		n->wanted--;
+	exec_post(&w->bridge->master.turn);
 }
 
 void master_unwant(struct sim_bridge *b, enum master_kind kind, const char *name)
 {
-	struct master *m = &b->master;
-	struct master_name *n;
-
-	pthread_mutex_lock(&m->lock);
-	n = find(m, kind, name);
-	if (n && n->wanted)
-		n->wanted--;
-	pthread_cond_broadcast(&m->changed);
-	pthread_mutex_unlock(&m->lock);
+	exec_call(b->x, unwant_on_loop, &(struct wanting){ .bridge = b, .kind = kind, .name = name });
 }
 
-/* The lock is held. NULL: all is as it is wanted. */
+/* NULL: all is as it is wanted. */
 static struct master_name *wrong_one(struct master *m)
 {
 	struct master_name *n = m->names;
@@ -211,9 +160,9 @@ static struct master_name *wrong_one(struct master *m)
 	return n;
 }
 
-static bool any_registered(const struct master *m)
+static struct master_name *a_registered_one(const struct master *m)
 {
-	const struct master_name *n = m->names;
+	struct master_name *n = m->names;
 
 	while (n && !n->registered)
 		n = n->next;
@@ -226,7 +175,7 @@ static void none_registered(struct master *m)
 		n->registered = false;
 }
 
-/* ---- the thread ---- */
+/* ---- what is said of it ---- */
 
 __attribute__((format(printf, 3, 4))) static void report(struct sim_bridge *b, enum sim_bridge_status status,
 							 const char *fmt, ...)
@@ -241,7 +190,6 @@ __attribute__((format(printf, 3, 4))) static void report(struct sim_bridge *b, e
 	b->host->status(b->host->ctx, status, text);
 }
 
-/* The lock is held. */
 static void report_connected(struct sim_bridge *b)
 {
 	report(b, SIM_BRIDGE_CONNECTED, "node of the master at %.100s, as %.60s%s", b->master.uri, b->names.node,
@@ -249,291 +197,323 @@ static void report_connected(struct sim_bridge *b)
 }
 
 /* No answer: said once; the next try is after a pause that grows. Returns it. */
-static int64_t lost(struct sim_bridge *b, int code, const char *why)
+static int64_t lost(struct sim_bridge *b, const char *why)
 {
 	struct master *m = &b->master;
-	char uri[NET_TEXT_MAX];
 
-	if (code == NO_ANSWER - ECANCELED)
-		return 0;
-	master_uri(b, uri);
-	if (!m->thr.lost)
-		m->thr.pause_dur_ns = PAUSE_MIN_DUR_NS;
-	if (!m->thr.lost && !m->thr.contact)
-		report(b, SIM_BRIDGE_CONNECTING, "no master at %.80s: %.80s", uri, why);
-	else if (!m->thr.lost)
-		log_warn(b, "the master at %s does not answer: %s; who is connected stays so", uri, why);
-	m->thr.lost = true;
-	m->thr.pause_dur_ns = 2 * m->thr.pause_dur_ns < PAUSE_MAX_DUR_NS ? 2 * m->thr.pause_dur_ns : PAUSE_MAX_DUR_NS;
-	return m->thr.pause_dur_ns;
+	if (!m->lost)
+		m->pause_dur_ns = PAUSE_MIN_DUR_NS;
+	if (!m->lost && !m->contact)
+		report(b, SIM_BRIDGE_CONNECTING, "no master at %.80s: %.80s", m->uri, why);
+	else if (!m->lost)
+		log_warn(b, "the master at %s does not answer: %s; who is connected stays so", m->uri, why);
+	m->lost = true;
+	m->pause_dur_ns = 2 * m->pause_dur_ns < PAUSE_MAX_DUR_NS ? 2 * m->pause_dur_ns : PAUSE_MAX_DUR_NS;
+	return m->pause_dur_ns;
 }
 
-static int64_t make_contact(struct sim_bridge *b)
+/* ---- contact ---- */
+
+static int64_t on_contact(struct sim_bridge *b, int code, const struct xmlrpc_value *value, const char *why)
 {
 	struct master *m = &b->master;
-	char why[256];
-	int code = ask_pid(b, why, sizeof(why));
 
-	if (code == 1 && m->use_sim_time)
-		code = set_use_sim_time(b, why, sizeof(why));
+	(void)value;
 	if (code != 1)
-		return lost(b, code, why);
-	m->thr.lost = false;
-	m->thr.contact = true;
-	m->thr.check_mono_ns = io_mono_ns() + CHECK_DUR_NS;
-	node_serve(b, true);
-	pthread_mutex_lock(&m->lock);
+		return lost(b, why);
+	m->lost = false;
+	m->contact = true;
+	m->check_mono_ns = exec_now(b->x) + CHECK_DUR_NS;
+	b->off = false;
 	if (m->on) /* not after who has disconnected us has said so */
 		report_connected(b);
-	pthread_mutex_unlock(&m->lock);
 	return 0;
 }
 
-static int64_t put_right(struct sim_bridge *b, struct master_name *n)
+static void set_use_sim_time(struct sim_bridge *b, int64_t (*then)(struct sim_bridge *b, int code,
+								   const struct xmlrpc_value *value, const char *why))
 {
-	struct master *m = &b->master;
-	char why[256], *name = strdup(n->name), *type = strdup(n->type);
-	enum master_kind kind = n->kind;
-	bool wanted = n->wanted > 0;
-	int code = NO_ANSWER - ENOMEM;
-	int64_t pause;
+	struct xmlrpc_writer w;
 
-	snprintf(why, sizeof(why), "no memory");
-	pthread_mutex_unlock(&m->lock);
-	if (name && type)
-		code = wanted ? register_one(b, kind, name, type, why, sizeof(why))
-			      : unregister_one(b, kind, name, CALL_DUR_NS, why, sizeof(why));
-	if (wanted && (code == 0 || code == -1))
-		log_warn(b, "the master does not register %s: %s", name, why);
-	pause = code >= -1 ? 0 : lost(b, code, why);
-	pthread_mutex_lock(&m->lock);
-	n = name ? find(m, kind, name) : NULL;
-	if (n && code >= -1)
-		n->registered = wanted;
-	free(name);
-	free(type);
-	return pause;
+	start(b, &w, "setParam");
+	xmlrpc_put_text(&w, "/use_sim_time");
+	xmlrpc_put_bool(&w, true);
+	call(b, &w, CALL_DUR_NS, then);
 }
 
-static int64_t check(struct sim_bridge *b)
+static int64_t on_pid(struct sim_bridge *b, int code, const struct xmlrpc_value *value, const char *why)
 {
-	struct master *m = &b->master;
-	char why[256];
-	int code = look_up(b, why, sizeof(why));
+	if (code != 1 || !b->master.use_sim_time)
+		return on_contact(b, code, value, why);
+	set_use_sim_time(b, on_contact);
+	return INT64_MAX;
+}
+
+static void make_contact(struct sim_bridge *b)
+{
+	struct xmlrpc_writer w;
+
+	start(b, &w, "getPid");
+	call(b, &w, CALL_DUR_NS, on_pid);
+}
+
+/* ---- registering ---- */
+
+static const struct {
+	const char *on, *off;
+} methods[] = {
+	[MASTER_PUBLISHES] = { "registerPublisher", "unregisterPublisher" },
+	[MASTER_SUBSCRIBES] = { "registerSubscriber", "unregisterSubscriber" },
+	[MASTER_SERVES] = { "registerService", "unregisterService" },
+};
+
+static void unregister(struct sim_bridge *b, struct master_name *n, int64_t dur_ns,
+		       int64_t (*then)(struct sim_bridge *b, int code, const struct xmlrpc_value *value,
+				       const char *why))
+{
+	struct xmlrpc_writer w;
+
+	start(b, &w, methods[n->kind].off);
+	xmlrpc_put_text(&w, n->name);
+	xmlrpc_put_text(&w, n->kind == MASTER_SERVES ? b->rpc_uri : b->uri);
+	b->master.name = n;
+	call(b, &w, dur_ns, then);
+}
+
+static int64_t on_unregistered(struct sim_bridge *b, int code, const struct xmlrpc_value *value, const char *why)
+{
+	(void)value;
+	if (code < -1)
+		return lost(b, why);
+	b->master.name->registered = false;
+	return 0;
+}
+
+static int64_t on_registered(struct sim_bridge *b, int code, const struct xmlrpc_value *value, const char *why)
+{
+	struct master_name *n = b->master.name;
 
 	if (code < -1)
-		return lost(b, code, why);
-	if (m->thr.lost)
-		log_info(b, "the master answers again");
-	m->thr.lost = false;
-	m->thr.check_mono_ns = io_mono_ns() + CHECK_DUR_NS;
-	if (code == 0) {
-		master_shut_down(b, "another node has our name at the master");
-	} else if (code == -1) {
-		log_warn(b, "the master does not know %s any more: registering again", b->names.node);
-		if (m->use_sim_time)
-			(void)set_use_sim_time(b, why, sizeof(why));
-		pthread_mutex_lock(&m->lock);
-		none_registered(m);
-		pthread_mutex_unlock(&m->lock);
-	}
+		return lost(b, why);
+	n->registered = true;
+	if (code < 1)
+		log_warn(b, "the master does not register %s: %s", n->name, why);
+	else if (n->kind == MASTER_SUBSCRIBES) /* a master that was restarted does not know all of them yet */
+		subscription_publishers(b, n->name, value, false);
 	return 0;
 }
 
-/* All names are taken back, as far as there is time. The lock is held. */
-static void say_farewell(struct sim_bridge *b)
+static void put_right(struct sim_bridge *b, struct master_name *n)
 {
-	struct master *m = &b->master;
-	int64_t end = io_mono_ns() + FAREWELL_DUR_NS, left;
-	int stop = m->stop_fd;
+	struct xmlrpc_writer w;
 
-	m->stop_fd = -1; /* these calls are bounded otherwise */
-	while (any_registered(m) && !m->thr.lost && (left = end - io_mono_ns()) > 0) {
-		struct master_name *n = m->names;
-		char *name, why[160];
-		enum master_kind kind;
-
-		while (!n->registered)
-			n = n->next;
-		n->registered = false;
-		name = strdup(n->name);
-		kind = n->kind;
-		pthread_mutex_unlock(&m->lock);
-		if (!name || unregister_one(b, kind, name, left, why, sizeof(why)) < -1)
-			m->thr.lost = true;
-		free(name);
-		pthread_mutex_lock(&m->lock);
+	if (!n->wanted) {
+		unregister(b, n, CALL_DUR_NS, on_unregistered);
+		return;
 	}
-	m->stop_fd = stop;
-	none_registered(m);
-	m->thr.contact = m->thr.lost = false;
+	start(b, &w, methods[n->kind].on);
+	xmlrpc_put_text(&w, n->name);
+	xmlrpc_put_text(&w, n->kind == MASTER_SERVES ? b->rpc_uri : n->type);
+	xmlrpc_put_text(&w, b->uri);
+	b->master.name = n;
+	call(b, &w, CALL_DUR_NS, on_registered);
 }
 
-/* Off, by the host or from outside. The lock is held. */
+/* ---- looking ---- */
+
+static int64_t on_set_again(struct sim_bridge *b, int code, const struct xmlrpc_value *value, const char *why)
+{
+	(void)b;
+	(void)code;
+	(void)value;
+	(void)why;
+	return 0;
+}
+
+/* Who has our name: we, somebody else, or nobody. */
+static int64_t on_looked_up(struct sim_bridge *b, int code, const struct xmlrpc_value *value, const char *why)
+{
+	struct master *m = &b->master;
+
+	if (code < -1)
+		return lost(b, why);
+	if (m->lost)
+		log_info(b, "the master answers again");
+	m->lost = false;
+	m->check_mono_ns = exec_now(b->x) + CHECK_DUR_NS;
+	if (code == 1 && strcmp(xmlrpc_text(value), b->uri) == 0)
+		return 0;
+	if (code == 1) {
+		master_shut_down(b, "another node has our name at the master");
+		return 0;
+	}
+	log_warn(b, "the master does not know %s any more: registering again", b->names.node);
+	none_registered(m);
+	if (!m->use_sim_time)
+		return 0;
+	set_use_sim_time(b, on_set_again);
+	return INT64_MAX;
+}
+
+static void check(struct sim_bridge *b)
+{
+	struct xmlrpc_writer w;
+
+	start(b, &w, "lookupNode");
+	xmlrpc_put_text(&w, b->names.node);
+	call(b, &w, CALL_DUR_NS, on_looked_up);
+}
+
+/* ---- farewell ---- */
+
+static int64_t on_taken_back(struct sim_bridge *b, int code, const struct xmlrpc_value *value, const char *why)
+{
+	(void)value;
+	(void)why;
+	b->master.lost |= code < -1;
+	return 0;
+}
+
+/* Off, by the host or from outside. */
 static void end_service(struct sim_bridge *b)
 {
 	struct master *m = &b->master;
-	bool told = *m->shut_down;
 	char why[128];
 
 	snprintf(why, sizeof(why), "%s", m->shut_down);
-	if (told)
-		m->on = false;
 	m->left = false;
 	m->shut_down[0] = '\0';
-	say_farewell(b);
-	pthread_mutex_unlock(&m->lock);
-	node_serve(b, false);
-	if (told) {
-		log_error(b, "node %s was shut down: %s; \"node\" in the bridge's options gives it another name",
-			  b->names.node, why);
-		report(b, SIM_BRIDGE_DISCONNECTED, "shut down: %.100s", why);
-	}
-	pthread_mutex_lock(&m->lock);
+	node_end_connections(b);
+	if (!*why)
+		return;
+	m->on = false;
+	log_error(b, "node %s was shut down: %s; \"node\" in the bridge's options gives it another name", b->names.node,
+		  why);
+	report(b, SIM_BRIDGE_DISCONNECTED, "shut down: %.100s", why);
 }
 
-static void wait_ns(struct master *m, int64_t dur_ns)
-{
-	int64_t due = dur_ns == INT64_MAX ? dur_ns : io_mono_ns() + dur_ns;
-	struct timespec t = { due / 1000000000, due % 1000000000 };
-
-	if (dur_ns == INT64_MAX)
-		pthread_cond_wait(&m->changed, &m->lock);
-	else if (dur_ns > 0)
-		pthread_cond_timedwait(&m->changed, &m->lock, &t);
-}
-
-/* One thing that is to be done; returns how long to wait then. The lock is held. */
-static int64_t step(struct sim_bridge *b)
+/* All names are taken back, as far as there is time. */
+static void say_farewell(struct sim_bridge *b)
 {
 	struct master *m = &b->master;
-	struct master_name *n;
-	int64_t pause;
+	struct master_name *n = m->lost ? NULL : a_registered_one(m);
+	int64_t left = m->farewell_mono_ns - exec_now(b->x);
 
-	if (*m->shut_down || ((!m->on || m->left) && (m->thr.contact || any_registered(m)))) {
-		end_service(b);
-		return 0;
+	if (n && left > 0) {
+		n->registered = false;
+		unregister(b, n, left, on_taken_back);
+		return;
 	}
-	m->left = false;
-	if (!m->on)
-		return INT64_MAX;
-	n = m->thr.contact && !m->thr.lost ? wrong_one(m) : NULL;
-	if (n)
-		return put_right(b, n);
-	if (m->thr.contact && !m->thr.lost && (!any_registered(m) || io_mono_ns() < m->thr.check_mono_ns))
-		return any_registered(m) ? m->thr.check_mono_ns - io_mono_ns() : INT64_MAX;
-	pthread_mutex_unlock(&m->lock);
-	pause = m->thr.contact ? check(b) : make_contact(b);
-	pthread_mutex_lock(&m->lock);
-	return pause;
+	m->farewell_mono_ns = 0;
+	none_registered(m);
+	m->contact = m->lost = false;
+	if (m->stop)
+		exec_quit(b->x);
+	else
+		end_service(b);
+	exec_post(&m->turn);
 }
 
-static void *master_main(void *arg)
+/* One thing that is to be done. */
+static void turn(void *arg)
 {
 	struct sim_bridge *b = arg;
 	struct master *m = &b->master;
+	struct master_name *n;
 
-	pthread_mutex_lock(&m->lock);
-	while (!m->stop) {
-		int64_t pause = step(b);
-
-		if (!m->stop && pause)
-			wait_ns(m, pause);
-	}
-	if (any_registered(m))
+	if (m->ask)
+		return;
+	exec_timer_cancel(&m->due);
+	if (!m->farewell_mono_ns &&
+	    (m->stop || *m->shut_down || ((!m->on || m->left) && (m->contact || a_registered_one(m)))))
+		m->farewell_mono_ns = exec_now(b->x) + FAREWELL_DUR_NS;
+	if (m->farewell_mono_ns) {
 		say_farewell(b);
-	pthread_mutex_unlock(&m->lock);
-	return NULL;
+		return;
+	}
+	m->left = false;
+	if (!m->on)
+		return;
+	n = m->contact && !m->lost ? wrong_one(m) : NULL;
+	if (n)
+		put_right(b, n);
+	else if (!m->contact)
+		make_contact(b);
+	else if (m->lost || (a_registered_one(m) && exec_now(b->x) >= m->check_mono_ns))
+		check(b);
+	else if (a_registered_one(m))
+		exec_timer_at(&m->due, m->check_mono_ns);
 }
 
 /* ---- from outside ---- */
 
-int master_open(struct sim_bridge *b)
+void master_open(struct sim_bridge *b)
+{
+	exec_post_init(&b->master.turn, b->x, turn, b);
+	exec_timer_init(&b->master.due, b->x, turn, b);
+}
+
+void master_stop(struct sim_bridge *b)
 {
 	struct master *m = &b->master;
-	pthread_condattr_t a;
-	int r;
 
-	pthread_mutex_init(&m->lock, NULL);
-	pthread_condattr_init(&a);
-	pthread_condattr_setclock(&a, CLOCK_MONOTONIC);
-	pthread_cond_init(&m->changed, &a);
-	pthread_condattr_destroy(&a);
-	m->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	r = m->stop_fd < 0 ? -errno : -pthread_create(&m->thread, NULL, master_main, b);
-	m->running = r == 0;
-	if (m->running)
-		pthread_setname_np(m->thread, "ros1-master");
-	return r;
+	m->stop = true;
+	if (m->ask && !m->farewell_mono_ns) {
+		ask_cancel(m->ask);
+		m->ask = NULL;
+	}
+	exec_post(&m->turn);
 }
 
 void master_close(struct sim_bridge *b)
 {
-	struct master *m = &b->master;
+	ask_cancel(b->master.ask);
+	b->master.ask = NULL;
+	while (b->master.names)
+		forget(&b->master, b->master.names);
+}
 
-	if (m->running) {
-		pthread_mutex_lock(&m->lock);
-		m->stop = true;
-		pthread_cond_broadcast(&m->changed);
-		if (m->stop_fd >= 0)
-			(void)eventfd_write(m->stop_fd, 1);
-		pthread_mutex_unlock(&m->lock);
-		pthread_join(m->thread, NULL);
-		m->running = false;
+struct connecting {
+	struct sim_bridge *bridge;
+	const char *uri; /* NULL: disconnect */
+};
+
+static void connect_on_loop(void *arg)
+{
+	const struct connecting *c = arg;
+	struct master *m = &c->bridge->master;
+
+	m->on = c->uri;
+	m->left |= !c->uri;
+	if (c->uri) {
+		snprintf(m->uri, sizeof(m->uri), "%s", c->uri);
+		m->shut_down[0] = '\0';
 	}
-	while (m->names)
-		forget(m, m->names);
-	if (m->stop_fd > 0)
-		close(m->stop_fd);
-	m->stop_fd = 0;
+	exec_post(&m->turn);
 }
 
 void master_connect(struct sim_bridge *b, const char *uri)
 {
-	struct master *m = &b->master;
-
-	pthread_mutex_lock(&m->lock);
-	snprintf(m->uri, sizeof(m->uri), "%s", uri);
-	m->on = true;
-	m->shut_down[0] = '\0';
-	pthread_cond_broadcast(&m->changed);
-	pthread_mutex_unlock(&m->lock);
+	exec_call(b->x, connect_on_loop, &(struct connecting){ b, uri });
 }
 
 void master_disconnect(struct sim_bridge *b)
 {
-	struct master *m = &b->master;
-
-	pthread_mutex_lock(&m->lock);
-	m->on = false;
-	m->left = true;
-	pthread_cond_broadcast(&m->changed);
-	pthread_mutex_unlock(&m->lock);
+	exec_call(b->x, connect_on_loop, &(struct connecting){ b, NULL });
 }
 
 void master_shut_down(struct sim_bridge *b, const char *why)
 {
 	struct master *m = &b->master;
 
-	pthread_mutex_lock(&m->lock);
 	if (m->on)
 		snprintf(m->shut_down, sizeof(m->shut_down), "%s", *why ? why : "without a reason");
-	pthread_cond_broadcast(&m->changed);
-	pthread_mutex_unlock(&m->lock);
+	exec_post(&m->turn);
 }
 
 void master_report(struct sim_bridge *b, const char *more)
 {
-	pthread_mutex_lock(&b->master.lock);
 	snprintf(b->master.more, sizeof(b->master.more), "%s", more);
 	if (b->master.on && atomic_load(&b->status) == SIM_BRIDGE_CONNECTED)
 		report_connected(b);
-	pthread_mutex_unlock(&b->master.lock);
-}
-
-void master_uri(struct sim_bridge *b, char ret[NET_TEXT_MAX])
-{
-	pthread_mutex_lock(&b->master.lock);
-	snprintf(ret, NET_TEXT_MAX, "%s", b->master.uri);
-	pthread_mutex_unlock(&b->master.lock);
 }

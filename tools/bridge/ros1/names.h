@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+#define ROS1_TEXT_MAX 256u /* what addresses, URIs and names of others are cut to */
+
 #define NAMES_LEN 247u /* bytes of one */
 #define NAMES_MAX 64u  /* that are remapped */
 

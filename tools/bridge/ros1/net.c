@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "http.h"
-#include "io.h"
+#include "timeutil.h"
 
 static int look_up(const char *host, unsigned port, int flags, struct addrinfo **ret, char *why, size_t why_size)
 {
@@ -27,71 +27,6 @@ static int look_up(const char *host, unsigned port, int flags, struct addrinfo *
 	if (r)
 		snprintf(why, why_size, "%.100s: %s", host, r == EAI_SYSTEM ? strerror(errno) : gai_strerror(r));
 	return r ? -EADDRNOTAVAIL : 0;
-}
-
-static unsigned port_of(int fd)
-{
-	union {
-		struct sockaddr any;
-		struct sockaddr_in in;
-		struct sockaddr_in6 in6;
-	} a;
-	socklen_t n = sizeof(a);
-
-	if (getsockname(fd, &a.any, &n) < 0)
-		return 0;
-	return ntohs(a.any.sa_family == AF_INET6 ? a.in6.sin6_port : a.in.sin_port);
-}
-
-static int listen_on(const struct addrinfo *a)
-{
-	int fd = socket(a->ai_family, a->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, a->ai_protocol), one = 1, r;
-
-	if (fd < 0)
-		return -errno;
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (bind(fd, a->ai_addr, a->ai_addrlen) == 0 && listen(fd, 64) == 0)
-		return fd;
-	r = -errno;
-	close(fd);
-	return r;
-}
-
-int net_listen(const char *address, unsigned port, unsigned *ret_port, char *why, size_t why_size)
-{
-	struct addrinfo *all;
-	int r = look_up(address, port, AI_PASSIVE, &all, why, why_size);
-
-	if (r < 0)
-		return r;
-	r = -EADDRNOTAVAIL;
-	for (int v6 = 0; v6 < 2; v6++) /* IPv4 first: ROS 1 has nothing else unless ROS_IPV6 is set */
-		for (const struct addrinfo *a = all; a && r < 0; a = a->ai_next)
-			if ((a->ai_family == AF_INET6) == v6)
-				r = listen_on(a);
-	freeaddrinfo(all);
-	if (r < 0)
-		snprintf(why, why_size, "%.100s, port %u: %s", address, port, strerror(-r));
-	else
-		*ret_port = port_of(r);
-	return r;
-}
-
-int net_accept(int fd, char peer[NET_TEXT_MAX])
-{
-	struct sockaddr_storage a;
-	socklen_t n = sizeof(a);
-	char host[NI_MAXHOST], service[NI_MAXSERV];
-	int one = 1, c = accept4(fd, (struct sockaddr *)(void *)&a, &n, SOCK_NONBLOCK | SOCK_CLOEXEC);
-
-	if (c < 0)
-		return -errno;
-	setsockopt(c, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-	snprintf(peer, NET_TEXT_MAX, "?");
-	if (getnameinfo((struct sockaddr *)(void *)&a, n, host, sizeof(host), service, sizeof(service),
-			NI_NUMERICHOST | NI_NUMERICSERV) == 0)
-		snprintf(peer, NET_TEXT_MAX, "%.100s:%.8s", host, service);
-	return c;
 }
 
 static int connect_to(const struct addrinfo *a)
@@ -147,7 +82,7 @@ static int await(const struct exchange *x, short events)
 	int n;
 
 	do {
-		left = x->due_mono_ns - io_mono_ns();
+		left = x->due_mono_ns - mono_now_ns();
 		n = left > 0 ? poll(p, x->stop >= 0 ? 2 : 1, (int)(left / 1000000 + 1)) : 0;
 	} while (n < 0 && errno == EINTR);
 	if (n < 0)
@@ -231,7 +166,7 @@ static int receive(const struct exchange *x, char **ret, struct http_message *re
 		if (n < 0 && errno != EAGAIN && errno != EINTR)
 			return failed(x, -errno);
 		if (n < 0 && await(x, POLLIN) < 0)
-			return io_mono_ns() >= x->due_mono_ns ? -ETIMEDOUT : -ECANCELED;
+			return mono_now_ns() >= x->due_mono_ns ? -ETIMEDOUT : -ECANCELED;
 		if (n == 0) {
 			snprintf(x->why, x->why_size, "it ends the connection in the middle of an answer");
 			return -EBADMSG;

@@ -7,17 +7,6 @@
 
 #include "xmlrpc.h"
 
-#define NET_TEXT_MAX 256u
-
-/*
- * Listen on an address or a name of this machine, at a free port or at `port`. Returns the descriptor, which does not block, or a
- * negative errno, with a sentence in why.
- */
-int net_listen(const char *address, unsigned port, unsigned *ret_port, char *why, size_t why_size);
-
-/* The next connection: a descriptor, -EAGAIN; it does not block, and TCP_NODELAY is set. peer gets its address. */
-int net_accept(int fd, char peer[NET_TEXT_MAX]);
-
 /* Begin to connect; may block while a name is looked up. A descriptor that becomes writable, or a negative errno. */
 int net_connect(const char *host, unsigned port, char *why, size_t why_size);
 

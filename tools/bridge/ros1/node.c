@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who we are and where we listen, and what the I/O thread does beside its sockets. Without ROS_IP, ROS_HOSTNAME or the option `listen`
+ * Who we are and where we listen, and the loop. Without ROS_IP, ROS_HOSTNAME or the option `listen`
  * everything is on loopback.
  */
 #include <errno.h>
@@ -8,17 +8,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "http.h"
+#include "listener.h"
 #include "publication.h"
 #include "ros1.h"
+#include "thread.h"
+#include "timeutil.h"
 
 #define DEFAULT_MASTER      "http://localhost:11311"
-#define RETRY_DUR_NS        INT64_C(100000000) /* no descriptor is free for a connection */
-#define REPORT_FIRST_DUR_NS INT64_C(1000000000)
-#define REPORT_DUR_NS       INT64_C(10000000000)
+#define REPORT_FIRST_DUR_NS NS_PER_S
+#define REPORT_DUR_NS       (10 * NS_PER_S)
+
+/* What others may hold of us. */
+static const struct listener_bounds slave_bounds = { .peers = 64,
+						     .header_dur_ns = 30 * NS_PER_S,
+						     .idle_dur_ns = 30 * NS_PER_S },
+				    tcpros_bounds = { .peers = 256,
+						      .header = TCPROS_PEER_MAX + 4,
+						      .header_dur_ns = 10 * NS_PER_S };
 
 void log_limit_init(struct log_limit *l, int64_t burst)
 {
@@ -28,7 +37,7 @@ void log_limit_init(struct log_limit *l, int64_t burst)
 
 bool log_allowed(struct log_limit *l)
 {
-	int64_t now = io_mono_ns() / 1000000000;
+	int64_t now = mono_now_ns() / NS_PER_S;
 	bool yes;
 
 	pthread_mutex_lock(&l->lock);
@@ -86,19 +95,19 @@ int node_read_options(struct sim_bridge *b)
 	return name < 0 || sets < 0 || naming < 0 || queue < 0 || compat < 0 ? -EINVAL : 0;
 }
 
-int node_master_uri(const struct sim_bridge_host *host, const char *connection, char ret[NET_TEXT_MAX])
+int node_master_uri(const struct sim_bridge_host *host, const char *connection, char ret[ROS1_TEXT_MAX])
 {
 	const char *env = getenv("ROS_MASTER_URI"), *uri = *connection   ? connection
 							   : env && *env ? env
 									 : DEFAULT_MASTER;
 	struct http_uri u;
 
-	if (strlen(uri) >= NET_TEXT_MAX || http_uri_parse(uri, &u) < 0) {
+	if (strlen(uri) >= ROS1_TEXT_MAX || http_uri_parse(uri, &u) < 0) {
 		host->log(host->ctx, 0, "%s \"%.80s\" is not of the form http://host:11311",
 			  *connection ? "connection:" : "ROS_MASTER_URI", uri);
 		return -EINVAL;
 	}
-	snprintf(ret, NET_TEXT_MAX, "%s", uri);
+	snprintf(ret, ROS1_TEXT_MAX, "%s", uri);
 	return 0;
 }
 
@@ -130,99 +139,58 @@ static const char *choose_address(struct sim_bridge *b)
 	return *listen ? listen : b->address;
 }
 
-/* ---- accepting ---- */
+/* ---- listening ---- */
 
-static void accept_all(struct io_source *io, uint32_t events)
+static void refused(void *bridge, const char *from, const char *why)
 {
-	struct listener *l = (struct listener *)(void *)io;
-	char peer[NET_TEXT_MAX];
-	int fd;
-
-	(void)events;
-	while ((fd = net_accept(io->fd, peer)) >= 0) {
-		if (atomic_load(&l->bridge->off))
-			close(fd);
-		else
-			l->accept(l->bridge, fd, peer);
-	}
-	/* edge-triggered: what could not be taken now does not show again */
-	io->due_mono_ns = fd == -EAGAIN ? 0 : io_mono_ns() + RETRY_DUR_NS;
+	node_refuses(bridge, "a connection from %s: %s", from, why);
 }
 
-static void accept_again(struct io_source *io)
+static int listen_at(struct sim_bridge *b, const char *host, const struct listener_bounds *bounds,
+		     const struct stream_options *stream, void *(*came)(void *arg, struct stream *s, const char *from),
+		     struct listener **ret)
 {
-	accept_all(io, EPOLLIN);
-}
+	const struct listener_options o = {
+		.bounds = *bounds, .stream = *stream, .arg = b, .came = came, .refused = refused
+	};
+	struct address at = { .port = 0 };
+	char why[STREAM_WHY_MAX];
+	int r;
 
-static void free_listener(struct io_source *io)
-{
-	free(io);
-}
-
-struct listening {
-	struct sim_bridge *bridge;
-	struct listener *listener;
-	int result;
-};
-
-static void add_listener(void *arg)
-{
-	struct listening *g = arg;
-
-	g->result = io_add(g->bridge->io, &g->listener->io);
-}
-
-static int listen_at(struct sim_bridge *b, const char *address,
-		     void (*accept)(struct sim_bridge *b, int fd, const char *peer), unsigned *ret_port)
-{
-	struct listening g = { .bridge = b, .listener = calloc(1, sizeof(*g.listener)) };
-	char why[256] = "no memory";
-	int fd = g.listener ? net_listen(address, 0, ret_port, why, sizeof(why)) : -ENOMEM;
-
-	if (fd < 0) {
+	snprintf(at.host, sizeof(at.host), "%s", host);
+	r = listener_create(b->x, &at, &o, ret, why);
+	if (r < 0)
 		log_error(
 			b,
 			"cannot listen at %s; ROS_IP and ROS_HOSTNAME must be of this machine, or \"listen\" must say where",
 			why);
-		free(g.listener);
-		return fd;
-	}
-	*g.listener = (struct listener){
-		.io = { .fd = fd, .ready = accept_all, .expired = accept_again, .free = free_listener },
-		.bridge = b,
-		.accept = accept,
-	};
-	io_call(b->io, add_listener, &g);
-	if (g.result < 0)
-		free(g.listener);
-	return g.result;
+	return r;
 }
 
-static void end_connections(void *arg)
+static int listen_both(struct sim_bridge *b, const char *host)
 {
-	struct sim_bridge *b = arg;
+	static const struct stream_options slave = { .ops = &slave_ops,
+						     .buffer = HTTP_HEAD_MAX + HTTP_BODY_MAX,
+						     .stall_dur_ns = 30 * NS_PER_S },
+					   tcpros = { .ops = &subscriber_ops, .buffer = SERVICE_REQUEST_MAX + 8 };
+	int r = listen_at(b, host, &slave_bounds, &slave, slave_came, &b->slave);
 
-	pthread_mutex_lock(&b->lock);
+	return r < 0 ? r : listen_at(b, host, &tcpros_bounds, &tcpros, subscriber_came, &b->tcpros);
+}
+
+void node_end_connections(struct sim_bridge *b)
+{
+	b->off = true;
 	for (struct publication *p = b->publications; p; p = p->next)
 		publication_end_subscribers(p);
-	pthread_mutex_unlock(&b->lock);
-}
-
-void node_serve(struct sim_bridge *b, bool on)
-{
-	atomic_store(&b->off, !on);
-	if (on)
-		return;
-	io_call(b->io, end_connections, b);
 	subscriptions_drop(b);
 }
 
-/* ---- the I/O thread's turn ---- */
+/* ---- news ---- */
 
 void node_has_news(struct sim_bridge *b)
 {
-	if (!atomic_exchange(&b->news, true))
-		io_wake(b->io);
+	exec_post(&b->news);
 }
 
 void node_refuses(struct sim_bridge *b, const char *fmt, ...)
@@ -253,25 +221,25 @@ __attribute__((format(printf, 3, 4))) static void add(char *text, size_t size, c
 static void add_dropped(struct sim_bridge *b, char *text, size_t size)
 {
 	const char *begin = "; dropped, as they are slow:";
+	struct subscriber *s;
 
-	pthread_mutex_lock(&b->lock);
-	for (struct publication *p = b->publications; p; p = p->next) {
-		pthread_mutex_lock(&p->lock);
-		for (const struct subscriber *s = p->subscribers; s; s = s->next) {
-			if (!s->dropped)
+	for (struct publication *p = b->publications; p; p = p->next)
+		list_for_each(s, &p->subscribers, link) {
+			unsigned long long n = outbox_lost(&s->outbox, s->topic);
+
+			if (!n)
 				continue;
-			add(text, size, "%s %s on %s %llu", begin, s->node, p->name, (unsigned long long)s->dropped);
+			add(text, size, "%s %s on %s %llu", begin, s->node, p->name, n);
 			begin = ",";
 		}
-		pthread_mutex_unlock(&p->lock);
-	}
-	pthread_mutex_unlock(&b->lock);
 }
 
-static void report(struct sim_bridge *b)
+static void on_report(void *arg)
 {
+	struct sim_bridge *b = arg;
 	char text[200] = "";
 
+	b->report_mono_ns = exec_now(b->x) + REPORT_DUR_NS;
 	if (b->services.n)
 		add(text, sizeof(text), "; services: %u, callers: %u", b->services.n, b->services.n_callers);
 	add_dropped(b, text, sizeof(text));
@@ -280,66 +248,113 @@ static void report(struct sim_bridge *b)
 	master_report(b, text);
 }
 
-/* A second after the first, then each ten. Returns when to look again. */
-static int64_t look_at_news(struct sim_bridge *b)
+/* A second after the first, then each ten. */
+static void on_news(void *arg)
 {
-	int64_t now = io_mono_ns();
+	struct sim_bridge *b = arg;
 
-	if (!atomic_load(&b->news))
-		return INT64_MAX;
 	if (!b->report_mono_ns)
-		b->report_mono_ns = now + REPORT_FIRST_DUR_NS;
-	if (now < b->report_mono_ns)
-		return b->report_mono_ns;
-	b->report_mono_ns = now + REPORT_DUR_NS;
-	atomic_store(&b->news, false);
-	report(b);
-	return INT64_MAX;
+		b->report_mono_ns = exec_now(b->x) + REPORT_FIRST_DUR_NS;
+	exec_timer_at(&b->report, b->report_mono_ns);
 }
 
-static int64_t turn(void *ctx)
+static void on_hold(void *arg)
 {
-	int64_t held = publications_release(ctx), turns = services_turn(ctx), news = look_at_news(ctx);
-	int64_t due = held < turns ? held : turns;
+	struct sim_bridge *b = arg;
 
-	return due < news ? due : news;
+	if (!exec_timer_armed(&b->release))
+		exec_timer_at(&b->release, exec_now(b->x) + PUBLICATION_HOLD_DUR_NS);
+}
+
+/* ---- the loop ---- */
+
+static void *loop_main(void *arg)
+{
+	struct sim_bridge *b = arg;
+	int r = exec_run(b->x);
+
+	if (r < 0)
+		log_error(b, "the loop has ended: %s", strerror(-r));
+	return NULL;
+}
+
+static int open_loop(struct sim_bridge *b)
+{
+	int r = b->x ? 0 : exec_threads_create(&b->x); /* a test has its own */
+
+	list_init(&b->greeting);
+	list_init(&b->askers);
+	if (r < 0)
+		return r;
+	exec_post_init(&b->holds, b->x, on_hold, b);
+	exec_timer_init(&b->release, b->x, publications_release, b);
+	exec_post_init(&b->news, b->x, on_news, b);
+	exec_timer_init(&b->report, b->x, on_report, b);
+	master_open(b);
+	r = lookup_create("ros1-names", &b->lookup);
+	return r < 0 ? r : services_init(b);
+}
+
+static int run_loop(struct sim_bridge *b)
+{
+	int r = exec_is_virtual(b->x) ? 0 : thread_start(&b->thread, "ros1-io", loop_main, b);
+
+	b->running = r == 0 && !exec_is_virtual(b->x);
+	return r;
 }
 
 int node_open(struct sim_bridge *b)
 {
 	const char *address = choose_address(b);
 	bool v6 = strchr(b->address, ':');
-	int r = services_init(b);
+	int r = open_loop(b);
 
+	b->off = true;
 	if (r == 0)
-		r = io_create(turn, b, &b->io);
-	if (r < 0) {
-		log_error(b, "no thread for input and output: %s", strerror(-r));
-		return r;
-	}
-	atomic_store(&b->off, true);
-	r = listen_at(b, address, slave_accept, &b->slave_port);
+		r = listen_both(b, address);
 	if (r == 0)
-		r = listen_at(b, address, subscriber_accept, &b->tcpros_port);
+		r = run_loop(b);
 	if (r < 0)
 		return r;
-	snprintf(b->uri, sizeof(b->uri), "http://%s%s%s:%u/", v6 ? "[" : "", b->address, v6 ? "]" : "", b->slave_port);
+	b->tcpros_port = listener_port(b->tcpros);
+	snprintf(b->uri, sizeof(b->uri), "http://%s%s%s:%u/", v6 ? "[" : "", b->address, v6 ? "]" : "",
+		 listener_port(b->slave));
 	snprintf(b->rpc_uri, sizeof(b->rpc_uri), "rosrpc://%s%s%s:%u", v6 ? "[" : "", b->address, v6 ? "]" : "",
 		 b->tcpros_port);
 	log_info(b, "node %s is %s, TCPROS at port %u", b->names.node, b->uri, b->tcpros_port);
-	r = master_open(b);
-	if (r == 0)
-		r = subscriptions_open(b);
+	r = subscriptions_open(b);
 	return r < 0 ? r : remotes_open(b);
+}
+
+static void stop_on_loop(void *arg)
+{
+	master_stop(arg);
+}
+
+/* The loop has ended. */
+static void end_all(struct sim_bridge *b)
+{
+	listener_destroy(b->slave);
+	listener_destroy(b->tcpros);
+	node_end_connections(b);
+	askers_end(b);
+	while (!list_empty(&b->greeting))
+		subscriber_end(list_first(&b->greeting, struct subscriber, link));
+	services_finish(b);
+	master_close(b);
+	subscriptions_close(b);
+	lookup_destroy(b->lookup);
+	exec_destroy(b->x);
+	b->x = NULL;
 }
 
 void node_close(struct sim_bridge *b)
 {
 	remotes_close(b);
-	subscriptions_stop(b);
-	master_close(b);
-	io_destroy(b->io);
-	b->io = NULL;
-	services_finish(b);
-	subscriptions_close(b);
+	if (b->running)
+		exec_call(b->x, stop_on_loop, b);
+	if (b->running)
+		pthread_join(b->thread, NULL);
+	if (b->x)
+		end_all(b);
 }

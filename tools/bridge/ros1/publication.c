@@ -5,10 +5,17 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "ros/ros_type.h"
 #include "ros1.h"
+
+void message_drop(struct sim_bridge *b, struct message *m)
+{
+	struct job *done = NULL;
+
+	message_unref(&b->pool, m, &done);
+	jobs_answer(b->host, done);
+}
 
 /* ---- a publication ---- */
 
@@ -24,27 +31,26 @@ static void publication_free(struct publication *p)
 	free(p);
 }
 
-static int create(struct sim_bridge *b, const char *name, const struct ros_type *t, struct publication **ret)
+static struct publication *publication_new(struct sim_bridge *b, const char *name, const struct ros_type *t)
 {
 	struct publication *p = calloc(1, sizeof(*p));
 
 	if (!p)
-		return -ENOMEM;
+		return NULL;
 	p->bridge = b;
 	pthread_mutex_init(&p->lock, NULL);
+	list_init(&p->subscribers);
 	p->name = strdup(name);
 	p->type = strdup(t->name);
 	p->md5 = strdup(t->hash);
 	p->definition = strdup(t->definition);
-	if (!p->name || !p->type || !p->md5 || !p->definition) {
-		publication_free(p);
-		return -ENOMEM;
-	}
-	*ret = p;
-	return 0;
+	if (p->name && p->type && p->md5 && p->definition)
+		return p;
+	publication_free(p);
+	return NULL;
 }
 
-static struct publication *find(struct sim_bridge *b, const char *name)
+struct publication *publication_find(struct sim_bridge *b, const char *name)
 {
 	struct publication *p = b->publications;
 
@@ -53,72 +59,72 @@ static struct publication *find(struct sim_bridge *b, const char *name)
 	return p;
 }
 
+struct getting {
+	struct sim_bridge *bridge;
+	const char *name;
+	const struct ros_type *type;
+	unsigned queue;
+	bool latch, other_type;
+	struct publication *publication; /* NULL: none */
+};
+
+static void get_on_loop(void *arg)
+{
+	struct getting *g = arg;
+	struct publication *p = publication_find(g->bridge, g->name);
+
+	g->publication = p;
+	g->other_type = p && (strcmp(p->type, g->type->name) != 0 || strcmp(p->md5, g->type->hash) != 0);
+	if (!p && (p = publication_new(g->bridge, g->name, g->type))) {
+		p->next = g->bridge->publications;
+		g->bridge->publications = g->publication = p;
+	}
+	if (!p || g->other_type)
+		return;
+	p->refs++;
+	p->queue = g->queue > p->queue ? g->queue : p->queue;
+	p->latch |= g->latch;
+}
+
 int publication_get(struct sim_bridge *b, const char *name, const struct ros_type *t, unsigned queue, bool latch,
 		    struct publication **ret, char *why, size_t why_size)
 {
-	struct publication *p;
-	int r = 0;
+	struct getting g = { .bridge = b, .name = name, .type = t, .queue = queue, .latch = latch };
 
-	pthread_mutex_lock(&b->lock);
-	p = find(b, name);
-	if (p && (strcmp(p->type, t->name) != 0 || strcmp(p->md5, t->hash) != 0)) {
-		snprintf(why, why_size, "%s is published as %s already", name, p->type);
-		r = -EEXIST;
+	exec_call(b->x, get_on_loop, &g);
+	if (!g.publication)
+		return -ENOMEM;
+	if (g.other_type) {
+		snprintf(why, why_size, "%s is published as %s already", name, g.publication->type);
+		return -EEXIST;
 	}
-	if (!p && (r = create(b, name, t, &p)) == 0) {
-		p->next = b->publications;
-		b->publications = p;
-	}
-	if (r == 0) {
-		pthread_mutex_lock(&p->lock);
-		p->refs++;
-		p->queue = queue > p->queue ? queue : p->queue;
-		p->latch |= latch;
-		pthread_mutex_unlock(&p->lock);
-		*ret = p;
-	}
-	pthread_mutex_unlock(&b->lock);
-	return r;
+	*ret = g.publication;
+	return 0;
 }
 
 void publication_end_subscribers(struct publication *p)
 {
-	while (p->subscribers) {
-		io_close(p->bridge->io, &p->subscribers->io);
-		publication_remove(p->subscribers);
-	}
+	while (!list_empty(&p->subscribers))
+		subscriber_end(list_first(&p->subscribers, struct subscriber, link));
 }
 
-static void end_on_io(void *arg)
+static void unref_on_loop(void *arg)
 {
-	struct publication *p = arg;
-	struct job *done = NULL;
+	struct publication *p = arg, **at = &p->bridge->publications;
 
+	if (--p->refs)
+		return;
+	while (*at != p)
+		at = &(*at)->next;
+	*at = p->next;
 	publication_end_subscribers(p);
-	pthread_mutex_lock(&p->lock);
-	message_unref(&p->bridge->pool, p->latched, &done);
-	p->latched = NULL;
-	pthread_mutex_unlock(&p->lock);
-	jobs_answer(p->bridge->host, done);
+	message_drop(p->bridge, p->latched);
+	publication_free(p);
 }
 
 void publication_unref(struct publication *p)
 {
-	struct sim_bridge *b = p->bridge;
-	struct publication **at = &b->publications;
-	bool last;
-
-	pthread_mutex_lock(&b->lock);
-	last = --p->refs == 0;
-	while (last && *at != p)
-		at = &(*at)->next;
-	if (last)
-		*at = p->next;
-	pthread_mutex_unlock(&b->lock);
-	if (!last)
-		return;
-	io_call(b->io, end_on_io, p);
-	publication_free(p);
+	exec_call(p->bridge->x, unref_on_loop, p);
 }
 
 /* ---- subscribers of it ---- */
@@ -140,174 +146,131 @@ static int check(const struct publication *p, const struct tcpros_header *h, cha
 	return 0;
 }
 
-/* Our half of the header, then what is latched. */
+/* Our half of the header. */
+static int write_header(const struct publication *p, struct tcpros_writer *w)
+{
+	tcpros_put(w, "callerid", p->bridge->names.node);
+	tcpros_put(w, "latching", p->latch ? "1" : "0");
+	tcpros_put(w, "md5sum", p->md5);
+	tcpros_put(w, "message_definition", p->definition);
+	tcpros_put(w, "simd", p->bridge->mark);
+	tcpros_put(w, "topic", p->name);
+	tcpros_put(w, "type", p->type);
+	return tcpros_end(w);
+}
+
+/* The header, what is latched, and all that is sent from when it has the header. */
 static int welcome(struct publication *p, struct subscriber *s)
 {
-	struct message *m = message_get(&p->bridge->pool);
+	const struct outbox_topic_options o = { .max = p->queue };
 	struct tcpros_writer w = { .data = NULL };
-	struct job *done = NULL;
+	int r = write_header(p, &w);
 
-	tcpros_put(&w, "callerid", p->bridge->names.node);
-	tcpros_put(&w, "latching", p->latch ? "1" : "0");
-	tcpros_put(&w, "md5sum", p->md5);
-	tcpros_put(&w, "message_definition", p->definition);
-	tcpros_put(&w, "simd", p->bridge->mark);
-	tcpros_put(&w, "topic", p->name);
-	tcpros_put(&w, "type", p->type);
-	s->room = p->queue + 2; /* what is being sent, and our header */
-	s->ring = calloc(s->room, sizeof(struct message *));
-	if (!m || !s->ring || tcpros_end(&w) < 0) {
-		message_unref(&p->bridge->pool, m, &done);
-		tcpros_writer_finish(&w);
-		return -ENOMEM;
+	if (r == 0)
+		r = outbox_topic_create(&s->outbox, p->name, &o, &s->topic);
+	if (r == 0) {
+		list_remove(&s->link);
+		s->publication = p;
+		pthread_mutex_lock(&p->lock);
+		list_prepend(&p->subscribers, &s->link);
+		atomic_fetch_add(&p->n_subscribers, 1);
+		(void)stream_send(s->stream, w.data, w.len); /* where that fails it has ended */
+		if (p->latched)
+			subscriber_put(s, p->latched);
+		pthread_mutex_unlock(&p->lock);
 	}
-	message_set_own(m, w.data, w.len);
-	m->bare = true;
-	subscriber_queue(s, m, &done);
-	message_unref(&p->bridge->pool, m, &done);
-	if (p->latched)
-		subscriber_queue(s, p->latched, &done);
-	return 0;
+	s->bytes = w.len;
+	tcpros_writer_finish(&w);
+	return r;
 }
 
 int publication_add(struct sim_bridge *b, const char *name, const struct tcpros_header *h, struct subscriber *s,
 		    char *why, size_t why_size)
 {
-	struct publication *p;
+	struct publication *p = publication_find(b, name);
 	int r;
 
-	pthread_mutex_lock(&b->lock);
-	p = find(b, name);
 	snprintf(why, why_size, "%s does not publish %.200s", b->names.node, name);
 	r = p ? check(p, h, why, why_size) : -ENOENT;
-	if (r == 0) {
-		pthread_mutex_lock(&p->lock);
-		s->publication = p;
-		r = welcome(p, s);
-		if (r == 0) {
-			s->next = p->subscribers;
-			p->subscribers = s;
-			atomic_fetch_add(&p->n_subscribers, 1);
-		} else {
-			s->publication = NULL;
-		}
-		pthread_mutex_unlock(&p->lock);
-	}
-	pthread_mutex_unlock(&b->lock);
+	if (r == 0 && (r = welcome(p, s)) < 0)
+		snprintf(why, why_size, "%s", strerror(-r));
 	return r;
-}
-
-void publication_remove(struct subscriber *s)
-{
-	struct publication *p = s->publication;
-	struct subscriber **at = &p->subscribers;
-	struct job *done = NULL;
-
-	pthread_mutex_lock(&p->lock);
-	while (*at != s)
-		at = &(*at)->next;
-	*at = s->next;
-	atomic_fetch_sub(&p->n_subscribers, 1);
-	s->publication = NULL;
-	for (; s->n; s->n--, s->first = (s->first + 1) % s->room)
-		message_unref(&p->bridge->pool, s->ring[s->first], &done);
-	pthread_mutex_unlock(&p->lock);
-	jobs_answer(p->bridge->host, done);
 }
 
 /* ---- sending ---- */
 
 /* Newer than what was latched, for those who come later. */
-static void latch(struct publication *p, const struct message *m, struct job **done)
+static void latch(struct publication *p, const struct message *m)
 {
 	struct message *copy = message_copy(&p->bridge->pool, m);
 
 	if (!copy)
 		return;
-	message_unref(&p->bridge->pool, p->latched, done);
+	message_drop(p->bridge, p->latched);
 	p->latched = copy;
-}
-
-/* Somebody waits for the rest of it. */
-static int hold(struct publication *p, struct message *m, struct sim_task *task, struct job **job)
-{
-	int r = message_hold(m, task, io_mono_ns(), job);
-
-	if (m->job && !atomic_exchange(&p->bridge->holding, true))
-		io_wake(p->bridge->io);
-	return r;
 }
 
 int publication_send(struct publication *p, struct message *m, struct sim_task *task, struct job **job)
 {
-	struct job *done = NULL;
+	struct sim_bridge *b = p->bridge;
+	struct subscriber *s;
 	int r = 0;
 
 	pthread_mutex_lock(&p->lock);
-	p->bytes += m->total;
-	for (struct subscriber *s = p->subscribers; s; s = s->next) {
-		if (s->ending)
-			continue;
-		subscriber_queue(s, m, &done);
-		if (subscriber_write(s, &done) < 0)
-			shutdown(s->io.fd, SHUT_RDWR); /* the I/O thread closes it */
-	}
+	atomic_fetch_add(&p->bytes, m->total);
 	if (p->latch)
-		latch(p, m, &done);
-	if (m->refs > 1)
-		r = hold(p, m, task, job);
-	message_unref(&p->bridge->pool, m, &done);
+		latch(p, m);
+	if (!list_empty(&p->subscribers))
+		r = message_hold(m, task, exec_now(b->x), job);
+	if (m->job)
+		exec_post(&b->holds);
+	if (r == 0)
+		list_for_each(s, &p->subscribers, link)
+			subscriber_put(s, m);
 	pthread_mutex_unlock(&p->lock);
-	jobs_answer(p->bridge->host, done);
+	message_drop(b, m);
 	return r;
 }
 
-/* Copies what is held since before then, one that a subscriber waits for. Returns since when it is held otherwise. */
-static int64_t release_one(struct message *m, int64_t before_mono_ns, struct job **done)
+/* ---- holding ---- */
+
+struct releasing {
+	int64_t before_mono_ns, oldest_mono_ns; /* held since before; what is held otherwise, since */
+	struct job *done;
+};
+
+static void release_one(void *arg, void *body)
 {
+	struct releasing *r = arg;
+	struct message *m = body;
+
 	if (!m->job)
-		return INT64_MAX;
-	if (m->since_mono_ns > before_mono_ns || message_own(m) < 0)
-		return m->since_mono_ns;
-	job_unref(m->job, done);
-	m->job = NULL;
-	return INT64_MAX;
-}
-
-static int64_t release(const struct publication *p, int64_t before_mono_ns, struct job **done)
-{
-	int64_t oldest = INT64_MAX;
-
-	for (const struct subscriber *s = p->subscribers; s; s = s->next)
-		for (unsigned i = 0; i < s->n; i++) {
-			int64_t since = release_one(s->ring[(s->first + i) % s->room], before_mono_ns, done);
-
-			oldest = since < oldest ? since : oldest;
-		}
-	return oldest;
-}
-
-int64_t publications_release(struct sim_bridge *b)
-{
-	int64_t before = io_mono_ns() - PUBLICATION_HOLD_DUR_NS, oldest = INT64_MAX;
-	struct job *done = NULL;
-
-	if (!atomic_exchange(&b->holding, false))
-		return INT64_MAX;
-	pthread_mutex_lock(&b->lock);
-	for (struct publication *p = b->publications; p; p = p->next) {
-		int64_t since;
-
-		pthread_mutex_lock(&p->lock);
-		since = release(p, before, &done);
-		pthread_mutex_unlock(&p->lock);
-		oldest = since < oldest ? since : oldest;
+		return;
+	if (m->since_mono_ns <= r->before_mono_ns && message_own(m) == 0) {
+		job_unref(m->job, &r->done);
+		m->job = NULL;
+	} else if (m->since_mono_ns < r->oldest_mono_ns) {
+		r->oldest_mono_ns = m->since_mono_ns;
 	}
-	pthread_mutex_unlock(&b->lock);
-	jobs_answer(b->host, done);
-	if (oldest == INT64_MAX)
-		return INT64_MAX;
-	atomic_store(&b->holding, true);
-	before = io_mono_ns() - PUBLICATION_HOLD_DUR_NS / 2; /* no memory: not at once again */
-	return (oldest > before ? oldest : before) + PUBLICATION_HOLD_DUR_NS;
+}
+
+void publications_release(void *bridge)
+{
+	struct sim_bridge *b = bridge;
+	int64_t now = exec_now(b->x);
+	struct releasing r = { .before_mono_ns = now - PUBLICATION_HOLD_DUR_NS, .oldest_mono_ns = INT64_MAX };
+	struct subscriber *s;
+
+	for (struct publication *p = b->publications; p; p = p->next)
+		list_for_each(s, &p->subscribers, link) {
+			if (s->item)
+				release_one(&r, s->item->body);
+			outbox_each(&s->outbox, s->topic, release_one, &r);
+		}
+	jobs_answer(b->host, r.done);
+	if (r.oldest_mono_ns == INT64_MAX)
+		return;
+	if (r.oldest_mono_ns <= r.before_mono_ns) /* no memory: not at once again */
+		r.oldest_mono_ns = now - PUBLICATION_HOLD_DUR_NS / 2;
+	exec_timer_at(&b->release, r.oldest_mono_ns + PUBLICATION_HOLD_DUR_NS);
 }

@@ -1,53 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A topic that this node publishes, under one name, and those who subscribe to it. Each has a queue of its own: who is slow loses the
- * oldest messages that wait, and delays nobody. What the socket takes at once is written by who publishes, the rest by the I/O
- * thread; what a slow one holds for longer than PUBLICATION_HOLD_DUR_NS is copied, so that its slot goes back.
+ * A topic that this node publishes, under one name, and those who subscribe to it. Each has an outbox of its own: who is slow loses the
+ * oldest messages that wait, and delays nobody. Lanes put messages there, the loop writes them; what a slow one holds for longer than
+ * PUBLICATION_HOLD_DUR_NS is copied, so that its slot goes back.
  */
 #ifndef PUBLICATION_H
 #define PUBLICATION_H
 
-#include "io.h"
+#include "list.h"
 #include "message.h"
-#include "net.h"
+#include "names.h"
+#include "outbox.h"
+#include "stream.h"
 #include "tcpros.h"
 
 #define PUBLICATION_HOLD_DUR_NS INT64_C(50000000)
-#define PUBLICATION_HELD_MAX    (128u << 20) /* bytes of copies that a subscriber may hold */
 #define PUBLICATION_QUEUE_MAX   1000u
 
 struct publication;
 struct ros_type;
+struct sim_bridge;
 
-struct subscriber { /* a connection on which we send */
-	struct io_source io;
+struct subscriber {       /* a connection on which we send; the loop's, but for its outbox */
+	struct list link; /* publication::subscribers, or sim_bridge::greeting of those that have not said of what */
 	struct sim_bridge *bridge;
+	struct stream *stream;
 	struct publication *publication; /* NULL: it has not said of what */
-	struct subscriber *next;         /* of the publication, or of those that have not said */
 	unsigned id;
-	char peer[NET_TEXT_MAX], node[NET_TEXT_MAX];
-	uint8_t *in; /* its header, as far as it is there */
-	size_t in_len;
-	/* guarded by the publication's lock */
-	struct message **ring;
-	unsigned room, first, n;
-	size_t at;   /* bytes of the first message that are sent */
-	bool ending; /* it is closed when all is sent */
-	uint64_t sent, dropped, bytes;
+	char peer[ROS1_TEXT_MAX], node[ROS1_TEXT_MAX];
+	struct outbox outbox;
+	struct outbox_topic *topic;
+	struct exec_post wake;
+	struct outbox_item *item; /* on its way; NULL: none */
+	size_t at;                /* bytes of it that are out */
+	uint64_t bytes;
 };
 
 struct publication {
 	struct sim_bridge *bridge;
-	struct publication *next; /* of the bridge; guarded by its lock, with refs */
+	struct publication *next; /* of the bridge; the loop's, with refs */
 	unsigned refs;            /* topics */
 	char *name, *type, *md5, *definition;
-	_Atomic unsigned n_subscribers;
-	pthread_mutex_t lock; /* below the bridge's; guards what follows. The list is changed by the I/O thread alone */
 	unsigned queue;
-	bool latch;
-	struct subscriber *subscribers;
+	_Atomic bool latch;
+	_Atomic unsigned n_subscribers;
+	_Atomic uint64_t bytes;
+	pthread_mutex_t lock; /* guards what follows, before that of an outbox; the list is changed by the loop alone */
+	struct list subscribers; /* newest first */
 	struct message *latched;
-	uint64_t bytes;
 };
 
 /*
@@ -60,8 +60,8 @@ int publication_get(struct sim_bridge *b, const char *name, const struct ros_typ
 void publication_unref(struct publication *p);
 
 /*
- * Send a message, whose reference it takes. What cannot be sent at once and points into the slot is held: *job is then made, or
- * used again, with one more in `left`. task NULL: nothing is held. 0 or -ENOMEM. Thread: any.
+ * Send a message, whose reference it takes. What points into the slot is held: *job is then made, or used again, with one more in
+ * `left`. task NULL: nothing is held. 0 or -ENOMEM. Thread: any.
  */
 int publication_send(struct publication *p, struct message *m, struct sim_task *task, struct job **job);
 
@@ -71,19 +71,24 @@ static inline bool publication_idle(const struct publication *p)
 	return !p->latch && !atomic_load_explicit(&p->n_subscribers, memory_order_relaxed);
 }
 
-/* The I/O thread's: what has been held for too long is copied. Returns when to look again, CLOCK_MONOTONIC. */
-int64_t publications_release(struct sim_bridge *b);
+/* ---- the loop's ---- */
 
-/* A connection on the port of TCPROS. Takes fd. Thread: the I/O thread. */
-void subscriber_accept(struct sim_bridge *b, int fd, const char *peer);
-/* Enter it into the publication that it wants. Of subscriber.c, for publication.c and the reverse: the I/O thread's. */
+struct publication *publication_find(struct sim_bridge *b, const char *name); /* NULL: there is none */
+/* A reference less; any thread. NULL is fine. */
+void message_drop(struct sim_bridge *b, struct message *m);
+/* A timer's: what has been held for too long is copied. */
+void publications_release(void *bridge);
+/* All its connections end. */
+void publication_end_subscribers(struct publication *p);
+/* Enter a subscriber into the publication that it wants: it is welcomed. -ENOENT, -EINVAL, -ENOMEM, with a sentence in why. */
 int publication_add(struct sim_bridge *b, const char *name, const struct tcpros_header *h, struct subscriber *s,
 		    char *why, size_t why_size);
-void publication_remove(struct subscriber *s);
-void publication_end_subscribers(struct publication *p);
-/* Write as much as it takes. The lock is held. Negative errno: it is broken. */
-int subscriber_write(struct subscriber *s, struct job **done);
-/* Put a message into its queue; the lock is held. */
-void subscriber_queue(struct subscriber *s, struct message *m, struct job **done);
+
+/* subscriber.c: struct listener_options::came, on the port of TCPROS, and what its streams call. */
+extern const struct stream_ops subscriber_ops;
+void *subscriber_came(void *bridge, struct stream *s, const char *from);
+/* It gets the message, too; any thread, with the lock of its publication. */
+void subscriber_put(struct subscriber *s, struct message *m);
+void subscriber_end(struct subscriber *s);
 
 #endif

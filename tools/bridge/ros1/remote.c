@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include "http.h"
+#include "net.h"
 #include "ros1.h"
+#include "timeutil.h"
 #include "rpc.h"
 
 #define CALL_DUR_NS INT64_C(4500000000) /* before simd's own deadline, which knows no reason */
@@ -51,25 +53,24 @@ static int send_all(struct exchange *x, const void *data, size_t n)
 static int look_up(struct exchange *x, struct http_uri *ret)
 {
 	struct sim_bridge *b = x->r->bridge;
-	char uri[NET_TEXT_MAX], text[NET_TEXT_MAX + 16] = "";
+	char text[ROS1_TEXT_MAX + 16] = "";
 	struct xmlrpc_writer w = { .text = NULL };
 	struct xmlrpc_doc *d = NULL;
 	const struct xmlrpc_value *v;
 	int r;
 
-	master_uri(b, uri);
 	xmlrpc_call(&w, "lookupService");
 	xmlrpc_put_text(&w, b->names.node);
 	xmlrpc_put_text(&w, x->r->call->name);
 	r = xmlrpc_end(&w);
 	if (r == 0)
-		r = net_call(uri, &w, x->due_mono_ns, b->remotes.stop_fd, &d, x->why, sizeof(x->why));
+		r = net_call(b->master.uri, &w, x->due_mono_ns, b->remotes.stop_fd, &d, x->why, sizeof(x->why));
 	xmlrpc_writer_finish(&w);
 	if (r < 0)
 		return r;
 	v = xmlrpc_at(d->params, 0);
 	if (xmlrpc_int(xmlrpc_at(v, 0), 0) == 1)
-		snprintf(text, sizeof(text), "%.*s", (int)NET_TEXT_MAX, xmlrpc_text(xmlrpc_at(v, 2)));
+		snprintf(text, sizeof(text), "%.*s", (int)ROS1_TEXT_MAX, xmlrpc_text(xmlrpc_at(v, 2)));
 	xmlrpc_free(d);
 	if (!*text)
 		return failed(x, -ENOENT, "the master knows no node that offers it");
@@ -215,7 +216,7 @@ static int ask(struct exchange *x, const uint8_t *request, size_t len, void *bod
 /* Takes request. */
 static void serve(struct remote *r, struct sim_pending *p, uint8_t *request, size_t len)
 {
-	struct exchange x = { .r = r, .due_mono_ns = io_mono_ns() + CALL_DUR_NS };
+	struct exchange x = { .r = r, .due_mono_ns = mono_now_ns() + CALL_DUR_NS };
 	struct sim_bridge *b = r->bridge;
 	void *body = aligned_alloc(64, SIM_SERVICE_BODY_MAX);
 	size_t size = 0;

@@ -46,7 +46,7 @@ static void set_common(struct sim_bridge *b)
 static int ros1_check(const struct sim_bridge_host *host, const char *connection)
 {
 	struct sim_bridge *b = calloc(1, sizeof(*b));
-	char uri[NET_TEXT_MAX];
+	char uri[ROS1_TEXT_MAX];
 	int r, e;
 
 	if (!b)
@@ -70,7 +70,6 @@ static void ros1_destroy(struct sim_bridge *b)
 	topics_finish(&b->common);
 	pthread_mutex_destroy(&b->lines.lock);
 	pthread_mutex_destroy(&b->peers.lock);
-	pthread_mutex_destroy(&b->lock);
 	free(b);
 }
 
@@ -85,7 +84,6 @@ static int ros1_create(const struct sim_bridge_host *host, struct sim_bridge **r
 	set_common(b);
 	topics_init(&b->common);
 	message_pool_init(&b->pool, &b->common);
-	pthread_mutex_init(&b->lock, NULL);
 	log_limit_init(&b->lines, 20);
 	log_limit_init(&b->peers, 100);
 	if (SIM_BRIDGE_HOST_HAS(host, simd_id))
@@ -103,7 +101,7 @@ static int ros1_create(const struct sim_bridge_host *host, struct sim_bridge **r
 
 static int ros1_connect(struct sim_bridge *b, const char *connection)
 {
-	char uri[NET_TEXT_MAX];
+	char uri[ROS1_TEXT_MAX];
 	int r = node_master_uri(b->host, connection, uri);
 
 	if (r < 0)

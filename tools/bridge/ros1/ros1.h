@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside bridge_ros1: one node of ROS 1, with its XML-RPC server, a port of TCPROS and a thread that keeps it registered with the
- * master. All of it lives from create() to destroy(); publish() comes from the host's threads.
+ * Inside bridge_ros1: one node of ROS 1, with its XML-RPC server, a port of TCPROS and what keeps it registered with the
+ * master. All of it lives from create() to destroy(), on one loop; publish() comes from the host's threads.
  *
- * Locks: `lock` of the bridge, then that of a publication, then the pool's; `master.lock`, `services.lock` and `remotes.lock` are leaves.
+ * Locks: that of a publication, then that of a subscriber's outbox, then the pool's; `services.lock` and `remotes.lock` are leaves.
  */
 #ifndef ROS1_H
 #define ROS1_H
@@ -13,24 +13,21 @@
 
 #include <sim/bridge.h>
 
-#include "io.h"
+#include "exec.h"
+#include "list.h"
+#include "lookup.h"
 #include "master.h"
 #include "message.h"
 #include "names.h"
-#include "net.h"
 #include "remote.h"
 #include "service.h"
 #include "subscription.h"
 #include "topics.h"
 
+struct listener;
 struct publication;
 struct xmlrpc_doc;
-
-struct listener {
-	struct io_source io;
-	struct sim_bridge *bridge;
-	void (*accept)(struct sim_bridge *b, int fd, const char *peer); /* takes fd */
-};
+struct xmlrpc_writer;
 
 struct log_limit { /* of a log that others can fill: so many at once, then one a second. Guarded by its lock */
 	pthread_mutex_t lock;
@@ -47,24 +44,29 @@ struct sim_bridge {
 	const struct sim_bridge_host *host;
 	struct topics common;
 	struct names names;
-	char address[NET_TEXT_MAX]; /* what others are told */
-	char uri[NET_TEXT_MAX + 32];
-	char rpc_uri[NET_TEXT_MAX + 32]; /* "rosrpc://...", of services */
-	char mark[24];                   /* of this simd, in our headers */
-	unsigned tcpros_port, slave_port;
+	char address[ROS1_TEXT_MAX]; /* what others are told */
+	char uri[ROS1_TEXT_MAX + 32];
+	char rpc_uri[ROS1_TEXT_MAX + 32]; /* "rosrpc://...", of services */
+	char mark[24];                    /* of this simd, in our headers */
+	unsigned tcpros_port;
 	long queue;
 	_Atomic int status;
-	_Atomic bool off; /* disconnected, or shut down: nobody is served */
-	pthread_mutex_t lock;
-	struct publication *publications; /* guarded by lock; changed by the host's main thread alone */
 	struct message_pool pool;
-	_Atomic bool holding; /* messages may be held */
-	_Atomic bool news;    /* there is something to be reported: what was dropped, who was refused, services */
 	struct log_limit lines, peers; /* peers: who comes and goes */
-	struct io *io;
-	/* the I/O thread's */
-	unsigned n_subscribers, n_askers, n_connections;
-	int64_t report_mono_ns; /* not before then; 0: nothing is to be reported */
+	struct exec *x; /* the loop, on the thread "ros1-io"; all that follows is its alone, but for posts */
+	struct lookup *lookup;
+	pthread_t thread;
+	bool running;
+	struct listener *slave, *tcpros;
+	bool off; /* disconnected, or shut down: nobody is served */
+	struct publication *publications;
+	struct list greeting, askers; /* subscribers that have not said of what; those who ask the node */
+	unsigned n_connections;       /* so far */
+	struct exec_post holds;       /* messages are held; */
+	struct exec_timer release;    /* for so long */
+	struct exec_post news;    /* there is something to be reported: what was dropped, who was refused, services; */
+	struct exec_timer report; /* then */
+	int64_t report_mono_ns;   /* not before then; 0: nothing was */
 	struct services services;
 	unsigned n_refused; /* peers */
 	char refused[100];  /* the last of them, and why */
@@ -100,14 +102,14 @@ int node_open(struct sim_bridge *b);
 /* struct topics::resolve, of services too. */
 int node_resolve(void *bridge, const char *name, char ret[TOPIC_NAME_MAX + 1], char *why, size_t why_size);
 void node_close(struct sim_bridge *b);
-/* A peer is refused, why: logged, counted and reported. Thread: the I/O thread. */
+/* A peer is refused, why: logged, counted and reported. Thread: the loop's. */
 __attribute__((format(printf, 2, 3))) void node_refuses(struct sim_bridge *b, const char *fmt, ...);
 /* What `simctl bridge info` shows of us has changed. Thread: any. */
 void node_has_news(struct sim_bridge *b);
-/* Connections end, and nobody is served until it is on again. Thread: not the I/O thread. */
-void node_serve(struct sim_bridge *b, bool on);
+/* Connections end, and nobody is served until `off` is taken back. Thread: the loop's. */
+void node_end_connections(struct sim_bridge *b);
 /* The master that is meant: the connection string, ROS_MASTER_URI, else the usual one. -EINVAL, with a line in the log. */
-int node_master_uri(const struct sim_bridge_host *host, const char *connection, char ret[NET_TEXT_MAX]);
+int node_master_uri(const struct sim_bridge_host *host, const char *connection, char ret[ROS1_TEXT_MAX]);
 
 /* topic.c: a topic of `common`, and a channel. */
 int ros1_topic_open(void *bridge, const struct sim_bridge_channel *ch, const struct topic_options *w,
@@ -116,8 +118,10 @@ void ros1_topic_close(void *bridge, struct topic_out *t);
 int ros1_channel_write(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m,
 		       struct sim_task *task);
 
-/* slave.c: a connection on the port of XML-RPC. Takes fd. Thread: the I/O thread. answer(): for tests and fuzzers. */
-void slave_accept(struct sim_bridge *b, int fd, const char *peer);
+/* slave.c: struct listener_options::came, on the port of XML-RPC, and what its streams call. answer(): for tests and fuzzers. */
+extern const struct stream_ops slave_ops;
+void *slave_came(void *bridge, struct stream *s, const char *from);
+void askers_end(struct sim_bridge *b);
 void slave_answer(struct sim_bridge *b, const struct xmlrpc_doc *d, struct xmlrpc_writer *w);
 
 #endif

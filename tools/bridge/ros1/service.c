@@ -96,7 +96,7 @@ struct ros1_service *service_find(struct sim_bridge *b, const char *name)
 	return s;
 }
 
-static void add_on_io(void *arg)
+static void add_on_loop(void *arg)
 {
 	struct ros1_service *s = arg;
 
@@ -128,7 +128,7 @@ static int service_open(struct ros1_service *s, const char *name, char *why, siz
 		r = service_type_init(&s->type, s->sim, why, why_size);
 	if (r < 0)
 		return r;
-	io_call(b->io, add_on_io, s);
+	exec_call(b->x, add_on_loop, s);
 	if (s->gone)
 		snprintf(why, why_size, "another one is %.180s already", s->name);
 	return s->gone ? -EEXIST : 0;
@@ -167,7 +167,7 @@ struct ending {
 };
 
 /* Nothing is asked of it any more when this returns; what was asked is still answered. */
-static void end_on_io(void *arg)
+static void end_on_loop(void *arg)
 {
 	struct ending *e = arg;
 	struct services *all = &e->bridge->services;
@@ -196,7 +196,7 @@ void services_notify(struct sim_bridge *b, const char *name, const struct sim_se
 {
 	struct ending e = { .bridge = b, .own = name };
 
-	io_call(b->io, end_on_io, &e);
+	exec_call(b->x, end_on_loop, &e);
 	if (*e.name)
 		master_unwant(b, MASTER_SERVES, e.name);
 	if (type)
@@ -269,7 +269,7 @@ static void on_answer(void *user, int result, const char *why, const void *respo
 	*b->services.answered_end = call;
 	b->services.answered_end = &call->next;
 	pthread_mutex_unlock(&b->services.lock);
-	io_wake(b->io);
+	exec_post(&b->services.turn);
 }
 
 static void call_free(struct call *call)
@@ -283,14 +283,9 @@ static void call_free(struct call *call)
 /* To its caller, if that is still there. */
 static void finish_call(struct call *call)
 {
-	uint8_t *out = call->out;
-
-	call->out = NULL;
 	call->service->bytes_out += call->out_len;
 	if (call->caller)
-		caller_answer(call->caller, out, call->out_len);
-	else
-		free(out);
+		caller_answer(call->caller, call->out, call->out_len);
 	call_free(call);
 }
 
@@ -311,7 +306,7 @@ static void ask_host(struct call *call)
 /* Those who wait have their turn, in order, or have waited for too long. Returns when to come again. */
 static int64_t take_turns(struct ros1_service *s)
 {
-	int64_t now = io_mono_ns();
+	int64_t now = exec_now(s->bridge->x);
 	struct call *call;
 
 	while ((call = s->waiting)) {
@@ -337,13 +332,13 @@ static bool again(struct call *call)
 {
 	struct ros1_service *s = call->service;
 
-	if (call->result != -EBUSY || s->gone || !call->caller || io_mono_ns() >= call->until_mono_ns)
+	if (call->result != -EBUSY || s->gone || !call->caller || exec_now(s->bridge->x) >= call->until_mono_ns)
 		return false;
 	free(call->out);
 	call->out = NULL;
 	call->next = s->waiting;
 	s->waiting = call;
-	s->pause_mono_ns = io_mono_ns() + PAUSE_DUR_NS;
+	s->pause_mono_ns = exec_now(s->bridge->x) + PAUSE_DUR_NS;
 	return true;
 }
 
@@ -359,8 +354,10 @@ static struct call *take_answered(struct services *all)
 	return list;
 }
 
-int64_t services_turn(struct sim_bridge *b)
+/* What the host has answered goes to the callers, and others have their turn. */
+static void turn(void *arg)
 {
+	struct sim_bridge *b = arg;
 	int64_t due = INT64_MAX;
 	struct call *call = take_answered(&b->services);
 
@@ -377,7 +374,8 @@ int64_t services_turn(struct sim_bridge *b)
 
 		due = at < due ? at : due;
 	}
-	return due;
+	if (due != INT64_MAX)
+		exec_timer_at(&b->services.due, due);
 }
 
 static int read_request(const struct ros1_service *s, struct call *call, const uint8_t *data, size_t len, char *why,
@@ -416,12 +414,12 @@ int service_call(struct ros1_service *s, struct caller *c, const uint8_t *data, 
 	s->bytes_in += len + 4;
 	call->service = s;
 	call->caller = c;
-	call->until_mono_ns = io_mono_ns() + TURN_DUR_NS;
+	call->until_mono_ns = exec_now(s->bridge->x) + TURN_DUR_NS;
 	while (*at)
 		at = &(*at)->next;
 	*at = call;
 	*ret = call;
-	io_wake(s->bridge->io); /* for its turn */
+	exec_post(&s->bridge->services.turn); /* for its turn */
 	return 0;
 }
 
@@ -431,6 +429,8 @@ int services_init(struct sim_bridge *b)
 {
 	pthread_mutex_init(&b->services.lock, NULL);
 	b->services.answered_end = &b->services.answered;
+	exec_post_init(&b->services.turn, b->x, turn, b);
+	exec_timer_init(&b->services.due, b->x, turn, b);
 	b->services.body = aligned_alloc(64, SIM_SERVICE_BODY_MAX);
 	return b->services.body ? 0 : -ENOMEM;
 }
@@ -440,6 +440,8 @@ void services_finish(struct sim_bridge *b)
 {
 	struct call *call = take_answered(&b->services);
 
+	while (b->services.callers)
+		caller_end(b->services.callers);
 	while (call) {
 		struct call *next = call->next;
 

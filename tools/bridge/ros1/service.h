@@ -3,7 +3,7 @@
  * Services: each of the host's is one of ROS 1, which others call over TCPROS, one request after the other on a connection. A provider
  * takes some requests at a time; others wait for their turn here.
  *
- * Thread: services come and go on the host's; all else is the I/O thread's, but for the answers, which the host brings on a thread of
+ * Thread: services come and go on the host's; all else is the loop's, but for the answers, which the host brings on a thread of
  * its own and which are handed over under services.lock, a leaf.
  */
 #ifndef SERVICE_H
@@ -13,9 +13,8 @@
 
 #include <sim/bridge.h>
 
-#include "io.h"
+#include "exec.h"
 #include "names.h"
-#include "net.h"
 #include "tcpros.h"
 
 #include "ros/ros_text.h"
@@ -65,21 +64,23 @@ struct call {
 };
 
 struct services {
-	struct ros1_service *all; /* the I/O thread's, as what follows */
+	struct ros1_service *all; /* the loop's, as what follows */
 	struct caller *callers;
 	unsigned n, n_callers;
 	void *body;                          /* of the request that is being read */
+	struct exec_post turn;               /* answers, and turns */
+	struct exec_timer due;               /* the next turn */
 	uint64_t calls, bytes_in, bytes_out; /* of services that are no more */
 	pthread_mutex_t lock;                /* guards: */
 	struct call *answered, **answered_end;
 };
 
 int services_init(struct sim_bridge *b);    /* 0 or -ENOMEM */
-void services_finish(struct sim_bridge *b); /* when the I/O thread has ended */
+void services_finish(struct sim_bridge *b); /* when the loop has ended */
 /* The host has it or, type NULL, has it no more. Thread: the host's. */
 void services_notify(struct sim_bridge *b, const char *name, const struct sim_service_type *type);
 
-/* ---- the I/O thread's ---- */
+/* ---- the loop's ---- */
 
 struct ros1_service *service_find(struct sim_bridge *b, const char *name);
 void service_unref(struct ros1_service *s);
@@ -90,14 +91,16 @@ void service_unref(struct ros1_service *s);
  */
 int service_call(struct ros1_service *s, struct caller *c, const uint8_t *data, size_t len, struct call **ret,
 		 char *why, size_t why_size);
-/* What the host has answered goes to the callers, and others have their turn. Returns when to come again. */
-int64_t services_turn(struct sim_bridge *b);
 
-/* caller.c: a connection that has asked for a service in its header; rest: what came behind. Takes fd. */
-void caller_accept(struct sim_bridge *b, int fd, const char *peer, const struct tcpros_header *h, const uint8_t *rest,
-		   size_t rest_len);
-/* Takes out: the answer to its request, as it is sent; NULL: no memory. */
-void caller_answer(struct caller *c, uint8_t *out, size_t len);
+struct stream;
+/*
+ * caller.c: a connection that has asked for a service in its header, and its stream with it. False: there are too many, and it is
+ * whose it was.
+ */
+bool caller_take_over(struct sim_bridge *b, struct stream *s, const char *peer, const struct tcpros_header *h);
+void caller_end(struct caller *c);
+/* The answer to its request, as it is sent: borrows out. NULL: no memory. */
+void caller_answer(struct caller *c, const uint8_t *out, size_t len);
 /* Its service is no more: it is closed when it has the answer that it waits for. */
 void callers_end(struct sim_bridge *b, const struct ros1_service *s);
 /* ok 0: an error. returns: malloc(), NULL: no memory. */

@@ -1,31 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The XML-RPC server of the node: what the master and other nodes ask it ("slave API"). Connections are bounded in number, in
- * what they send and in time. Thread: the I/O thread.
+ * The XML-RPC server of the node: what the master and other nodes ask it ("slave API"). Thread: the loop's.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "http.h"
+#include "listener.h"
 #include "publication.h"
 #include "ros1.h"
+#include "timeutil.h"
 #include "xmlrpc.h"
 
-#define ASKERS_MAX   64u
-#define ASKER_DUR_NS INT64_C(30000000000)
-#define REQUEST_MAX  (HTTP_HEAD_MAX + HTTP_BODY_MAX)
-
 struct asker {
-	struct io_source io;
+	struct list link; /* sim_bridge::askers */
 	struct sim_bridge *bridge;
-	char peer[NET_TEXT_MAX];
-	char *in, *out;
-	size_t in_len, in_cap, out_len, out_at;
-	bool keep_alive; /* after what is in out */
+	struct stream *stream;
+	char peer[ROS1_TEXT_MAX];
+	bool waits; /* an answer waits to be read: nothing more is taken */
 };
 
 /* ---- answers ---- */
@@ -61,12 +55,9 @@ static void get_pid(struct sim_bridge *b, const struct xmlrpc_value *params, str
 
 static void get_master_uri(struct sim_bridge *b, const struct xmlrpc_value *params, struct xmlrpc_writer *w)
 {
-	char uri[NET_TEXT_MAX];
-
 	(void)params;
-	master_uri(b, uri);
 	begin(w, 1, "");
-	xmlrpc_put_text(w, uri);
+	xmlrpc_put_text(w, b->master.uri);
 	xmlrpc_array_end(w);
 }
 
@@ -83,10 +74,8 @@ static void get_publications(struct sim_bridge *b, const struct xmlrpc_value *pa
 	(void)params;
 	begin(w, 1, "publications");
 	xmlrpc_array(w);
-	pthread_mutex_lock(&b->lock);
 	for (const struct publication *p = b->publications; p; p = p->next)
 		pair(w, p->name, p->type);
-	pthread_mutex_unlock(&b->lock);
 	xmlrpc_array_end(w);
 	xmlrpc_array_end(w);
 }
@@ -96,11 +85,9 @@ static void get_subscriptions(struct sim_bridge *b, const struct xmlrpc_value *p
 	(void)params;
 	begin(w, 1, "subscriptions");
 	xmlrpc_array(w);
-	pthread_mutex_lock(&b->links.lock);
 	for (unsigned i = 0; i < b->links.n; i++)
 		if (b->links.all[i].wanted)
 			pair(w, b->links.all[i].in.name, b->links.all[i].type->name);
-	pthread_mutex_unlock(&b->links.lock);
 	xmlrpc_array_end(w);
 	xmlrpc_array_end(w);
 }
@@ -108,27 +95,25 @@ static void get_subscriptions(struct sim_bridge *b, const struct xmlrpc_value *p
 /* [[topic, bytes, [[connection, bytes, messages, connected], ...]], ...] */
 static void publish_stats(struct sim_bridge *b, struct xmlrpc_writer *w)
 {
+	struct subscriber *s;
+
 	xmlrpc_array(w);
-	pthread_mutex_lock(&b->lock);
 	for (struct publication *p = b->publications; p; p = p->next) {
 		xmlrpc_array(w);
 		xmlrpc_put_text(w, p->name);
-		pthread_mutex_lock(&p->lock);
 		xmlrpc_put_int(w, (int64_t)p->bytes);
 		xmlrpc_array(w);
-		for (const struct subscriber *s = p->subscribers; s; s = s->next) {
+		list_for_each(s, &p->subscribers, link) {
 			xmlrpc_array(w);
 			xmlrpc_put_int(w, s->id);
 			xmlrpc_put_int(w, (int64_t)s->bytes);
-			xmlrpc_put_int(w, (int64_t)s->sent);
+			xmlrpc_put_int(w, (int64_t)outbox_sent(&s->outbox, s->topic));
 			xmlrpc_put_bool(w, true);
 			xmlrpc_array_end(w);
 		}
-		pthread_mutex_unlock(&p->lock);
 		xmlrpc_array_end(w);
 		xmlrpc_array_end(w);
 	}
-	pthread_mutex_unlock(&b->lock);
 	xmlrpc_array_end(w);
 }
 
@@ -136,7 +121,6 @@ static void publish_stats(struct sim_bridge *b, struct xmlrpc_writer *w)
 static void subscribe_stats(struct sim_bridge *b, struct xmlrpc_writer *w)
 {
 	xmlrpc_array(w);
-	pthread_mutex_lock(&b->links.lock);
 	for (unsigned i = 0; i < b->links.n; i++) {
 		xmlrpc_array(w);
 		xmlrpc_put_text(w, b->links.all[i].in.name);
@@ -157,7 +141,6 @@ static void subscribe_stats(struct sim_bridge *b, struct xmlrpc_writer *w)
 		xmlrpc_array_end(w);
 		xmlrpc_array_end(w);
 	}
-	pthread_mutex_unlock(&b->links.lock);
 	xmlrpc_array_end(w);
 }
 
@@ -205,26 +188,21 @@ static void connection(struct xmlrpc_writer *w, unsigned id, const char *node, c
 
 static void outbound_info(struct sim_bridge *b, struct xmlrpc_writer *w)
 {
-	pthread_mutex_lock(&b->lock);
-	for (struct publication *p = b->publications; p; p = p->next) {
-		pthread_mutex_lock(&p->lock);
-		for (const struct subscriber *s = p->subscribers; s; s = s->next)
+	struct subscriber *s;
+
+	for (struct publication *p = b->publications; p; p = p->next)
+		list_for_each(s, &p->subscribers, link)
 			connection(w, s->id, s->node, "o", p->name, s->peer);
-		pthread_mutex_unlock(&p->lock);
-	}
-	pthread_mutex_unlock(&b->lock);
 }
 
 /* Of publishers ROS' tools want the URI, where the name of the node is. */
 static void inbound_info(struct sim_bridge *b, struct xmlrpc_writer *w)
 {
-	pthread_mutex_lock(&b->links.lock);
 	for (unsigned i = 0; i < b->links.n; i++)
 		for (const struct link *l = b->links.all[i].list; l; l = l->next)
 			if (l->connection && l->connection->greeted)
 				connection(w, l->connection->id, l->uri, "i", b->links.all[i].in.name,
 					   l->connection->node);
-	pthread_mutex_unlock(&b->links.lock);
 }
 
 /* [[connection, node, direction, transport, topic, connected, where], ...] */
@@ -239,17 +217,6 @@ static void get_bus_info(struct sim_bridge *b, const struct xmlrpc_value *params
 	xmlrpc_array_end(w);
 }
 
-static bool publishes(struct sim_bridge *b, const char *topic)
-{
-	const struct publication *p;
-
-	pthread_mutex_lock(&b->lock);
-	for (p = b->publications; p && strcmp(p->name, topic) != 0; p = p->next)
-		;
-	pthread_mutex_unlock(&b->lock);
-	return p;
-}
-
 static void request_topic(struct sim_bridge *b, const struct xmlrpc_value *params, struct xmlrpc_writer *w)
 {
 	const struct xmlrpc_value *protocols = xmlrpc_at(params, 2);
@@ -257,7 +224,7 @@ static void request_topic(struct sim_bridge *b, const struct xmlrpc_value *param
 
 	for (unsigned i = 0; protocols && i < protocols->n && !tcpros; i++)
 		tcpros = strcmp(xmlrpc_text(xmlrpc_at(xmlrpc_at(protocols, i), 0)), "TCPROS") == 0;
-	if (!tcpros || !publishes(b, param(params, 1))) {
+	if (!tcpros || !publication_find(b, param(params, 1))) {
 		answer_int(w, tcpros ? -1 : 0,
 			   tcpros ? "not a publisher of that topic" : "no supported protocol: TCPROS is", 0);
 		return;
@@ -334,39 +301,46 @@ void slave_answer(struct sim_bridge *b, const struct xmlrpc_doc *d, struct xmlrp
 
 /* ---- connections ---- */
 
-static struct asker *of(struct io_source *io)
+static void asker_end(struct asker *a)
 {
-	return (struct asker *)(void *)io;
-}
-
-static void free_it(struct io_source *io)
-{
-	struct asker *a = of(io);
-
-	a->bridge->n_askers--;
-	free(a->in);
-	free(a->out);
+	list_remove(&a->link);
+	stream_destroy(a->stream);
 	free(a);
 }
 
-/* A response, whole, into out. */
+static void on_ended(void *arg, int error, const char *why)
+{
+	(void)error;
+	(void)why;
+	asker_end(arg);
+}
+
+static void on_room(void *arg)
+{
+	struct asker *a = arg;
+
+	a->waits = false;
+	listener_mood(a->stream, PEER_RESTS);
+	stream_pause(a->stream, false);
+}
+
+/* A response. Negative: the connection is to end. */
 static int respond(struct asker *a, int status, const struct xmlrpc_writer *w, bool keep_alive)
 {
 	char head[512];
 	size_t len = w ? w->len : 0;
-	int n = http_response_head(head, sizeof(head), status, keep_alive, len);
+	int r = http_response_head(head, sizeof(head), status, keep_alive, len);
 
-	free(a->out);
-	a->out = n < 0 ? NULL : malloc((size_t)n + len);
-	if (!a->out)
-		return -ENOMEM;
-	memcpy(a->out, head, (size_t)n);
-	if (len)
-		memcpy(a->out + n, w->text, len);
-	a->out_len = (size_t)n + len;
-	a->out_at = 0;
-	a->keep_alive = keep_alive;
-	return 0;
+	if (r > 0)
+		r = stream_send(a->stream, head, (size_t)r);
+	if (r >= 0 && len)
+		r = stream_send(a->stream, w->text, len);
+	a->waits = r == 1 || !keep_alive;
+	listener_mood(a->stream, a->waits ? PEER_BUSY : PEER_RESTS);
+	stream_pause(a->stream, a->waits);
+	if (!keep_alive)
+		stream_end(a->stream, NS_PER_S);
+	return r;
 }
 
 static int answer(struct asker *a, const struct http_message *m)
@@ -386,105 +360,47 @@ static int answer(struct asker *a, const struct http_message *m)
 	return r;
 }
 
-/* What is whole is answered, one after the other, when the answer before is out. Negative: it is to be closed. */
-static int serve(struct asker *a)
+/* What is whole is answered, one after the other, when the answer before is out. */
+static ssize_t take(void *arg, const uint8_t *data, size_t len, char why[STREAM_WHY_MAX])
 {
+	struct asker *a = arg;
 	struct http_message m;
-	char why[160];
-	int r;
+	size_t at = 0;
+	int r = 1;
 
-	while (!a->out && a->in_len && (r = http_parse(a->in, a->in_len, HTTP_REQUEST, &m, why, sizeof(why))) != 0) {
+	while (r > 0 && at < len && !a->waits) {
+		r = http_parse((const char *)data + at, len - at, HTTP_REQUEST, &m, why, STREAM_WHY_MAX);
 		if (r < 0) {
 			node_refuses(a->bridge, "a request from %s: %s", a->peer, why);
-			return respond(a, 400, NULL, false);
+			(void)respond(a, 400, NULL, false);
+			return (ssize_t)len;
 		}
-		r = answer(a, &m);
-		if (r < 0)
-			return r;
-		memmove(a->in, a->in + m.total, a->in_len - m.total);
-		a->in_len -= m.total;
-		a->io.calm = IO_BUSY;
+		if (r > 0) {
+			at += m.total;
+			r = answer(a, &m) < 0 ? -EIO : 1;
+		}
 	}
-	return 0;
+	return r < 0 ? r : (ssize_t)at;
 }
 
-static int flush(struct asker *a)
+const struct stream_ops slave_ops = { .take = take, .room = on_room, .ended = on_ended };
+
+void *slave_came(void *bridge, struct stream *s, const char *from)
 {
-	while (a->out) {
-		ssize_t n = send(a->io.fd, a->out + a->out_at, a->out_len - a->out_at, MSG_DONTWAIT | MSG_NOSIGNAL);
+	struct sim_bridge *b = bridge;
+	struct asker *a = b->off ? NULL : calloc(1, sizeof(*a));
 
-		if (n < 0)
-			return errno == EAGAIN ? 0 : errno == EINTR ? flush(a) : -errno;
-		a->out_at += (size_t)n;
-		if (a->out_at < a->out_len)
-			continue;
-		free(a->out);
-		a->out = NULL;
-		a->io.calm = IO_IDLE;
-		a->io.due_mono_ns = io_mono_ns() + ASKER_DUR_NS;
-		if (!a->keep_alive)
-			return -ECONNRESET;
-	}
-	return 0;
-}
-
-static int receive(struct asker *a)
-{
-	ssize_t n;
-
-	if (a->in_len == a->in_cap) {
-		size_t cap = a->in_cap ? 2 * a->in_cap : 4096;
-		char *in = a->in_cap < REQUEST_MAX ? realloc(a->in, cap) : NULL;
-
-		if (!in)
-			return -EMSGSIZE;
-		a->in = in;
-		a->in_cap = cap;
-	}
-	n = recv(a->io.fd, a->in + a->in_len, a->in_cap - a->in_len, MSG_DONTWAIT);
-	if (n == 0)
-		return -ECONNRESET;
-	if (n < 0)
-		return errno == EINTR ? 0 : -errno;
-	a->in_len += (size_t)n;
-	return 0;
-}
-
-static void ready(struct io_source *io, uint32_t events)
-{
-	struct asker *a = of(io);
-	int r;
-
-	(void)events;
-	do { /* while an answer waits to be read nothing more is taken */
-		r = flush(a);
-		if (r == 0 && !a->out)
-			r = serve(a);
-		if (r == 0 && a->out)
-			r = flush(a);
-		if (r == 0)
-			r = a->out ? -EAGAIN : receive(a);
-	} while (r == 0);
-	if (r != -EAGAIN)
-		io_close(a->bridge->io, io);
-}
-
-void slave_accept(struct sim_bridge *b, int fd, const char *peer)
-{
-	bool room = b->n_askers < ASKERS_MAX || io_make_room(b->io, free_it);
-	struct asker *a = room ? calloc(1, sizeof(*a)) : NULL;
-
-	if (!a) {
-		node_refuses(b, "a request from %s: %u are connected", peer, b->n_askers);
-		close(fd);
-		return;
-	}
-	a->io = (struct io_source){
-		.fd = fd, .ready = ready, .free = free_it, .calm = IO_SILENT, .due_mono_ns = io_mono_ns() + ASKER_DUR_NS
-	};
+	if (!a)
+		return NULL;
 	a->bridge = b;
-	snprintf(a->peer, sizeof(a->peer), "%s", peer);
-	b->n_askers++;
-	if (io_add(b->io, &a->io) < 0)
-		free_it(&a->io);
+	a->stream = s;
+	snprintf(a->peer, sizeof(a->peer), "%s", from);
+	list_prepend(&b->askers, &a->link);
+	return a;
+}
+
+void askers_end(struct sim_bridge *b)
+{
+	while (!list_empty(&b->askers))
+		asker_end(list_first(&b->askers, struct asker, link));
 }

@@ -1,49 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A connection on the port of TCPROS, and one on which a topic is sent: see publication.h. Thread: the I/O thread, but for what says otherwise there. */
+/* A connection on the port of TCPROS, and one on which a topic is sent: see publication.h. Thread: the loop's, but for what says otherwise there. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
+#include "listener.h"
 #include "publication.h"
 #include "ros1.h"
+#include "timeutil.h"
 
-#define HEADER_MAX      65536u /* theirs has no definition in it, or a short one */
-#define HEADER_DUR_NS   INT64_C(10000000000)
-#define SUBSCRIBERS_MAX 256u
+#define TURN_MESSAGES 64 /* that are sent before others have their turn */
 
-/* ---- the queue ---- */
-
-static void drop_one(struct subscriber *s, unsigned i, struct job **done)
+static void item_done(void *arg, const struct outbox_item *i, int result)
 {
-	message_unref(&s->bridge->pool, s->ring[(s->first + i) % s->room], done);
-	for (; i + 1 < s->n; i++)
-		s->ring[(s->first + i) % s->room] = s->ring[(s->first + i + 1) % s->room];
-	s->n--;
-	s->dropped++;
-	node_has_news(s->bridge);
+	struct subscriber *s = arg;
+
+	if (result == -ENOBUFS)
+		node_has_news(s->bridge);
+	message_drop(s->bridge, i->body);
 }
 
-static size_t waiting_bytes(const struct subscriber *s)
+static const struct outbox_ops outbox_ops = { .done = item_done };
+
+void subscriber_put(struct subscriber *s, struct message *m)
 {
-	size_t sum = 0;
+	bool wake;
 
-	for (unsigned i = 0; i < s->n; i++)
-		sum += s->ring[(s->first + i) % s->room]->total;
-	return sum;
-}
-
-void subscriber_queue(struct subscriber *s, struct message *m, struct job **done)
-{
-	/* what has begun must be ended, and our header comes first */
-	unsigned fixed = s->n && (s->at || s->ring[s->first]->bare);
-
-	while (s->n - fixed > 0 && (s->n - fixed > s->room - 3 || waiting_bytes(s) + m->total > PUBLICATION_HELD_MAX))
-		drop_one(s, fixed, done);
 	m->refs++;
-	s->ring[(s->first + s->n++) % s->room] = m;
+	(void)outbox_put(&s->outbox, s->topic, m, m->total, NULL, &wake);
+	if (wake)
+		exec_post(&s->wake);
 }
 
 /* The pieces of the message that are still to be sent. */
@@ -64,59 +50,66 @@ static unsigned rest_of(const struct message *m, size_t at, struct iovec iov[MES
 	return n;
 }
 
-int subscriber_write(struct subscriber *s, struct job **done)
+static void drop_item(struct subscriber *s, int result)
 {
-	while (s->n) {
-		struct message *m = s->ring[s->first];
-		struct iovec iov[MESSAGE_IOV];
-		struct msghdr msg = { .msg_iov = iov, .msg_iovlen = rest_of(m, s->at, iov) };
-		ssize_t n = sendmsg(s->io.fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (s->item)
+		outbox_done(&s->outbox, s->item, result, exec_now(s->bridge->x));
+	s->item = NULL;
+	s->at = 0;
+}
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return errno == EAGAIN || errno == ENOBUFS ? 0 : -errno;
+/* As far as the socket takes it. */
+static void pump(void *arg)
+{
+	struct subscriber *s = arg;
+	struct iovec iov[MESSAGE_IOV];
+	int64_t wait_dur_ns;
+	ssize_t n;
+
+	for (unsigned i = 0; i < TURN_MESSAGES; i++) {
+		if (!s->item && !(s->item = outbox_take(&s->outbox, exec_now(s->bridge->x), &wait_dur_ns)))
+			return;
+		n = stream_write(s->stream, iov, rest_of(s->item->body, s->at, iov));
+		if (n <= 0)
+			return;
 		s->at += (size_t)n;
 		s->bytes += (size_t)n;
-		if (s->at < m->total)
-			continue;
-		s->sent += !m->bare;
-		s->at = 0;
-		s->first = (s->first + 1) % s->room;
-		s->n--;
-		message_unref(&s->bridge->pool, m, done);
+		if (s->at == s->item->size)
+			drop_item(s, 0);
 	}
-	return 0;
+	exec_post(&s->wake);
 }
 
-/* ---- the connection ---- */
-
-static struct subscriber *of(struct io_source *io)
+void subscriber_end(struct subscriber *s)
 {
-	return (struct subscriber *)(void *)io;
+	struct publication *p = s->publication;
+
+	if (p) {
+		pump(s); /* what the socket still takes */
+		pthread_mutex_lock(&p->lock);
+		atomic_fetch_sub(&p->n_subscribers, 1);
+		list_remove(&s->link);
+		pthread_mutex_unlock(&p->lock);
+	} else {
+		list_remove(&s->link);
+	}
+	exec_post_cancel(&s->wake);
+	drop_item(s, -ENOTCONN);
+	outbox_topic_destroy(&s->outbox, s->topic);
+	outbox_finish(&s->outbox);
+	stream_destroy(s->stream);
+	free(s);
 }
 
-static void close_it(struct subscriber *s)
+static void on_ended(void *arg, int error, const char *why)
 {
-	if (s->io.closed)
-		return;
+	struct subscriber *s = arg;
+
+	(void)error;
+	(void)why;
 	if (s->publication)
 		log_peer(s->bridge, "%s: subscriber %s (%s) disconnected", s->publication->name, s->node, s->peer);
-	io_close(s->bridge->io, &s->io);
-	if (s->publication)
-		publication_remove(s);
-}
-
-static void free_it(struct io_source *io)
-{
-	struct subscriber *s = of(io);
-
-	if (s->publication)
-		publication_remove(s);
-	s->bridge->n_subscribers--;
-	free(s->ring);
-	free(s->in);
-	free(s);
+	subscriber_end(s);
 }
 
 /* An answer that says why, and the end. */
@@ -126,120 +119,82 @@ static void refuse(struct subscriber *s, const char *why)
 
 	node_refuses(s->bridge, "a subscriber at %s: %s", s->peer, why);
 	tcpros_put(&w, "error", why);
-	if (tcpros_end(&w) == 0 && send(s->io.fd, w.data, w.len, MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
-		shutdown(s->io.fd, SHUT_WR);
+	if (tcpros_end(&w) == 0)
+		(void)stream_send(s->stream, w.data, w.len);
 	tcpros_writer_finish(&w);
-	free(s->in);
-	s->in = NULL;
-	s->ending = true;
-	s->io.due_mono_ns = io_mono_ns() + 1000000000; /* so that it can read that */
+	stream_end(s->stream, NS_PER_S); /* so that it can read that */
 }
 
-/* -ECANCELED: it is no subscriber, and its descriptor is another's now. */
-static int greeted(struct subscriber *s, const struct tcpros_header *h)
+/* Its header is whole. */
+static void greeted(struct subscriber *s, const struct tcpros_header *h)
 {
-	char topic[NET_TEXT_MAX], why[512];
-	int r;
+	char topic[ROS1_TEXT_MAX], why[512];
 
-	if (tcpros_get(h, "service", topic, sizeof(topic))) {
-		caller_accept(s->bridge, io_release(s->bridge->io, &s->io), s->peer, h, s->in + h->total,
-			      s->in_len - h->total);
-		return -ECANCELED;
-	}
 	tcpros_get(h, "callerid", s->node, sizeof(s->node));
 	log_printable(s->node);
 	if (!tcpros_get(h, "topic", topic, sizeof(topic))) {
 		refuse(s, "the header names neither a topic nor a service");
-		return 0;
+		return;
 	}
 	log_printable(topic);
-	r = publication_add(s->bridge, topic, h, s, why, sizeof(why));
-	if (r < 0) {
+	if (publication_add(s->bridge, topic, h, s, why, sizeof(why)) < 0) {
 		refuse(s, why);
-		return 0;
+		return;
 	}
-	free(s->in);
-	s->in = NULL;
-	s->io.due_mono_ns = 0;
-	s->io.calm = IO_BUSY;
+	listener_mood(s->stream, PEER_BUSY);
 	log_peer(s->bridge, "%s: subscriber %s (%s)", topic, s->node, s->peer);
-	return 0;
 }
 
-/* Its header; -EAGAIN there is no more. */
-static int read_header(struct subscriber *s)
+/* It asks for a service: somebody else has the connection, and what follows. */
+static ssize_t hand_over(struct subscriber *s, const struct tcpros_header *h)
 {
-	struct tcpros_header h;
-	char why[160];
-	ssize_t n = recv(s->io.fd, s->in + s->in_len, HEADER_MAX - s->in_len, MSG_DONTWAIT);
-	int r;
-
-	if (n < 0)
-		return errno == EINTR ? 0 : -errno;
-	if (n == 0)
-		return -ECONNRESET;
-	s->in_len += (size_t)n;
-	r = tcpros_parse(s->in, s->in_len, HEADER_MAX - 4, &h, why, sizeof(why));
-	if (r == 1)
-		return greeted(s, &h);
-	if (r < 0)
-		refuse(s, why);
-	return 0;
+	if (!caller_take_over(s->bridge, s->stream, s->peer, h))
+		return -EBUSY;
+	s->stream = NULL;
+	subscriber_end(s);
+	return (ssize_t)h->total;
 }
 
 /* After its header it has nothing to say. */
-static int read_nothing(const struct subscriber *s)
+static ssize_t take(void *arg, const uint8_t *data, size_t len, char why[STREAM_WHY_MAX])
 {
-	char some[4096];
-	ssize_t n = recv(s->io.fd, some, sizeof(some), MSG_DONTWAIT);
+	struct subscriber *s = arg;
+	struct tcpros_header h;
+	int r = s->publication ? 1 : tcpros_parse(data, len, TCPROS_PEER_MAX, &h, why, STREAM_WHY_MAX);
 
-	return n > 0 || (n < 0 && errno == EINTR) ? 0 : n == 0 ? -ECONNRESET : -errno;
-}
-
-static void ready(struct io_source *io, uint32_t events)
-{
-	struct subscriber *s = of(io);
-	struct job *done = NULL;
-	int r = 0;
-
-	while (r == 0 && events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR))
-		r = s->in ? read_header(s) : read_nothing(s);
-	if (r < 0 && r != -EAGAIN) {
-		close_it(s);
-		return;
-	}
-	if (!s->publication)
-		return;
-	pthread_mutex_lock(&s->publication->lock);
-	r = subscriber_write(s, &done);
-	pthread_mutex_unlock(&s->publication->lock);
-	jobs_answer(s->bridge->host, done);
+	if (r == 0)
+		return 0;
 	if (r < 0)
-		close_it(s);
+		refuse(s, why);
+	else if (!s->publication && tcpros_get(&h, "service", (char[1]){ 0 }, 1))
+		return hand_over(s, &h);
+	else if (!s->publication)
+		greeted(s, &h);
+	return (ssize_t)len;
 }
 
-void subscriber_accept(struct sim_bridge *b, int fd, const char *peer)
-{
-	bool room = b->n_subscribers < SUBSCRIBERS_MAX || io_make_room(b->io, free_it);
-	struct subscriber *s = room ? calloc(1, sizeof(*s)) : NULL;
+const struct stream_ops subscriber_ops = { .take = take, .room = pump, .ended = on_ended };
 
-	if (s)
-		s->in = malloc(HEADER_MAX);
-	if (!s || !s->in) {
-		node_refuses(b, "a connection from %s: there are %u", peer, b->n_subscribers);
-		free(s);
-		close(fd);
-		return;
-	}
-	s->io = (struct io_source){ .fd = fd,
-				    .ready = ready,
-				    .free = free_it,
-				    .calm = IO_SILENT,
-				    .due_mono_ns = io_mono_ns() + HEADER_DUR_NS };
+void *subscriber_came(void *bridge, struct stream *stream, const char *from)
+{
+	struct sim_bridge *b = bridge;
+	struct subscriber *s = b->off ? NULL : calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
 	s->bridge = b;
+	s->stream = stream;
 	s->id = ++b->n_connections;
-	snprintf(s->peer, sizeof(s->peer), "%s", peer);
-	b->n_subscribers++;
-	if (io_add(b->io, &s->io) < 0)
-		free_it(&s->io);
+	s->outbox.ops = &outbox_ops;
+	s->outbox.arg = s;
+	exec_post_init(&s->wake, b->x, pump, s);
+	snprintf(s->peer, sizeof(s->peer), "%s", from);
+	list_prepend(&b->greeting, &s->link);
+	if (outbox_init(&s->outbox) == 0) {
+		outbox_open(&s->outbox, true);
+		return s;
+	}
+	s->stream = NULL;
+	subscriber_end(s);
+	return NULL;
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #define TCPROS_HEADER_MAX (1u << 20) /* with the definition of a message in it */
+#define TCPROS_PEER_MAX   65532u     /* of who comes to us: theirs has no definition in it, or a short one */
 #define TCPROS_FIELDS_MAX 64u
 
 struct tcpros_field {

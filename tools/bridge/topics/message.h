@@ -28,8 +28,7 @@ struct job {
 };
 
 struct message {
-	unsigned refs;
-	bool bare; /* ros1: a header of TCPROS: whole as it is, and never dropped */
+	_Atomic unsigned refs;
 	uint8_t head[4];
 	struct iov_buf *out; /* of the topics' pool; NULL: */
 	uint8_t *own;        /* a copy of all, or what was no message of a slot */
