@@ -257,12 +257,11 @@ void stream_hand(struct stream *s, const struct stream_ops *ops, void *arg)
 	s->o.arg = arg;
 }
 
-bool stream_alive(const struct stream *s)
+bool stream_quiet(const struct stream *s)
 {
 	char c;
-	ssize_t n = s->state == OPEN ? recv(s->fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) : 0;
 
-	return n > 0 || (n < 0 && errno == EAGAIN);
+	return s->state == OPEN && recv(s->fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
 }
 
 /* ---- writing ---- */

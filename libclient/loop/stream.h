@@ -67,8 +67,8 @@ void stream_deadline(struct stream *s, int64_t dur_ns);
 void stream_pause(struct stream *s, bool on);
 /* Another owner has it from now on, also inside take(): what is not used there is offered to that. */
 void stream_hand(struct stream *s, const struct stream_ops *ops, void *arg);
-/* Whether the peer has not closed it yet, as far as the socket knows: for one that was not used for a while. */
-bool stream_alive(const struct stream *s);
+/* Whether the peer has neither closed it nor said anything, as far as the socket knows: for one that was not used for a while. */
+bool stream_quiet(const struct stream *s);
 /*
  * What was sent still goes out, nothing more is written, and what comes is not looked at: when the peer has closed as well, or after linger_dur_ns, ended() says 0. A
  * socket that is closed with something unread in it throws away what the peer has not read.

@@ -416,17 +416,18 @@ TEST_WITH(another_owner_has_the_rest, set_up, tear_down)
 	assert_string_equal(other_got, "cde");
 }
 
-TEST_WITH(whether_it_is_alive_is_known_at_once, set_up, tear_down)
+TEST_WITH(whether_it_is_quiet_is_known_at_once, set_up, tear_down)
 {
-	assert_true(stream_alive(s));
+	assert_true(stream_quiet(s));
 	assert_int_equal(write(far, "a", 1), 1);
-	assert_true(stream_alive(s));
+	assert_false(stream_quiet(s));
 	run(0);
+	assert_true(stream_quiet(s));
 	assert_int_equal(shutdown(far, SHUT_WR), 0);
-	assert_false(stream_alive(s));
+	assert_false(stream_quiet(s));
 	assert_int_equal(n_ended, 0);
 	run(0);
-	assert_false(stream_alive(s));
+	assert_false(stream_quiet(s));
 	assert_int_equal(n_ended, 1);
 }
 

@@ -340,6 +340,7 @@ static void end_all(struct sim_bridge *b)
 	askers_end(b);
 	while (!list_empty(&b->greeting))
 		subscriber_end(list_first(&b->greeting, struct subscriber, link));
+	remotes_close(b);
 	services_finish(b);
 	master_close(b);
 	subscriptions_close(b);
@@ -350,7 +351,6 @@ static void end_all(struct sim_bridge *b)
 
 void node_close(struct sim_bridge *b)
 {
-	remotes_close(b);
 	if (b->running)
 		exec_call(b->x, stop_on_loop, b);
 	if (b->running)

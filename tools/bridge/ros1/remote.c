@@ -7,100 +7,69 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
+#include "ask.h"
 #include "http.h"
-#include "net.h"
 #include "ros1.h"
-#include "timeutil.h"
 #include "rpc.h"
+#include "timeutil.h"
 
-#define CALL_DUR_NS INT64_C(4500000000) /* before simd's own deadline, which knows no reason */
-#define HEADER_MAX  65536u
+#define CALL_DUR_NS (4500 * NS_PER_MS) /* before simd's own deadline, which knows no reason */
 
-struct exchange { /* of a request and its answer */
-	struct remote *r;
-	int64_t due_mono_ns;
-	char why[300];
-};
-
-__attribute__((format(printf, 3, 4))) static int failed(struct exchange *x, int r, const char *fmt, ...)
+static void hang_up(struct remote *r)
 {
+	ask_cancel(r->ask);
+	r->ask = NULL;
+	stream_destroy(r->stream);
+	r->stream = NULL;
+	r->opened = r->greeted = false;
+}
+
+/* ---- answers ---- */
+
+static void answer(struct remote *r, int result, const char *why, const void *body, size_t size)
+{
+	struct sim_bridge *b = r->bridge;
+	struct sim_pending *p = r->pending;
+
+	exec_timer_cancel(&r->due);
+	r->pending = NULL;
+	free(r->request);
+	atomic_store(&r->taken, false); /* the next one may come while this one is answered */
+	(void)b->host->answer(b->host->ctx, p, result, why, body, size);
+}
+
+__attribute__((format(printf, 3, 4))) static void failed(struct remote *r, int result, const char *fmt, ...)
+{
+	char why[300], all[400];
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(x->why, sizeof(x->why), fmt, ap);
+	vsnprintf(why, sizeof(why), fmt, ap);
 	va_end(ap);
-	log_printable(x->why);
-	return r;
+	log_printable(why);
+	snprintf(all, sizeof(all), "%.90s of ROS 1: %.280s", r->call->name, why);
+	log_limited(r->bridge, 2, "service %s", all);
+	answer(r, result, all, NULL, 0);
 }
 
-/* ---- the connection ---- */
-
-static int receive(struct exchange *x, void *data, size_t n)
+static void on_due(void *arg)
 {
-	return net_receive(x->r->fd, data, n, x->due_mono_ns, x->r->bridge->remotes.stop_fd, x->why, sizeof(x->why));
+	struct remote *r = arg;
+
+	hang_up(r);
+	failed(r, -ETIMEDOUT, "it does not answer in time");
 }
 
-static int send_all(struct exchange *x, const void *data, size_t n)
+static void on_ended(void *arg, int error, const char *why)
 {
-	return net_send(x->r->fd, data, n, x->due_mono_ns, x->r->bridge->remotes.stop_fd, x->why, sizeof(x->why));
-}
+	struct remote *r = arg;
+	bool midst = error == -ECONNRESET && r->opened;
 
-/* Who serves it: "rosrpc://host:port", which is http_uri_parse()'s but for its beginning. */
-static int look_up(struct exchange *x, struct http_uri *ret)
-{
-	struct sim_bridge *b = x->r->bridge;
-	char text[ROS1_TEXT_MAX + 16] = "";
-	struct xmlrpc_writer w = { .text = NULL };
-	struct xmlrpc_doc *d = NULL;
-	const struct xmlrpc_value *v;
-	int r;
-
-	xmlrpc_call(&w, "lookupService");
-	xmlrpc_put_text(&w, b->names.node);
-	xmlrpc_put_text(&w, x->r->call->name);
-	r = xmlrpc_end(&w);
-	if (r == 0)
-		r = net_call(b->master.uri, &w, x->due_mono_ns, b->remotes.stop_fd, &d, x->why, sizeof(x->why));
-	xmlrpc_writer_finish(&w);
-	if (r < 0)
-		return r;
-	v = xmlrpc_at(d->params, 0);
-	if (xmlrpc_int(xmlrpc_at(v, 0), 0) == 1)
-		snprintf(text, sizeof(text), "%.*s", (int)ROS1_TEXT_MAX, xmlrpc_text(xmlrpc_at(v, 2)));
-	xmlrpc_free(d);
-	if (!*text)
-		return failed(x, -ENOENT, "the master knows no node that offers it");
-	if (strcmp(text, b->rpc_uri) == 0)
-		return failed(x, -ELOOP, "this very bridge offers it");
-	if (strncmp(text, "rosrpc://", 9) != 0)
-		return failed(x, -EPROTO, "its address at the master, \"%.80s\", is not of the form rosrpc://host:port",
-			      text);
-	memmove(text + 4, text + 6, strlen(text + 6) + 1);
-	memcpy(text, "http", 4);
-	return http_uri_parse(text, ret) < 0 ? failed(x, -EPROTO, "its address at the master is malformed") : 0;
-}
-
-static int send_header(struct exchange *x)
-{
-	const struct remote *r = x->r;
-	struct tcpros_writer w = { .data = NULL };
-	int e;
-
-	tcpros_put(&w, "callerid", r->bridge->names.node);
-	tcpros_put(&w, "md5sum", r->type.md5);
-	tcpros_put(&w, "persistent", "1");
-	tcpros_put(&w, "service", r->call->name);
-	tcpros_put(&w, "tcp_nodelay", "1");
-	tcpros_put(&w, "type", r->type.name);
-	e = tcpros_end(&w);
-	if (e == 0)
-		e = send_all(x, w.data, w.len);
-	tcpros_writer_finish(&w);
-	return e;
+	if (r->pending)
+		failed(r, midst ? -EBADMSG : error, "%s",
+		       midst ? "it ends the connection in the middle of an answer" : why);
+	hang_up(r);
 }
 
 static uint32_t get_u32(const uint8_t *p)
@@ -108,152 +77,163 @@ static uint32_t get_u32(const uint8_t *p)
 	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-static int check_header(struct exchange *x, const uint8_t *data, size_t len)
+/* Whether it went well, a length, and a response or an error. As take() below. */
+static ssize_t take_answer(struct remote *r, const uint8_t *data, size_t len, char *why, size_t why_size)
+{
+	void *body = r->bridge->services.body;
+	size_t size = 0;
+	uint32_t n;
+	int e;
+
+	if (len < 5)
+		return 0;
+	n = get_u32(data + 1);
+	if (n > SERVICE_REQUEST_MAX) {
+		snprintf(why, why_size, "it answers with %u bytes: %u at most", n, SERVICE_REQUEST_MAX);
+		return -EMSGSIZE;
+	}
+	if (len - 5 < n)
+		return 0;
+	if (!data[0]) {
+		failed(r, -EREMOTEIO, "%.*s", n < 250 ? (int)n : 250, (const char *)data + 5);
+		return (ssize_t)n + 5;
+	}
+	e = rpc_read_ros1(r->call->sim->response, data + 5, n, body, SIM_SERVICE_BODY_MAX, &size);
+	if (e < 0) {
+		snprintf(why, why_size, "its answer is malformed: %s", topics_reason(e));
+		return e;
+	}
+	answer(r, 0, "", body, size);
+	return (ssize_t)n + 5;
+}
+
+/* ---- the connection ---- */
+
+static ssize_t take_header(struct remote *r, const uint8_t *data, size_t len, char *why, size_t why_size)
 {
 	struct tcpros_header h;
 	char theirs[200];
-	int r = tcpros_parse(data, len, HEADER_MAX - 4, &h, x->why, sizeof(x->why));
+	int e = tcpros_parse(data, len, TCPROS_PEER_MAX, &h, why, why_size);
 
-	if (r != 1)
-		return r < 0 ? r : failed(x, -EBADMSG, "its header is malformed");
-	if (tcpros_get(&h, "error", theirs, sizeof(theirs)))
-		return failed(x, -EPROTO, "it refuses: %s", theirs);
-	if (!tcpros_is(&h, "md5sum", x->r->type.md5)) {
-		tcpros_get(&h, "md5sum", theirs, 40);
-		return failed(x, -EPROTO, "it has another definition of %s: md5sum %s, not %s", x->r->type.name, theirs,
-			      x->r->type.md5);
+	if (e != 1)
+		return e;
+	if (tcpros_get(&h, "error", theirs, sizeof(theirs))) {
+		snprintf(why, why_size, "it refuses: %s", theirs);
+		return -EPROTO;
 	}
-	return 0;
+	if (!tcpros_is(&h, "md5sum", r->type.md5)) {
+		tcpros_get(&h, "md5sum", theirs, 40);
+		snprintf(why, why_size, "it has another definition of %.100s: md5sum %.39s, not %.32s", r->type.name,
+			 theirs, r->type.md5);
+		return -EPROTO;
+	}
+	r->greeted = true;
+	(void)stream_send(r->stream, r->request, r->len);
+	return (ssize_t)h.total;
 }
 
-static int receive_header(struct exchange *x)
+static ssize_t take(void *arg, const uint8_t *data, size_t len, char why[STREAM_WHY_MAX])
 {
-	uint8_t *data = malloc(HEADER_MAX);
-	int r = data ? receive(x, data, 4) : -ENOMEM;
+	struct remote *r = arg;
+	size_t at = 0;
+	ssize_t n = 1;
 
-	if (r == 0 && get_u32(data) <= HEADER_MAX - 4)
-		r = receive(x, data + 4, get_u32(data));
-	if (r == 0)
-		r = check_header(x, data, HEADER_MAX);
-	free(data);
-	return r;
+	while (n > 0 && at < len) {
+		n = !r->greeted  ? take_header(r, data + at, len - at, why, STREAM_WHY_MAX)
+		    : r->pending ? take_answer(r, data + at, len - at, why, STREAM_WHY_MAX)
+				 : -EPROTO; /* nobody has asked */
+		at += n > 0 ? (size_t)n : 0;
+	}
+	return n < 0 ? n : (ssize_t)at;
 }
 
-static void hang_up(struct remote *r)
+static void on_opened(void *arg)
 {
-	if (r->fd >= 0)
-		close(r->fd);
-	r->fd = -1;
+	struct remote *r = arg;
+	struct tcpros_writer w = { .data = NULL };
+
+	r->opened = true;
+	tcpros_put(&w, "callerid", r->bridge->names.node);
+	tcpros_put(&w, "md5sum", r->type.md5);
+	tcpros_put(&w, "persistent", "1");
+	tcpros_put(&w, "service", r->call->name);
+	tcpros_put(&w, "tcp_nodelay", "1");
+	tcpros_put(&w, "type", r->type.name);
+	if (tcpros_end(&w) == 0)
+		(void)stream_send(r->stream, w.data, w.len);
+	tcpros_writer_finish(&w);
+}
+
+static void on_room(void *arg)
+{
+	(void)arg;
+}
+
+static void dial(struct remote *r, const struct http_uri *uri)
+{
+	static const struct stream_ops ops = { .opened = on_opened, .take = take, .room = on_room, .ended = on_ended };
+	const struct stream_options o = {
+		.ops = &ops, .arg = r, .buffer = SERVICE_REQUEST_MAX + 8, .lookup = r->bridge->lookup
+	};
+	struct address at = { .port = uri->port };
+	char why[STREAM_WHY_MAX] = "no memory";
+	int e;
+
+	snprintf(at.host, sizeof(at.host), "%s", uri->host);
+	e = stream_dial(r->bridge->x, &at, &o, &r->stream, why);
+	if (e < 0)
+		failed(r, e, "%s", why);
+}
+
+/* Who serves it: "rosrpc://host:port", which is http_uri_parse()'s but for its beginning. */
+static void on_found(void *arg, int e, struct xmlrpc_doc *d, const char *why)
+{
+	struct remote *r = arg;
+	const struct xmlrpc_value *v = d ? xmlrpc_at(d->params, 0) : NULL;
+	char text[ROS1_TEXT_MAX + 16] = "";
+	struct http_uri uri;
+
+	r->ask = NULL;
+	if (xmlrpc_int(xmlrpc_at(v, 0), 0) == 1)
+		snprintf(text, sizeof(text), "%.*s", (int)ROS1_TEXT_MAX, xmlrpc_text(xmlrpc_at(v, 2)));
+	xmlrpc_free(d);
+	if (e < 0) {
+		failed(r, e, "%s", why);
+	} else if (!*text) {
+		failed(r, -ENOENT, "the master knows no node that offers it");
+	} else if (strcmp(text, r->bridge->rpc_uri) == 0) {
+		failed(r, -ELOOP, "this very bridge offers it");
+	} else if (strncmp(text, "rosrpc://", 9) != 0) {
+		failed(r, -EPROTO, "its address at the master, \"%.80s\", is not of the form rosrpc://host:port", text);
+	} else {
+		memmove(text + 4, text + 6, strlen(text + 6) + 1);
+		memcpy(text, "http", 4);
+		if (http_uri_parse(text, &uri) < 0)
+			failed(r, -EPROTO, "its address at the master is malformed");
+		else
+			dial(r, &uri);
+	}
 }
 
 /* The connection of the request before is used again, unless the other side has ended it. */
-static int connect_it(struct exchange *x)
-{
-	struct remote *r = x->r;
-	struct http_uri uri;
-	char c;
-	int e;
-
-	if (r->fd >= 0 && recv(r->fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN)
-		return 0;
-	hang_up(r);
-	e = look_up(x, &uri);
-	if (e == 0)
-		e = r->fd = net_connect(uri.host, uri.port, x->why, sizeof(x->why));
-	if (e >= 0)
-		e = send_header(x);
-	return e < 0 ? e : receive_header(x);
-}
-
-/* ---- a request ---- */
-
-static int receive_answer(struct exchange *x, uint8_t **ret, size_t *ret_len)
-{
-	uint8_t head[5], *data;
-	uint32_t len;
-	int r = receive(x, head, sizeof(head));
-
-	if (r < 0)
-		return r;
-	len = get_u32(head + 1);
-	if (len > SERVICE_REQUEST_MAX)
-		return failed(x, -EMSGSIZE, "it answers with %u bytes: %u at most", len, SERVICE_REQUEST_MAX);
-	data = malloc(len + 1);
-	if (!data)
-		return -ENOMEM;
-	r = receive(x, data, len);
-	data[len] = '\0';
-	if (r == 0 && !head[0])
-		r = failed(x, -EREMOTEIO, "%.250s", (const char *)data);
-	if (r < 0) {
-		free(data);
-		return r;
-	}
-	*ret = data;
-	*ret_len = len;
-	return 0;
-}
-
-static int ask(struct exchange *x, const uint8_t *request, size_t len, void *body, size_t *ret_size)
-{
-	uint8_t *data = NULL;
-	size_t n = 0;
-	int r = connect_it(x);
-
-	if (r == 0)
-		r = send_all(x, request, len);
-	if (r == 0)
-		r = receive_answer(x, &data, &n);
-	if (r < 0 && r != -EREMOTEIO)
-		hang_up(x->r);
-	if (r < 0)
-		return r;
-	r = rpc_read_ros1(x->r->call->sim->response, data, n, body, SIM_SERVICE_BODY_MAX, ret_size);
-	free(data);
-	return r < 0 ? failed(x, r, "its answer is malformed: %s", topics_reason(r)) : 0;
-}
-
-/* Takes request. */
-static void serve(struct remote *r, struct sim_pending *p, uint8_t *request, size_t len)
-{
-	struct exchange x = { .r = r, .due_mono_ns = mono_now_ns() + CALL_DUR_NS };
-	struct sim_bridge *b = r->bridge;
-	void *body = aligned_alloc(64, SIM_SERVICE_BODY_MAX);
-	size_t size = 0;
-	char why[400];
-	int e = body ? ask(&x, request, len, body, &size) : -ENOMEM;
-
-	snprintf(why, sizeof(why), "%.90s of ROS 1: %.280s", r->call->name, *x.why ? x.why : strerror(-e));
-	if (e < 0)
-		log_limited(b, 2, "service %s", why);
-	(void)b->host->answer(b->host->ctx, p, e, why, body, size);
-	free(request);
-	free(body);
-}
-
-static void *remote_main(void *arg)
+static void on_asked(void *arg)
 {
 	struct remote *r = arg;
-	struct remotes *all = &r->bridge->remotes;
+	struct sim_bridge *b = r->bridge;
+	struct xmlrpc_writer w = { .text = NULL };
 
-	pthread_mutex_lock(&all->lock);
-	while (!all->stop) {
-		struct sim_pending *p = r->pending;
-		uint8_t *request = r->request;
-		size_t len = r->len;
-
-		if (!p) {
-			pthread_cond_wait(&all->changed, &all->lock);
-			continue;
-		}
-		r->pending = NULL;
-		pthread_mutex_unlock(&all->lock);
-		serve(r, p, request, len);
-		pthread_mutex_lock(&all->lock);
+	exec_timer_at(&r->due, exec_now(b->x) + CALL_DUR_NS);
+	if (r->greeted && stream_quiet(r->stream)) {
+		(void)stream_send(r->stream, r->request, r->len);
+		return;
 	}
-	pthread_mutex_unlock(&all->lock);
 	hang_up(r);
-	return NULL;
+	xmlrpc_call(&w, "lookupService");
+	xmlrpc_put_text(&w, b->names.node);
+	xmlrpc_put_text(&w, r->call->name);
+	r->ask = ask_start(b, b->master.uri, &w, CALL_DUR_NS, on_found, r);
+	if (!r->ask)
+		failed(r, -ENOMEM, "no memory");
 }
 
 /* ---- from the host ---- */
@@ -291,21 +271,18 @@ static void on_request(void *user, const void *request, size_t size, struct sim_
 	size_t len = 0;
 	int e = encode(r, request, size, &data, &len);
 
-	if (e == 0) {
-		pthread_mutex_lock(&b->remotes.lock);
-		e = r->pending || b->remotes.stop ? -EBUSY : 0;
-		if (e == 0) {
-			r->pending = p;
-			r->request = data;
-			r->len = len;
-			pthread_cond_broadcast(&b->remotes.changed);
-		}
-		pthread_mutex_unlock(&b->remotes.lock);
-	}
-	if (e == 0)
+	if (e == 0 && atomic_exchange(&r->taken, true))
+		e = -EBUSY;
+	if (e < 0) {
+		free(data);
+		(void)b->host->answer(b->host->ctx, p, e, e == -ERANGE ? "a time of it is none in ROS 1" : NULL, NULL,
+				      0);
 		return;
-	free(data);
-	(void)b->host->answer(b->host->ctx, p, e, e == -ERANGE ? "a time of it is none in ROS 1" : NULL, NULL, 0);
+	}
+	r->pending = p;
+	r->request = data;
+	r->len = len;
+	exec_post(&r->asked);
 }
 
 void remotes_serve(struct sim_bridge *b, bool on)
@@ -331,7 +308,8 @@ static int open_one(struct sim_bridge *b, const struct topics_call *call)
 
 	r->bridge = b;
 	r->call = call;
-	r->fd = -1;
+	exec_post_init(&r->asked, b->x, on_asked, r);
+	exec_timer_init(&r->due, b->x, on_due, r);
 	e = service_type_init(&r->type, call->sim, why, sizeof(why));
 	if (e < 0) {
 		log_error(b, "options.call.%.80s: %s", call->name, why);
@@ -343,50 +321,21 @@ static int open_one(struct sim_bridge *b, const struct topics_call *call)
 
 int remotes_open(struct sim_bridge *b)
 {
-	struct remotes *all = &b->remotes;
-	int r;
+	int r = topics_read_call(&b->common);
 
-	pthread_mutex_init(&all->lock, NULL);
-	pthread_cond_init(&all->changed, NULL);
-	all->opened = true;
-	all->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	r = all->stop_fd < 0 ? -errno : topics_read_call(&b->common);
 	for (unsigned i = 0; r == 0 && i < b->common.n_call; i++)
 		r = open_one(b, &b->common.call[i]);
-	for (unsigned i = 0; r == 0 && i < all->n; i++) {
-		r = -pthread_create(&all->all[i].thread, NULL, remote_main, &all->all[i]);
-		all->all[i].running = r == 0;
-		if (r == 0)
-			pthread_setname_np(all->all[i].thread, "ros1-call");
-	}
 	return r;
 }
 
 void remotes_close(struct sim_bridge *b)
 {
-	struct remotes *all = &b->remotes;
+	for (unsigned i = 0; i < b->remotes.n; i++) {
+		struct remote *r = &b->remotes.all[i];
 
-	if (!all->opened)
-		return;
-	pthread_mutex_lock(&all->lock);
-	all->stop = true;
-	pthread_cond_broadcast(&all->changed);
-	pthread_mutex_unlock(&all->lock);
-	if (all->stop_fd >= 0)
-		(void)eventfd_write(all->stop_fd, 1);
-	for (unsigned i = 0; i < all->n; i++) {
-		struct remote *r = &all->all[i];
-
-		if (r->running)
-			pthread_join(r->thread, NULL);
-		if (r->pending) {
-			(void)b->host->answer(b->host->ctx, r->pending, -ECANCELED, "the bridge ends", NULL, 0);
-			free(r->request);
-		}
+		hang_up(r);
+		if (r->pending)
+			answer(r, -ECANCELED, "the bridge ends", NULL, 0);
 		service_type_finish(&r->type);
 	}
-	if (all->stop_fd >= 0)
-		close(all->stop_fd);
-	pthread_cond_destroy(&all->changed);
-	pthread_mutex_destroy(&all->lock);
 }

@@ -1,43 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Services of other nodes, which the rig offers to the clients of simd: the option "call". Each has a thread of its own, "ros1-call", that may
- * block on the master and on who serves it, and keeps its connection for the next request. simd asks one at a time.
+ * Services of other nodes, which the rig offers to the clients of simd: the option "call". Who serves one is asked of the master; its
+ * connection is kept for the next request. simd asks one at a time. Thread: the loop's, but for what says otherwise.
  */
 #ifndef REMOTE_H
 #define REMOTE_H
 
-#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
+#include "exec.h"
 #include "service.h"
 #include "topics.h"
+
+struct ask;
+struct stream;
 
 struct remote {
 	struct sim_bridge *bridge;
 	const struct topics_call *call;
 	struct service_type type;
-	pthread_t thread;
-	bool running, served;
-	/* guarded by remotes.lock */
+	bool served;       /* the host's */
+	atomic_bool taken; /* by a request; what follows is then of who asks, and from `asked` on the loop's */
 	struct sim_pending *pending; /* NULL: no request */
 	uint8_t *request;            /* as it is sent: malloc() */
 	size_t len;
-	/* the thread's */
-	int fd; /* negative: none */
+	struct exec_post asked;
+	struct exec_timer due;
+	struct ask *ask;       /* of the master; NULL: it is not asked */
+	struct stream *stream; /* NULL: none */
+	bool opened, greeted;
 };
 
 struct remotes {
-	pthread_mutex_t lock; /* a leaf */
-	pthread_cond_t changed;
 	struct remote all[TOPICS_CALLS_MAX];
 	unsigned n; /* set by remotes_open() */
-	bool stop, opened;
-	int stop_fd;
 };
 
-/* From the option. Errors are logged. */
+/* From the option. Errors are logged. Thread: the host's main one. */
 int remotes_open(struct sim_bridge *b);
-/* What is open is answered. */
+/* What is open is answered. The loop has ended. */
 void remotes_close(struct sim_bridge *b);
 /* Offered from here on, or no more. Thread: the host's main one, or a lane's. */
 void remotes_serve(struct sim_bridge *b, bool on);

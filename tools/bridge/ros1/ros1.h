@@ -3,7 +3,7 @@
  * Inside bridge_ros1: one node of ROS 1, with its XML-RPC server, a port of TCPROS and what keeps it registered with the
  * master. All of it lives from create() to destroy(), on one loop; publish() comes from the host's threads.
  *
- * Locks: that of a publication, then that of a subscriber's outbox, then the pool's; `services.lock` and `remotes.lock` are leaves.
+ * Locks: that of a publication, then that of a subscriber's outbox, then the pool's; `services.lock` is a leaf.
  */
 #ifndef ROS1_H
 #define ROS1_H
