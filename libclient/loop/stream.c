@@ -355,7 +355,7 @@ static void on_room(struct stream *s)
 		return;
 	if (s->state == LEAVING)
 		begin_to_end(s);
-	else
+	else if (s->o.ops->room)
 		s->o.ops->room(s->o.arg);
 }
 

@@ -35,7 +35,7 @@ struct stream_ops {
 	 * next; of a full buffer something has to be used. Negative: the stream ends with that errno, and what stands in why.
 	 */
 	ssize_t (*take)(void *arg, const uint8_t *data, size_t len, char why[STREAM_WHY_MAX]);
-	void (*room)(void *arg); /* stream_write() takes something again */
+	void (*room)(void *arg); /* stream_write() takes something again; NULL: nobody wants to know */
 	/* It is closed; what is left is stream_destroy(). error 0: the owner has ended it. why borrows. */
 	void (*ended)(void *arg, int error, const char *why);
 };

@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!own)
 		abort();
 	memcpy(own, data + 1, size - 1);
-	if (data[0] % 3 == 2 && http_uri_parse(own, &u) == 0 && (!u.port || !u.host[0] || u.path[0] != '/'))
+	if (data[0] % 3 == 2 && http_uri_parse(own, &u) == 0 && (!u.at.port || !u.at.host[0] || u.path[0] != '/'))
 		abort();
 	if (data[0] % 3 < 2)
 		messages(own, size - 1, data[0] % 3 ? HTTP_RESPONSE : HTTP_REQUEST);

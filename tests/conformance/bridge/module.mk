@@ -35,6 +35,6 @@ $(BRIDGE_SUITES): $(B)/test/conformance-bridge-%: $(B)/obj/tests/conformance/bri
 	| $(foreach s,$(BRIDGE_STAMPS),$(or $(BRIDGE_FOLDER_$s),$(B)/lib/simd)/bridge_$s.so)
 $(foreach s,$(BRIDGE_STAMPS),$(eval $(B)/test/conformance-bridge-$s: $(addprefix $(B)/obj/tests/,$(BRIDGE_PEER_$s))))
 $(foreach s,$(BRIDGE_STAMPS),$(eval LINK_conformance-bridge-$s := -ldl))
-$(B)/test/conformance-bridge-ros1: $(addprefix $(B)/obj/tools/bridge/ros1/,http.o tcpros.o xmlrpc.o xmlrpc_write.o)
+$(B)/test/conformance-bridge-ros1: $(B)/obj/libclient/loop/address.o $(addprefix $(B)/obj/tools/bridge/ros1/,http.o tcpros.o xmlrpc.o xmlrpc_write.o)
 LINK_conformance-bridge-ros1 += -lexpat
 LINK_conformance-bridge-rosbridge += -ljansson -lssl -lcrypto

@@ -385,7 +385,7 @@ struct xmlrpc_doc *fake_ask(struct fake_master *m, struct xmlrpc_writer *w)
 	MUST(http_uri_parse(m->node_uri, &uri) == 0);
 	pthread_mutex_unlock(&m->lock);
 	MUST(xmlrpc_end(w) == 0);
-	fd = fake_connect(uri.port, 0);
+	fd = fake_connect(uri.at.port, 0);
 	d = call(fd, w);
 	close(fd);
 	xmlrpc_writer_finish(w);

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # The ROS 1 plug-in by itself, with the host that the tests of ROS 2 play, against masters and peers of our own and of ROS.
-INC_tests/system/ros1 := -I. -Itests -Itests/support -Itools/bridge/ros1 -Ischemas -Ilibclient/include -I$(B)/gen
+INC_tests/system/ros1 := -I. -Itests -Itests/support -Itools/bridge/ros1 -Ilibclient/loop -Ischemas -Ilibclient/include -I$(B)/gen
 FLAGS_tests/system/ros1 := -DPLUGIN='"$(B)/lib/simd/bridge_ros1.so"' -DROSCPP_LISTENER='"$(B)/test/roscpp-listener"'
 ROS1_TESTS := publish subscribe service call peers tools
 TESTS_NS += $(ROS1_TESTS:%=$(B)/test/system-ros1-%)
 $(ROS1_TESTS:%=$(B)/test/system-ros1-%): $(B)/test/system-ros1-%: $(B)/obj/tests/system/ros1/test_%.o $(B)/obj/tests/system/ros1/fake.o $(B)/obj/tests/system/ros2/host.o \
-	$(addprefix $(B)/obj/tools/bridge/ros1/,http.o tcpros.o xmlrpc.o xmlrpc_write.o) | $(B)/lib/simd/bridge_ros1.so
+	$(B)/obj/libclient/loop/address.o $(addprefix $(B)/obj/tools/bridge/ros1/,http.o tcpros.o xmlrpc.o xmlrpc_write.o) | $(B)/lib/simd/bridge_ros1.so
 $(foreach t,$(ROS1_TESTS),$(eval LINK_system-ros1-$(t) = $$(LINK_SIMCLIENT) -lexpat -lcmocka -ldl))
 $(addprefix $(B)/test/system-ros1-,peers tools): $(B)/obj/tests/support/ros_master.o
 # a node of roscpp, where its headers are (tools/dev/deps.sh full)

@@ -71,7 +71,7 @@ LINK_system-stack-rosbridge += -lssl -lcrypto
 LINK_system-stack-rosbridge_bad += -lssl -lcrypto
 $(B)/test/system-stack-foxglove: $(B)/obj/tests/system/foxglove/watcher.o | $(B)/lib/simd/bridge_foxglove.so
 $(B)/test/system-stack-far: $(ROSBRIDGE_SERVER) $(addprefix $(B)/obj/tests/,support/lgsvl_server.o support/ros_tree.o system/ros1/fake.o) \
-	$(addprefix $(B)/obj/tools/bridge/ros1/,http.o tcpros.o xmlrpc.o xmlrpc_write.o) $(MSG_OBJS_example) \
+	$(B)/obj/libclient/loop/address.o $(addprefix $(B)/obj/tools/bridge/ros1/,http.o tcpros.o xmlrpc.o xmlrpc_write.o) $(MSG_OBJS_example) \
 	$(B)/lib/libros.a | $(B)/lib/simd/bridge_lgsvl.so $(B)/lib/simd/bridge_ros1.so $(B)/lib/simd/bridge_rosbridge.so $(CONVERTER_SHELF)
 LINK_system-stack-far += -lexpat -lssl -lcrypto
 INC_tests/system/stack += -Itools/bridge/ros1
@@ -101,7 +101,7 @@ LINK_system-stack-mcap += $(LINK_RECORD)
 FLAGS_tests/system/stack/test_mcap.c := -Itools -Itools/record
 # and three bridges to play them through
 $(B)/test/system-stack-replay: $(addprefix $(B)/obj/tests/,system/ros2/typed.o system/ros2/reader.o support/ros_tree.o system/ros1/fake.o unit/convert/sample.o) \
-	$(addprefix $(B)/obj/tools/bridge/ros1/,http.o tcpros.o xmlrpc.o xmlrpc_write.o) $(CYBER_SERVER) $(RECORD_LIBS) \
+	$(B)/obj/libclient/loop/address.o $(addprefix $(B)/obj/tools/bridge/ros1/,http.o tcpros.o xmlrpc.o xmlrpc_write.o) $(CYBER_SERVER) $(RECORD_LIBS) \
 	| $(addprefix $(B)/lib/simd/,source_play.so bridge_ros2.so bridge_ros1.so bridge_cyber.so bridge_mcap.so)
 LINK_system-stack-replay += $(LINK_RECORD) -lddsc -lexpat
 FLAGS_tests/system/stack/test_replay.c := -Itools -Itools/bridge -Itools/bridge/convert -Itools/record

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-INC_tests/unit/ros1 := -I. -Itests -Itools/bridge/ros1 -Ilibclient/include -I$(B)/gen
+INC_tests/unit/ros1 := -I. -Itests -Itools/bridge/ros1 -Ilibclient/loop -Ilibclient/include -I$(B)/gen
 TESTS += $(B)/test/ros1-xmlrpc $(B)/test/ros1-http $(B)/test/ros1-tcpros
 $(B)/test/ros1-xmlrpc: $(B)/obj/tests/unit/ros1/test_xmlrpc.o $(addprefix $(B)/obj/tools/bridge/ros1/,xmlrpc.o xmlrpc_write.o) $(B)/lib/libbase.a
 LINK_ros1-xmlrpc := -lexpat
-$(B)/test/ros1-http: $(B)/obj/tests/unit/ros1/test_http.o $(B)/obj/tools/bridge/ros1/http.o
+$(B)/test/ros1-http: $(B)/obj/tests/unit/ros1/test_http.o $(B)/obj/tools/bridge/ros1/http.o $(B)/lib/libloop.a
 $(B)/test/ros1-tcpros: $(B)/obj/tests/unit/ros1/test_tcpros.o $(B)/obj/tools/bridge/ros1/tcpros.o
 TESTS += $(B)/test/ros1-names
 $(B)/test/ros1-names: $(B)/obj/tests/unit/ros1/test_names.o $(B)/obj/tools/bridge/ros1/names.o $(B)/lib/libtopics.a

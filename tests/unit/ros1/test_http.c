@@ -104,11 +104,11 @@ TEST(uris_are_taken_apart)
 	struct http_uri u;
 
 	assert_int_equal(http_uri_parse("http://localhost:11311", &u), 0);
-	assert_string_equal(u.host, "localhost");
+	assert_string_equal(u.at.host, "localhost");
 	assert_string_equal(u.path, "/");
-	assert_int_equal(u.port, 11311);
+	assert_int_equal(u.at.port, 11311);
 	assert_int_equal(http_uri_parse("http://[fe80::1]:5/RPC2", &u), 0);
-	assert_string_equal(u.host, "fe80::1");
+	assert_string_equal(u.at.host, "fe80::1");
 	assert_string_equal(u.path, "/RPC2");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		if (http_uri_parse(bad[i], &u) == 0)

@@ -103,7 +103,7 @@ static void on_opened(void *arg)
 {
 	struct ask *a = arg;
 	char head[1024];
-	int n = http_request_head(head, sizeof(head), a->uri.path, a->uri.host, a->call.len), r = n < 0 ? n : 0;
+	int n = http_request_head(head, sizeof(head), a->uri.path, a->uri.at.host, a->call.len), r = n < 0 ? n : 0;
 
 	a->opened = true;
 	if (r == 0)
@@ -114,17 +114,12 @@ static void on_opened(void *arg)
 		answered(a, r, strerror(-r));
 }
 
-static void on_room(void *arg)
-{
-	(void)arg;
-}
-
 static void on_ended(void *arg, int error, const char *why)
 {
 	struct ask *a = arg;
 	char text[256];
 
-	snprintf(text, sizeof(text), "%.90s: %.150s", a->uri.host, why);
+	snprintf(text, sizeof(text), "%.90s: %.150s", a->uri.at.host, why);
 	if (error == -ECONNRESET && a->opened)
 		answered(a, -EBADMSG, "it ends the connection in the middle of an answer");
 	else
@@ -138,18 +133,15 @@ static void on_due(void *arg)
 
 static void dial(struct sim_bridge *b, struct ask *a, const char *uri)
 {
-	static const struct stream_ops ops = { .opened = on_opened, .take = take, .room = on_room, .ended = on_ended };
+	static const struct stream_ops ops = { .opened = on_opened, .take = take, .ended = on_ended };
 	const struct stream_options o = { .ops = &ops, .arg = a, .buffer = RESPONSE_MAX, .lookup = b->lookup };
-	struct address at;
 	char why[STREAM_WHY_MAX] = "no memory";
 	int r = xmlrpc_end(&a->call);
 
 	if (r == 0 && (r = http_uri_parse(uri, &a->uri)) < 0)
 		snprintf(why, sizeof(why), "\"%.100s\" is not of the form http://host:port", uri);
-	at.port = a->uri.port;
-	snprintf(at.host, sizeof(at.host), "%s", a->uri.host);
 	if (r == 0)
-		r = stream_dial(b->x, &at, &o, &a->stream, why);
+		r = stream_dial(b->x, &a->uri.at, &o, &a->stream, why);
 	if (r < 0)
 		answered(a, r, why);
 }

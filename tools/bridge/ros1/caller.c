@@ -99,16 +99,11 @@ void caller_answer(struct caller *c, const uint8_t *out, size_t len)
 
 /* ---- requests ---- */
 
-static uint32_t get_u32(const uint8_t *p)
-{
-	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
 /* One request, if it is whole; what is behind it waits for its answer. */
 static ssize_t take(void *arg, const uint8_t *data, size_t len, char unused[STREAM_WHY_MAX])
 {
 	struct caller *c = arg;
-	uint32_t size = len < 4 ? 0 : get_u32(data);
+	uint32_t size = len < 4 ? 0 : tcpros_u32(data);
 	char why[256];
 
 	(void)unused;

@@ -3,9 +3,7 @@
 #include "http.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -217,44 +215,23 @@ int http_response_head(char *out, size_t size, int status, bool keep_alive, size
 
 /* ---- URIs ---- */
 
-static int copy(char out[256], const char *s, size_t n)
-{
-	if (n >= 256)
-		return -ENAMETOOLONG;
-	memcpy(out, s, n);
-	out[n] = '\0';
-	for (size_t i = 0; i < n; i++)
-		if ((unsigned char)s[i] <= ' ' || s[i] == 0x7f)
-			return -EINVAL;
-	return 0;
-}
-
 int http_uri_parse(const char *uri, struct http_uri *ret)
 {
-	struct http_uri u = { .port = 0 };
-	const char *host = uri + 7, *end, *colon;
-	char *rest;
-	unsigned long port;
-	int r;
+	struct http_uri u = { .path = "/" };
+	const char *host = uri + 7, *path;
 
 	if (strncmp(uri, "http://", 7) != 0)
 		return -EINVAL;
-	if (*host == '[') {
-		end = strchr(++host, ']');
-		colon = end ? end + 1 : NULL;
-	} else {
-		end = colon = host + strcspn(host, ":/");
-	}
-	if (!end || end == host || *colon != ':' || colon[1] < '0' || colon[1] > '9')
+	path = host + strcspn(host, "/");
+	if (address_read(host, (size_t)(path - host), &u.at) < 0 || !*u.at.host || !u.at.port)
 		return -EINVAL;
-	port = strtoul(colon + 1, &rest, 10);
-	if (!port || port > UINT16_MAX || (*rest && *rest != '/'))
-		return -EINVAL;
-	u.port = (unsigned)port;
-	r = copy(u.host, host, (size_t)(end - host));
-	if (r == 0)
-		r = copy(u.path, *rest ? rest : "/", *rest ? strlen(rest) : 1);
-	if (r == 0)
-		*ret = u;
-	return r;
+	if (strlen(path) >= sizeof(u.path))
+		return -ENAMETOOLONG;
+	for (const char *p = path; *p; p++)
+		if ((unsigned char)*p <= ' ' || *p == 0x7f)
+			return -EINVAL;
+	if (*path)
+		memcpy(u.path, path, strlen(path) + 1);
+	*ret = u;
+	return 0;
 }

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "address.h"
+
 #define HTTP_HEAD_MAX 8192u
 #define HTTP_BODY_MAX (1u << 20)
 
@@ -35,8 +37,8 @@ int http_response_head(char *out, size_t size, int status, bool keep_alive, size
 
 /* "http://host:port/path", with or without its path. [::1] is ::1. -EINVAL it is none; -ENAMETOOLONG. */
 struct http_uri {
-	char host[256], path[256];
-	unsigned port;
+	struct address at;
+	char path[256];
 };
 int http_uri_parse(const char *uri, struct http_uri *ret);
 

@@ -64,11 +64,6 @@ static void on_opened(void *arg)
 	stream_deadline(c->stream, GREETING_DUR_NS);
 }
 
-static void on_room(void *arg)
-{
-	(void)arg;
-}
-
 /* 0, or -EPROTO with a sentence. */
 static int greeted(struct incoming *c, const struct tcpros_header *h, char *why, size_t why_size)
 {
@@ -115,11 +110,6 @@ static void deliver(struct incoming *c, const void *data, size_t len)
 		topic_in_take(&s->in, data, len);
 }
 
-static uint32_t get_u32(const uint8_t *p)
-{
-	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
 static ssize_t take_header(struct incoming *c, const uint8_t *p, size_t left, char *why, size_t why_size)
 {
 	struct tcpros_header h;
@@ -146,7 +136,7 @@ static ssize_t take_one(struct incoming *c, const uint8_t *p, size_t left, char 
 		return take_header(c, p, left, why, why_size);
 	if (left < 4)
 		return 0;
-	size = get_u32(p);
+	size = tcpros_u32(p);
 	if (size > SKIP_MAX) {
 		snprintf(why, why_size, "a message of %u bytes", size);
 		return -EMSGSIZE;
@@ -180,7 +170,7 @@ static ssize_t take(void *arg, const uint8_t *data, size_t len, char why[STREAM_
 
 int incoming_open(struct sim_bridge *b, struct link *l, const struct address *at, char why[STREAM_WHY_MAX])
 {
-	static const struct stream_ops ops = { .opened = on_opened, .take = take, .room = on_room, .ended = on_ended };
+	static const struct stream_ops ops = { .opened = on_opened, .take = take, .ended = on_ended };
 	size_t message = size_max(l->subscription) + 4, header = TCPROS_HEADER_MAX + 4;
 	struct stream_options o = { .ops = &ops,
 				    .buffer = (message > header ? message : header) + 1,

@@ -29,27 +29,16 @@ static const struct listener_bounds slave_bounds = { .peers = 64,
 						      .header = TCPROS_PEER_MAX + 4,
 						      .header_dur_ns = 10 * NS_PER_S };
 
-void log_limit_init(struct log_limit *l, int64_t burst)
+bool log_allowed(struct exec *x, struct log_limit *l)
 {
-	pthread_mutex_init(&l->lock, NULL);
-	l->burst = burst;
-}
+	int64_t now = exec_now(x) / NS_PER_S;
 
-bool log_allowed(struct log_limit *l)
-{
-	int64_t now = mono_now_ns() / NS_PER_S;
-	bool yes;
-
-	pthread_mutex_lock(&l->lock);
 	if (now != l->mono_s) {
 		l->left = l->mono_s ? l->left + now - l->mono_s : l->burst;
 		l->left = l->left > l->burst ? l->burst : l->left;
 		l->mono_s = now;
 	}
-	yes = l->left > 0;
-	l->left -= yes;
-	pthread_mutex_unlock(&l->lock);
-	return yes;
+	return l->left > 0 && l->left-- > 0;
 }
 
 void log_printable(char *text)

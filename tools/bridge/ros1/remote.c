@@ -72,11 +72,6 @@ static void on_ended(void *arg, int error, const char *why)
 	hang_up(r);
 }
 
-static uint32_t get_u32(const uint8_t *p)
-{
-	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
 /* Whether it went well, a length, and a response or an error. As take() below. */
 static ssize_t take_answer(struct remote *r, const uint8_t *data, size_t len, char *why, size_t why_size)
 {
@@ -87,7 +82,7 @@ static ssize_t take_answer(struct remote *r, const uint8_t *data, size_t len, ch
 
 	if (len < 5)
 		return 0;
-	n = get_u32(data + 1);
+	n = tcpros_u32(data + 1);
 	if (n > SERVICE_REQUEST_MAX) {
 		snprintf(why, why_size, "it answers with %u bytes: %u at most", n, SERVICE_REQUEST_MAX);
 		return -EMSGSIZE;
@@ -164,23 +159,16 @@ static void on_opened(void *arg)
 	tcpros_writer_finish(&w);
 }
 
-static void on_room(void *arg)
+static void dial(struct remote *r, const struct address *at)
 {
-	(void)arg;
-}
-
-static void dial(struct remote *r, const struct http_uri *uri)
-{
-	static const struct stream_ops ops = { .opened = on_opened, .take = take, .room = on_room, .ended = on_ended };
+	static const struct stream_ops ops = { .opened = on_opened, .take = take, .ended = on_ended };
 	const struct stream_options o = {
 		.ops = &ops, .arg = r, .buffer = SERVICE_REQUEST_MAX + 8, .lookup = r->bridge->lookup
 	};
-	struct address at = { .port = uri->port };
 	char why[STREAM_WHY_MAX] = "no memory";
 	int e;
 
-	snprintf(at.host, sizeof(at.host), "%s", uri->host);
-	e = stream_dial(r->bridge->x, &at, &o, &r->stream, why);
+	e = stream_dial(r->bridge->x, at, &o, &r->stream, why);
 	if (e < 0)
 		failed(r, e, "%s", why);
 }
@@ -211,7 +199,7 @@ static void on_found(void *arg, int e, struct xmlrpc_doc *d, const char *why)
 		if (http_uri_parse(text, &uri) < 0)
 			failed(r, -EPROTO, "its address at the master is malformed");
 		else
-			dial(r, &uri);
+			dial(r, &uri.at);
 	}
 }
 

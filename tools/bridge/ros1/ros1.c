@@ -68,8 +68,6 @@ static void ros1_destroy(struct sim_bridge *b)
 		 (unsigned long long)atomic_load(&b->converted), (unsigned long long)atomic_load(&b->skipped));
 	message_pool_finish(&b->pool);
 	topics_finish(&b->common);
-	pthread_mutex_destroy(&b->lines.lock);
-	pthread_mutex_destroy(&b->peers.lock);
 	free(b);
 }
 
@@ -84,8 +82,8 @@ static int ros1_create(const struct sim_bridge_host *host, struct sim_bridge **r
 	set_common(b);
 	topics_init(&b->common);
 	message_pool_init(&b->pool, &b->common);
-	log_limit_init(&b->lines, 20);
-	log_limit_init(&b->peers, 100);
+	b->lines.burst = 20;
+	b->peers.burst = 100;
 	if (SIM_BRIDGE_HOST_HAS(host, simd_id))
 		snprintf(b->mark, sizeof(b->mark), "%016llx", (unsigned long long)host->simd_id);
 	r = node_read_options(b);

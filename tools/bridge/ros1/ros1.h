@@ -29,8 +29,7 @@ struct publication;
 struct xmlrpc_doc;
 struct xmlrpc_writer;
 
-struct log_limit { /* of a log that others can fill: so many at once, then one a second. Guarded by its lock */
-	pthread_mutex_t lock;
+struct log_limit { /* of a log that others can fill: so many at once, then one a second */
 	int64_t burst, left, mono_s;
 };
 
@@ -77,19 +76,18 @@ struct sim_bridge {
 	_Atomic uint64_t converted, skipped;
 };
 
-/* What anybody on the network can cause. */
+/* What anybody on the network can cause. Thread: the loop's. */
 #define log_limited(b, level, ...) \
 	do { \
-		if (log_allowed(&(b)->lines)) \
+		if (log_allowed((b)->x, &(b)->lines)) \
 			log_at(b, level, __VA_ARGS__); \
 	} while (0)
 #define log_peer(b, ...) \
 	do { \
-		if (log_allowed(&(b)->peers)) \
+		if (log_allowed((b)->x, &(b)->peers)) \
 			log_info(b, __VA_ARGS__); \
 	} while (0)
-void log_limit_init(struct log_limit *l, int64_t burst);
-bool log_allowed(struct log_limit *l);
+bool log_allowed(struct exec *x, struct log_limit *l);
 /* What a peer says of itself: other bytes than printable ASCII become '?'. */
 void log_printable(char *text);
 

@@ -13,11 +13,6 @@ static int fail(int err, const char *what, char *why, size_t why_size)
 	return err;
 }
 
-static uint32_t get_u32(const uint8_t *p)
-{
-	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
 static void put_u32(uint8_t *p, uint32_t v)
 {
 	for (int i = 0; i < 4; i++)
@@ -40,7 +35,7 @@ static int read_fields(const uint8_t *p, size_t left, struct tcpros_header *h)
 
 		if (left < 4 || h->n == TCPROS_FIELDS_MAX)
 			return -EBADMSG;
-		len = get_u32(p);
+		len = tcpros_u32(p);
 		if (len > left - 4)
 			return -EBADMSG;
 		p += 4;
@@ -69,7 +64,7 @@ int tcpros_parse(const void *data, size_t len, size_t max, struct tcpros_header 
 	if (is_http(p))
 		return fail(-EPROTO, "HTTP where TCPROS belongs: the URI of the node and the port of TCPROS are two",
 			    why, why_size);
-	total = get_u32(p);
+	total = tcpros_u32(p);
 	if (total > max)
 		return fail(-EMSGSIZE, "a TCPROS header that is too long, or no TCPROS", why, why_size);
 	if (len - 4 < total)

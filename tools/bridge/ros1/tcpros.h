@@ -14,6 +14,12 @@
 #define TCPROS_PEER_MAX   65532u     /* of who comes to us: theirs has no definition in it, or a short one */
 #define TCPROS_FIELDS_MAX 64u
 
+/* A length, as all are. */
+static inline uint32_t tcpros_u32(const uint8_t *p)
+{
+	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
 struct tcpros_field {
 	const char *key, *value; /* neither ends with a NUL */
 	size_t key_len, value_len;
