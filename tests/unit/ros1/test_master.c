@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The node and its master in virtual time: a master that hangs, lies or comes late costs seconds there, and none here. The master is
+ * a socket of this thread; the host only takes notes.
+ */
+#include "ros1.h"
+#include "support/test.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "http.h"
+#include "ros/ros_type.h"
+#include "xmlrpc.h"
+
+#define MS INT64_C(1000000)
+#define S  (1000 * MS)
+
+static struct sim_bridge_host host;
+static struct sim_bridge *b;
+static char said[8192]; /* by the bridge, in the log and as its status */
+static int door;
+
+static void note(const char *text)
+{
+	size_t n = strlen(said);
+
+	snprintf(said + n, sizeof(said) - n, "%s\n", text);
+}
+
+__attribute__((format(printf, 3, 4))) static void on_log(void *ctx, int level, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	(void)ctx;
+	(void)level;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	note(text);
+}
+
+static void on_status(void *ctx, enum sim_bridge_status status, const char *text)
+{
+	(void)ctx;
+	(void)status;
+	note(text);
+}
+
+/* As in ros1.c. */
+static const char *on_option(void *ctx, const char *name)
+{
+	static const char *const options[][2] = { { "node", "simd" },
+						  { "namespace", "/" },
+						  { "remap", "[]" },
+						  { "names", "automatic" },
+						  { "listen", "" },
+						  { "queue", "10" },
+						  { "compat", "none" },
+						  { "set_use_sim_time", "false" },
+						  { "use_sim_time", "false" },
+						  { "call", "{}" },
+						  { "subscribe", "{}" } };
+
+	(void)ctx;
+	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
+		if (strcmp(options[i][0], name) == 0)
+			return options[i][1];
+	return "";
+}
+
+static int set_up(void **state)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t n = sizeof(a);
+	char uri[64];
+
+	(void)state;
+	unsetenv("ROS_IP");
+	unsetenv("ROS_HOSTNAME");
+	*said = '\0';
+	host = (struct sim_bridge_host){ .size = sizeof(host), .log = on_log, .status = on_status, .option = on_option };
+	door = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	assert_int_equal(bind(door, (struct sockaddr *)&a, n), 0);
+	assert_int_equal(listen(door, 4), 0);
+	assert_int_equal(getsockname(door, (struct sockaddr *)&a, &n), 0);
+	snprintf(uri, sizeof(uri), "http://127.0.0.1:%u", ntohs(a.sin_port));
+	b = calloc(1, sizeof(*b));
+	b->host = &host;
+	b->lines.burst = b->peers.burst = 1000;
+	b->common = (struct topics){ .host = &host, .arg = b, .known = ros1_types, .key = "ros1", .format = WIRE_ROS1 };
+	topics_init(&b->common);
+	message_pool_init(&b->pool, &b->common);
+	assert_int_equal(exec_sim_create(1, S, &b->x), 0);
+	assert_int_equal(node_read_options(b), 0);
+	assert_int_equal(node_open(b), 0);
+	assert_int_equal(master_want(b, MASTER_SERVES, "/lamp", ""), 0);
+	master_connect(b, uri);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	node_close(b);
+	message_pool_finish(&b->pool);
+	topics_finish(&b->common);
+	free(b);
+	close(door);
+	return 0;
+}
+
+static void run(int64_t dur_ns)
+{
+	assert_true(exec_sim_run(b->x, exec_now(b->x) + dur_ns) >= 0);
+}
+
+static void expect_said(const char *text)
+{
+	if (!strstr(said, text))
+		fail_msg("\"%s\" is not in \"%s\"", text, said);
+}
+
+/* The call that is open: its method, and the connection on which it waits. */
+static int next_call(const char *method)
+{
+	char data[4096], why[100];
+	struct xmlrpc_doc *d = NULL;
+	struct http_message m;
+	size_t len = 0;
+	int fd = -1;
+
+	for (int r = 0; r == 0;) {
+		ssize_t n;
+
+		run(0);
+		if (fd < 0)
+			fd = accept(door, NULL, NULL);
+		assert_true(fd >= 0);
+		run(0);
+		n = recv(fd, data + len, sizeof(data) - len, 0);
+		assert_true(n > 0);
+		len += (size_t)n;
+		r = http_parse(data, len, HTTP_REQUEST, &m, why, sizeof(why));
+	}
+	assert_int_equal(xmlrpc_parse(m.body, m.body_len, &d, why, sizeof(why)), 0);
+	assert_string_equal(d->method, method);
+	xmlrpc_free(d);
+	return fd;
+}
+
+static void respond(int fd, const char *body, size_t n)
+{
+	char head[512];
+	int len = http_response_head(head, sizeof(head), 200, false, n);
+
+	assert_int_equal(send(fd, head, (size_t)len, 0), len);
+	assert_int_equal(send(fd, body, n, 0), n);
+	run(0);
+	close(fd);
+	run(0);
+}
+
+/* [code, "said the master", text] */
+static void answer(int fd, int code, const char *text)
+{
+	struct xmlrpc_writer w = { .text = NULL };
+
+	xmlrpc_response(&w);
+	xmlrpc_array(&w);
+	xmlrpc_put_int(&w, code);
+	xmlrpc_put_text(&w, "said the master");
+	xmlrpc_put_text(&w, text);
+	xmlrpc_array_end(&w);
+	assert_int_equal(xmlrpc_end(&w), 0);
+	respond(fd, w.text, w.len);
+	xmlrpc_writer_finish(&w);
+}
+
+static bool is_connected(void)
+{
+	return atomic_load(&b->status) == SIM_BRIDGE_CONNECTED;
+}
+
+static void make_contact(void)
+{
+	answer(next_call("getPid"), 1, "");
+	assert_true(is_connected());
+	answer(next_call("registerService"), 1, "");
+}
+
+/* After five seconds, not before; then it is asked again, after pauses that grow. */
+TEST_WITH(a_master_that_hangs_is_named, set_up, tear_down)
+{
+	int fd = next_call("getPid"), again;
+
+	run(5 * S - 10 * MS);
+	assert_null(strstr(said, "no master at"));
+	run(20 * MS);
+	expect_said("no master at http://127.0.0.1");
+	expect_said("it does not answer in time");
+	assert_int_equal(accept(door, NULL, NULL), -1); /* a pause of 0.2 s */
+	run(200 * MS);
+	again = next_call("getPid");
+	close(fd);
+	run(5 * S);
+	run(300 * MS);
+	assert_int_equal(accept(door, NULL, NULL), -1); /* of 0.4 s */
+	run(110 * MS);
+	close(again);
+	make_contact();
+}
+
+TEST_WITH(a_master_that_lies_is_named, set_up, tear_down)
+{
+	static const char number[] = "<?xml version=\"1.0\"?><methodResponse><params><param><value><int>7</int></value>"
+				     "</param></params></methodResponse>";
+
+	respond(next_call("getPid"), "<html></html>", 13);
+	expect_said("an element that XML-RPC does not have there");
+	run(S);
+	respond(next_call("getPid"), number, strlen(number));
+	run(S);
+	close(next_call("getPid")); /* in the middle */
+	run(2 * S);
+	make_contact();
+}
+
+/* Half an answer, byte by byte: the time is that of the whole call. */
+TEST_WITH(a_master_that_drips_is_given_up, set_up, tear_down)
+{
+	int fd = next_call("getPid");
+
+	for (int i = 0; i < 12; i++) {
+		assert_int_equal(send(fd, &"HTTP/1.1 200 OK"[i], 1, 0), 1);
+		run(400 * MS);
+	}
+	assert_null(strstr(said, "no master at"));
+	run(400 * MS);
+	expect_said("it does not answer in time");
+	close(fd);
+}
+
+/* It looks each second; who is forgotten registers again, who is replaced ends. */
+TEST_WITH(it_looks_whether_it_is_known, set_up, tear_down)
+{
+	make_contact();
+	run(900 * MS);
+	assert_int_equal(accept(door, NULL, NULL), -1);
+	run(100 * MS);
+	answer(next_call("lookupNode"), 1, b->uri);
+	run(S);
+	answer(next_call("lookupNode"), -1, "");
+	expect_said("does not know /simd any more: registering again");
+	answer(next_call("registerService"), 1, "");
+	run(S);
+	answer(next_call("lookupNode"), 1, "http://192.0.2.7:5/");
+	answer(next_call("unregisterService"), 1, "");
+	expect_said("shut down: another node has our name at the master");
+	assert_false(is_connected());
+	run(100 * S);
+	assert_int_equal(accept(door, NULL, NULL), -1); /* it stays so */
+}
+
+/* One that is gone for long is no end: what is registered then is put right when it is back. */
+TEST_WITH(a_master_may_be_away, set_up, tear_down)
+{
+	make_contact();
+	run(S);
+	close(next_call("lookupNode"));
+	run(0);
+	expect_said("does not answer: it ends the connection in the middle of an answer; who is connected stays so");
+	assert_true(is_connected());
+	assert_int_equal(master_want(b, MASTER_SERVES, "/horn", ""), 0);
+	answer(next_call("lookupNode"), 1, b->uri);
+	expect_said("the master answers again");
+	answer(next_call("registerService"), 1, "");
+}
+
+/* A farewell has a second, whatever the master does. */
+TEST_WITH(a_farewell_is_short, set_up, tear_down)
+{
+	int fd;
+
+	make_contact();
+	master_disconnect(b);
+	fd = next_call("unregisterService");
+	run(900 * MS);
+	assert_false(b->off);
+	run(110 * MS);
+	assert_true(b->off);
+	close(fd);
+}
