@@ -266,7 +266,8 @@ TEST_WITH(what_is_sent_waits_for_room, set_up, tear_down)
 		sum += sizeof(zeros);
 	sum += sizeof(zeros);
 	assert_int_equal(stream_send(s, "xyz", 3), 1);
-	assert_int_equal(write_text("ab"), 0);
+	sum -= (size_t)read(far, zeros, sizeof(zeros));
+	assert_int_equal(write_text("ab"), 0); /* though the socket would take it */
 	assert_int_equal(n_room, 0);
 	assert_int_equal(far_reads(&last), sum + 3);
 	assert_int_equal(last, 'z');
