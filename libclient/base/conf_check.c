@@ -4,7 +4,7 @@
 #include "err.h"
 #include "near.h"
 #include "jsonx.h"
-#include "timeutil.h"
+#include "number.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -4,6 +4,7 @@
 
 #include "err.h"
 #include "mem.h"
+#include "number.h"
 #include "timeutil.h"
 
 #include <errno.h>
@@ -11,7 +12,6 @@
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -316,8 +316,9 @@ int fd_pidfd_open(pid_t pid)
 
 int64_t fd_stat_field(const char *path, int nth, char *ret_state)
 {
-	char *text, *p;
+	const char *p;
 	int64_t v = -1;
+	char *text;
 
 	if (fd_read_file(path, 4096, &text, NULL) < 0)
 		return -1;
@@ -326,8 +327,8 @@ int64_t fd_stat_field(const char *path, int nth, char *ret_state)
 		*ret_state = p[2];
 	for (int i = 2; i < nth && p; i++)
 		p = strchr(p + 1, ' ');
-	if (p)
-		v = strtoll(p, NULL, 10);
+	if (p && (++p, number_take_i64(&p, NUMBER_DEC, INT64_MIN, INT64_MAX, &v) < 0))
+		v = -1;
 	mem_free(text);
 	return v;
 }

@@ -8,6 +8,7 @@
 
 #include "err.h"
 #include "log_private.h"
+#include "number.h"
 #include "printable.h"
 #include "timeutil.h"
 
@@ -167,11 +168,12 @@ int log_setup(const char *program)
 bool log_to_journal(void)
 {
 	const char *s = getenv("JOURNAL_STREAM");
-	unsigned long long dev, ino;
+	uint64_t dev, ino;
 	struct stat st;
 
-	return s && sscanf(s, "%llu:%llu", &dev, &ino) == 2 && fstat(STDERR_FILENO, &st) == 0 &&
-	       (unsigned long long)st.st_dev == dev && (unsigned long long)st.st_ino == ino;
+	return s && number_take_u64(&s, NUMBER_DEC, UINT64_MAX, &dev) == 0 && *s == ':' &&
+	       number_u64(s + 1, NUMBER_DEC, UINT64_MAX, &ino) == 0 && fstat(STDERR_FILENO, &st) == 0 &&
+	       st.st_dev == dev && st.st_ino == ino;
 }
 
 static void to_stderr(enum log_level level, const char *topic, const char *text)

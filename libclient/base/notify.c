@@ -4,6 +4,7 @@
 
 #include "err.h"
 #include "fd.h"
+#include "number.h"
 #include "timeutil.h"
 
 #include <errno.h>
@@ -43,10 +44,10 @@ int notify_send(const char *state)
 int64_t notify_watchdog_dur_ns(void)
 {
 	const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
-	long long v;
+	int64_t us, of = getpid();
 
-	if (!usec || (pid && strtoll(pid, NULL, 10) != (long long)getpid()))
+	if (!usec || (pid && number_i64(pid, NUMBER_DEC, 1, of, &of) < 0) || of != getpid() ||
+	    number_i64(usec, NUMBER_DEC, 0, INT64_MAX / NS_PER_US, &us) < 0)
 		return 0;
-	v = strtoll(usec, NULL, 10);
-	return v > 0 && v < INT64_MAX / NS_PER_US ? v * NS_PER_US / 2 : 0;
+	return us * NS_PER_US / 2;
 }

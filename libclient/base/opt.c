@@ -7,13 +7,12 @@
 
 #include "err.h"
 #include "near.h"
+#include "number.h"
 #include "opt_private.h"
-#include "timeutil.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,12 +71,10 @@ static bool in_range(const struct opt *o, int64_t v)
 
 static int set_int(const struct opt *o, const char *text, int64_t *var)
 {
-	char *end, name[64];
-	long long v;
+	char name[64];
+	int64_t v;
 
-	errno = 0;
-	v = strtoll(text, &end, 0);
-	if (end == text || *end || errno || isspace((unsigned char)text[0]))
+	if (number_i64(text, NUMBER_ANY, INT64_MIN, INT64_MAX, &v) < 0)
 		return err_set(-EINVAL, "%s: \"%.60s\" is not a whole number", shown(o, name), text);
 	if (!in_range(o, v))
 		return out_of_range(o, text);
@@ -87,10 +84,10 @@ static int set_int(const struct opt *o, const char *text, int64_t *var)
 
 static int set_double(const struct opt *o, const char *text, double *var)
 {
-	char *end, name[64];
-	double v = strtod(text, &end);
+	char name[64];
+	double v;
 
-	if (end == text || *end || !isfinite(v) || isspace((unsigned char)text[0]))
+	if (number_f64(text, &v) < 0)
 		return err_set(-EINVAL, "%s: \"%.60s\" is not a number", shown(o, name), text);
 	if ((o->min || o->max) && (v < (double)o->min || v > (double)o->max))
 		return out_of_range(o, text);

@@ -51,15 +51,6 @@ static inline int64_t ns_add(int64_t a, int64_t b)
 /* Sleep until an absolute CLOCK_MONOTONIC time; continues after signals. */
 void mono_sleep_until(int64_t until_mono_ns);
 
-/*
- * "100ms", "1.5s", "20us", "250ns", "2m", "1h", "0": whole ns after scaling, exact (no floating point).
- * A bare number needs a unit, except 0. Returns 0 or -EINVAL / -ERANGE; s is bounded by its NUL.
- */
-int dur_parse(const char *s, int64_t *ret_dur_ns);
-
-/* "512", "64KiB", "16MiB", "4GiB", "10MB": bytes. Returns 0 or -EINVAL / -ERANGE. */
-int size_parse(const char *s, int64_t *ret_bytes);
-
 #define STAMP_FORMAT_MAX 64
 /* Seconds with nine decimals, "12.000000340", for time stamps. Returns buf. */
 const char *stamp_format(int64_t ns, char buf[STAMP_FORMAT_MAX]);

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Harnesses: fuzz_<name>.c, corpus/<name>/, an optional <name>.dict. `make fuzz` runs them for a while; their
 # corpus is a test of every run (replay.c).
-FUZZERS += proto_file apollo_set link link_time conf varlink printable control msg_parser type_json msg_body traci ss2 map_in generic ros_text rpc graph rtps xmlrpc http tcpros lgsvl cyber json cbor rosbridge foxglove guard pb pb_own bag record_file mcap pack rosbag2_yaml codec dag launch sched_conf param filter world world_session world_side world_compat world_datagram world_udp world_tls world_log net zmtp
+FUZZERS += proto_file apollo_set link link_time conf varlink printable number control msg_parser type_json msg_body traci ss2 map_in generic ros_text rpc graph rtps xmlrpc http tcpros lgsvl cyber json cbor rosbridge foxglove guard pb pb_own bag record_file mcap pack rosbag2_yaml codec dag launch sched_conf param filter world world_session world_side world_compat world_datagram world_udp world_tls world_log net zmtp
 FUZZ_LIBS_link    := $(addprefix $(B)/obj/tools/bridge/link/,blob.o manifest.o call_msg.o) $(B)/lib/libbase.a
 FUZZ_LINK_link    := -ljansson
 FUZZ_LIBS_conf    := $(B)/lib/libbase.a
 FUZZ_LIBS_varlink := $(B)/lib/libbase.a
 FUZZ_LIBS_printable := $(B)/lib/libbase.a
+FUZZ_LIBS_number  := $(B)/lib/libbase.a
 FUZZ_LIBS_control := $(B)/obj/tests/unit/control/peer.o $(addprefix $(B)/lib/,libsimd.a libloop.a libintrospect.a libipc.a libschema.a libbase.a)
 FUZZ_LIBS_msg_parser := $(B)/lib/libmsggen.a $(B)/lib/libbase.a
 FUZZ_LIBS_type_json  := $(B)/lib/libintrospect.a $(B)/lib/libschema.a $(B)/lib/libbase.a

@@ -6,12 +6,12 @@
 #include <unistd.h>
 #include <string.h>
 
+#include "number.h"
 #include "printable.h"
 #include "record/copy.h"
 #include "record/recode.h"
 #include "record/rosbag2.h"
 #include "simctl.h"
-#include "timeutil.h"
 
 static void say(void *arg, const char *sentence)
 {

@@ -2,13 +2,13 @@
 /* See play_time.h. */
 #include "play_time.h"
 
+#include "number.h"
 #include "timeutil.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -41,16 +41,16 @@ static int seconds_parse(const char *s, const char **ret_end, int64_t *ret_ns)
 /* Z, +01:00, or nothing: seconds to take away. */
 static bool zone_parse(const char *s, int64_t *ret_s)
 {
-	unsigned hours, minutes;
-	int n = 0;
+	uint64_t hours, minutes;
+	char sign = *s;
 
 	*ret_s = 0;
 	if (!*s || strcmp(s, "Z") == 0)
 		return true;
-	if ((*s != '+' && *s != '-') || sscanf(s + 1, "%2u:%2u%n", &hours, &minutes, &n) != 2 || s[1 + n] ||
-	    hours > 14 || minutes > 59)
+	if ((*s != '+' && *s != '-') || (++s, number_take_u64(&s, NUMBER_DEC, 14, &hours) < 0) || *s != ':' ||
+	    number_u64(s + 1, NUMBER_DEC, 59, &minutes) < 0)
 		return false;
-	*ret_s = (int64_t)(hours * 3600 + minutes * 60) * (*s == '-' ? -1 : 1);
+	*ret_s = (int64_t)(hours * 3600 + minutes * 60) * (sign == '-' ? -1 : 1);
 	return true;
 }
 
@@ -95,11 +95,11 @@ int play_time_parse(const char *text, int64_t begin_ns, int64_t *ret_log_ns)
 
 int play_rate_parse(const char *text, int64_t *ret_e6)
 {
-	char *end;
-	double rate = strtod(text, &end);
+	double rate;
+	int r = number_take_f64(&text, &rate);
 
-	if (end == text || (*end && strcmp(end, "x") != 0))
-		return -EINVAL;
+	if (r < 0 || (*text && strcmp(text, "x") != 0))
+		return r < 0 ? r : -EINVAL;
 	if (!(rate >= 1e-6 && rate <= 1e6))
 		return -ERANGE;
 	*ret_e6 = (int64_t)(rate * 1e6 + 0.5);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "keys.h"
+#include "number.h"
 #include "printable.h"
 #include "record/copy.h"
 #include "record/recode.h"

@@ -4,12 +4,10 @@
 
 #include "rnd.h"
 #include "seqlock.h"
-#include "err.h"
 #include "timeutil.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <string.h>
 
 TEST(timespec_round_trips)
 {
@@ -27,55 +25,6 @@ TEST(timespec_round_trips)
 	assert_int_equal(ns_add(2, -5), -3);
 }
 
-TEST(durations_parse_exactly)
-{
-	static const struct {
-		const char *text;
-		int64_t ns;
-	} good[] = {
-		{ "100ms", 100000000 },
-		{ "1.5s", 1500000000 },
-		{ "0", 0 },
-		{ "0ms", 0 },
-		{ "20us", 20000 },
-		{ "250ns", 250 },
-		{ "2m", INT64_C(120000000000) },
-		{ "1h", INT64_C(3600000000000) },
-		{ "0.000000001s", 1 },
-		{ ".5s", 500000000 },
-		{ "9223372036854775807ns", INT64_MAX },
-	};
-	static const char *const bad[] = { "",
-					   "5",
-					   "-5ms",
-					   "1.5",
-					   "ms",
-					   "1.ms",
-					   "1.2.3s",
-					   "1 ms",
-					   "0.5ns",
-					   "1e3ms",
-					   "1msx",
-					   "9223372036854775808ns",
-					   "99999999999999999999999999h",
-					   "1.0000000000000000000s",
-					   "1111111111111111111111111111111111s",
-					   "nan",
-					   "1MS" };
-	int64_t v = 77;
-
-	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-		assert_int_equal(dur_parse(good[i].text, &v), 0);
-		assert_int_equal(v, good[i].ns);
-	}
-	v = 77;
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		if (dur_parse(bad[i], &v) >= 0 || v != 77)
-			fail_msg("\"%s\" was taken", bad[i]);
-	(void)!dur_parse("-5ms", &v);
-	assert_string_equal(err_why(), "\"-5ms\" is below zero, which no duration is");
-}
-
 TEST(stamps_have_nine_decimals)
 {
 	char buf[STAMP_FORMAT_MAX];
@@ -83,23 +32,6 @@ TEST(stamps_have_nine_decimals)
 	assert_string_equal(stamp_format(12000000340, buf), "12.000000340");
 	assert_string_equal(stamp_format(-1, buf), "-0.000000001");
 	assert_string_equal(stamp_format(INT64_MIN, buf), "-9223372036.854775808");
-}
-
-TEST(sizes_parse)
-{
-	int64_t v;
-
-	assert_int_equal(size_parse("512", &v), 0);
-	assert_int_equal(v, 512);
-	assert_int_equal(size_parse("1.5KiB", &v), 0);
-	assert_int_equal(v, 1536);
-	assert_int_equal(size_parse("16MiB", &v), 0);
-	assert_int_equal(v, 16 << 20);
-	assert_int_equal(size_parse("10MB", &v), 0);
-	assert_int_equal(v, 10000000);
-	assert_int_equal(size_parse("9999999999999TiB", &v), -ERANGE);
-	assert_int_equal(size_parse("16mib", &v), -EINVAL);
-	assert_int_equal(size_parse("-1", &v), -EINVAL);
 }
 
 TEST(random_numbers_are_spread)
