@@ -10,6 +10,7 @@
 #include "log.h"
 #include "mem.h"
 #include "names.h"
+#include "number.h"
 #include "trust.h"
 
 #include <errno.h>
@@ -89,10 +90,9 @@ static int add_main_file(struct conf *c, const struct config_sources *s)
 
 int config_mode(const char *text, unsigned *ret)
 {
-	char *end;
-	unsigned long v = strtoul(text, &end, 8);
+	uint64_t v;
 
-	if (!*text || *end || v > 0777 || (v & 0600) != 0600)
+	if (number_u64(text, NUMBER_OCT, 0777, &v) < 0 || (v & 0600) != 0600)
 		return err_set(-EINVAL, "socket.mode: \"%s\" is not an octal mode that lets the owner in, such as 0660",
 			       text);
 	*ret = (unsigned)v;
@@ -344,15 +344,11 @@ int config_principal(const char *text, bool *ret_group, uint32_t *ret_id)
 	const char *name = text + group;
 	const struct group *g = group ? getgrnam(name) : NULL;
 	const struct passwd *u = group ? NULL : getpwnam(name);
-	unsigned long id = g ? g->gr_gid : u ? u->pw_uid : UINT32_MAX;
-	char *end;
+	uint64_t id = g ? g->gr_gid : u ? u->pw_uid : UINT32_MAX;
 
-	if (!g && !u && *name >= '0' && *name <= '9') {
-		errno = 0;
-		id = strtoul(name, &end, 10);
-		id = *end || errno || id >= UINT32_MAX ? UINT32_MAX : id;
-	}
-	if (id >= UINT32_MAX)
+	if (!g && !u && number_u64(name, NUMBER_DEC, UINT32_MAX, &id) < 0)
+		id = UINT32_MAX;
+	if (id == UINT32_MAX)
 		return err_set(-ENOENT, "there is no %s \"%.60s\"", group ? "group" : "user", name);
 	*ret_group = group;
 	*ret_id = (uint32_t)id;

@@ -4,6 +4,7 @@
 
 #include "err.h"
 #include "jsonx.h"
+#include "number.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -26,14 +27,10 @@ bool names_type_ok(const char *s)
 	return channel_name_made_of(s, SIM_TYPE_NAME_MAX, "_/") && slash && slash != s && slash[1];
 }
 
-bool names_hash_ok(const char *s)
-{
-	return strlen(s) == 16 && strspn(s, "0123456789abcdef") == 16;
-}
-
 int names_type_def(const json_t *def, const char **ret_name, const char **ret_hash)
 {
 	const char *name, *hash;
+	uint64_t v;
 	int r = jsonx_string(def, "name", SIM_TYPE_NAME_MAX, &name);
 
 	if (r == 0)
@@ -42,7 +39,7 @@ int names_type_def(const json_t *def, const char **ret_name, const char **ret_ha
 		return r;
 	if (!names_type_ok(name))
 		return err_set(-EINVAL, "\"%s\" is not a type name, package/Name", name);
-	if (!names_hash_ok(hash))
+	if (!number_hash(hash, &v))
 		return err_set(-EINVAL, "hash \"%s\" is not 16 hexadecimal digits", hash);
 	*ret_name = name;
 	*ret_hash = hash;

@@ -20,8 +20,6 @@
 bool names_plain_ok(const char *s);
 /* "pkg/Name", 3..63 characters. */
 bool names_type_ok(const char *s);
-/* 16 lower-case hexadecimal digits. */
-bool names_hash_ok(const char *s);
 /* 1..63 printable characters: an exclusive token. */
 bool names_token_ok(const char *s);
 

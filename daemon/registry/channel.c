@@ -10,6 +10,7 @@
 #include "jsonx.h"
 #include "log.h"
 #include "mem.h"
+#include "number.h"
 #include "rig.h"
 #include "shards.h"
 #include "simd.h"
@@ -373,7 +374,6 @@ static int tell_dispatch(struct channel *ch, struct ipc_sub *sub)
 	struct dispatch_channel d = {
 		.id = ch->id,
 		.name = ch->name,
-		.type_hash = strtoull(ch->hash, NULL, 16),
 		.type_json = ch->type_json,
 		.max_body = ch->max_body,
 		.window = ch->window,
@@ -381,7 +381,11 @@ static int tell_dispatch(struct channel *ch, struct ipc_sub *sub)
 		.ordered = ch->ordered,
 		.sub = sub,
 	};
-	int r = count_taken(ch->s, dispatch_channel_add(shard_of(ch->s, ch->shard), &d));
+	int r;
+
+	if (!number_hash(ch->hash, &d.type_hash))
+		d.type_hash = 0; /* no type yet */
+	r = count_taken(ch->s, dispatch_channel_add(shard_of(ch->s, ch->shard), &d));
 
 	return r < 0 ? err_set(r, "channel %s: dispatch refused it: %s", ch->name, err_text(r)) : 0;
 }

@@ -4,6 +4,7 @@
 
 #include "fd.h"
 #include "mem.h"
+#include "number.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -19,18 +20,18 @@
 static int64_t number_in(const char *path, const char *word)
 {
 	int64_t n = -1;
-	char *text, *at;
+	const char *at;
+	char *text;
 	size_t len;
 
 	if (fd_read_file(path, FILE_MAX, &text, &len) < 0)
 		return -1;
 	at = word ? strstr(text, word) : text;
 	if (at && (!word || at == text || at[-1] == '\n')) {
-		char *end;
-
 		at += word ? strlen(word) : 0;
-		n = strtoll(at, &end, 10);
-		n = end == at ? -1 : n;
+		at += strspn(at, " \t");
+		if (number_take_i64(&at, NUMBER_DEC, INT64_MIN, INT64_MAX, &n) < 0)
+			n = -1;
 	}
 	mem_free(text);
 	return n;

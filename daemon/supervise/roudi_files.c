@@ -9,6 +9,7 @@
 #include "ipc.h"
 #include "log.h"
 #include "mem.h"
+#include "number.h"
 #include "plane.h"
 #include "trust.h"
 #include "rnd.h"
@@ -354,11 +355,11 @@ bool roudi_runs(void)
 	return pid == 0 || is_roudi(text); /* 0: in a pid namespace that we do not see */
 }
 
-static bool is_of_our_user(const char *pid)
+static bool is_of_our_user(pid_t pid)
 {
 	uid_t uid;
 
-	return state_proc_user((pid_t)atoi(pid), &uid) && uid == geteuid();
+	return state_proc_user(pid, &uid) && uid == geteuid();
 }
 
 bool roudi_is_ours(pid_t pid, const char *config)
@@ -366,24 +367,24 @@ bool roudi_is_ours(pid_t pid, const char *config)
 	char text[16];
 
 	snprintf(text, sizeof(text), "%d", (int)pid);
-	return is_of_our_user(text) && has_argument(text, config);
+	return is_of_our_user(pid) && has_argument(text, config);
 }
 
 pid_t roudi_find(const char *plane, const char *config)
 {
 	DIR *d = opendir("/proc");
 	const struct dirent *e;
-	pid_t pid = 0;
+	int64_t pid, found = 0;
 
-	while (d && !pid && (e = readdir(d))) {
-		if (e->d_name[0] >= '0' && e->d_name[0] <= '9' && is_roudi(e->d_name) && same_place(e->d_name, plane) &&
-		    (!config || (is_of_our_user(e->d_name) && has_argument(e->d_name, config))) &&
-		    !state_proc_ending((pid_t)atoi(e->d_name)))
-			pid = (pid_t)atoi(e->d_name);
-	}
+	while (d && !found && (e = readdir(d)))
+		if (number_i64(e->d_name, NUMBER_DEC, 1, INT_MAX, &pid) == 0 && is_roudi(e->d_name) &&
+		    same_place(e->d_name, plane) &&
+		    (!config || (is_of_our_user((pid_t)pid) && has_argument(e->d_name, config))) &&
+		    !state_proc_ending((pid_t)pid))
+			found = pid;
 	if (d)
 		closedir(d);
-	return pid;
+	return (pid_t)found;
 }
 
 static bool monitoring_off(const char *cmdline, size_t len)

@@ -7,6 +7,7 @@
 #include "group.h"
 #include "log.h"
 #include "mem.h"
+#include "number.h"
 #include "rnd.h"
 #include "state.h"
 #include "timeutil.h"
@@ -290,10 +291,12 @@ static bool still_there(const char *plane, int dir, int fd)
 static bool owner_ended(int fd)
 {
 	char text[32];
+	const char *at = text;
 	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+	int64_t pid;
 
 	text[n > 0 ? n : 0] = '\0';
-	return n > 0 && state_proc_ending((pid_t)atoi(text));
+	return n > 0 && (number_take_i64(&at, NUMBER_DEC, 1, INT_MAX, &pid) < 0 || state_proc_ending((pid_t)pid));
 }
 
 /* The plane of a simd that was killed, with a RouDi perhaps, is for the next one of its own runtime directory. */

@@ -6,6 +6,7 @@
 #include "fd.h"
 #include "jsonx.h"
 #include "mem.h"
+#include "number.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -123,17 +124,18 @@ bool state_proc_user(pid_t pid, uid_t *ret)
 {
 	char path[64], *text;
 	const char *at;
-	unsigned uid;
+	uint64_t uid;
 	bool yes;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
 	if (pid <= 0 || fd_read_file(path, 65536, &text, NULL) < 0)
 		return false;
-	at = strstr(text, "\nUid:");
-	yes = at && sscanf(at, "\nUid: %*u %u", &uid) == 1;
+	at = strstr(text, "\nUid:\t"); /* the real one, and the effective one */
+	at = at ? strchr(at + strlen("\nUid:\t"), '\t') : NULL;
+	yes = at && (++at, number_take_u64(&at, NUMBER_DEC, UINT32_MAX, &uid) == 0);
 	mem_free(text);
 	if (yes)
-		*ret = uid;
+		*ret = (uid_t)uid;
 	return yes;
 }
 
@@ -214,11 +216,12 @@ static int read_state(const json_t *j, struct state *s)
 		r = jsonx_string(j, "roudi_config", 16, &hash);
 	if (r == 0)
 		r = jsonx_array(j, "apps", STATE_APPS_MAX, &apps);
+	if (r == 0 && !number_hash(hash, &s->roudi_hash))
+		r = err_set(-EINVAL, "\"roudi_config\" is not 16 hexadecimal digits");
 	if (r < 0)
 		return r;
 	snprintf(s->simd_app, sizeof(s->simd_app), "%s", app);
 	s->generation = (uint32_t)generation;
-	s->roudi_hash = strtoull(hash, NULL, 16);
 	json_array_foreach(apps, i, item) {
 		r = read_app(item, &s->apps[s->n_apps]);
 		if (r < 0)

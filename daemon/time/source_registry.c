@@ -6,6 +6,7 @@
 #include "list.h"
 #include "mem.h"
 #include "near.h"
+#include "number.h"
 #include "plugin_file.h"
 #include "trust.h"
 
@@ -14,7 +15,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
@@ -175,11 +175,10 @@ static int find_plugin(struct source_registry *s, const char *word, const struct
 int source_registry_find(struct source_registry *s, const char *word, bool may_be_path,
 			 const struct sim_source_ops **ret)
 {
-	char *end;
-	long n = strtol(word, &end, 10);
+	int64_t n;
 	int r;
 
-	if (*word && !*end)
+	if (number_i64(word, NUMBER_DEC, INT64_MIN, INT64_MAX, &n) == 0)
 		return time_source_by_number(n, ret);
 	if (time_source_by_name(word, ret) == 0)
 		return 0;
