@@ -4,11 +4,11 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "err.h"
+#include "number.h"
 #include "scheduler_private.h"
 
 /* ---- text ---- */
@@ -19,22 +19,19 @@ static const char *skip_blanks(const char *s)
 }
 
 /* Blanks before and behind it are no part of it, as in Cyber: "0-7, 16-23". */
-static int cpu_number(const char **s, unsigned long *ret)
+static int cpu_number(const char **s, uint64_t *ret)
 {
-	char *end;
-
 	*s = skip_blanks(*s);
-	if (**s < '0' || **s > '9')
+	if (number_take_u64(s, NUMBER_DEC, INT_MAX, ret) < 0)
 		return -EINVAL;
-	*ret = strtoul(*s, &end, 10);
-	*s = skip_blanks(end);
-	return *ret <= INT_MAX ? 0 : -EINVAL;
+	*s = skip_blanks(*s);
+	return 0;
 }
 
 /* One number, or first-last. 1: with CPUs that no machine has. */
 static int cpus_range(const char **s, cpu_set_t *set)
 {
-	unsigned long first, last;
+	uint64_t first, last;
 
 	if (cpu_number(s, &first) < 0)
 		return -EINVAL;

@@ -8,6 +8,7 @@
 
 #include "err.h"
 #include "msg/typedesc.h"
+#include "number.h"
 #include "value.h"
 
 static int read_struct(struct sim_builder *b, const struct sim_type *t, uint8_t *s, const json_t *j);
@@ -30,7 +31,7 @@ static int read_integer(const struct sim_field *f, const json_t *j, bool *ret_ne
 {
 	const char *s = json_string_value(j);
 	double d = json_real_value(j);
-	char *end;
+	int r;
 
 	if (json_is_integer(j)) {
 		json_int_t v = json_integer_value(j);
@@ -47,12 +48,9 @@ static int read_integer(const struct sim_field *f, const json_t *j, bool *ret_ne
 		*ret = (uint64_t)d;
 		return (double)*ret == d ? 0 : wrong_type(f, "a whole number");
 	}
-	if (!s || f->elem_size != 8 || !s[0] || s[strspn(s, "-0123456789")] || s[1 + strspn(s + 1, "0123456789")])
-		return wrong_type(f, "a number");
-	errno = 0;
-	*ret_negative = s[0] == '-';
-	*ret = strtoull(s + *ret_negative, &end, 10);
-	return errno ? out_of_range(f) : end == s + *ret_negative ? wrong_type(f, "a number") : 0;
+	*ret_negative = s && *s == '-';
+	r = s && f->elem_size == 8 ? number_u64(s + *ret_negative, NUMBER_DEC, UINT64_MAX, ret) : -EINVAL;
+	return r == -ERANGE ? out_of_range(f) : r < 0 ? wrong_type(f, "a number") : 0;
 }
 
 static int store_integer(const struct sim_field *f, uint8_t *at, bool negative, uint64_t v)

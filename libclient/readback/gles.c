@@ -13,6 +13,7 @@
 #include "err.h"
 #include "gles_load.h"
 #include "mem.h"
+#include "number.h"
 
 struct gles_place { /* device_request::own */
 	GLsync fence;
@@ -294,11 +295,12 @@ static const struct device_ops gles_ops = {
 static bool can_serve(const char *version, bool *ret_desktop)
 {
 	static const char es[] = "OpenGL ES ";
+	double number;
 
 	*ret_desktop = version && strncmp(version, es, sizeof(es) - 1) != 0;
 	if (!*ret_desktop)
 		return version && version[sizeof(es) - 1] >= '3';
-	return strtod(version, NULL) >= 3.15;
+	return number_take_f64(&version, &number) == 0 && number >= 3.15;
 }
 
 /* Bad enums are what an older context answers, and no one else's business. */
