@@ -2,6 +2,8 @@
 /* filter.h: parsed by descent into a table of nodes, which refer to each other by number. */
 #include "filter.h"
 
+#include "number.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -139,8 +141,6 @@ static void parse_text(struct parser *p, struct node *n)
 
 static void parse_literal(struct parser *p, struct node *n)
 {
-	char *end;
-
 	skip_blanks(p);
 	if (*p->at == '\'' || *p->at == '"') {
 		parse_text(p, n);
@@ -149,10 +149,8 @@ static void parse_literal(struct parser *p, struct node *n)
 	if (take(p, "true")) {
 		n->number = 1;
 	} else if (!take(p, "false")) {
-		n->number = strtod(p->at, &end);
-		if (end == p->at)
+		if (number_take_f64(&p->at, &n->number) < 0)
 			fail(p, -EINVAL, "a number, true, false or a string is expected");
-		p->at = end;
 	}
 }
 

@@ -13,6 +13,7 @@
 #include <sim/srv/SetParam.h>
 
 #include "ask.h"
+#include "number.h"
 #include "printable.h"
 
 #define LIST "list_parameters"
@@ -258,20 +259,16 @@ static json_t *parse_bool(const char *s)
 
 static json_t *parse_int(const char *s)
 {
-	char *end;
 	int64_t i;
 
-	errno = 0;
-	i = strtoll(s, &end, 0);
-	return *s && !*end && !errno ? json_integer(i) : NULL;
+	return number_i64(s, NUMBER_ANY, INT64_MIN, INT64_MAX, &i) == 0 ? json_integer(i) : NULL;
 }
 
 static json_t *parse_double(const char *s)
 {
-	char *end;
-	double d = strtod(s, &end);
+	double d;
 
-	return *s && !*end && isfinite(d) ? json_real(d) : NULL;
+	return number_f64(s, &d) == 0 ? json_real(d) : NULL;
 }
 
 static json_t *parse(unsigned type, const char *s)

@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "number.h"
 #include "simctl.h"
 
 #define COLUMNS_MAX 16
@@ -24,9 +25,9 @@ struct table {
 
 static int positive(const char *text)
 {
-	long v = text ? strtol(text, NULL, 10) : 0;
+	uint64_t v;
 
-	return v > 0 && v < 100000 ? (int)v : 0;
+	return text && number_u64(text, NUMBER_DEC, 99999, &v) == 0 ? (int)v : 0;
 }
 
 struct screen ctl_screen(void)

@@ -6,6 +6,7 @@
 #include "jsonx.h"
 #include "mem.h"
 #include "near.h"
+#include "number.h"
 #include "timeutil.h"
 
 #include <errno.h>
@@ -85,17 +86,12 @@ static int read_string(struct reading *x, const struct tree_node *n, const char 
 static bool integer_of(const struct tree_node *n, int64_t *ret)
 {
 	const char *s = n->kind == TREE_SCALAR && !n->word ? json_string_value(n->value) : NULL;
-	char *end;
 
 	if (n->kind == TREE_SCALAR && json_is_integer(n->value)) {
 		*ret = json_integer_value(n->value);
 		return true;
 	}
-	if (!s || !*s)
-		return false;
-	errno = 0;
-	*ret = strtoll(s, &end, 10);
-	return !*end && !errno;
+	return s && number_i64(s, NUMBER_DEC, INT64_MIN, INT64_MAX, ret) == 0;
 }
 
 static int read_uint(struct reading *x, const struct tree_node *n, const struct key *k, uint32_t *ret)

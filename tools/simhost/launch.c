@@ -5,6 +5,7 @@
 #include "err.h"
 #include "file.h"
 #include "mem.h"
+#include "number.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -92,15 +93,12 @@ static int read_nice(struct reading *x, const struct tree_node *n, void *to)
 {
 	struct launch_module *m = to;
 	const char *s = "";
-	char *end;
-	long v;
+	int64_t v;
 	int r = read_text(x, n, &s);
 
 	if (r < 0 || !*s)
 		return r;
-	errno = 0;
-	v = strtol(s, &end, 10);
-	if (*end || errno || v < -20 || v > 19)
+	if (number_i64(s, NUMBER_DEC, -20, 19, &v) < 0)
 		return tree_fail(x->tree, n, "%.32s is not a number from -20 to 19", s);
 	m->nice = (int)v;
 	return 0;

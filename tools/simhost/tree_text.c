@@ -5,13 +5,12 @@
  */
 #include "err.h"
 #include "mem.h"
+#include "number.h"
 #include "tree_private.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct parse {
@@ -178,18 +177,13 @@ static int bare(struct parse *p)
 
 static int number(struct parse *p, struct tree_node *n)
 {
-	char *end;
-	long long i;
+	const char *end = p->string;
+	int64_t i;
 	double d;
 
-	errno = 0;
-	i = strtoll(p->string, &end, 0);
-	if (!*end && !errno)
+	if (number_i64(p->string, NUMBER_ANY, INT64_MIN, INT64_MAX, &i) == 0)
 		return tree_value(p->t, n, json_integer(i));
-	d = strtod(p->string, &end);
-	if ((*end == 'f' || *end == 'F') && !end[1])
-		end++;
-	if (*end || !isfinite(d))
+	if (number_take_f64(&end, &d) < 0 || (*end && strcasecmp(end, "f") != 0))
 		return tree_fail(p->t, n, "%s is not a number", p->string);
 	return tree_value(p->t, n, json_real(d));
 }
