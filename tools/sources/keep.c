@@ -3,12 +3,14 @@
 #include "keep.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 
 #include "err.h"
+#include "number.h"
 
 #define MESSAGES 1024                                 /* more than a socket's buffer has */
 #define SIZE     sizeof(((struct keep_set *)0)->word) /* of each message, so that their number is known */
@@ -25,14 +27,14 @@ static bool is_packet_socket(int fd)
 bool keep_open(struct keep *k)
 {
 	const char *text = getenv("SIMD_KEEP");
-	char behind;
+	uint64_t in, out;
 
 	*k = (struct keep){ .in = -1, .out = -1 };
-	if (!text || sscanf(text, "%d,%d%c", &k->in, &k->out, &behind) != 2 || !is_packet_socket(k->in) ||
-	    !is_packet_socket(k->out)) {
-		*k = (struct keep){ .in = -1, .out = -1 };
+	if (!text || number_take_u64(&text, NUMBER_DEC, INT_MAX, &in) < 0 || *text != ',' ||
+	    number_u64(text + 1, NUMBER_DEC, INT_MAX, &out) < 0 || !is_packet_socket((int)in) ||
+	    !is_packet_socket((int)out))
 		return false;
-	}
+	*k = (struct keep){ .in = (int)in, .out = (int)out };
 	(void)unsetenv("SIMD_KEEP");
 	(void)fcntl(k->in, F_SETFD, FD_CLOEXEC);
 	(void)fcntl(k->out, F_SETFD, FD_CLOEXEC);

@@ -4,10 +4,10 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "bridge/convert/geo.h"
 #include "err.h"
+#include "number.h"
 
 bool origin_is_on_earth(double lat_deg, double lon_deg)
 {
@@ -31,16 +31,12 @@ int origin_set(struct origin *ret, double lat_deg, double lon_deg)
 
 int origin_parse(struct origin *ret, const char *text)
 {
-	char *end = NULL, *comma = NULL;
-	double lat_deg, lon_deg = 0;
+	double degrees[2];
 
 	*ret = (struct origin){ 0 };
 	if (!text || !*text)
 		return 0;
-	lat_deg = strtod(text, &comma);
-	if (comma != text && *comma == ',')
-		lon_deg = strtod(comma + 1, &end);
-	if (!end || end == comma + 1 || *end || origin_set(ret, lat_deg, lon_deg) < 0)
+	if (number_f64s(text, degrees, 2) != 2 || origin_set(ret, degrees[0], degrees[1]) < 0)
 		return err_set(-EINVAL, "\"%.60s\" is no place on the earth; give LAT,LON in degrees", text);
 	return 0;
 }

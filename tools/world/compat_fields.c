@@ -9,6 +9,7 @@
 #include "err.h"
 #include "fd.h"
 #include "mem.h"
+#include "number.h"
 
 #define FILE_MAX 16384u
 #define WORD_MAX 32
@@ -52,12 +53,18 @@ void compat_fields_default(struct compat_fields *ret)
 
 static int take_line(const char *name, unsigned line, const char *text, struct compat_fields *f)
 {
-	char word[WORD_MAX + 1], rest[2];
+	static const char blanks[] = " \t\r\n\v\f";
+	char word[WORD_MAX + 1];
 	unsigned field = 0;
-	int number, n = sscanf(text, " %32s %d %1s", word, &number, rest);
+	uint64_t number;
+	size_t len;
 
-	if (n == EOF)
+	text += strspn(text, blanks);
+	len = strcspn(text, blanks);
+	if (!len)
 		return 0;
+	snprintf(word, sizeof(word), "%.*s", (int)(len < WORD_MAX ? len : WORD_MAX), text);
+	text += len + strspn(text + len, blanks);
 	while (field < COMPAT_FIELDS && strcmp(fields[field].name, word))
 		field++;
 	if (field == COMPAT_FIELDS)
@@ -66,7 +73,7 @@ static int take_line(const char *name, unsigned line, const char *text, struct c
 			       "FrontRightWheelCOM, FrontLeft..., BackRight..., BackLeftWheelCOM, ChassisRot, "
 			       "FrontRightWheelRot ... BackLeftWheelRot, MVector.x ... z, MQuaternion.e0 ... e3",
 			       name, line, word);
-	if (n != 2 || number < 1 || number > COMPAT_NUMBER_MAX)
+	if (number_take_u64(&text, NUMBER_DEC, COMPAT_NUMBER_MAX, &number) < 0 || !number || text[strspn(text, blanks)])
 		return err_set(-EINVAL, "%s:%u: %s: give a number from 1 to %d and nothing else", name, line, word,
 			       COMPAT_NUMBER_MAX);
 	f->number[field] = (uint8_t)number;

@@ -20,6 +20,7 @@
 #include "mem.h"
 #include "net.h"
 #include "net_compat.h"
+#include "number.h"
 #include "opt.h"
 #include "replay.h"
 #include "rnd.h"
@@ -139,15 +140,12 @@ static int world_of(const struct args *a, const struct config *config, struct lo
 }
 
 /* "HOST:PORT", of which either may be absent. */
-static int address_of(const char *option, const char *text, unsigned long port, char host[64], struct net_options *ret)
+static int address_of(const char *option, const char *text, uint64_t port, char host[64], struct net_options *ret)
 {
 	const char *colon = strrchr(text, ':');
 	size_t len = colon ? (size_t)(colon - text) : strlen(text);
-	char *end = NULL;
 
-	if (colon)
-		port = strtoul(colon + 1, &end, 10);
-	if (len >= 64 || port > 65535 || (colon && (*end || end == colon + 1)))
+	if (len >= 64 || (colon && number_u64(colon + 1, NUMBER_DEC, UINT16_MAX, &port) < 0))
 		return err_set(-EINVAL, "--%s %s: give HOST:PORT, as 127.0.0.1:8082", option, text);
 	memcpy(host, text, len);
 	host[len] = 0;

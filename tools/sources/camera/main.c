@@ -25,6 +25,7 @@
 #include "capture.h"
 #include "err.h"
 #include "log.h"
+#include "number.h"
 #include "opt.h"
 #include "render.h"
 #include "stage.h"
@@ -631,15 +632,16 @@ static void detach(struct app *a)
 /* --at: without simd. */
 static int picture_alone(struct app *a)
 {
-	double at[3] = { 0, 0, 0 }, deg = 0;
-	char rest;
+	double at[3]; /* x, y, degrees, until these are read */
+	double deg;
 	struct pose base;
 
-	if (sscanf(a->args.at, "%lf,%lf,%lf%c", &at[0], &at[1], &deg, &rest) != 3 || !isfinite(at[0]) ||
-	    !isfinite(at[1]) || !isfinite(deg)) {
+	if (number_f64s(a->args.at, at, 3) != 3) {
 		log_error("--at %s: needs X,Y,DEG", a->args.at);
 		return -EINVAL;
 	}
+	deg = at[2];
+	at[2] = 0;
 	base = pose_from_rpy(at, 0, 0, deg * DEG);
 	build_scene(a, NULL, &base);
 	picture(a, &base, 0);

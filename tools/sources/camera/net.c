@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "err.h"
+#include "number.h"
 
 #define CHUNK         16384
 #define WIDTH_DEFAULT 3.2 /* SUMO's SUMO_const_laneWidth */
@@ -87,14 +88,8 @@ static bool more(struct reading *d, void **p, size_t n, size_t *cap, size_t each
 /* A number up to `stop`, and the rest. NaN, infinity and what is too far out are none. */
 static bool number(const char **at, double *ret)
 {
-	char *rest;
-	double v = strtod(*at, &rest);
-
-	if (rest == *at || !(fabs(v) <= COORD_MAX))
-		return false;
-	*at = rest;
-	*ret = v;
-	return true;
+	*at += strspn(*at, " ");
+	return number_take_f64(at, ret) == 0 && fabs(*ret) <= COORD_MAX;
 }
 
 /* "x,y" or "x,y,z", and the blank after it. */

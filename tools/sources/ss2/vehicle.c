@@ -4,34 +4,16 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include <sim/msg/VehicleMode.h>
 
 #include "../space.h"
 #include "bridge/convert/geo.h"
 #include "err.h"
+#include "number.h"
 
 #define SQUARE_M     100000.0
 #define ACCEL_DUR_NS INT64_C(500000000) /* two reports further apart tell nothing of the acceleration */
-
-/* Up to max numbers with commas between; how many, 0 if that is not all of the text. */
-static size_t numbers_of(const char *text, double *ret, size_t max)
-{
-	for (size_t n = 0; n < max; text++) {
-		char *end;
-
-		ret[n++] = strtod(text, &end);
-		if (end == text)
-			return 0;
-		text = end;
-		if (!*text)
-			return n;
-		if (*text != ',')
-			return 0;
-	}
-	return 0;
-}
 
 int vehicle_origin_parse(struct vehicle_origin *ret, const char *text)
 {
@@ -41,7 +23,7 @@ int vehicle_origin_parse(struct vehicle_origin *ret, const char *text)
 		*ret = (struct vehicle_origin){ .mgrs = true };
 		return 0;
 	}
-	if (numbers_of(text, v, 3) < 2 || !space_vector_ok(&(struct sim_Vector3){ .x = v[0], .y = v[1], .z = v[2] }))
+	if (number_f64s(text, v, 3) < 2 || !space_vector_ok(&(struct sim_Vector3){ .x = v[0], .y = v[1], .z = v[2] }))
 		return err_set(-EINVAL,
 			       "\"%.60s\" is no origin; give EASTING,NORTHING or EASTING,NORTHING,ALTITUDE in metres",
 			       text);

@@ -2,6 +2,8 @@
 /* Lines of lanes. See lanes.h. */
 #include "lanes.h"
 
+#include "number.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -55,6 +57,14 @@ static size_t edge_len(const char *id)
 	return end ? (size_t)(end - id) : strlen(id);
 }
 
+/* The number behind it: "edge_2". */
+static int64_t lane_of(const char *id, size_t edge)
+{
+	int64_t n;
+
+	return number_i64(id + edge + (id[edge] == '_'), NUMBER_DEC, 0, INT64_MAX, &n) == 0 ? n : 0;
+}
+
 static int by_edge(const void *a, const void *b)
 {
 	const char *p = ((const struct lane *)a)->id, *q = ((const struct lane *)b)->id;
@@ -64,7 +74,7 @@ static int by_edge(const void *a, const void *b)
 	if (d == 0 && np != nq)
 		d = np < nq ? -1 : 1;
 	if (d == 0)
-		d = atoi(p + np + (p[np] == '_')) - atoi(q + nq + (q[nq] == '_'));
+		d = (lane_of(p, np) > lane_of(q, nq)) - (lane_of(p, np) < lane_of(q, nq));
 	return d;
 }
 

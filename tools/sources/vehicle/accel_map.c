@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "err.h"
+#include "number.h"
 
 #define LINE_MAX_ 1024
 #define MOST      1000.0 /* m/s^2, m/s: beyond that it is a mistake */
@@ -26,12 +27,12 @@ static int wrong(const struct reader *r, const char *what)
 /* The next number of a line; *at moves behind its comma, to NULL at the end. */
 static int number(const struct reader *r, char **at, double *ret)
 {
-	char *comma = strchr(*at, ','), *end;
+	char *comma = strchr(*at, ',');
+	const char *s = *at + strspn(*at, " \t\r\n");
 
 	if (comma)
 		*comma = '\0';
-	*ret = strtod(*at, &end);
-	if (end == *at || end[strspn(end, " \t\r\n")] || !(fabs(*ret) <= MOST))
+	if (number_take_f64(&s, ret) < 0 || s[strspn(s, " \t\r\n")] || fabs(*ret) > MOST)
 		return wrong(r, "this must be numbers between commas, up to 1000");
 	*at = comma ? comma + 1 : NULL;
 	return 0;
