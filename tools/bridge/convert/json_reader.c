@@ -2,12 +2,11 @@
 /* See json_reader.h. A value is read only when skip() went over it: then it has the form of one, and something stands behind it. */
 #include "json_reader.h"
 
-#include <locale.h>
-#include <pthread.h>
-#include <stdlib.h>
+#include <math.h>
 
 #include "base64.h"
 #include "named_private.h"
+#include "number.h"
 #include "utf8.h"
 
 /* ---- form ---- */
@@ -254,25 +253,16 @@ static const char *json_string(struct named_reader *r, const uint8_t *at, size_t
 
 /* ---- numbers ---- */
 
-static locale_t c_locale;
-static pthread_once_t c_locale_once = PTHREAD_ONCE_INIT;
-
-static void c_locale_make(void)
-{
-	c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-}
-
 /* m * 10^e, where doubles have both and one operation is exact; else by the library, which reads on until the number ends. */
 static double real_of(const uint8_t *text, bool negative, uint64_t m, int e)
 {
 	static const double tens[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
 				       1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
-	double v;
+	const char *at = (const char *)text;
+	double v = (double)INFINITY;
 
-	if (m >> 53 || e < -22 || e > 22) {
-		pthread_once(&c_locale_once, c_locale_make);
-		return c_locale ? strtod_l((const char *)text, NULL, c_locale) : strtod((const char *)text, NULL);
-	}
+	if (m >> 53 || e < -22 || e > 22)
+		return number_take_f64(&at, &v) < 0 && negative ? -v : v;
 	v = e < 0 ? (double)m / tens[-e] : (double)m * tens[e];
 	return negative ? -v : v;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is around: objects in space and traffic lights. See map.h. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "map_private.h"
+#include "number.h"
 #include "sim/msg/Detected3DObjects.h"
 #include "sim/msg/OccupancyGrid.h"
 #include "sim/msg/TrafficSignals.h"
@@ -279,13 +279,11 @@ MAP(TrafficSignals, lgsvl_msgs, SignalArray)
 /* The map's number of a group: the id if it is a number, as lanelet ids are, else the number of the signal. */
 static int64_t group_id(const struct map_message *in, const struct sim_TrafficSignal *s)
 {
-	char id[24] = "", *end; /* a copy: its publisher may still write, and the number must end */
-	long long v;
+	char id[24] = ""; /* a copy: its publisher may still write, and the number must end */
+	int64_t v;
 
 	strncpy(id, sim_TrafficSignal_id_in(in->body, in->size, s), sizeof(id) - 1);
-	errno = 0;
-	v = strtoll(id, &end, 10);
-	return *id && !*end && !errno ? v : s->seq_id;
+	return number_i64(id, NUMBER_DEC, INT64_MIN, INT64_MAX, &v) == 0 ? v : s->seq_id;
 }
 
 enum { AW_OFF = 1, AW_ON = 2, AW_FLASHING = 3 };

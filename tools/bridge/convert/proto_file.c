@@ -3,10 +3,12 @@
  * See proto_file.h. By recursive descent; numbers of fields are those of google/protobuf/descriptor.proto. What a message has of one kind stands
  * together in its descriptor, whatever its order in the file, so each kind is collected in a part of its own.
  */
+#include "number.h"
 #include "proto_private.h"
 
 #include <errno.h>
 #include <float.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -213,6 +215,14 @@ static void put_type(struct parser *p, struct part *o, const char *name, int *re
 	proto_put_text(p, o, 6, full);
 }
 
+/* What a text is read as, which is a number. */
+static double read_back(const char *text)
+{
+	double v;
+
+	return number_f64(text, &v) < 0 ? (double)NAN : v;
+}
+
 /* As protobuf writes them: the fewest digits of two choices that read back. */
 static void put_real(struct parser *p, struct part *o, double v, bool is_float)
 {
@@ -222,11 +232,11 @@ static void put_real(struct parser *p, struct part *o, double v, bool is_float)
 		snprintf(text, sizeof(text), "%s", isnan(v) ? "nan" : v < 0 ? "-inf" : "inf");
 	} else if (is_float) {
 		snprintf(text, sizeof(text), "%.*g", FLT_DIG, v);
-		if (strtof(text, NULL) < (float)v || strtof(text, NULL) > (float)v)
+		if ((float)read_back(text) != (float)v)
 			snprintf(text, sizeof(text), "%.*g", FLT_DIG + 3, v);
 	} else {
 		snprintf(text, sizeof(text), "%.*g", DBL_DIG, v);
-		if (strtod(text, NULL) < v || strtod(text, NULL) > v)
+		if (read_back(text) != v)
 			snprintf(text, sizeof(text), "%.*g", DBL_DIG + 2, v);
 	}
 	proto_put_text(p, o, 7, text);
@@ -235,13 +245,12 @@ static void put_real(struct parser *p, struct part *o, double v, bool is_float)
 static void real_default(struct parser *p, struct part *o, bool is_float)
 {
 	bool minus = proto_take(p, "-");
-	char text[64], *end = text;
-	double v = NAN;
+	bool word = proto_is(p, "inf") || proto_is(p, "nan");
+	double v = proto_is(p, "inf") ? (double)INFINITY : (double)NAN;
+	char text[64];
 
 	snprintf(text, sizeof(text), "%.*s", (int)(p->l.len < 63 ? p->l.len : 63), p->l.text);
-	if (p->l.token == PROTO_NUMBER || proto_is(p, "inf") || proto_is(p, "nan"))
-		v = strtod(text, &end);
-	if (end == text || *end)
+	if (!word && (p->l.token != PROTO_NUMBER || number_f64(text, &v) < 0))
 		proto_fail(p, -EBADMSG, "a number is expected, not \"%s\"", text);
 	else
 		proto_next(p);
@@ -253,17 +262,14 @@ static void whole_default(struct parser *p, struct part *o)
 {
 	char text[48];
 	bool minus = proto_take(p, "-");
-	unsigned long long v;
-	char *end;
+	uint64_t v = 0;
 
 	snprintf(text, sizeof(text), "%.*s", (int)(p->l.len < 40 ? p->l.len : 40), p->l.text);
-	errno = 0;
-	v = strtoull(text, &end, 0);
-	if (p->l.token != PROTO_NUMBER || *end || errno)
+	if (p->l.token != PROTO_NUMBER || number_u64(text, NUMBER_ANY, UINT64_MAX, &v) < 0)
 		proto_fail(p, -EBADMSG, "a whole number is expected, not \"%s\"", text);
 	else
 		proto_next(p);
-	snprintf(text, sizeof(text), "%s%llu", minus ? "-" : "", v);
+	snprintf(text, sizeof(text), "%s%" PRIu64, minus ? "-" : "", v);
 	proto_put_text(p, o, 7, text);
 }
 

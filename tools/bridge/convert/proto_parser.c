@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See proto_private.h. */
+#include "number.h"
 #include "proto_private.h"
 
 #include <errno.h>
@@ -206,17 +207,11 @@ struct part proto_expect_text(struct parser *p)
 int64_t proto_expect_number(struct parser *p, int64_t min, int64_t max)
 {
 	bool minus = proto_take(p, "-");
-	char digits[32], *end = digits;
+	char digits[32];
 	int64_t v = 0;
 
-	if (p->l.token == PROTO_NUMBER && p->l.len < sizeof(digits)) {
-		memcpy(digits, p->l.text, p->l.len);
-		digits[p->l.len] = '\0';
-		errno = 0;
-		v = strtoll(digits, &end, 0);
-		v = minus ? -v : v;
-	}
-	if (end == digits || *end || errno || v < min || v > max)
+	snprintf(digits, sizeof(digits), "%s%.*s", minus ? "-" : "", (int)(p->l.len < 32 ? p->l.len : 32), p->l.text);
+	if (p->l.token != PROTO_NUMBER || number_i64(digits, NUMBER_ANY, min, max, &v) < 0)
 		proto_fail(p, -EBADMSG, "a whole number from %lld to %lld is expected", (long long)min, (long long)max);
 	else
 		proto_next(p);

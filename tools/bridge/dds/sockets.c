@@ -14,13 +14,14 @@
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <linux/filter.h>
 #include <linux/if_packet.h>
 #include <netinet/in.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
+#include "number.h"
 #include "sockets.h"
 
 #include "option.h"
@@ -62,10 +63,10 @@ static void for_each_udp(void (*fn)(void *arg, int fd), void *arg)
 	struct dirent *e;
 
 	while (d && (e = readdir(d))) {
-		int fd = atoi(e->d_name);
+		uint64_t fd;
 
-		if (e->d_name[0] != '.' && is_udp(fd))
-			fn(arg, fd);
+		if (number_u64(e->d_name, NUMBER_DEC, INT_MAX, &fd) == 0 && is_udp((int)fd))
+			fn(arg, (int)fd);
 	}
 	if (d)
 		closedir(d);

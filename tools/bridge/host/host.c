@@ -16,6 +16,7 @@
 #include "fd.h"
 #include "log.h"
 #include "mem.h"
+#include "number.h"
 #include "task.h"
 #include "timeutil.h"
 
@@ -139,9 +140,9 @@ static void service_other_clocks(void *ctx, const char *names)
 
 static uint64_t read_simd_id(const struct host *h)
 {
-	const char *text = json_string_value(json_object_get(h->config, "simd_id"));
+	uint64_t id;
 
-	return text ? strtoull(text, NULL, 16) : 0;
+	return number_hash(json_string_value(json_object_get(h->config, "simd_id")), &id) ? id : 0;
 }
 
 static void fill_services(struct host *h)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See manifest.h. */
 #include "manifest.h"
+#include "number.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -88,12 +89,7 @@ static int get_name(const struct reading *r, const json_t *o, const char *what, 
 
 static int get_hash(const struct reading *r, const json_t *o, const char *what, const char *key, uint64_t *ret)
 {
-	const char *s = json_string_value(json_object_get(o, key));
-
-	if (!s || strlen(s) != 16 || strspn(s, "0123456789abcdef") != 16)
-		return bad(r, what, key);
-	*ret = strtoull(s, NULL, 16);
-	return 0;
+	return number_hash(json_string_value(json_object_get(o, key)), ret) ? 0 : bad(r, what, key);
 }
 
 static int get_size(const struct reading *r, const json_t *o, const char *what, const char *key, uint64_t *ret)

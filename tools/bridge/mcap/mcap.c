@@ -15,6 +15,7 @@
 
 #include <sim/bridge.h>
 
+#include "number.h"
 #include "record/recode.h"
 #include "record/recording.h"
 
@@ -22,7 +23,7 @@
 #define NS_OF_S   1000000000.0
 #define LEVEL_MIN (-50)
 #define LEVEL_MAX 22
-#define SPLIT_MIN ((uint64_t)64 << 10)
+#define SPLIT_MIN (INT64_C(64) << 10)
 #define DUR_MAX   1000000000.0 /* seconds */
 
 struct sim_bridge {
@@ -106,13 +107,9 @@ static int read_compression(const struct sim_bridge_host *host, enum log_compres
 
 static int read_level(const struct sim_bridge_host *host, int *ret)
 {
-	const char *text = option(host, "level");
-	char *end;
-	long n;
+	int64_t n;
 
-	errno = 0;
-	n = strtol(text, &end, 10);
-	if (end == text || *end || errno || n < LEVEL_MIN || n > LEVEL_MAX)
+	if (number_i64(option(host, "level"), NUMBER_DEC, LEVEL_MIN, LEVEL_MAX, &n) < 0)
 		return bad(host, "level", "a whole number, -50 .. 22");
 	*ret = (int)n;
 	return 0;
@@ -120,30 +117,19 @@ static int read_level(const struct sim_bridge_host *host, int *ret)
 
 static int read_size(const struct sim_bridge_host *host, uint64_t *ret)
 {
-	static const char *const units[] = { "", "KiB", "MiB", "GiB" };
-	const char *text = option(host, "split_size");
-	unsigned long long n;
-	char *end;
-	int unit;
+	int64_t n;
 
-	errno = 0;
-	n = strtoull(text, &end, 10);
-	unit = choice(end, units, 4);
-	if (*text < '0' || *text > '9' || errno || unit < 0 || n > UINT64_MAX >> (10 * unit) ||
-	    (n && n << (10 * unit) < SPLIT_MIN))
+	if (size_parse(option(host, "split_size"), &n) < 0 || (n && n < SPLIT_MIN))
 		return bad(host, "split_size", "0 or a size of 64KiB or more, such as 500MiB");
-	*ret = (uint64_t)n << (10 * unit);
+	*ret = (uint64_t)n;
 	return 0;
 }
 
 static int read_duration(const struct sim_bridge_host *host, int64_t *ret)
 {
-	const char *text = option(host, "split_duration");
-	char *end;
 	double x;
 
-	x = strtod(text, &end);
-	if (*text < '0' || *text > '9' || *end || !(x >= 0 && x <= DUR_MAX) || (x > 0 && x < 0.001))
+	if (number_f64(option(host, "split_duration"), &x) < 0 || x < 0 || x > DUR_MAX || (x > 0 && x < 0.001))
 		return bad(host, "split_duration", "0 or a number of seconds, 0.001 .. 1000000000");
 	*ret = (int64_t)(x * NS_OF_S);
 	return 0;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # bridge_mcap.so: recordings in MCAP, by librecord.a.
-INC_tools/bridge/mcap := -Itools -Itools/record -Itools/bridge -Itools/bridge/convert -Ilibclient/include -I$(B)/gen
+INC_tools/bridge/mcap := -Itools -Itools/record -Itools/bridge -Itools/bridge/convert -Ilibclient/include -Ilibclient/base -I$(B)/gen
 MCAP_LIBS := $(addprefix $(B)/lib/,librecord.a libconvert.a libros.a libmsggen.a libbase.a)
 LIBS += $(B)/lib/simd/bridge_mcap.so
 $(B)/lib/simd/bridge_mcap.so: $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard tools/bridge/mcap/*.c))) $(MCAP_LIBS) | $(B)/lib/libsimclient.so

@@ -13,6 +13,7 @@
 #include <sys/random.h>
 
 #include "cyclone_inside.h"
+#include "number.h"
 #include "ros2.h"
 
 #define DOMAIN_MAX 232
@@ -26,13 +27,11 @@
 static int read_domain(struct sim_bridge *b, uint32_t *ret)
 {
 	const char *text = bridge_option(b->host, "domain"), *env = getenv("ROS_DOMAIN_ID");
-	char *end;
-	long v;
+	uint64_t v;
 
 	if (!*text)
 		text = env && *env ? env : "0";
-	v = strtol(text, &end, 10);
-	if (*end || end == text || v < 0 || v > DOMAIN_MAX) {
+	if (number_u64(text, NUMBER_DEC, DOMAIN_MAX, &v) < 0) {
 		log_error(b, "domain \"%s\" is not a number from 0 to %d: set options.domain or ROS_DOMAIN_ID", text,
 			  DOMAIN_MAX);
 		return -EINVAL;

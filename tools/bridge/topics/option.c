@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Options of the bridge that are one word of several, or a number. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "number.h"
 #include "option.h"
 
 const char *bridge_option(const struct sim_bridge_host *h, const char *name)
@@ -37,12 +37,13 @@ int bridge_option_number(const struct sim_bridge_host *h, const char *name, long
 			 long *ret)
 {
 	const char *text = bridge_option(h, name);
-	char *end;
+	int64_t v;
 
-	errno = 0;
-	*ret = strtol(text, &end, 10);
-	if (!*end && end != text && !errno && *ret >= min && *ret <= max)
+	*ret = 0;
+	if (number_i64(text, NUMBER_DEC, min, max, &v) == 0) {
+		*ret = (long)v;
 		return 0;
+	}
 	h->log(h->ctx, 0, "options.%s: \"%.20s\" is not a number%s%s from %ld to %ld", name, text, *unit ? " of " : "",
 	       unit, min, max);
 	return -EINVAL;
