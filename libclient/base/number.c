@@ -100,8 +100,7 @@ int number_i64(const char *s, unsigned base, int64_t min, int64_t max, int64_t *
 
 bool number_hash(const char *s, uint64_t *ret)
 {
-	return s && strlen(s) == 16 && strspn(s, "0123456789abcdef") == 16 &&
-	       number_u64(s, NUMBER_HEX, UINT64_MAX, ret) == 0;
+	return s && strspn(s, "0123456789abcdef") == 16 && number_u64(s, NUMBER_HEX, UINT64_MAX, ret) == 0;
 }
 
 /* ---- real numbers ---- */

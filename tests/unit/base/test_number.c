@@ -124,6 +124,9 @@ TEST(what_is_taken_ends_where_the_number_does)
 	assert_int_equal(number_take_f64(&s, &d), 0);
 	assert_string_equal(s, "e2");
 	assert_true(u == 12 && i == -3 && d == 45);
+	s = "0xg"; /* a 0, and then something else */
+	assert_int_equal(number_take_u64(&s, NUMBER_ANY, 99, &u), 0);
+	assert_string_equal(s, "xg");
 	assert_int_equal(number_take_u64(&none, NUMBER_DEC, 99, &u), -EINVAL);
 	assert_int_equal(number_take_f64(&none, &d), -EINVAL);
 	assert_string_equal(none, "x1");
@@ -166,7 +169,7 @@ static locale_t with_comma(void)
 	locale_t l;
 	FILE *f;
 
-	assert_int_equal(mkdir(test_path(dir, "comma"), 0700), 0);
+	assert_true(mkdir(test_path(dir, "comma"), 0700) == 0 || errno == EEXIST); /* when run by hand */
 	f = fopen(test_path(path, "comma/LC_NUMERIC"), "we");
 	assert_non_null(f);
 	assert_true(fwrite(head, sizeof(head), 1, f) == 1 && fwrite(charset, sizeof(charset), 1, f) == 1);
