@@ -17,11 +17,6 @@
 
 typedef unsigned __int128 u128;
 
-struct decimal { /* digits * 10^exponent */
-	uint64_t digits;
-	int exponent;
-};
-
 static inline __attribute__((always_inline)) const struct shortest_power *power(int k)
 {
 	return &shortest_powers[k - SHORTEST_POWER_MIN];
@@ -63,15 +58,15 @@ static inline uint64_t mul_odd(const struct shortest_power *g, uint64_t c)
 }
 
 /* c * 2^q; closer: the next number below is at half the distance. */
-static inline __attribute__((always_inline)) struct decimal shortest64(uint64_t c, int q, bool closer)
+static inline __attribute__((always_inline)) struct shortest_decimal shortest64(uint64_t c, int q, bool closer)
 {
 	int k = log10_pow2(q, closer), h = q + log2_pow10(-k) + 1;
 	const struct shortest_power *g = power(-k);
 	uint64_t odd = c & 1; /* ties go to even ones: the ends belong to those */
 
-	return (struct decimal){ choose(mul_odd(g, (4 * c - 2 + closer) << h) + odd, mul_odd(g, 4 * c << h),
-					mul_odd(g, (4 * c + 2) << h) - odd),
-				 k };
+	return (struct shortest_decimal){ choose(mul_odd(g, (4 * c - 2 + closer) << h) + odd, mul_odd(g, 4 * c << h),
+						 mul_odd(g, (4 * c + 2) << h) - odd),
+					  k };
 }
 
 static inline uint32_t mul_odd32(uint64_t g, uint32_t c)
@@ -81,15 +76,15 @@ static inline uint32_t mul_odd32(uint64_t g, uint32_t c)
 	return (uint32_t)(uint64_t)(x >> 64) | ((uint32_t)((uint64_t)x >> 32) > 1);
 }
 
-static inline __attribute__((always_inline)) struct decimal shortest32(uint32_t c, int q, bool closer)
+static inline __attribute__((always_inline)) struct shortest_decimal shortest32(uint32_t c, int q, bool closer)
 {
 	int k = log10_pow2(q, closer), h = q + log2_pow10(-k) + 1;
 	uint64_t g = power(-k)->high + (power(-k)->low != 0);
 	uint32_t odd = c & 1;
 
-	return (struct decimal){ choose(mul_odd32(g, (4 * c - 2 + closer) << h) + odd, mul_odd32(g, 4 * c << h),
-					mul_odd32(g, (4 * c + 2) << h) - odd),
-				 k };
+	return (struct shortest_decimal){ choose(mul_odd32(g, (4 * c - 2 + closer) << h) + odd,
+						 mul_odd32(g, 4 * c << h), mul_odd32(g, (4 * c + 2) << h) - odd),
+					  k };
 }
 
 /* ---- whole numbers ---- */
@@ -177,16 +172,22 @@ char *shortest_i64(int64_t v, char *out)
 
 /* ---- with a point ---- */
 
-/* What remains: very large and very small ones. */
-static __attribute__((noinline)) char *put_slow(struct decimal d, char *out)
+static inline struct shortest_decimal without_zeros(struct shortest_decimal d)
 {
-	int n, point;
-	char *end;
-
 	while (d.digits % 10 == 0) {
 		d.digits /= 10;
 		d.exponent++;
 	}
+	return d;
+}
+
+/* What remains: very large and very small ones. */
+static __attribute__((noinline)) char *put_slow(struct shortest_decimal d, char *out)
+{
+	int n, point;
+	char *end;
+
+	d = without_zeros(d);
 	n = digits_of(d.digits);
 	point = n + d.exponent;
 	if (point > n && point <= 21) {
@@ -272,7 +273,7 @@ static inline __attribute__((always_inline)) char *put8(uint8_t first, uint64_t 
 }
 
 /* 7 to 9 digits. */
-static inline __attribute__((always_inline)) char *put9(struct decimal d, char *out)
+static inline __attribute__((always_inline)) char *put9(struct shortest_decimal d, char *out)
 {
 	static const uint32_t pad[3] = { 100, 10, 1 };
 	unsigned over = 0u + (d.digits >= 10000000) + (d.digits >= 100000000);
@@ -303,7 +304,7 @@ static inline __attribute__((always_inline)) char *put16(uint8_t first, uint64_t
 }
 
 /* 16 or 17 digits. */
-static inline __attribute__((always_inline)) char *put17(struct decimal d, char *out)
+static inline __attribute__((always_inline)) char *put17(struct shortest_decimal d, char *out)
 {
 	bool over = d.digits >= 10000000000000000;
 	uint64_t v = d.digits * (over ? 1 : 10), first = v / 10000000000000000, rest = v - first * 10000000000000000;
@@ -355,6 +356,29 @@ char *shortest_f32(float v, char *out)
 
 	memcpy(&bits, &v, sizeof(bits));
 	return put_f32(bits, out);
+}
+
+struct shortest_decimal shortest_decimal_f64(double v)
+{
+	uint64_t bits, c;
+	int e;
+
+	memcpy(&bits, &v, sizeof(bits));
+	c = bits & ((UINT64_C(1) << 52) - 1);
+	e = (int)(bits >> 52 & 2047);
+	return without_zeros(e ? shortest64(c | UINT64_C(1) << 52, e - 1075, !c && e > 1)
+			       : shortest64(c, -1074, false));
+}
+
+struct shortest_decimal shortest_decimal_f32(float v)
+{
+	uint32_t bits, c;
+	int e;
+
+	memcpy(&bits, &v, sizeof(bits));
+	c = bits & ((1u << 23) - 1);
+	e = (int)(bits >> 23 & 255);
+	return without_zeros(e ? shortest32(c | 1u << 23, e - 150, !c && e > 1) : shortest32(c, -149, false));
 }
 
 /* ---- floats, eight at a time ---- */
@@ -497,7 +521,7 @@ AVX2 void quick64_one(uint64_t bits, struct quick64 *q, unsigned i)
 {
 	uint64_t c = bits & ((UINT64_C(1) << 52) - 1), v, rest, first;
 	int e = (int)(bits >> 52 & 2047);
-	struct decimal d = shortest64(c | UINT64_C(1) << 52, e - 1075, !c);
+	struct shortest_decimal d = shortest64(c | UINT64_C(1) << 52, e - 1075, !c);
 	bool over = d.digits >= 10000000000000000;
 
 	v = d.digits * (over ? 1 : 10);

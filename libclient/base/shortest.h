@@ -13,6 +13,15 @@
 #define SHORTEST_MAX  25 /* bytes of a number at most; no NUL */
 #define SHORTEST_ROOM 32 /* that out must have: what is behind the end may be overwritten */
 
+struct shortest_decimal { /* digits * 10^exponent, the last digit not 0 */
+	uint64_t digits;
+	int exponent;
+};
+
+/* Finite ones but 0, without their sign, for whoever writes them otherwise. */
+struct shortest_decimal shortest_decimal_f64(double v);
+struct shortest_decimal shortest_decimal_f32(float v);
+
 /* Finite ones. Return the end of what was written. */
 char *shortest_f64(double v, char *out);
 char *shortest_f32(float v, char *out);

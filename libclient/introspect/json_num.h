@@ -15,8 +15,7 @@ size_t json_put_u64(char *out, uint64_t v);
 size_t json_put_i64(char *out, int64_t v);
 
 /*
- * Few digits that read back to the same value (the shortest in nearly all cases), always with a point
- * or an exponent. NaN and infinities, which JSON does not have: null. The f32 form needs fewer digits:
+ * The fewest digits that read back to the same value (shortest.h), always with a point or an exponent. NaN and infinities, which JSON does not have: null. The f32 form needs fewer digits:
  * they read back to the same float.
  */
 size_t json_put_f64(char *out, double v);

@@ -15,6 +15,7 @@
 #include "plot_field.h"
 #include "plot_view.h"
 #include "printable.h"
+#include "shortest.h"
 #include "simctl.h"
 #include "terminal.h"
 #include "timeutil.h"
@@ -179,13 +180,9 @@ static int choose(struct plot *p)
 /* In as few digits as read back to the same. */
 static void print_float(double v, bool is_float32)
 {
-	char text[64];
+	char text[SHORTEST_ROOM];
 
-	for (int digits = is_float32 ? 6 : 15; digits <= 17; digits++) {
-		snprintf(text, sizeof(text), "%.*g", digits, v);
-		if (is_float32 ? strtof(text, NULL) == (float)v : strtod(text, NULL) == v)
-			break;
-	}
+	*(is_float32 ? shortest_f32((float)v, text) : shortest_f64(v, text)) = '\0';
 	fputs(text, stdout);
 }
 
