@@ -1,76 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which object is which. See ids.h. Open addressing with linear probing, three quarters full at most. */
+/* Which object is which. See ids.h. */
 #include "ids.h"
 
 #include <errno.h>
 
-#include "mem.h"
-#include "rnd.h"
-
-#define FIRST_SIZE 256u
-
 void ids_finish(struct ids *t)
 {
-	mem_free(t->at);
+	table_finish(&t->table);
 	*t = (struct ids){ 0 };
 }
 
-/* Where it is, or would be. */
-static struct ids_entry *place_of(struct ids_entry *at, uint32_t size, uint64_t key)
+/* Those unseen since `since_sim_ns`. */
+static void forget(struct ids *t, int64_t since_sim_ns)
 {
-	uint64_t i = hash64(HASH64_INIT, &key, sizeof(key));
+	struct ids_entry *e;
 
-	while (at[i & (size - 1)].id && at[i & (size - 1)].key != key)
-		i++;
-	return &at[i & (size - 1)];
-}
-
-/* All entries but those unseen since `since_sim_ns` into a table of that size. */
-static int rebuild(struct ids *t, uint32_t size, int64_t since_sim_ns)
-{
-	struct ids_entry *at = mem_calloc(size, sizeof(*at));
-	uint32_t n = 0;
-
-	if (!at)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < t->size; i++) {
-		if (!t->at[i].id || t->at[i].last_sim_ns < since_sim_ns)
-			continue;
-		*place_of(at, size, t->at[i].key) = t->at[i];
-		n++;
-	}
-	mem_free(t->at);
-	t->at = at;
-	t->size = size;
-	t->n = n;
-	return 0;
-}
-
-static int make_room(struct ids *t, int64_t now_sim_ns)
-{
-	int r = 0;
-
-	if (t->n < t->size / 4 * 3)
-		return 0;
-	if (t->n >= IDS_MAX)
-		r = rebuild(t, t->size, now_sim_ns - IDS_FORGET_NS);
-	else
-		r = rebuild(t, t->size ? 2 * t->size : FIRST_SIZE, INT64_MIN);
-	return r == 0 && t->n >= t->size / 4 * 3 ? -ENOMEM : r;
+	for (size_t at = 0; (e = table_next(&t->table, &at));)
+		if (e->last_sim_ns < since_sim_ns) {
+			table_remove(&t->table, e);
+			at--;
+		}
 }
 
 int ids_see(struct ids *t, uint64_t key, int64_t now_sim_ns, const struct ids_entry **ret)
 {
-	struct ids_entry *e = t->size ? place_of(t->at, t->size, key) : NULL;
+	struct ids_entry *e;
+	void *place;
 	int r;
 
-	if (!e || !e->id) {
-		r = make_room(t, now_sim_ns);
-		if (r < 0)
-			return r;
-		e = place_of(t->at, t->size, key);
-		*e = (struct ids_entry){ .key = key, .id = ++t->last_id, .first_sim_ns = now_sim_ns };
-		t->n++;
+	t->table.entry = sizeof(*e); /* it may be the first, of zeros alone */
+	t->table.key = sizeof(key);
+	if (t->table.n >= IDS_MAX && !table_find(&t->table, &key))
+		forget(t, now_sim_ns - IDS_FORGET_NS);
+	if (t->table.n >= IDS_MAX && !table_find(&t->table, &key))
+		return -ENOMEM;
+	r = table_add(&t->table, &key, &place);
+	if (r < 0)
+		return r;
+	e = place;
+	if (r > 0) {
+		e->id = ++t->last_id;
+		e->first_sim_ns = now_sim_ns;
 	}
 	if (now_sim_ns < e->first_sim_ns)
 		e->first_sim_ns = now_sim_ns;

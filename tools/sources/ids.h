@@ -9,20 +9,20 @@
 
 #include <stdint.h>
 
-#define IDS_PLACES    (1u << 20)           /* of the table at its largest */
-#define IDS_MAX       (IDS_PLACES / 4 * 3) /* objects of a run; of more, some are forgotten: ... */
+#include "table.h"
+
+#define IDS_MAX       (3u << 18)           /* objects of a run; of more, some are forgotten: ... */
 #define IDS_FORGET_NS INT64_C(60000000000) /* ... those unseen for so long */
 
 struct ids_entry {
 	uint64_t key;
 	int64_t first_sim_ns, last_sim_ns; /* seen; time that goes back takes first along */
-	uint32_t id;                       /* 0: this place is free */
+	uint32_t id;
 };
 
 /* Zeroed to begin with. */
 struct ids {
-	struct ids_entry *at;
-	uint32_t n, size; /* size: a power of 2 */
+	struct table table; /* of struct ids_entry */
 	uint32_t last_id;
 };
 
