@@ -7,6 +7,7 @@
 
 #include "mem.h"
 #include "pose.h"
+#include "table.h"
 
 struct cell {
 	struct section_key key;
@@ -17,12 +18,16 @@ struct cell {
 	bool leaves; /* now is no base any more */
 };
 
+struct seat {
+	uint64_t id;
+	struct remote *remote;
+};
+
 struct remotes {
 	unsigned history;
 	struct cell *cells; /* ascending by key */
 	uint32_t n_cells, cells_size;
-	struct remote **table; /* by id: open addressing, at most half full */
-	uint32_t n, mask;
+	struct table table; /* of struct seat */
 	struct remote_event *events;
 	size_t n_events, events_size;
 	struct remote **gone; /* of the last tick: its events name them */
@@ -35,8 +40,6 @@ struct remotes {
 };
 
 /* ---- create and destroy ---- */
-
-#define TABLE_FIRST 64u
 
 static void remote_free(struct remote *o)
 {
@@ -58,12 +61,7 @@ int remotes_create(unsigned history, struct remotes **ret)
 	if (!r)
 		return -ENOMEM;
 	r->history = history;
-	r->mask = TABLE_FIRST - 1;
-	r->table = mem_calloc(TABLE_FIRST, sizeof(struct remote *));
-	if (!r->table) {
-		mem_free(r);
-		return -ENOMEM;
-	}
+	r->table = (struct table)TABLE_OF(struct seat, id);
 	*ret = r;
 	return 0;
 }
@@ -89,16 +87,17 @@ static void cell_finish(struct remotes *r, struct cell *c)
 
 void remotes_destroy(struct remotes *r)
 {
+	const struct seat *seat;
+
 	if (!r)
 		return;
 	forget_gone(r);
-	for (uint32_t i = 0; i <= r->mask; i++)
-		if (r->table[i])
-			remote_free(r->table[i]);
+	for (size_t at = 0; (seat = table_next(&r->table, &at));)
+		remote_free(seat->remote);
 	for (uint32_t i = 0; i < r->n_cells; i++)
 		cell_finish(r, &r->cells[i]);
 	mem_free(r->cells);
-	mem_free(r->table);
+	table_finish(&r->table);
 	mem_free(r->events);
 	mem_free(r->gone);
 	mem_free(r);
@@ -106,60 +105,16 @@ void remotes_destroy(struct remotes *r)
 
 /* ---- objects ---- */
 
-static uint32_t place_of(const struct remotes *r, uint64_t id)
+static struct remote *find(const struct remotes *r, uint64_t id)
 {
-	return (uint32_t)(id * UINT64_C(0x9e3779b97f4a7c15) >> 32) & r->mask;
-}
+	const struct seat *seat = table_find(&r->table, &id);
 
-/* Where it is, or the empty place where it would be. */
-static uint32_t look_up(const struct remotes *r, uint64_t id)
-{
-	uint32_t i = place_of(r, id);
-
-	while (r->table[i] && r->table[i]->id != id)
-		i = (i + 1) & r->mask;
-	return i;
+	return seat ? seat->remote : NULL;
 }
 
 const struct remote *remotes_find(const struct remotes *r, uint64_t id)
 {
-	return r->table[look_up(r, id)];
-}
-
-static int table_room(struct remotes *r)
-{
-	struct remote **old = r->table;
-	uint32_t size = r->mask + 1;
-
-	if (2 * (r->n + 1) <= size)
-		return 0;
-	r->table = mem_calloc((size_t)size * 2, sizeof(struct remote *));
-	if (!r->table) {
-		r->table = old;
-		return -ENOMEM;
-	}
-	r->mask = 2 * size - 1;
-	for (uint32_t i = 0; i < size; i++)
-		if (old[i])
-			r->table[look_up(r, old[i]->id)] = old[i];
-	mem_free(old);
-	return 0;
-}
-
-/* Those behind it move up, as far as they have been moved down. */
-static void take_out(struct remotes *r, uint32_t hole)
-{
-	r->table[hole] = NULL;
-	r->n--;
-	for (uint32_t i = (hole + 1) & r->mask; r->table[i]; i = (i + 1) & r->mask) {
-		uint32_t home = place_of(r, r->table[i]->id);
-
-		if (((i - home) & r->mask) < ((i - hole) & r->mask))
-			continue;
-		r->table[hole] = r->table[i];
-		r->table[i] = NULL;
-		hole = i;
-	}
+	return find(r, id);
 }
 
 static int add_event(struct remotes *r, enum remote_change change, const struct remote *o)
@@ -179,9 +134,9 @@ static int add_event(struct remotes *r, enum remote_change change, const struct 
 
 static int remove_object(struct remotes *r, uint64_t id)
 {
-	uint32_t i = look_up(r, id);
+	struct seat *seat = table_find(&r->table, &id);
 
-	if (!r->table[i] || r->table[i]->seen)
+	if (!seat || seat->remote->seen)
 		return 0;
 	if (r->n_gone == r->gone_size) {
 		size_t size = r->gone_size ? 2 * r->gone_size : 16;
@@ -192,8 +147,8 @@ static int remove_object(struct remotes *r, uint64_t id)
 		r->gone = p;
 		r->gone_size = size;
 	}
-	r->gone[r->n_gone++] = r->table[i];
-	take_out(r, i);
+	r->gone[r->n_gone++] = seat->remote;
+	table_remove(&r->table, seat);
 	return add_event(r, REMOTE_LEFT, r->gone[r->n_gone - 1]);
 }
 
@@ -231,21 +186,20 @@ static int take_state(struct remotes *r, struct remote *o, const struct object_s
 
 static int put_object(struct remotes *r, const struct object_state *s, int64_t tick_sim_ns)
 {
-	uint32_t i = look_up(r, s->id);
-	struct remote *o = r->table[i];
+	struct remote *o = find(r, s->id);
+	void *seat;
 
 	if (o)
 		return take_state(r, o, s, tick_sim_ns) ? add_event(r, REMOTE_UPDATED, o) : 0;
-	if (r->n == REMOTE_OBJECTS_MAX)
+	if (r->table.n == REMOTE_OBJECTS_MAX)
 		return -E2BIG;
-	if (table_room(r) < 0)
-		return -ENOMEM;
 	o = mem_zalloc(sizeof(*o) + r->history * sizeof(o->states[0]));
-	if (!o)
+	if (!o || table_add(&r->table, &s->id, &seat) < 0) {
+		mem_free(o);
 		return -ENOMEM;
+	}
 	o->id = s->id;
-	r->table[look_up(r, s->id)] = o;
-	r->n++;
+	((struct seat *)seat)->remote = o;
 	(void)take_state(r, o, s, tick_sim_ns);
 	return add_event(r, REMOTE_ENTERED, o);
 }
@@ -478,7 +432,7 @@ static void turn_cells(struct remotes *r, uint64_t bases)
 		struct cell c = r->cells[i];
 
 		for (uint32_t j = 0; c.next && j < c.next->count; j++) {
-			struct remote *o = r->table[look_up(r, c.next->objects[j].id)];
+			struct remote *o = find(r, c.next->objects[j].id);
 
 			if (o)
 				o->seen = false;
@@ -549,15 +503,14 @@ void remotes_begin_again(struct remotes *r)
 
 uint32_t remotes_count(const struct remotes *r)
 {
-	return r->n;
+	return r->table.n;
 }
 
 const struct remote *remotes_next(const struct remotes *r, size_t *at)
 {
-	while (*at <= r->mask)
-		if (r->table[(*at)++])
-			return r->table[*at - 1];
-	return NULL;
+	const struct seat *seat = table_next(&r->table, at);
+
+	return seat ? seat->remote : NULL;
 }
 
 uint64_t remotes_hash(const struct remotes *r)

@@ -9,6 +9,7 @@
 
 #include "mem.h"
 #include "store_private.h"
+#include "table.h"
 
 /* ---- statements that change who is there, and whose it is ---- */
 
@@ -224,81 +225,57 @@ static void commit(struct store *st)
 
 /* ---- sections ---- */
 
-/* Cells by key, while they are filled: open addressing, never full. */
-struct cells {
-	struct cell {
-		struct section_key key;
-		uint32_t count, first; /* objects in it; place of the first one in `states` */
-	} * at;
-	uint32_t *slots; /* places in at, plus 1 */
-	uint32_t n, size, mask;
-	struct object_state *states;
-	uint32_t *of; /* cell of each object */
+struct cell {
+	struct section_key key;
+	uint32_t count, first; /* objects in it; place of the first one in `states` */
 };
 
-static uint32_t hash_of(struct section_key k)
-{
-	uint64_t h = ((uint64_t)(uint32_t)k.x << 32 | (uint32_t)k.y) * UINT64_C(0x9e3779b97f4a7c15);
-
-	return (uint32_t)(h >> 32);
-}
+/* While they are filled. */
+struct cells {
+	struct table table; /* of struct cell, with room for as many as there are objects */
+	struct object_state *states;
+	struct cell **of; /* each object */
+};
 
 static int cells_init(struct cells *c, uint32_t objects)
 {
-	uint32_t slots = 16;
-
-	while (slots < 2 * objects)
-		slots *= 2;
-	*c = (struct cells){ .mask = slots - 1 };
-	c->at = mem_calloc(objects + 1, sizeof(*c->at));
-	c->slots = mem_calloc(slots, sizeof(*c->slots));
+	*c = (struct cells){ .table = TABLE_OF(struct cell, key) };
 	c->states = mem_calloc(objects + 1, sizeof(*c->states));
-	c->of = mem_calloc(objects + 1, sizeof(*c->of));
-	return c->at && c->slots && c->states && c->of ? 0 : -ENOMEM;
+	c->of = mem_calloc(objects + 1, sizeof(struct cell *));
+	return c->states && c->of ? table_reserve(&c->table, objects) : -ENOMEM;
 }
 
 static void cells_finish(struct cells *c)
 {
-	mem_free(c->at);
-	mem_free(c->slots);
+	table_finish(&c->table);
 	mem_free(c->states);
 	mem_free(c->of);
 }
 
-static uint32_t cell_for(struct cells *c, struct section_key key)
-{
-	uint32_t slot = hash_of(key) & c->mask;
-
-	while (c->slots[slot] && !section_key_equal(c->at[c->slots[slot] - 1].key, key))
-		slot = (slot + 1) & c->mask;
-	if (!c->slots[slot]) {
-		c->at[c->n].key = key;
-		c->slots[slot] = ++c->n;
-	}
-	return c->slots[slot] - 1;
-}
-
 /* Objects by cell, in each in the order of their ids. */
-static void fill(struct store *st, struct cells *c, uint32_t level)
+static int fill(struct store *st, struct cells *c, uint32_t level)
 {
 	uint32_t first = 0;
+	struct cell *cell;
+	void *place;
 
 	for (uint32_t i = 0; i < st->all.n; i++) {
-		struct section_key cell = st->all.at[i]->next_cell;
+		struct section_key at = st->all.at[i]->next_cell;
 
-		c->of[i] = cell_for(c, (struct section_key){ cell.x >> level, cell.y >> level, level });
-		c->at[c->of[i]].count++;
+		at = (struct section_key){ at.x >> level, at.y >> level, level };
+		if (table_add(&c->table, &at, &place) < 0)
+			return -ENOMEM;
+		c->of[i] = place;
+		c->of[i]->count++;
 	}
-	for (uint32_t i = 0; i < c->n; i++) {
-		c->at[i].first = first;
-		first += c->at[i].count;
-		c->at[i].count = 0;
+	for (size_t i = 0; (cell = table_next(&c->table, &i));) {
+		cell->first = first;
+		first += cell->count;
+		cell->count = 0;
 	}
-	for (uint32_t i = 0; i < st->all.n; i++) {
-		struct cell *cell = &c->at[c->of[i]];
-
-		c->states[cell->first + cell->count++] = next_state(st->all.at[i]);
-	}
+	for (uint32_t i = 0; i < st->all.n; i++)
+		c->states[c->of[i]->first + c->of[i]->count++] = next_state(st->all.at[i]);
+	return 0;
 }
 
 static int add_section(struct snapshot *s, const struct cell *cell, struct object_state *states)
@@ -321,17 +298,18 @@ static int add_level(struct store *st, struct snapshot *s, uint32_t level)
 {
 	struct cells c;
 	struct section **sections;
+	const struct cell *cell;
 	int r = cells_init(&c, st->all.n);
 
 	if (!r)
-		fill(st, &c, level);
-	sections = r ? NULL : mem_realloc(s->sections, (s->n_sections + c.n + 1) * sizeof(struct section *));
+		r = fill(st, &c, level);
+	sections = r ? NULL : mem_realloc(s->sections, (s->n_sections + c.table.n + 1) * sizeof(struct section *));
 	if (!sections)
 		r = -ENOMEM;
 	else
 		s->sections = sections;
-	for (uint32_t i = 0; !r && i < c.n; i++)
-		r = add_section(s, &c.at[i], c.states + c.at[i].first);
+	for (size_t i = 0; !r && (cell = table_next(&c.table, &i));)
+		r = add_section(s, cell, c.states + cell->first);
 	cells_finish(&c);
 	return r;
 }

@@ -34,6 +34,7 @@ int world_create(const struct world_options *o, int64_t now_mono_ns, struct worl
 		return -ENOMEM;
 	w->o = *o;
 	defaults(&w->o);
+	w->encoded = (struct table)TABLE_OF(struct encoded, key);
 	list_init(&w->sessions);
 	r = store_create(&w->o.store, &w->store);
 	members_init(&w->members, o->members_max, w->store);
@@ -58,7 +59,7 @@ void world_destroy(struct world *w)
 	for (unsigned i = 0; i < RING; i++)
 		snapshot_destroy(w->ring[i]);
 	wire_buf_finish(&w->frames);
-	mem_free(w->encoded);
+	table_finish(&w->encoded);
 	mem_free(w->gives);
 	mem_free(w->forgotten);
 	members_finish(&w->members);
@@ -151,38 +152,7 @@ void world_stop(struct world *w)
 static void frames_reset(struct world *w)
 {
 	w->frames.len = 0;
-	w->n_encoded = 0;
-	if (w->encoded)
-		memset(w->encoded, 0, (w->encoded_mask + 1) * sizeof(*w->encoded));
-}
-
-static struct encoded *place_of(struct encoded *at, uint32_t mask, const struct section *section, uint64_t base)
-{
-	uint64_t h = ((uint64_t)(uintptr_t)section + base) * UINT64_C(0x9e3779b97f4a7c15);
-	uint32_t i = (uint32_t)(h >> 32) & mask;
-
-	while (at[i].len && (at[i].section != section || at[i].base != base))
-		i = (i + 1) & mask;
-	return &at[i];
-}
-
-static int frames_room(struct world *w)
-{
-	uint32_t size = w->encoded ? 2 * (w->encoded_mask + 1) : 64;
-	struct encoded *at;
-
-	if (w->encoded && 2 * (w->n_encoded + 1) <= w->encoded_mask + 1)
-		return 0;
-	at = mem_calloc(size, sizeof(*at));
-	if (!at)
-		return -ENOMEM;
-	for (uint32_t i = 0; w->encoded && i <= w->encoded_mask; i++)
-		if (w->encoded[i].len)
-			*place_of(at, size - 1, w->encoded[i].section, w->encoded[i].base) = w->encoded[i];
-	mem_free(w->encoded);
-	w->encoded = at;
-	w->encoded_mask = size - 1;
-	return 0;
+	table_clear(&w->encoded);
 }
 
 /* The section of that place at tick `base`; NULL: it is too long ago, so all is sent. */
@@ -196,21 +166,21 @@ static const struct section *base_of(const struct world *w, const struct section
 int world_frame(struct world *w, const struct section *section, uint64_t base, const uint8_t **ret, size_t *ret_len)
 {
 	const struct section *from = base_of(w, section, base);
-	int r = frames_room(w);
+	const struct encoded_key key = { section, from ? base : 0 };
 	struct encoded *e;
-	size_t at;
+	void *place;
+	int r = table_add(&w->encoded, &key, &place);
 
 	if (r < 0)
 		return r;
-	e = place_of(w->encoded, w->encoded_mask, section, from ? base : 0);
+	e = place;
 	if (!e->len) {
-		at = frame_begin(&w->frames, FRAME_SECTION);
+		e->at = frame_begin(&w->frames, FRAME_SECTION);
 		section_encode(section, from, &w->frames);
-		r = frame_end(&w->frames, at, FRAME_MAX_SERVER);
+		r = frame_end(&w->frames, e->at, FRAME_MAX_SERVER);
 		if (r < 0)
 			return r;
-		*e = (struct encoded){ section, from ? base : 0, at, w->frames.len - at };
-		w->n_encoded++;
+		e->len = w->frames.len - e->at;
 	}
 	*ret = w->frames.data + e->at;
 	*ret_len = e->len;

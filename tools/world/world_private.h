@@ -6,6 +6,7 @@
 #include "list.h"
 #include "members.h"
 #include "standing.h"
+#include "table.h"
 #include "view.h"
 #include "wire/world.pb-c.h"
 #include "world.h"
@@ -78,9 +79,11 @@ struct session {
 };
 
 struct encoded {
-	const struct section *section;
-	uint64_t base;
-	size_t at, len; /* in world::frames; len 0: an empty place */
+	struct encoded_key {
+		const struct section *section;
+		uint64_t base;
+	} key;
+	size_t at, len; /* in world::frames; len 0: not yet */
 };
 
 struct give {
@@ -102,8 +105,7 @@ struct world {
 	struct snapshot *newest;     /* of ring; NULL: no tick yet */
 	/* frames of the newest tick, each made once, whoever gets it */
 	struct wire_buf frames;
-	struct encoded *encoded; /* by section and base: open addressing */
-	uint32_t n_encoded, encoded_mask;
+	struct table encoded; /* of struct encoded */
 	/* to be told at the next tick, if they have happened */
 	struct give *gives;
 	uint32_t n_gives, gives_size;
