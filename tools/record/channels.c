@@ -7,6 +7,11 @@
 #include "mem.h"
 #include "rnd.h"
 
+struct channel_key {
+	const void *key; /* in the channel's own block */
+	size_t size;
+};
+
 struct block { /* of one channel: pairs, then the bytes of schema and texts */
 	struct log_pair *pair;
 	char *at;
@@ -17,60 +22,51 @@ void channels_finish(struct channels *c)
 	for (size_t i = 0; i < c->n; i++)
 		mem_free((void *)c->list[i].metadata);
 	mem_free(c->list);
-	mem_free(c->keys);
-	mem_free(c->slots);
+	table_finish(&c->table);
 	*c = (struct channels){ 0 };
 }
 
-/* Where the key is, or the free slot where it would be. The table is never full. */
-static size_t slot_of(const struct channels *c, const void *key, size_t size)
+/* ---- by key ---- */
+
+struct place {
+	struct channel_key key;
+	uint32_t index;
+};
+
+static bool same_key(const void *key, const void *other)
 {
-	size_t i = hash64(HASH64_INIT, key, size) & (c->n_slots - 1);
+	const struct channel_key *a = key, *b = other;
 
-	for (; c->slots[i]; i = (i + 1) & (c->n_slots - 1)) {
-		const struct channel_key *k = &c->keys[c->slots[i] - 1];
+	return a->size == b->size && (!a->size || !memcmp(a->key, b->key, a->size));
+}
 
-		if (k->size == size && (!size || !memcmp(k->key, key, size)))
-			break;
-	}
-	return i;
+static uint64_t hash_key(const void *key)
+{
+	const struct channel_key *k = key;
+
+	return hash64(HASH64_INIT, k->key, k->size);
 }
 
 int64_t channels_find(const struct channels *c, const void *key, size_t size)
 {
-	size_t i;
+	const struct place *p = table_find(&c->table, &(struct channel_key){ key, size });
 
-	if (!c->n)
-		return -ENOENT;
-	i = slot_of(c, key, size);
-	return c->slots[i] ? (int64_t)c->slots[i] - 1 : -ENOENT;
+	return p ? (int64_t)p->index : -ENOENT;
 }
 
 static int grow(struct channels *c)
 {
-	size_t cap = c->cap ? c->cap * 2 : 16, old = c->n_slots;
+	size_t cap = c->cap ? c->cap * 2 : 16;
 	struct log_channel *list = mem_realloc(c->list, cap * sizeof(*list));
-	struct channel_key *keys;
-	uint32_t *slots;
 
 	if (!list)
 		return -ENOMEM;
 	c->list = list;
-	keys = mem_realloc(c->keys, cap * sizeof(*keys));
-	if (!keys)
-		return -ENOMEM;
-	c->keys = keys;
-	slots = mem_calloc(cap * 2, sizeof(*slots));
-	if (!slots)
-		return -ENOMEM;
-	mem_free(c->slots);
-	c->slots = slots;
-	c->n_slots = cap * 2;
 	c->cap = cap;
-	for (uint32_t i = 0; old && i < c->n; i++)
-		slots[slot_of(c, keys[i].key, keys[i].size)] = i + 1;
 	return 0;
 }
+
+/* ---- copies ---- */
 
 static const char *text(const char *s)
 {
@@ -127,13 +123,20 @@ static void fill(struct log_channel *to, struct channel_key *k, struct block b, 
 
 int64_t channels_add(struct channels *c, const void *key, size_t size, const struct log_channel *ch)
 {
+	struct channel_key kept;
 	struct block b;
+	void *place;
 	int r;
 
 	if (channels_find(c, key, size) >= 0)
 		return -EEXIST;
 	if (c->n == CHANNELS_MAX)
 		return -ENOSPC;
+	if (!c->n)
+		c->table = (struct table){ .entry = sizeof(struct place),
+					   .key = sizeof(struct channel_key),
+					   .same = same_key,
+					   .hash = hash_key };
 	r = c->n == c->cap ? grow(c) : 0;
 	if (r < 0)
 		return r;
@@ -142,8 +145,12 @@ int64_t channels_add(struct channels *c, const void *key, size_t size, const str
 		return -ENOMEM;
 	b.at = (char *)(b.pair + ch->n_metadata);
 	c->list[c->n] = (struct log_channel){ .id = (uint32_t)c->n };
-	fill(&c->list[c->n], &c->keys[c->n], b, key, size, ch);
-	c->slots[slot_of(c, key, size)] = (uint32_t)c->n + 1;
+	fill(&c->list[c->n], &kept, b, key, size, ch);
+	if (table_add(&c->table, &kept, &place) < 0) {
+		mem_free(b.pair);
+		return -ENOMEM;
+	}
+	((struct place *)place)->index = (uint32_t)c->n;
 	return (int64_t)c->n++;
 }
 

@@ -7,20 +7,14 @@
 #define RECORD_CHANNELS_H
 
 #include "log.h"
+#include "table.h"
 
 #define CHANNELS_MAX 65535u
 
-struct channel_key {
-	const void *key; /* in the channel's own block */
-	size_t size;
-};
-
 struct channels { /* zeros: none */
 	struct log_channel *list;
-	struct channel_key *keys;
 	size_t n, cap;
-	uint32_t *slots; /* hash table: index + 1; 0: free */
-	size_t n_slots;
+	struct table table; /* their places in the list, by key */
 };
 
 void channels_finish(struct channels *c);
