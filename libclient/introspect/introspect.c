@@ -8,6 +8,7 @@
 #include "body.h"
 #include "err.h"
 #include "msg/typedesc.h"
+#include "number.h"
 #include "sim/msg/all.h"
 #include "sim/srv/all.h"
 
@@ -140,15 +141,13 @@ static int no_field(const struct sim_type *t, const char *name, size_t len)
 static int parse_index(const char **p, const struct sim_field *f, int64_t *ret)
 {
 	const char *s = *p + 1;
-	uint64_t v = 0;
+	uint64_t v;
+	int r = number_take_u64(&s, NUMBER_DEC, UINT32_MAX, &v);
 
-	if (*s < '0' || *s > '9')
-		return err_set(-EINVAL, "the index of '%s' is not a number", f->name);
-	for (; *s >= '0' && *s <= '9'; s++) {
-		v = v * 10 + (uint64_t)(*s - '0');
-		if (v > UINT32_MAX)
-			return err_set(-ERANGE, "the index of '%s' is above %u", f->name, UINT32_MAX);
-	}
+	if (r == -ERANGE)
+		return err_set(r, "the index of '%s' is above %u", f->name, UINT32_MAX);
+	if (r < 0)
+		return err_set(r, "the index of '%s' is not a number", f->name);
 	if (*s != ']')
 		return err_set(-EINVAL, "the index of '%s' is not closed by ]", f->name);
 	if (f->array == SIM_ARRAY_NONE)

@@ -12,6 +12,7 @@
 
 #include "log_private.h"
 #include "mem.h"
+#include "number.h"
 #include "recode.h"
 #include "recording_private.h"
 #include "timeutil.h"
@@ -40,16 +41,14 @@ static void name_file(struct recording *s, unsigned number)
 /* Number of a file by what follows the stem in its name; 0: it is none of the stem's. */
 static unsigned number_of(const char *rest, const char *suffix)
 {
-	unsigned long n = 0;
 	const char *p = rest + 1;
+	uint64_t n;
 
 	if (strcmp(rest, suffix) == 0)
 		return 1;
-	if (*rest != '.' || *p < '1' || *p > '9')
+	if (*rest != '.' || *p == '0' || number_take_u64(&p, NUMBER_DEC, NUMBER_MAX - 1, &n) < 0)
 		return 0;
-	for (; *p >= '0' && *p <= '9' && n <= NUMBER_MAX; p++)
-		n = n * 10 + (unsigned long)(*p - '0');
-	return n > 1 && n < NUMBER_MAX && strcmp(p, suffix) == 0 ? (unsigned)n : 0;
+	return n > 1 && strcmp(p, suffix) == 0 ? (unsigned)n : 0;
 }
 
 /* The folder of the files; returns their name's part of the stem. */

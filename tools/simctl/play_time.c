@@ -17,22 +17,16 @@
 /* "12.5" up to `end`: ns, of nine places at most, without floating point. */
 static int seconds_parse(const char *s, const char **ret_end, int64_t *ret_ns)
 {
-	int64_t ns = 0, unit = NS_PER_S;
-	const char *begin = s;
+	uint64_t whole = 0;
+	int64_t ns, unit = NS_PER_S;
+	int r = *s == '.' && isdigit((unsigned char)s[1]) ? 0 : number_take_u64(&s, NUMBER_DEC, SECONDS_MAX, &whole);
 
-	for (; isdigit((unsigned char)*s); s++) {
-		if (ns > SECONDS_MAX)
-			return -ERANGE;
-		ns = ns * 10 + (*s - '0');
-	}
-	if (ns > SECONDS_MAX)
-		return -ERANGE;
-	ns *= NS_PER_S;
+	if (r < 0)
+		return r;
+	ns = (int64_t)whole * NS_PER_S;
 	if (*s == '.')
 		for (s++; isdigit((unsigned char)*s); s++)
 			ns += (unit /= 10) * (*s - '0');
-	if (s == begin || (s == begin + 1 && *begin == '.'))
-		return -EINVAL;
 	*ret_end = s;
 	*ret_ns = ns;
 	return 0;

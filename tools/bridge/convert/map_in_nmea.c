@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "map_in_private.h"
+#include "number.h"
 #include "sim/msg/Gps.h"
 
 #define SENTENCE_MAX 255
@@ -51,24 +52,11 @@ static void split(struct sentence *s, char mark)
 	}
 }
 
-/* "-12.5"; nothing is 0. At most 18 digits. */
+/* "-12.5", without an exponent; nothing is 0. */
 static bool number(const char *s, double *ret)
 {
-	bool negative = *s == '-';
-	uint64_t n = 0;
-	double scale = 1;
-	unsigned digits = 0, points = 0;
-
-	for (s += negative || *s == '+'; *s; s++) {
-		if (*s == '.' && !points++)
-			continue;
-		if (*s < '0' || *s > '9' || ++digits > 18)
-			return false;
-		n = n * 10 + (uint64_t)(*s - '0');
-		scale = points ? scale * 10 : 1;
-	}
-	*ret = (negative ? -1 : 1) * (double)n / scale;
-	return true;
+	*ret = 0;
+	return !*s || (!s[strspn(s, "+-.0123456789")] && number_f64(s, ret) == 0);
 }
 
 /* dddmm.mmmmmm and a letter as degrees. */

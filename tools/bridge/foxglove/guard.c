@@ -2,6 +2,8 @@
 /* See guard.h. */
 #include "guard.h"
 
+#include "number.h"
+
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
@@ -39,17 +41,12 @@ static bool is_address(const char *text)
 
 static bool take_port(const char *text, unsigned *ret)
 {
-	unsigned n = 0;
+	uint64_t n;
 
-	if (!*text || strlen(text) > 5)
+	if (number_u64(text, NUMBER_DEC, UINT16_MAX, &n) < 0)
 		return false;
-	for (; *text; text++) {
-		if (*text < '0' || *text > '9')
-			return false;
-		n = 10 * n + (unsigned)(*text - '0');
-	}
-	*ret = n;
-	return n <= 65535;
+	*ret = (unsigned)n;
+	return true;
 }
 
 /* Cuts the port off; false: there is one, and it is none. */
