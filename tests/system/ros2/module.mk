@@ -27,7 +27,7 @@ $(B)/test/system-ros2-machine: | $(B)/test/cyclone-node
 $(B)/test/cyclone-node: $(patsubst %,$(B)/obj/tests/system/ros2/%.o,cyclone_node reader)
 LINK_cyclone-node = -lddsc
 $(eval $(call ros2_test,system-ros2-receivers,test_receivers))
-$(B)/test/system-ros2-receivers: $(B)/obj/tools/bridge/dds/receivers.o
+$(B)/test/system-ros2-receivers: $(B)/obj/tools/bridge/dds/receivers.o $(B)/lib/libbase.a
 $(B)/test/system-ros2-cyclone: $(B)/obj/tests/support/ros_tree.o # of typed.c
 $(eval $(call ros2_test,system-ros2-service,test_service host reader asker))
 $(eval $(call ros2_test,system-ros2-fastdds_service,test_fastdds_service host reader asker))

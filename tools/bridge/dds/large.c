@@ -12,6 +12,7 @@
 #include "option.h"
 #include "in_parts.h"
 #include "receivers.h"
+#include "timeutil.h"
 
 #define PART             (128 << 10) /* the most that is sent unseen: three datagrams, which the smallest buffers hold */
 #define TIMED_PARTS      4u          /* 512 KiB without a look, then */
@@ -23,14 +24,6 @@
 #define RMEM_WANT        (4 << 20)
 #define RCVBUF_ASK       (10 << 20) /* as what opens the domain asks */
 #define LOSS_LINE_DUR_NS INT64_C(10000000000)
-
-static int64_t mono_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* ---- parts ---- */
 
@@ -88,7 +81,7 @@ static void begin(struct pace *p, struct large_writer *w)
 static void name_loss(struct large *l)
 {
 	struct receivers_loss loss;
-	int64_t now_mono_ns = mono_ns();
+	int64_t now_mono_ns = mono_now_ns();
 
 	if (now_mono_ns < l->quiet_mono_ns || !receivers_lost(l->receivers, &loss))
 		return;
@@ -107,7 +100,7 @@ static void name_loss(struct large *l)
 
 static void wait_for_acks(struct large_writer *w, dds_entity_t writer)
 {
-	int64_t now_mono_ns = mono_ns();
+	int64_t now_mono_ns = mono_now_ns();
 
 	if (now_mono_ns < w->acks.skip_mono_ns)
 		return;

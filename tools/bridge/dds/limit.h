@@ -5,7 +5,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
+
+#include "timeutil.h"
 
 #define LIMIT_LINES_MAX 20
 
@@ -15,11 +16,10 @@ struct limit {
 
 static inline bool limit_allows(struct limit *l)
 {
-	struct timespec now;
+	int64_t now_s = mono_now_ns() / NS_PER_S;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	l->left += now.tv_sec - l->mono_s;
-	l->mono_s = now.tv_sec;
+	l->left += now_s - l->mono_s;
+	l->mono_s = now_s;
 	if (l->left > LIMIT_LINES_MAX)
 		l->left = LIMIT_LINES_MAX;
 	return l->left > 0 && l->left-- > 0;

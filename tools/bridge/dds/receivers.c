@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See receivers.h. One request lists all UDP sockets of IPv4 with their memory: 20 to 100 us. */
 #include "receivers.h"
+#include "timeutil.h"
 
 #include <errno.h>
 #include <linux/inet_diag.h>
@@ -47,14 +48,6 @@ struct receivers {
 	struct receiver all[SOCKETS_MAX];
 	_Alignas(8) char answer[16384];
 };
-
-static int64_t mono_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* ---- asking the kernel ---- */
 
@@ -141,7 +134,7 @@ static int look(struct receivers *r)
 
 	r->look += r->look == UINT32_MAX ? 2 : 1; /* never 0 */
 	r->hint = 0;
-	r->look_mono_ns = mono_ns();
+	r->look_mono_ns = mono_now_ns();
 	e = ask(r);
 	while (e == 0 && more) {
 		ssize_t n = recv(r->fd, r->answer, sizeof(r->answer), 0);
@@ -257,7 +250,7 @@ static int step(const struct receivers *r, int size)
 
 int receivers_wait(struct receivers *r, int size)
 {
-	int64_t start_mono_ns = mono_ns();
+	int64_t start_mono_ns = mono_now_ns();
 
 	for (;;) {
 		int64_t now_mono_ns;
@@ -265,7 +258,7 @@ int receivers_wait(struct receivers *r, int size)
 
 		if (e < 0)
 			return e;
-		now_mono_ns = mono_ns();
+		now_mono_ns = mono_now_ns();
 		e = fullness(r, (uint32_t)size, now_mono_ns);
 		if (e <= 0 || now_mono_ns - start_mono_ns >= r->left_dur_ns) {
 			if (e > 0 && r->left_dur_ns > 0) /* once for a message */

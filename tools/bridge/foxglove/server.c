@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "foxglove.h"
+#include "timeutil.h"
 
 #define TICK_US        25000
 #define TICKS_A_SECOND 40u
@@ -33,10 +34,7 @@ struct session { /* of a connection, as libwebsockets keeps it */
 
 int64_t foxglove_mono_ms(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+	return mono_now_ns() / NS_PER_MS;
 }
 
 void foxglove_server_wake(struct sim_bridge *b)

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "foxglove.h"
+#include "timeutil.h"
 
 #define TURN_NS       100000000
 #define TURNS_A_LIST  5u /* the clock each time */
@@ -155,13 +156,9 @@ static bool is_wanted(struct sim_bridge *b)
 static bool await_turn(struct sim_bridge *b)
 {
 	struct watch *w = &b->watch;
-	struct timespec due;
+	struct timespec due = timespec_from_ns(mono_now_ns() + TURN_NS);
 	bool go;
 
-	clock_gettime(CLOCK_MONOTONIC, &due);
-	due.tv_nsec += TURN_NS;
-	due.tv_sec += due.tv_nsec / 1000000000;
-	due.tv_nsec %= 1000000000;
 	pthread_mutex_lock(&w->lock);
 	while (!w->stop && !is_wanted(b))
 		pthread_cond_wait(&w->changed, &w->lock);

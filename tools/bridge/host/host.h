@@ -112,7 +112,6 @@ struct host {
 
 	pthread_mutex_t topics_lock;
 	struct host_topic *topics[HOST_TOPICS_MAX]; /* open hash by channel id; guarded by topics_lock */
-	unsigned n_topics;
 
 	pthread_mutex_t lanes_lock;
 	struct list lanes; /* host_lane::link; guarded by lanes_lock */

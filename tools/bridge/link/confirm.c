@@ -24,7 +24,7 @@ uint64_t link_confirm_begin(struct sim_bridge *b, struct sim_bridge_topic *t, st
 			continue;
 		b->confirms.last += 1 + i;
 		number = b->confirms.last;
-		*c = (struct link_confirm){ number, t, s, needed, link_mono_ns() + b->confirm_ms * 1000000 };
+		*c = (struct link_confirm){ number, t, s, needed, mono_now_ns() + b->confirm_ms * 1000000 };
 	}
 	pthread_mutex_unlock(&b->confirms.lock);
 	if (number)
@@ -75,7 +75,7 @@ void link_confirm_lost(struct sim_bridge *b, struct sim_bridge_topic *t)
 
 int64_t link_confirm_tick(struct sim_bridge *b)
 {
-	int64_t now_mono_ns = link_mono_ns(), next_dur_ns = INT64_MAX;
+	int64_t now_mono_ns = mono_now_ns(), next_dur_ns = INT64_MAX;
 	struct link_sending *s;
 
 	while ((s = take_one(b, NULL, now_mono_ns)))

@@ -120,7 +120,7 @@ static void subscribe(struct sim_bridge *b, struct sim_client *c, struct sim_bri
 			log_warn(b, "%s: other machines do not get it within its step: %s", t->name, sim_why());
 		return;
 	}
-	t->early.since_mono_ns = link_mono_ns();
+	t->early.since_mono_ns = mono_now_ns();
 	atomic_store(&t->early.on, true);
 }
 
@@ -156,7 +156,7 @@ void link_exchange_prepare(struct sim_bridge *b, struct sim_client *c)
 
 		if (!t->early.sub && goes_early(t)) {
 			subscribe(b, c, t);
-		} else if (t->early.sub && link_mono_ns() > t->early.since_mono_ns + CONNECTS_NS) {
+		} else if (t->early.sub && mono_now_ns() > t->early.since_mono_ns + CONNECTS_NS) {
 			say_who_listens(b, t);
 		}
 	}
@@ -369,13 +369,13 @@ void link_exchange_need(struct sim_bridge *b, uint64_t host, uint64_t step, cons
 static void await_all(struct sim_bridge *b, uint64_t up_to, int64_t deadline_dur_ns, const _Atomic bool *stop)
 {
 	struct link_exchange *x = b->exchange;
-	int64_t start = link_mono_ns();
+	int64_t start = mono_now_ns();
 	struct step_need what;
 	bool ever;
 
 	while (x->on && !atomic_load(stop) && step_inbox_missing(x->inbox, up_to, &what, &ever)) {
 		int64_t most = ever || deadline_dur_ns < FIRST_DUR_NS ? deadline_dur_ns : FIRST_DUR_NS;
-		int64_t now = link_mono_ns(), until = now + LOOK_NS < start + most ? now + LOOK_NS : start + most;
+		int64_t now = mono_now_ns(), until = now + LOOK_NS < start + most ? now + LOOK_NS : start + most;
 		struct timespec at = { .tv_sec = until / 1000000000, .tv_nsec = until % 1000000000 };
 		const struct link_import *i = listened(x, what.channel);
 

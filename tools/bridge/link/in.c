@@ -300,14 +300,14 @@ int link_import_offer(struct sim_bridge *b, const struct manifest_channel *c, co
 	struct link_import *i;
 	int r = get(b, c, type, &i);
 
-	if (r < 0 || i->offered || link_mono_ns() < i->again_mono_ns)
+	if (r < 0 || i->offered || mono_now_ns() < i->again_mono_ns)
 		return r;
 	r = h->offer_from(h->ctx, i->name, i->type, i->max_body, host, i->keep ? SIM_BRIDGE_OFFER_LATCH : 0);
 	i->offered = r == 0 || r == -EALREADY;
 	i->pause_dur_ns = i->pause_dur_ns ? 2 * i->pause_dur_ns : PAUSE_MIN_DUR_NS;
 	if (i->pause_dur_ns > PAUSE_MAX_DUR_NS)
 		i->pause_dur_ns = PAUSE_MAX_DUR_NS;
-	i->again_mono_ns = link_mono_ns() + i->pause_dur_ns;
+	i->again_mono_ns = mono_now_ns() + i->pause_dur_ns;
 	if (!i->offered && r != i->refused) {
 		i->refused = r;
 		name_refusal(b, i, host);

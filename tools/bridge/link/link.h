@@ -179,14 +179,6 @@ static inline uint64_t link_hash(const char *name)
 	return h | 1;
 }
 
-static inline int64_t link_mono_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* domain.c: domain and participant, and who may reach them. check: the options alone. 0 or negative errno, logged. */
 int link_domain_check(struct sim_bridge *b);
 int link_domain_open(struct sim_bridge *b);

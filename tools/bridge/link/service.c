@@ -57,7 +57,7 @@ static uint64_t call_begin(struct link_calls *k, uint64_t host_id, struct sim_pe
 		if (c->number)
 			continue;
 		number = k->last += 1 + i;
-		*c = (struct call){ number, host_id, p, link_mono_ns() + CALL_DUR_NS };
+		*c = (struct call){ number, host_id, p, mono_now_ns() + CALL_DUR_NS };
 	}
 	pthread_mutex_unlock(&k->lock);
 	return number;
@@ -428,7 +428,7 @@ void link_services_gone(struct sim_bridge *b, const struct manifest *m)
 
 int64_t link_services_tick(struct sim_bridge *b)
 {
-	int64_t now_mono_ns = link_mono_ns(), next_dur_ns = INT64_MAX;
+	int64_t now_mono_ns = mono_now_ns(), next_dur_ns = INT64_MAX;
 	struct sim_pending *p;
 
 	while ((p = call_take(b->calls, 0, 0, now_mono_ns)))

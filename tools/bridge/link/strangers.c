@@ -46,7 +46,7 @@ static struct link_stranger known(const struct sim_bridge *b, const dds_guid_t *
 	for (unsigned i = 0; i < b->thr.n_strangers; i++)
 		if (memcmp(&b->thr.strangers[i].key, key, sizeof(*key)) == 0)
 			return b->thr.strangers[i];
-	return (struct link_stranger){ .key = *key, .since_mono_ns = link_mono_ns() };
+	return (struct link_stranger){ .key = *key, .since_mono_ns = mono_now_ns() };
 }
 
 static bool is_stranger(const struct sim_bridge *b, const dds_sample_info_t *info,
@@ -74,7 +74,7 @@ void link_strangers_look(struct sim_bridge *b)
 		if (!is_stranger(b, &info[i], p, &own))
 			continue;
 		s = known(b, &p->key);
-		if (!s.said && link_mono_ns() - s.since_mono_ns > PATIENCE_DUR_NS) {
+		if (!s.said && mono_now_ns() - s.since_mono_ns > PATIENCE_DUR_NS) {
 			s.said = true;
 			if (limit_allows(&b->thr.lines))
 				say(b, p);

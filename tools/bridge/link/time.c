@@ -106,9 +106,9 @@ static void take(void *arg, struct blob_in *in, dds_instance_handle_t writer)
 		return;
 	}
 	if (t->role == LINK_TIME_GIVE)
-		link_give_got(t, link_mono_ns(), &m);
+		link_give_got(t, mono_now_ns(), &m);
 	else
-		link_follow_got(t, link_mono_ns(), &m);
+		link_follow_got(t, mono_now_ns(), &m);
 }
 
 static int64_t due_mono_ns(const struct link_time *t)
@@ -127,9 +127,9 @@ static void look(struct link_time *t)
 {
 	blob_take(t->reader, take, t);
 	if (t->role == LINK_TIME_GIVE)
-		link_give_tick(t, link_mono_ns());
+		link_give_tick(t, mono_now_ns());
 	else
-		link_follow_tick(t, link_mono_ns());
+		link_follow_tick(t, mono_now_ns());
 }
 
 /*
@@ -161,7 +161,7 @@ static void *time_main(void *arg)
 	int64_t due = 0;
 
 	while (!atomic_load(&t->stop)) {
-		int64_t wait_dur_ns = due - link_mono_ns();
+		int64_t wait_dur_ns = due - mono_now_ns();
 
 		if (wait_dur_ns > 0)
 			waiter_wait(&t->waiter, wait_dur_ns < LOOK_DUR_NS ? wait_dur_ns : LOOK_DUR_NS);
@@ -211,7 +211,7 @@ struct time_state link_time_page(const struct sim_clock_page *p, uint32_t *ret_f
 	if (sim_clock_read(p, &now) < 0)
 		return s;
 	s.sim_ns = now.sim_ns;
-	s.mono_ns = now.rate_e6 ? now.mono_ns : link_mono_ns();
+	s.mono_ns = now.rate_e6 ? now.mono_ns : mono_now_ns();
 	s.rate_e6 = now.rate_e6;
 	s.scale_e6 = SIM_LOAD_(&p->scale_e6, __ATOMIC_RELAXED);
 	s.clock_generation = now.clock_generation;

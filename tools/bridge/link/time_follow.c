@@ -34,7 +34,7 @@ static void on_told(void *ctx, const struct clock_told *told)
 static void join_steps(struct link_time *t)
 {
 	if (t->has_lease && t->found.epoch)
-		step_follow_host(t->part, link_mono_ns(), t->found.id, t->found.epoch, t->found.lockstep);
+		step_follow_host(t->part, mono_now_ns(), t->found.id, t->found.epoch, t->found.lockstep);
 }
 
 static void on_found(void *ctx, const struct clock_time_host *host)
@@ -112,7 +112,7 @@ bool link_follow_turn(struct link_time *t, uint64_t *ret_number)
 	if (!t->running)
 		return false;
 	n = link_exchange_send(t->b, t->id, t->running, t->exports);
-	return step_follow_own(t->part, link_mono_ns(), t->exports, n) == 0;
+	return step_follow_own(t->part, mono_now_ns(), t->exports, n) == 0;
 }
 
 static int make_part(struct link_time *t)
@@ -137,7 +137,7 @@ static void give_up_steps(struct link_time *t)
 {
 	t->has_lease = t->turn_due = false;
 	t->running = 0;
-	step_follow_leave(t->part, link_mono_ns());
+	step_follow_leave(t->part, mono_now_ns());
 	step_follow_destroy(t->part);
 	t->part = NULL;
 	link_exchange_end(t->b);
@@ -205,7 +205,7 @@ static int do_one(struct link_time *t, struct sim_driver *d)
 	if (r == 0 && advances) {
 		t->running = 0;
 		t->tell_due |= t->tell.lockstep && t->tell.flags & TIME_IS_PAUSED; /* the advance has ended that */
-		step_follow_ended(t->part, link_mono_ns());
+		step_follow_ended(t->part, mono_now_ns());
 		link_time_due(t);
 	}
 	return r;
@@ -213,7 +213,7 @@ static int do_one(struct link_time *t, struct sim_driver *d)
 
 static void wait_a_while(struct link_time *t, int64_t dur_ns)
 {
-	int64_t until = link_mono_ns() + dur_ns;
+	int64_t until = mono_now_ns() + dur_ns;
 	struct timespec at = { .tv_sec = until / 1000000000, .tv_nsec = until % 1000000000 };
 
 	pthread_mutex_lock(&t->lock);
@@ -317,7 +317,7 @@ int link_follow_open(struct link_time *t)
 					  .found = on_found,
 					  .lost = on_lost,
 					  .ctx = t };
-	int r = clock_follow_create(&o, link_mono_ns(), &t->follow);
+	int r = clock_follow_create(&o, mono_now_ns(), &t->follow);
 
 	if (r == 0)
 		r = make_part(t);
@@ -333,7 +333,7 @@ int link_follow_open(struct link_time *t)
 void link_follow_close(struct link_time *t)
 {
 	if (t->part)
-		step_follow_leave(t->part, link_mono_ns());
+		step_follow_leave(t->part, mono_now_ns());
 	step_follow_destroy(t->part);
 	clock_follow_destroy(t->follow);
 }

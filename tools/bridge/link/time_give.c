@@ -65,7 +65,7 @@ static void grant(struct link_time *t, int64_t sim_ns, int64_t dur_ns, uint32_t 
 {
 	uint64_t number;
 
-	if (step_host_begin(t->steps, link_mono_ns(), sim_ns, dur_ns, clock_generation, &number) < 0)
+	if (step_host_begin(t->steps, mono_now_ns(), sim_ns, dur_ns, clock_generation, &number) < 0)
 		return;
 	t->step_sim_ns = sim_ns;
 	t->step_generation = clock_generation;
@@ -95,7 +95,7 @@ bool link_give_turn(struct link_time *t, const struct sim_step_turn *turn, uint6
 		return false;
 	*ret_number = step_host_number(t->steps);
 	n = link_exchange_send(t->b, t->id, *ret_number, t->exports);
-	return step_host_own(t->steps, link_mono_ns(), t->exports, n) == 0;
+	return step_host_own(t->steps, mono_now_ns(), t->exports, n) == 0;
 }
 
 /* ---- the clock ---- */
@@ -106,25 +106,17 @@ static bool differs(const struct time_state *a, const struct time_state *b)
 	       a->flags != b->flags;
 }
 
-static int64_t real_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* Returns how long the page may be waited for. */
 static int64_t tell(struct link_time *t, const struct time_state *s)
 {
 	bool moved = !s->rate_e6 && s->sim_ns != t->told.sim_ns;
-	int64_t now = link_mono_ns();
+	int64_t now = mono_now_ns();
 
 	pthread_mutex_lock(&t->lock);
 	if (moved)
 		grant_early(t, s);
 	if (differs(s, &t->told) || (moved && now - t->told_mono_ns >= CALM_DUR_NS)) {
-		clock_host_set(t->host, now, real_ns(), s);
+		clock_host_set(t->host, now, real_now_ns(), s);
 		t->told = *s;
 		t->told_mono_ns = now;
 		moved = false;
@@ -171,7 +163,7 @@ void link_give_tick(struct link_time *t, int64_t now_mono_ns)
 
 		if (!differs(&s, &t->told) && now_mono_ns >= clock_host_due(t->host) &&
 		    clock_host_state(t->host) == CLOCK_GIVING)
-			clock_host_set(t->host, now_mono_ns, real_ns(), &s);
+			clock_host_set(t->host, now_mono_ns, real_now_ns(), &s);
 	}
 	clock_host_tick(t->host, now_mono_ns);
 	if (t->steps)
@@ -216,7 +208,7 @@ int link_give_open(struct link_time *t)
 					.send = link_time_send,
 					.changed = on_changed,
 					.ctx = t };
-	int r = clock_host_create(&o, link_mono_ns(), &t->host);
+	int r = clock_host_create(&o, mono_now_ns(), &t->host);
 
 	if (r == 0 && t->lockstep)
 		r = make_steps(t);

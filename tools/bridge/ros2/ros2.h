@@ -180,15 +180,6 @@ struct sim_bridge {
 	_Atomic uint64_t converted, skipped; /* messages; skipped: nobody listened */
 };
 
-/* CLOCK_MONOTONIC */
-static inline int64_t ros2_mono_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* domain.c: domain and participant from the bridge's options and the environment. 0 or negative errno, logged. */
 int ros2_domain_open(struct sim_bridge *b);
 

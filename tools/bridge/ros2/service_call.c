@@ -182,7 +182,7 @@ static bool crowded(struct sim_bridge *b)
  */
 static bool may_write(struct ros2_service *s)
 {
-	int64_t now_mono_ns = ros2_mono_ns();
+	int64_t now_mono_ns = mono_now_ns();
 
 	if (s->n_unacked < UNACKED_MAX || s->bridge->replies.stop)
 		return true;
@@ -197,7 +197,7 @@ static bool may_write(struct ros2_service *s)
 	}
 	s->n_unacked = 0;
 	s->ack_mono_ns = 0;
-	s->batch_mono_ns = ros2_mono_ns();
+	s->batch_mono_ns = mono_now_ns();
 	return true;
 }
 
@@ -228,14 +228,14 @@ static bool send_reply(struct ros2_request *q)
 	struct sim_bridge *b = s->bridge;
 	int r;
 
-	if (!b->replies.stop && (ros2_mono_ns() < s->write_pause_mono_ns || !may_write(s)))
+	if (!b->replies.stop && (mono_now_ns() < s->write_pause_mono_ns || !may_write(s)))
 		return false;
 	set_writing(b, q);
 	r = q->of_fastrtps ? sertype_write_to(s->writer, s->response_sertype, &q->out, &q->to)
 			   : dds_write(s->writer, &q->out);
 
-	if (r == DDS_RETCODE_TIMEOUT && !b->replies.stop && ros2_mono_ns() < q->until_mono_ns) {
-		s->write_pause_mono_ns = ros2_mono_ns() + LOOK_DUR_NS;
+	if (r == DDS_RETCODE_TIMEOUT && !b->replies.stop && mono_now_ns() < q->until_mono_ns) {
+		s->write_pause_mono_ns = mono_now_ns() + LOOK_DUR_NS;
 		return false;
 	}
 	if (r < 0)
@@ -246,7 +246,7 @@ static bool send_reply(struct ros2_request *q)
 		atomic_fetch_add(&b->converted, 1);
 	s->n_unacked++;
 	q->number = ++s->n_written;
-	q->sent_mono_ns = ros2_mono_ns();
+	q->sent_mono_ns = mono_now_ns();
 	return true;
 }
 
@@ -307,7 +307,7 @@ enum sent { SENT_KEEP, SENT_FREE, SENT_AGAIN };
 
 static enum sent look_at_sent(struct ros2_request *q)
 {
-	int64_t age_dur_ns = ros2_mono_ns() - q->sent_mono_ns;
+	int64_t age_dur_ns = mono_now_ns() - q->sent_mono_ns;
 
 	if (q->taken || (!q->in_doubt && q->asked_since))
 		return SENT_FREE;
@@ -329,7 +329,7 @@ static void look_at_all_sent(struct sim_bridge *b)
 			push_again(&b->replies.sent, q);
 		} else if (what == SENT_AGAIN) {
 			q->tries++;
-			q->until_mono_ns = ros2_mono_ns() + WAIT_DUR_NS;
+			q->until_mono_ns = mono_now_ns() + WAIT_DUR_NS;
 			push_again(&b->replies.ready, q);
 		} else {
 			pthread_mutex_unlock(&b->replies.lock);
@@ -342,8 +342,8 @@ static void look_at_all_sent(struct sim_bridge *b)
 /* true: it has been written, or there is nobody to write to. */
 static bool write_reply(struct ros2_request *q)
 {
-	enum asker asker = q->service->bridge->replies.stop || ros2_mono_ns() >= q->until_mono_ns ? ASKER_READY
-												  : look_for_asker(q);
+	enum asker asker =
+		q->service->bridge->replies.stop || mono_now_ns() >= q->until_mono_ns ? ASKER_READY : look_for_asker(q);
 
 	if (asker == ASKER_NOT_YET || (asker == ASKER_READY && !send_reply(q)))
 		return false;
@@ -375,7 +375,7 @@ static void reply(struct ros2_request *q)
 	struct sim_bridge *b = q->service->bridge;
 	bool full;
 
-	q->until_mono_ns = ros2_mono_ns() + WAIT_DUR_NS;
+	q->until_mono_ns = mono_now_ns() + WAIT_DUR_NS;
 	pthread_mutex_lock(&b->replies.lock);
 	full = !push(&b->replies.ready, q);
 	wake(b);
@@ -456,9 +456,9 @@ static void on_answer(void *user, int result, const char *why, const void *respo
 
 	pthread_mutex_lock(&b->replies.lock);
 	s->n_open--;
-	if (result == -EBUSY && !s->gone && ros2_mono_ns() < q->until_mono_ns) {
+	if (result == -EBUSY && !s->gone && mono_now_ns() < q->until_mono_ns) {
 		again = wait_for_turn(q);
-		s->pause_mono_ns = ros2_mono_ns() + LOOK_DUR_NS;
+		s->pause_mono_ns = mono_now_ns() + LOOK_DUR_NS;
 	}
 	wake(b);
 	pthread_mutex_unlock(&b->replies.lock);
@@ -479,7 +479,7 @@ static void ask_host(struct ros2_request *q)
 
 static bool may_ask(const struct ros2_service *s)
 {
-	return s->n_open < OPEN_MAX && ros2_mono_ns() >= s->pause_mono_ns;
+	return s->n_open < OPEN_MAX && mono_now_ns() >= s->pause_mono_ns;
 }
 
 /* Called and returns with lock held. true: it has had its turn, and may be no more. */
@@ -487,7 +487,7 @@ static bool turn(struct ros2_request *q)
 {
 	struct ros2_service *s = q->service;
 	struct sim_bridge *b = s->bridge;
-	bool late = s->gone || b->replies.stop || ros2_mono_ns() >= q->until_mono_ns;
+	bool late = s->gone || b->replies.stop || mono_now_ns() >= q->until_mono_ns;
 
 	if (!late && !may_ask(s))
 		return false;
@@ -519,7 +519,7 @@ static void take_turns(struct sim_bridge *b)
 
 static void wait_for_news(struct sim_bridge *b, int64_t dur_ns)
 {
-	int64_t due_mono_ns = ros2_mono_ns() + dur_ns;
+	int64_t due_mono_ns = mono_now_ns() + dur_ns;
 	struct timespec t = { .tv_sec = due_mono_ns / 1000000000, .tv_nsec = due_mono_ns % 1000000000 };
 
 	pthread_cond_timedwait(&b->replies.changed, &b->replies.lock, &t);
@@ -661,7 +661,7 @@ static void take_in(void *arg, const struct endpoint_sample *sample)
 	service_ref(s);
 	q->service = s;
 	q->asker = sample->info->publication_handle;
-	q->until_mono_ns = ros2_mono_ns() + TURN_DUR_NS;
+	q->until_mono_ns = mono_now_ns() + TURN_DUR_NS;
 	iov_buf_init(&q->out);
 	find_asker(q, sertype_origin(sample->data));
 	r = read_request(q, sample);

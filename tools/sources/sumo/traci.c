@@ -5,6 +5,8 @@
  */
 #include "traci.h"
 
+#include "timeutil.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -32,10 +34,7 @@ struct traci {
 
 static int64_t mono_ms(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+	return mono_now_ns() / NS_PER_MS;
 }
 
 /* Wait for `events` on fd (-1: only for the others) until deadline. 0 ready, -EPIPE, -ECANCELED, -ETIMEDOUT. */
