@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers, durations and sizes from text: the one place that reads them (tools/dev/check-numbers). What is read is what stands
+ * Numbers, durations and sizes from text: the one place that reads them (tools/dev/check-once). What is read is what stands
  * there: no blank before it, no locale, and nothing behind it, but for number_take_*, which leave *at there.
  *
  * All return 0, or -EINVAL: this is no such number, -ERANGE: it is one, but out of range. The result is written only on success.
