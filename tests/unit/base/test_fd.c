@@ -539,6 +539,9 @@ TEST(notify_reaches_the_manager)
 	setenv("WATCHDOG_USEC", "3000000", 1);
 	unsetenv("WATCHDOG_PID");
 	assert_int_equal(notify_watchdog_dur_ns(), 1500 * NS_PER_MS);
+	setenv("WATCHDOG_USEC", "3s", 1);
+	assert_int_equal(notify_watchdog_dur_ns(), 0);
+	setenv("WATCHDOG_USEC", "3000000", 1);
 	setenv("WATCHDOG_PID", "1", 1);
 	assert_int_equal(notify_watchdog_dur_ns(), 0); /* meant for another process */
 }

@@ -47,6 +47,8 @@ TEST(mistakes_are_named)
 		{ "{\"TimeSource\": 9}", "TimeSource" },
 		{ "{\"TimeSource\": []}", "TimeSource" },
 		{ "{\"socket\": {\"mode\": \"rw\"}}", "socket.mode" },
+		{ "{\"socket\": {\"mode\": \" 660\"}}", "socket.mode" },
+		{ "{\"socket\": {\"mode\": \"-1777777777777777777120\"}}", "socket.mode" }, /* as 64 bits wrap, 0660 */
 		{ "{\"rigs\": [{}]}", "name" },
 		{ "{\"rigs\": [{\"name\": \"a b\"}]}", "a b" },
 		{ "{\"rigs\": [{\"name\": \"a\", \"prefix\": \"x,y\"}]}", "prefix" },

@@ -100,12 +100,16 @@ TEST(roudi_is_configured_with_the_pools)
 
 TEST(a_broken_state_is_refused)
 {
-	static const char *const bad[] = { "",
-					   "{",
-					   "[]",
-					   "{}",
-					   "{\"app\": 5}",
-					   "{\"app\":\"a\",\"simd\":{\"pid\":-1,\"start\":0},\"iox_generation\":1}" };
+	static const char *const bad[] = {
+		"",
+		"{",
+		"[]",
+		"{}",
+		"{\"app\": 5}",
+		"{\"app\":\"a\",\"simd\":{\"pid\":-1,\"start\":0},\"iox_generation\":1}",
+		"{\"app\":\"a\",\"simd\":{\"pid\":1,\"start\":0},\"iox_generation\":1,"
+		"\"roudi\":{\"pid\":1,\"start\":0},\"roudi_owned\":true,\"roudi_config\":\"12\",\"apps\":[]}"
+	};
 	static struct state s;
 	char path[TEST_PATH_MAX];
 
@@ -115,6 +119,7 @@ TEST(a_broken_state_is_refused)
 		assert_int_equal(state_load(path, &s), -EINVAL);
 		assert_true(*err_why());
 	}
+	assert_non_null(strstr(err_why(), "\"roudi_config\" is not 16 hexadecimal digits")); /* of the last one */
 	unlink(path);
 }
 
