@@ -30,14 +30,16 @@ static uint64_t mix(uint64_t h, uint64_t word)
 static uint32_t mark_of(const struct table *t, const void *key)
 {
 	const char *p = key;
-	size_t n = t->key;
-	uint64_t h = 0, word;
+	size_t n = t->hash ? 0 : t->key;
+	uint64_t h = t->hash ? mix(0, t->hash(key)) : 0, word = 0;
 
-	if (t->hash)
-		h = mix(0, t->hash(key));
-	for (; !t->hash && n; p += n < 8 ? n : 8, n -= n < 8 ? n : 8) {
+	for (; n >= sizeof(word); p += sizeof(word), n -= sizeof(word)) {
+		memcpy(&word, p, sizeof(word));
+		h = mix(h, word);
+	}
+	if (n) {
 		word = 0;
-		memcpy(&word, p, n < 8 ? n : 8);
+		memcpy(&word, p, n);
 		h = mix(h, word);
 	}
 	return (uint32_t)h ? (uint32_t)h : 1;
@@ -45,7 +47,9 @@ static uint32_t mark_of(const struct table *t, const void *key)
 
 static bool same(const struct table *t, const void *key, const void *other)
 {
-	return t->same ? t->same(key, other) : memcmp(key, other, t->key) == 0;
+	if (t->same)
+		return t->same(key, other);
+	return t->key == sizeof(uint64_t) ? memcmp(key, other, sizeof(uint64_t)) == 0 : memcmp(key, other, t->key) == 0;
 }
 
 /* Where it is, or the free place where it would be. There are places. */
