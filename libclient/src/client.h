@@ -103,6 +103,8 @@ struct sim_client {
 	_Atomic uint32_t stuck_seq;             /* of the page, in a write in which its writer was given up; else 0 */
 
 	unsigned unanswered; /* publishers and subscribers that are to be registered once more; under setup */
+	bool refused;        /* some had no room: again at refused_mono_ns. Under setup, as the next two */
+	int64_t refused_mono_ns, refused_dur_ns;
 
 	/* the clock of earlier moments: see clock_past.c. Guarded by past_lock, a leaf */
 	const struct sim_clock_history *past, *past_before; /* of the last simd, of the one before it; NULL: none */
@@ -222,8 +224,14 @@ int client_session(struct sim_client *c, struct session **ret);
 int client_call(struct sim_client *c, const char *method, json_t *params, struct varlink_msg *ret, json_t **ret_params);
 /* Present attachment for a new port, referenced; -ESTALE, or -EOPNOTSUPP for a client without data plane. */
 int client_attachment(struct sim_client *c, struct attachment **ret);
+
+/* ---- populate.c; under setup ---- */
+
 /* The slots that simd's answer names are mapped now, and again in the next generation. */
 void client_populate(struct sim_client *c, struct attachment *l, const json_t *reply);
+/* Start or end the background's work on a generation that was attached to again. */
+void client_populate_step(struct sim_client *c);
+void client_populate_end(struct sim_client *c); /* waits for it */
 
 /* ---- handles ---- */
 

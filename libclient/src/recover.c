@@ -103,95 +103,6 @@ static void job_finish(struct sim_client *c)
 	c->job = NULL;
 }
 
-/* ---- populating a new generation's memory, in the background: after a restart, being back comes first ---- */
-
-struct warm_job {
-	struct attachment *att; /* referenced */
-	struct slot_range slots[SLOT_RANGES_MAX];
-	unsigned n_slots;
-	pthread_t thread;
-	_Atomic bool done;
-};
-
-static void *warm_main(void *arg)
-{
-	struct warm_job *w = arg;
-
-	(void)ipc_prefault(w->att->ipc, 0, 0); /* without it the first messages are slow, no more */
-	for (unsigned i = 0; i < w->n_slots; i++)
-		(void)ipc_prefault(w->att->ipc, w->slots[i].at, w->slots[i].bytes);
-	atomic_store(&w->done, true);
-	return NULL;
-}
-
-static void keep_range(struct sim_client *c, struct slot_range v)
-{
-	unsigned i = 0;
-
-	while (i < c->n_slots && c->slots[i].at != v.at)
-		i++;
-	if (i == SLOT_RANGES_MAX)
-		return;
-	c->slots[i] = v;
-	c->n_slots += i == c->n_slots;
-}
-
-void client_populate(struct sim_client *c, struct attachment *l, const json_t *reply)
-{
-	int64_t at = 0, bytes = 0;
-
-	if (c->flags & SIM_CLIENT_NO_PREFAULT || jsonx_opt_int(reply, "memory_at", 0, INT64_MAX, 0, &at) < 0 ||
-	    jsonx_opt_int(reply, "memory_bytes", 0, INT64_MAX, 0, &bytes) < 0 || bytes == 0)
-		return;
-	keep_range(c, (struct slot_range){ (uint64_t)at, (uint64_t)bytes });
-	(void)ipc_prefault(l->ipc, (uint64_t)at, (uint64_t)bytes); /* as above */
-}
-
-static void warm_finish(struct sim_client *c)
-{
-	if (!c->warm)
-		return;
-	pthread_join(c->warm->thread, NULL);
-	attachment_unref(c->warm->att);
-	mem_free(c->warm);
-	c->warm = NULL;
-}
-
-static int warm_start(struct sim_client *c)
-{
-	struct warm_job *w = MEM_NEW(struct warm_job);
-	int r;
-
-	if (!w)
-		return -ENOMEM;
-	w->att = attachment_ref(c->att);
-	memcpy(w->slots, c->slots, sizeof(w->slots));
-	w->n_slots = c->n_slots;
-	r = thread_start(&w->thread, "sim-warm", warm_main, w);
-	if (r < 0) {
-		attachment_unref(w->att);
-		mem_free(w);
-		return r;
-	}
-	c->warm = w;
-	return 0;
-}
-
-/* Not while an earlier one still runs: the loop comes back to it. */
-static void warm_step(struct sim_client *c)
-{
-	if (c->warm && atomic_load(&c->warm->done))
-		warm_finish(c);
-	if (!c->warm_due || atomic_load(&c->phase) != PHASE_UP || !c->att)
-		return;
-	if (c->warm) {
-		client_due(c, ns_add(client_now(c), 50 * NS_PER_MS));
-		return;
-	}
-	c->warm_due = false;
-	(void)warm_start(c); /* no thread available: the memory faults in as it is used */
-}
-
 static void set_phase(struct sim_client *c, enum client_phase phase, enum sim_client_state state)
 {
 	pthread_mutex_lock(&c->lock);
@@ -387,21 +298,30 @@ static bool is_registered(const struct sim_client *c, const struct sim_publisher
 	return p->proving || (p->newest->session == c->session && p->newest->port->att == c->att);
 }
 
-/* How many have had no verdict. */
-static unsigned register_publishers(struct sim_client *c)
+/* No room is none for good: others leave, or their queues give way. */
+static bool has_verdict(const struct sim_publisher *p)
+{
+	return atomic_load(&p->newest->state) == REG_FAILED && p->newest->error != -ENOSPC;
+}
+
+/* How many have had no verdict. again: those that had none, and those that there was no room for. */
+static unsigned register_publishers(struct sim_client *c, bool again)
 {
 	struct sim_publisher *p;
 	unsigned left = 0;
 
 	list_for_each(p, &c->pubs, link) {
-		int r = is_registered(c, p) ? 0 : pub_reg_create(p, c->session, c->att, p->newest, &p->proving);
+		int r = 0;
 
+		if (!is_registered(c, p) && !(again && has_verdict(p)))
+			r = pub_reg_create(p, c->session, c->att, p->newest, &p->proving);
 		if (r == 0 || c->session->dead || r == -ESTALE)
 			continue;
 		if (passes(r)) {
 			left++;
 			continue;
 		}
+		c->refused |= r == -ENOSPC;
 		p->newest->error = r;
 		atomic_store(&p->newest->state, REG_FAILED);
 	}
@@ -413,15 +333,21 @@ static unsigned register_subscribers(struct sim_client *c, bool again)
 	struct sim_subscriber *sub;
 	unsigned left = 0;
 
-	list_for_each(sub, &c->subs, link)
-		if (!again || passes(atomic_load(&sub->error)))
-			left += passes(subscriber_register(sub, c->session, c->att));
+	list_for_each(sub, &c->subs, link) {
+		int r = atomic_load(&sub->error);
+
+		if (again && !passes(r) && r != -ENOSPC)
+			continue;
+		r = subscriber_register(sub, c->session, c->att);
+		c->refused |= r == -ENOSPC;
+		left += passes(r);
+	}
 	return left;
 }
 
 static unsigned ask_again(struct sim_client *c)
 {
-	return c->att && !c->session->dead ? register_subscribers(c, true) + register_publishers(c) : 0;
+	return c->att && !c->session->dead ? register_subscribers(c, true) + register_publishers(c, true) : 0;
 }
 
 static void register_all(struct sim_client *c)
@@ -436,10 +362,13 @@ static void register_all(struct sim_client *c)
 			     NULL, NULL);
 	list_for_each(t, &c->tokens, link)
 		token_register(c, s, t);
+	c->refused = false;
+	c->refused_dur_ns = BACKOFF_MIN_DUR_NS;
 	if (c->att) {
 		c->unanswered = register_subscribers(c, false);
-		c->unanswered += register_publishers(c);
+		c->unanswered += register_publishers(c, false);
 	}
+	c->refused_mono_ns = ns_add(client_now(c), c->refused_dur_ns);
 	driver_register(c, s);
 	step_register(c, s);
 	if (c->ready)
@@ -655,6 +584,23 @@ void client_reap(struct sim_client *c)
 	}
 }
 
+/* What there was no room for is asked for again, with pauses. The rest works meanwhile. */
+static void room_step(struct sim_client *c)
+{
+	if (!c->refused || !c->session || !c->att || atomic_load(&c->phase) != PHASE_UP)
+		return;
+	if (client_now(c) >= c->refused_mono_ns) {
+		c->refused = false;
+		c->unanswered = ask_again(c);
+		c->refused_dur_ns *= c->refused_dur_ns < BACKOFF_MAX_DUR_NS ? 2 : 1;
+		c->refused_mono_ns = ns_add(client_now(c), c->refused_dur_ns);
+		set_phase(c, PHASE_PROVE, (enum sim_client_state)atomic_load(&c->state));
+		prove_all(c);
+	}
+	if (c->refused)
+		client_due(c, c->refused_mono_ns);
+}
+
 /* Ports in place of damaged ones; once everything works, which what is made on the way there does anyway. */
 static void renew_step(struct sim_client *c)
 {
@@ -761,7 +707,8 @@ void client_step(struct sim_client *c)
 		attachment_check(c);
 		phase_step(c, due);
 	} while (atomic_load(&c->phase) != before);
-	warm_step(c);
+	client_populate_step(c);
+	room_step(c);
 	renew_step(c);
 	settle(c);
 	client_reap(c);
@@ -779,7 +726,7 @@ void client_close(struct sim_client *c)
 	regs_mark(c, REG_LOST);
 	fail_all(c, SIM_REASON_LOST);
 	job_finish(c);
-	warm_finish(c);
+	client_populate_end(c);
 	attachment_unref(c->att);
 	c->att = NULL;
 }

@@ -63,9 +63,15 @@ static int port_create(struct sim_subscriber *s, struct attachment *l, bool hist
 
 /* ---- registration ---- */
 
-static json_t *subscribe_params(const struct sim_subscriber *s)
+/* Another simd, and the same port: it keeps the queue that it has. */
+static uint32_t depth_for(const struct sim_subscriber *s, const struct attachment *l)
 {
-	json_t *o = json_pack("{ss si}", "channel", s->channel, "depth", (int)s->wanted);
+	return s->newest && s->newest->att == l ? s->newest->depth : s->wanted;
+}
+
+static json_t *subscribe_params(const struct sim_subscriber *s, const struct attachment *l)
+{
+	json_t *o = json_pack("{ss si}", "channel", s->channel, "depth", (int)depth_for(s, l));
 	char hash[20];
 
 	if (!o || !s->type)
@@ -103,7 +109,7 @@ static int announce(struct sim_subscriber *s, struct session *ses, struct attach
 		snprintf(ret_name, size, "%s", s->name);
 		return 0;
 	}
-	r = session_call(s->c, ses, "Subscribe", subscribe_params(s), &m, &reply);
+	r = session_call(s->c, ses, "Subscribe", subscribe_params(s, l), &m, &reply);
 	if (r < 0)
 		return r;
 	r = subscribe_reply(s, reply, ret_name, size);
