@@ -199,6 +199,17 @@ static int method_unsubscribe(struct call *call)
 	return pubsub_unsubscribe(call->conn->cl, (uint32_t)call->a.subscriber_id);
 }
 
+static int method_requeue(struct call *call)
+{
+	struct subscriber *sub;
+	int r = pubsub_requeue(call->conn->cl, (uint32_t)call->a.subscriber_id, (uint32_t)call->a.depth, &sub);
+
+	if (r < 0)
+		return r;
+	return call_reply(call, JSONX_MAKE(JX_INT("depth", r), JX_INT("memory_at", memory_at(call->s, sub->pool)),
+					   JX_INT("memory_bytes", memory_bytes(call->s, sub->pool))));
+}
+
 static int method_open_token(struct call *call)
 {
 	uint32_t cell;
@@ -316,6 +327,8 @@ const struct method session_methods[] = {
 		 OPT_STR("hash", hash, TEXT_MAX), OPT_INT("depth", depth, 1, 256, 16)) },
 	{ "Unsubscribe", method_unsubscribe, METHOD_SESSION,
 	  PARAMS(ARG_INT("subscriber_id", subscriber_id, 1, UINT32_MAX)) },
+	{ "Requeue", method_requeue, METHOD_SESSION,
+	  PARAMS(ARG_INT("subscriber_id", subscriber_id, 1, UINT32_MAX), ARG_INT("depth", depth, 1, 256)) },
 	{ "OpenToken", method_open_token, METHOD_SESSION | RIGHT(PUBLISH), PARAMS(ARG_STR("name", name, TEXT_MAX)) },
 	{ "CloseToken", method_close_token, METHOD_SESSION, PARAMS(ARG_INT("cell", cell, 0, WIRE_TOKENS_MAX - 1)) },
 	{ "Events", method_events, 0, NULL },

@@ -141,13 +141,14 @@ struct dispatch_channel {
 	const char *type_json; /* the definition, a JSON object as text; copied */
 	uint64_t max_body;     /* of its messages, as bridges are told; 0: unknown */
 	uint32_t window;       /* 1 .. WIRE_WINDOW_MAX, as in the page */
+	uint32_t cells;        /* the largest that it can have; less than window: that */
 	uint32_t depth;        /* queue capacity of sub, 1 .. IPC_DEPTH_MAX: so many slots are held at most */
 	bool ordered;          /* each bridge has those that are out on one lane, so in their order */
 	struct ipc_sub *sub;   /* takes, also on failure */
 };
 
 int dispatch_channel_add(struct dispatch *d, const struct dispatch_channel *c);
-/* Larger messages, and so many in flight, at most as many as it began with. Post this before its publishers are notified. */
+/* Larger messages, or another number in flight, at most `cells`. Post this before its publishers are notified. */
 int dispatch_channel_resize(struct dispatch *d, uint32_t channel_id, uint32_t window, uint64_t max_body);
 /* No new messages; ends with channel_free() when the last one is done. Its publishers must have been deleted or gone. */
 int dispatch_channel_del(struct dispatch *d, uint32_t channel_id);

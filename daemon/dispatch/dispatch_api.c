@@ -213,7 +213,8 @@ static void run_channel_add(struct dispatch *d, struct d_command *c)
 static void init_channel(struct d_channel *ch, const struct dispatch_channel *from)
 {
 	ch->id = from->id;
-	ch->cells = ch->window = from->window;
+	ch->window = from->window;
+	ch->cells = from->cells > from->window ? from->cells : from->window;
 	ch->depth = from->depth;
 	ch->type_hash = from->type_hash;
 	ch->max_body = from->max_body;
@@ -234,8 +235,8 @@ static int new_channel(const struct dispatch_channel *from, struct d_channel **r
 	struct d_channel *ch;
 
 	if (from->id >= WIRE_CHANNELS_MAX || !d_command_name_ok(from->name) || !from->type_json || !from->window ||
-	    from->window > WIRE_WINDOW_MAX || !from->depth || from->depth > IPC_DEPTH_MAX ||
-	    strlen(from->type_json) > DISPATCH_TEXT_MAX)
+	    from->window > WIRE_WINDOW_MAX || from->cells > WIRE_WINDOW_MAX || !from->depth ||
+	    from->depth > IPC_DEPTH_MAX || strlen(from->type_json) > DISPATCH_TEXT_MAX)
 		return -EINVAL;
 	ch = MEM_NEW(struct d_channel);
 	if (!ch)

@@ -29,7 +29,6 @@ LOG_TOPIC("channel");
 #define WAITS_DUR_NS  (100 * NS_PER_MS)  /* so much waiting for credits, in all, is worth a warning */
 #define TYPE_TEXT_MAX (128 * 1024)       /* of one definition: it must fit a lane packet with its channel */
 #define TYPES_KEPT    (16 * 1024 * 1024) /* of all definitions; beyond, channels without anybody are forgotten */
-#define WINDOW_LEAST  2
 
 struct channel *channel_find(struct simd *s, const char *full_name)
 {
@@ -256,7 +255,7 @@ static uint32_t reserved_by_subscribers(const struct channel *ch)
 	uint32_t n = 0;
 
 	list_for_each(sub, &ch->subscribers, in_channel)
-		n += sub->depth + HELD_BY_SUBSCRIBER;
+		n += subscriber_holds(sub) + HELD_BY_SUBSCRIBER;
 	return n;
 }
 
@@ -267,7 +266,7 @@ static void move_subscribers(struct channel *ch, int pool)
 	list_for_each(sub, &ch->subscribers, in_channel) {
 		if (sub->reserved)
 			pools_release(&ch->s->pools, sub->pool, sub->reserved);
-		sub->reserved = sub->depth + HELD_BY_SUBSCRIBER;
+		sub->reserved = subscriber_holds(sub) + HELD_BY_SUBSCRIBER;
 		sub->pool = pool;
 	}
 }
@@ -277,11 +276,17 @@ static bool window_given(const struct channel *ch)
 	return ch->view.obj && conf_int(ch->view, "window") > 0;
 }
 
+/* The rig's, or the one of such messages. */
+static uint32_t usual_window(const struct channel *ch, uint64_t slot_size, int cls)
+{
+	return window_given(ch) ? ch->window : pools_window(slot_size, ch->s->pools.c[cls].count);
+}
+
 uint32_t channel_window(const struct channel *ch, uint64_t slot_size, int cls)
 {
-	uint32_t usual = pools_window(slot_size, ch->s->pools.c[cls].count);
+	uint32_t usual = usual_window(ch, slot_size, cls);
 
-	return ch->window && (window_given(ch) || ch->window < usual) ? ch->window : usual;
+	return ch->window && ch->window < usual ? ch->window : usual;
 }
 
 /* A window that no rig asks for gives way where there is no room, beside `others` of the class. */
@@ -289,9 +294,9 @@ static int reserve_window(struct channel *ch, int cls, uint32_t *window, uint32_
 {
 	int r;
 
-	while ((r = channel_reserve(ch, cls, *window + others)) == -ENOSPC && *window > WINDOW_LEAST &&
+	while ((r = channel_reserve(ch, cls, *window + others)) == -ENOSPC && *window > CHANNEL_WINDOW_LEAST &&
 	       !window_given(ch))
-		*window = *window / 2 > WINDOW_LEAST ? *window / 2 : WINDOW_LEAST;
+		*window = *window / 2 > CHANNEL_WINDOW_LEAST ? *window / 2 : CHANNEL_WINDOW_LEAST;
 	return r;
 }
 
@@ -338,6 +343,25 @@ int channel_set_size(struct channel *ch, uint64_t max_body)
 	return ch->open ? resize_open(ch) : 0;
 }
 
+void channel_widen(struct channel *ch, uint32_t times)
+{
+	struct pools *p = &ch->s->pools;
+	uint32_t window, more;
+
+	if (!ch->open)
+		return;
+	window = usual_window(ch, ch->slot_size, ch->pool);
+	window = window < ch->cells ? window : ch->cells;
+	if (window <= ch->window)
+		return;
+	more = window - ch->window;
+	if (pools_left(p, ch->pool) < times * more || pools_reserve(p, ch->pool, more, ch->name) < 0)
+		return;
+	ch->reserved += more;
+	ch->window = window;
+	(void)resize_open(ch); /* without it dispatch counts on fewer than there can be */
+}
+
 /* ---- open and closed ---- */
 
 static int make_sub(struct channel *ch, struct ipc_sub **ret)
@@ -377,6 +401,7 @@ static int tell_dispatch(struct channel *ch, struct ipc_sub *sub)
 		.type_json = ch->type_json,
 		.max_body = ch->max_body,
 		.window = ch->window,
+		.cells = ch->cells,
 		.depth = ch->depth,
 		.ordered = ch->ordered,
 		.sub = sub,
@@ -423,8 +448,9 @@ int channel_open(struct channel *ch, bool inbound)
 	r = reserve_window(ch, ch->pool, &ch->window, 0);
 	if (r < 0)
 		return r;
-	ch->depth = 2 * ch->window + 16 < IPC_DEPTH_MAX ? 2 * ch->window + 16 : IPC_DEPTH_MAX;
-	ch->reserved = ch->cells = ch->window;
+	ch->cells = usual_window(ch, ch->slot_size, ch->pool);
+	ch->depth = 2 * ch->cells + 16 < IPC_DEPTH_MAX ? 2 * ch->cells + 16 : IPC_DEPTH_MAX;
+	ch->reserved = ch->window;
 	for (unsigned i = 0; i < WIRE_WINDOW_MAX; i++)
 		atomic_store(&w->cell[i], 0);
 	atomic_store(&info->shard, ch->shard);

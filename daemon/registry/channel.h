@@ -50,12 +50,12 @@ struct channel {
 	uint64_t max_body, slot_size;
 	int pool;        /* class of slot_size; -1: not known yet */
 	uint32_t window; /* how many of its messages may be in flight; 0: not known yet */
-	uint32_t cells;  /* its claims are in the first so many cells: the largest window since it was opened */
-	uint32_t shard;  /* of dispatch */
-	bool open;       /* dispatch takes from it */
-	bool inbound;    /* what bridges bring in: dispatched only to those that connect machines */
-	bool closing;    /* dispatch is emptying it; channel_freed() follows */
-	bool replaced;   /* closing, and another one has its name already */
+	uint32_t cells; /* its claims are in the first so many cells: the largest window that it can have while it is open */
+	uint32_t shard; /* of dispatch */
+	bool open;      /* dispatch takes from it */
+	bool inbound;   /* what bridges bring in: dispatched only to those that connect machines */
+	bool closing;   /* dispatch is emptying it; channel_freed() follows */
+	bool replaced;  /* closing, and another one has its name already */
 	bool ordered;
 	bool waits_reported; /* that producers wait has been logged */
 
@@ -68,6 +68,7 @@ struct channel {
 	struct rate rate;
 	int64_t renewed_mono_ns; /* when its subscribers were last replaced; 0: never */
 	bool renew_due;          /* they are to be */
+	int64_t shrinks_mono_ns; /* since when its queues are to be shorter, where some are */
 	int64_t idle_mono_ns;    /* when its last publisher or subscriber left */
 };
 
@@ -87,7 +88,9 @@ struct subscriber {
 	struct channel *ch;
 	struct client *cl;
 	uint32_t id, depth;
-	int pool; /* class in which it is reserved; -1: the channel has none yet */
+	uint32_t wanted;  /* the depth that its client has asked for */
+	uint32_t offered; /* the one that it is to have (queues.h); 0: that */
+	int pool;         /* class in which it is reserved; -1: the channel has none yet */
 	uint32_t reserved;
 };
 
@@ -103,7 +106,14 @@ struct channel_events {
 	void (*freed)(struct simd *s, uint32_t id);
 };
 
-#define HELD_BY_SUBSCRIBER 2 /* slots that a subscriber is expected to hold beside its queue */
+#define CHANNEL_WINDOW_LEAST 2 /* what a window may shrink to */
+#define HELD_BY_SUBSCRIBER   2 /* slots that a subscriber is expected to hold beside its queue */
+
+/* The deeper of the queue that it has and the one that it may be making. */
+static inline uint32_t subscriber_holds(const struct subscriber *sub)
+{
+	return sub->offered > sub->depth ? sub->offered : sub->depth;
+}
 
 /* Exact full name, or NULL. */
 struct channel *channel_find(struct simd *s, const char *full_name);
@@ -122,6 +132,8 @@ int channel_retype(struct channel **ch, const json_t *type);
 int channel_check_type(const struct channel *ch, const char *type, const char *hash);
 /* The window that it has, or gets, with slots of that size: the rig's, or what is usual for the size, and never more than before. */
 uint32_t channel_window(const struct channel *ch, uint64_t slot_size, int cls);
+/* A window that gave way gets wider again, where room is left for `times` as much as it takes. */
+void channel_widen(struct channel *ch, uint32_t times);
 /* Size class for bodies of max_body; moves what is reserved when it has to grow, also while messages are in flight. -EMSGSIZE, -ENOSPC. */
 int channel_set_size(struct channel *ch, uint64_t max_body);
 /*

@@ -65,6 +65,11 @@ void event_renew(struct simd *s, const char *channel)
 	broadcast(s, JSONX_MAKE(JX_STR("event", "renew"), JX_STR("subscribers_of", channel)));
 }
 
+void event_queues(struct simd *s, const char *channel)
+{
+	broadcast(s, JSONX_MAKE(JX_STR("event", "queues"), JX_STR("queues_of", channel)));
+}
+
 void event_services(struct simd *s)
 {
 	broadcast(s, JSONX_MAKE(JX_STR("event", "services")));

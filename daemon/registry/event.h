@@ -30,6 +30,8 @@ void event_clock_jump(struct simd *s, int64_t old_sim_ns, int64_t new_sim_ns, ui
 void event_bridges(struct simd *s, const char *channel, uint32_t id);
 /* The subscribers of a channel are to be replaced: their queues may be damaged. */
 void event_renew(struct simd *s, const char *channel);
+/* Some subscribers of a channel are to have queues of another depth (queues.h). */
+void event_queues(struct simd *s, const char *channel);
 /* The set of services has changed. */
 void event_services(struct simd *s);
 void event_shutdown(struct simd *s);

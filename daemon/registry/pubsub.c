@@ -9,6 +9,7 @@
 #include "log.h"
 #include "mem.h"
 #include "parts.h"
+#include "queues.h"
 #include "names.h"
 #include "rig.h"
 #include "shards.h"
@@ -263,6 +264,42 @@ static int tell_dispatch(const struct publisher *p, int *ret_bell)
 	return r < 0 ? err_set(r, "channel %s: dispatch refused the publisher: %s", p->ch->name, err_text(r)) : 0;
 }
 
+/* There is no room for a publisher with such messages (p NULL: a new one): the queues of its channel give way, and its window. */
+static int give_way(struct client *cl, struct channel *ch, const struct publisher *p, uint64_t max_body, bool local)
+{
+	const struct pools *pools = &cl->s->pools;
+	int own = pools_body_class(pools, max_body), cls = ch->pool >= 0 && max_body <= ch->max_body ? ch->pool : own;
+	uint32_t slots = own == cls && !(p && p->pool == cls) ? POOL_PER_PUBLISHER : 0;
+	uint32_t window = local || (ch->open && ch->pool == cls) ? 0 : channel_window(ch, pools_slot_of(max_body), cls);
+	int r = queues_give_way(cl, ch, cls, slots + window);
+
+	return r == -ENOSPC && window > CHANNEL_WINDOW_LEAST
+		       ? queues_give_way(cl, ch, cls, slots + CHANNEL_WINDOW_LEAST)
+		       : r;
+}
+
+/* What the channel has, with it or without. */
+static int join(struct client *cl, struct advertise *a, struct channel *ch, struct publisher **ret, int *ret_bell)
+{
+	struct publisher *p;
+	int r = publisher_add(cl, ch, a, &p);
+
+	if (r < 0)
+		return r;
+	*ret_bell = -1;
+	if (!(a->flags & ADVERTISE_LOCAL)) {
+		r = channel_open(ch, a->flags & ADVERTISE_INBOUND); /* after its own slots: a window can be smaller */
+		if (r == 0)
+			r = tell_dispatch(p, ret_bell);
+	}
+	if (r < 0) {
+		publisher_destroy(p);
+		return r;
+	}
+	*ret = p;
+	return 0;
+}
+
 int pubsub_advertise(struct client *cl, const struct advertise *asked, struct publisher **ret, int *ret_bell)
 {
 	struct advertise a = *asked;
@@ -280,22 +317,15 @@ int pubsub_advertise(struct client *cl, const struct advertise *asked, struct pu
 		r = settle_inbound(cl, ch, &a);
 	if (r == 0)
 		r = channel_retype(&ch, a.type);
-	if (r == 0)
-		r = prepare(cl, &a, ch);
-	if (r == 0)
-		r = publisher_add(cl, ch, &a, &p);
 	if (r < 0)
 		return r;
-	*ret_bell = -1;
-	if (!(a.flags & ADVERTISE_LOCAL)) {
-		r = channel_open(ch, a.flags & ADVERTISE_INBOUND); /* after its own slots: a window can be smaller */
-		if (r == 0)
-			r = tell_dispatch(p, ret_bell);
-	}
-	if (r < 0) {
-		publisher_destroy(p);
+	r = prepare(cl, &a, ch);
+	if (r == 0)
+		r = join(cl, &a, ch, &p, ret_bell);
+	if (r == -ENOSPC)
+		r = give_way(cl, ch, NULL, (uint64_t)a.max_body, a.flags & ADVERTISE_LOCAL);
+	if (r < 0)
 		return r;
-	}
 	warn_second_clock(cl, ch);
 	log_debug("%s publishes %s (%s)", cl->name, ch->name, ch->type);
 	*ret = p;
@@ -356,16 +386,21 @@ static int grow(struct publisher *p, int cls, uint64_t max_body)
 
 int pubsub_enlarge(struct client *cl, uint32_t publisher_id, uint64_t max_body, struct publisher **ret)
 {
+	struct publisher *p;
 	int cls, r = session_ok(cl, "publish");
 
 	if (r == 0)
-		r = find_publisher(cl, publisher_id, ret);
-	if (r < 0 || max_body <= (*ret)->max_body)
+		r = find_publisher(cl, publisher_id, &p);
+	if (r < 0)
 		return r;
+	*ret = p;
+	if (max_body <= p->max_body)
+		return 0;
 	cls = pools_body_class(&cl->s->pools, max_body);
 	if (cls < 0)
-		return err_prefix(cls, "channel %s", (*ret)->ch->name);
-	return grow(*ret, cls, pools_body_max(&cl->s->pools, cls));
+		return err_prefix(cls, "channel %s", p->ch->name);
+	r = grow(p, cls, pools_body_max(&cl->s->pools, cls));
+	return r == -ENOSPC ? give_way(cl, p->ch, p, max_body, p->flags & ADVERTISE_LOCAL) : r;
 }
 
 int pubsub_when_enlarged(const struct publisher *p, dispatch_fn fn, void *arg)
@@ -376,35 +411,6 @@ int pubsub_when_enlarged(const struct publisher *p, dispatch_fn fn, void *arg)
 }
 
 /* ---- subscribers ---- */
-
-/* The depth that its class has room for. */
-static int reserve_depth(struct subscriber *sub, uint32_t wanted)
-{
-	struct channel *ch = sub->ch;
-	struct pools *p = &ch->s->pools;
-	uint32_t left, part;
-	int r;
-
-	sub->depth = wanted;
-	sub->pool = ch->pool;
-	if (ch->pool < 0)
-		return 0;
-	if (ch->window < POOL_WINDOW_SMALL && sub->depth > ch->window)
-		sub->depth = ch->window;
-	if (sub->depth > pools_queue_max(p, ch->pool))
-		sub->depth = pools_queue_max(p, ch->pool);
-	do {
-		channel_settle(ch->s, ch->pool);
-		left = pools_left(p, ch->pool);
-	} while (left < sub->depth + HELD_BY_SUBSCRIBER && channel_reclaim(ch->s, ch) > 0);
-	part = parts_slots_left(sub->cl, ch->pool);
-	left = left < part ? left : part;
-	if (left > HELD_BY_SUBSCRIBER && left < sub->depth + HELD_BY_SUBSCRIBER)
-		sub->depth = left - HELD_BY_SUBSCRIBER;
-	sub->reserved = sub->depth + HELD_BY_SUBSCRIBER;
-	r = parts_slots_ok(sub->cl, ch, ch->pool, sub->reserved);
-	return r < 0 ? r : pools_reserve(p, ch->pool, sub->reserved, ch->name);
-}
 
 static int subscriber_limits(const struct client *cl, const struct channel *ch)
 {
@@ -458,9 +464,10 @@ int pubsub_subscribe(struct client *cl, const char *channel, const char *type, c
 		return err_nomem();
 	sub->ch = ch;
 	sub->cl = cl;
+	sub->wanted = (uint32_t)depth;
 	r = slot_reclaim_heard(cl, ch->name);
 	if (r == 0)
-		r = reserve_depth(sub, (uint32_t)depth);
+		r = queues_reserve(sub);
 	if (r < 0) {
 		mem_free(sub);
 		return r;
@@ -496,17 +503,34 @@ static void subscriber_destroy(struct subscriber *sub)
 		s->subscribers_changed(s, ch, false);
 }
 
-int pubsub_unsubscribe(struct client *cl, uint32_t subscriber_id)
+static int find_subscriber(const struct client *cl, uint32_t subscriber_id, struct subscriber **ret)
 {
 	struct subscriber *sub;
 
 	list_for_each(sub, &cl->subscribers, in_client) {
 		if (sub->id == subscriber_id) {
-			subscriber_destroy(sub);
+			*ret = sub;
 			return 0;
 		}
 	}
 	return err_set(-ENOENT, "client %s has no subscriber %u", cl->name, subscriber_id);
+}
+
+int pubsub_unsubscribe(struct client *cl, uint32_t subscriber_id)
+{
+	struct subscriber *sub;
+	int r = find_subscriber(cl, subscriber_id, &sub);
+
+	if (r == 0)
+		subscriber_destroy(sub);
+	return r;
+}
+
+int pubsub_requeue(struct client *cl, uint32_t subscriber_id, uint32_t depth, struct subscriber **ret)
+{
+	int r = find_subscriber(cl, subscriber_id, ret);
+
+	return r < 0 ? r : (int)queues_told(*ret, depth);
 }
 
 void pubsub_close_all(struct client *cl)

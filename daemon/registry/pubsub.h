@@ -42,6 +42,8 @@ int pubsub_unadvertise(struct client *cl, uint32_t publisher_id); /* -ENOENT */
  * it, and has the window that is usual for such messages. -ENOENT, -EMSGSIZE, -ENOSPC, -ESTALE.
  */
 int pubsub_enlarge(struct client *cl, uint32_t publisher_id, uint64_t max_body, struct publisher **ret);
+/* Its queue holds `depth` messages, and its client has no other one. Returns how many it is to hold; -ENOENT. */
+int pubsub_requeue(struct client *cl, uint32_t subscriber_id, uint32_t depth, struct subscriber **ret);
 /* fn runs once when dispatch takes such messages, too; not of a publisher for local subscribers only. -ENOMEM. */
 int pubsub_when_enlarged(const struct publisher *p, void (*fn)(void *arg), void *arg);
 int pubsub_unsubscribe(struct client *cl, uint32_t subscriber_id);

@@ -12,6 +12,7 @@
 #include "ipc.h"
 #include "mem.h"
 #include "reaper.h"
+#include "queues.h"
 #include "renew.h"
 #include "rig.h"
 #include "service.h"
@@ -74,6 +75,7 @@ static void on_rate_timer(void *arg)
 
 	list_for_each(ch, &s->channels, link)
 		channel_sample(ch, now);
+	queues_look(s);
 	watch_own_ports(s);
 	exec_timer_at(&s->rate_timer, now + NS_PER_S);
 }

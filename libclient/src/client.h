@@ -213,6 +213,8 @@ void client_setup_unlock(struct sim_client *c);
 
 /* Move recovery on as far as it goes without waiting. Under setup. */
 void client_step(struct sim_client *c);
+/* Ports that simd wants replaced, as far as that goes without waiting. Under setup. */
+void client_renew(struct sim_client *c);
 /* Free publishers that were destroyed and have nothing outstanding. Under setup. */
 void client_reap(struct sim_client *c);
 /* sim_disconnect: close the session, fail everything outstanding. Under setup. */

@@ -123,7 +123,7 @@ static int advertise_reply(struct pub_reg *reg, const json_t *o, struct varlink_
 	return session_bell(reg->pub->c, s, (uint32_t)shard, m, &reg->bell);
 }
 
-static int reg_advertise(struct pub_reg *reg, struct attachment *l)
+static int reg_advertise(struct pub_reg *reg, struct attachment *l, const struct pub_reg *prior)
 {
 	struct sim_publisher *p = reg->pub;
 	struct varlink_msg m;
@@ -132,7 +132,10 @@ static int reg_advertise(struct pub_reg *reg, struct attachment *l)
 
 	if (r < 0)
 		return r;
-	r = session_call_again(p->c, reg->session, "Advertise", params, &m, &reply);
+	if (prior) /* recovery comes back to it */
+		r = session_call(p->c, reg->session, "Advertise", params, &m, &reply);
+	else
+		r = session_call_again(p->c, reg->session, "Advertise", params, &m, &reply);
 	if (r < 0)
 		return r;
 	r = advertise_reply(reg, reply, &m);
@@ -180,7 +183,7 @@ int pub_reg_create(struct sim_publisher *p, struct session *s, struct attachment
 	if (prior && prior->session == s && prior->publisher_id)
 		reg_copy(reg, prior);
 	else
-		r = reg_advertise(reg, l);
+		r = reg_advertise(reg, l, prior);
 	if (r < 0)
 		goto err;
 	if (prior && prior->session != s)

@@ -601,9 +601,10 @@ static void room_step(struct sim_client *c)
 		client_due(c, c->refused_mono_ns);
 }
 
-/* Ports in place of damaged ones; once everything works, which what is made on the way there does anyway. */
+/* Ports in place of damaged ones, and of those whose queue is to have another depth; once subscribers are registered. */
 static void renew_step(struct sim_client *c)
 {
+	int phase = atomic_load(&c->phase);
 	struct sim_subscriber *sub;
 	int64_t next = INT64_MAX;
 
@@ -611,10 +612,10 @@ static void renew_step(struct sim_client *c)
 	c->renewing |= c->renew_due;
 	c->renew_due = false;
 	pthread_mutex_unlock(&c->lock);
-	if (!c->renewing || atomic_load(&c->phase) != PHASE_UP)
+	if (!c->renewing || (phase != PHASE_UP && phase != PHASE_PROVE))
 		return;
 	list_for_each(sub, &c->subs, link) {
-		int64_t at = subscriber_renew(sub, c->att);
+		int64_t at = subscriber_renew(sub, c->session, c->att);
 
 		next = at < next ? at : next;
 	}
@@ -639,6 +640,12 @@ static void settle(struct sim_client *c)
 	c->unsettled = !all;
 	if (!all)
 		client_due(c, ns_add(client_now(c), 10 * NS_PER_MS));
+}
+
+void client_renew(struct sim_client *c)
+{
+	renew_step(c);
+	settle(c);
 }
 
 /*

@@ -22,6 +22,7 @@
 
 #define INTERFACE         "io.simd.Control."
 #define PUMP_SLICE_DUR_NS (20 * NS_PER_MS)
+#define QUEUES_OF         "queues_of"
 #define AGAIN_DUR_NS      (100 * NS_PER_MS) /* between two tries of what cannot be done at the moment */
 #define AGAIN_MOST_DUR_NS (60 * NS_PER_S)   /* so long it is tried: a machine that is overloaded is no refusal */
 
@@ -106,17 +107,18 @@ static void clock_event(struct sim_client *c, const json_t *params)
 	jump_note(c, &j);
 }
 
-static void renew_event(struct sim_client *c, const json_t *params)
+/* Those of a channel get another port, if it is damaged, or are to ask how deep their queue is to be. */
+static void renew_event(struct sim_client *c, const json_t *params, const char *member)
 {
 	struct sim_subscriber *sub;
 	const char *channel;
 
-	if (jsonx_string(params, "subscribers_of", SIM_CHANNEL_MAX, &channel) < 0)
+	if (jsonx_string(params, member, SIM_CHANNEL_MAX, &channel) < 0)
 		return;
 	list_for_each(sub, &c->subs, link) {
 		if (strcmp(sub->name, channel) != 0)
 			continue;
-		atomic_store(&sub->renew_due, true);
+		atomic_store(strcmp(member, QUEUES_OF) == 0 ? &sub->depth_due : &sub->renew_due, true);
 		c->renew_due = true;
 	}
 }
@@ -132,7 +134,9 @@ static void session_event(struct sim_client *c, struct session *s, const json_t 
 	if (strcmp(event, "clock") == 0) {
 		clock_event(c, params);
 	} else if (strcmp(event, "renew") == 0) {
-		renew_event(c, params);
+		renew_event(c, params, "subscribers_of");
+	} else if (strcmp(event, "queues") == 0) {
+		renew_event(c, params, QUEUES_OF);
 	} else if (strcmp(event, "request") == 0 || strcmp(event, "answer") == 0 || strcmp(event, "services") == 0) {
 		services_event(c, s, event, params);
 	} else if (strcmp(event, "dataplane") == 0) {
@@ -338,8 +342,10 @@ int session_call_again(struct sim_client *c, struct session *s, const char *meth
 	int r;
 
 	while ((r = session_call(c, s, method, json_incref(params), ret, ret_params)) == -EAGAIN &&
-	       client_now(c) < until)
+	       client_now(c) < until) {
 		wait_a_moment(c, s);
+		client_renew(c); /* it may be for our own queues */
+	}
 	json_decref(params);
 	return r;
 }

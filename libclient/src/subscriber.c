@@ -16,6 +16,7 @@
 
 #define DEPTH_DEFAULT 16u
 #define CLOCK_CHANNEL "/clock"
+#define SETTLE_DUR_NS (50 * NS_PER_MS)  /* between two looks whether an old port is gone */
 #define RENEW_DUR_NS  (100 * NS_PER_MS) /* between two looks whether a port is connected, and before it takes over */
 
 /* ---- ports ---- */
@@ -130,9 +131,14 @@ static void fresh_drop(struct sim_subscriber *s)
 /* It publishes on one channel itself, and nobody could ask for its queues to be replaced. */
 static void simd_has_died(struct sim_subscriber *s)
 {
-	if (strcmp(s->name, CLOCK_CHANNEL) != 0)
+	bool shorter = atomic_load(&s->depth) != s->newest->depth;
+
+	if (shorter)
+		atomic_store(&s->depth_due, true);
+	if (strcmp(s->name, CLOCK_CHANNEL) == 0)
+		atomic_store(&s->renew_due, true);
+	else if (!shorter)
 		return;
-	atomic_store(&s->renew_due, true);
 	pthread_mutex_lock(&s->c->lock);
 	s->c->renew_due = true;
 	pthread_mutex_unlock(&s->c->lock);
@@ -255,25 +261,66 @@ static bool may_renew(const struct sim_subscriber *s, const struct attachment *l
 	       !atomic_load(&s->draining);
 }
 
-int64_t subscriber_renew(struct sim_subscriber *s, struct attachment *l)
+/* Its thread has to do something first. */
+static int64_t look_again(const struct sim_subscriber *s, const struct attachment *l, int64_t now)
+{
+	if (l && atomic_load(&s->depth_due))
+		return ns_add(now, SETTLE_DUR_NS);
+	return l && atomic_load(&s->renew_due) ? ns_add(now, NS_PER_S) : INT64_MAX;
+}
+
+/* Tells simd how deep the queue is, and asks how deep it is to be: another port then. */
+static void ask_depth(struct sim_subscriber *s, struct session *ses, struct attachment *l)
+{
+	json_t *params =
+		json_pack("{sI si}", "subscriber_id", (json_int_t)atomic_load(&s->id), "depth", (int)s->newest->depth);
+	struct varlink_msg m;
+	int64_t depth;
+	json_t *reply;
+
+	if (session_call(s->c, ses, "Requeue", params, &m, &reply) < 0)
+		return; /* the next session subscribes with the depth that it has */
+	if (jsonx_int(reply, "depth", 1, IPC_DEPTH_MAX, &depth) == 0) {
+		client_populate(s->c, l, reply);
+		atomic_store(&s->depth, (uint32_t)depth);
+		if (depth != s->newest->depth)
+			atomic_store(&s->renew_due, true);
+	}
+	varlink_msg_finish(&m);
+}
+
+/* Nothing of another port is left. */
+static bool is_alone(const struct sim_subscriber *s, const struct attachment *l)
+{
+	return may_renew(s, l) && !s->fresh && !atomic_load(&s->n_old);
+}
+
+int64_t subscriber_renew(struct sim_subscriber *s, struct session *ses, struct attachment *l)
 {
 	int64_t now = client_now(s->c);
 
 	if (s->fresh && s->fresh->att != l)
 		fresh_drop(s);
+	if (ses && atomic_load(&s->depth_due) && is_alone(s, l)) {
+		atomic_store(&s->depth_due, false);
+		ask_depth(s, ses, l);
+	}
 	if (!s->fresh && atomic_load(&s->renew_due) && may_renew(s, l)) {
 		atomic_store(&s->renew_due, false);
-		if (port_create(s, l, false, &s->fresh) < 0)
+		if (port_create(s, l, false, &s->fresh) < 0) {
 			s->fresh = NULL; /* the one that it has serves on */
+			atomic_store(&s->depth, s->newest->depth);
+		}
 		s->fresh_connected = false;
 		s->renew_mono_ns = ns_add(now, RENEW_DUR_NS);
 	}
 	if (!s->fresh)
-		return l && atomic_load(&s->renew_due) ? ns_add(now, NS_PER_S) : INT64_MAX;
+		return look_again(s, l, now);
 	if (now >= s->renew_mono_ns) {
 		if (s->fresh_connected) {
+			atomic_store(&s->depth_due, s->fresh->depth != s->newest->depth || atomic_load(&s->depth_due));
 			fresh_post(s);
-			return INT64_MAX;
+			return look_again(s, l, now);
 		}
 		s->fresh_connected = ipc_sub_connected(s->fresh->sub);
 		s->renew_mono_ns = ns_add(now, RENEW_DUR_NS);
@@ -289,25 +336,30 @@ void subscriber_drained(struct sim_subscriber *s)
 
 	s->before = NULL;
 	atomic_store(&s->draining, false);
-	if (p && p->held)
+	if (p && p->held) {
 		list_append(&s->old, &p->link);
-	else
+		atomic_fetch_add(&s->n_old, 1);
+	} else {
 		sub_port_unref(p);
+	}
 }
 
 void subscriber_attend(struct sim_subscriber *s)
 {
 	struct sub_port *port = atomic_exchange(&s->next, NULL), *old = s->port;
+	bool renews;
 
 	if (!port)
 		return;
+	renews = old && port->renews && old->att == port->att;
 	s->port = port;
 	if (s->fd)
 		sub_fd_port(s);
 	subscriber_drained(s);
 	s->before = old;
-	s->n_before = old && port->renews && old->att == port->att ? old->depth : 0;
-	port->repeats = s->n_before;
+	port->repeats = renews ? old->depth : 0;
+	/* the new one is connected: what is not in the old one by now comes to both */
+	s->n_before = renews && ipc_sub_has_data(old->sub) ? old->depth : 0;
 	if (s->n_before)
 		atomic_store(&s->draining, true);
 	else
@@ -330,6 +382,8 @@ bool subscriber_settle(struct sim_subscriber *s)
 	if (!handle_try_library(&s->h))
 		return false;
 	subscriber_attend(s);
+	if (s->before && !s->fd)
+		(void)subscriber_fill(s); /* there may be no more in the old one than simd's probes */
 	handle_leave(&s->h);
 	return true;
 }
@@ -463,6 +517,7 @@ static int give_back(struct sim_subscriber *s, struct message *m)
 	if (--p->held == 0 && p != s->port && p != s->before) {
 		list_remove(&p->link);
 		sub_port_unref(p);
+		atomic_fetch_sub(&s->n_old, 1);
 	}
 	return 0;
 }

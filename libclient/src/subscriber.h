@@ -54,7 +54,10 @@ struct sim_subscriber {
 	_Atomic bool draining;   /* there is one */
 	uint32_t n_before;       /* no more than so many messages */
 	struct list old;         /* sub_port::link */
+	_Atomic uint32_t n_old;  /* how many */
 	/* under setup */
+	_Atomic bool
+		depth_due; /* simd is to be asked how deep its queue is to be, or told; by whoever reads its events */
 	_Atomic bool renew_due; /* simd has asked for it; by whoever reads its events */
 	struct sub_port *fresh; /* takes over when it is connected. NULL: none */
 	bool fresh_connected;   /* ... as it was found to be */
@@ -104,10 +107,11 @@ void subscriber_ring(struct sim_subscriber *s);
 /* How many of those that simd counts for that channel, by its full name, are this client's. client::subs_seq moves with it. */
 uint32_t subscribers_own(struct sim_client *c, const struct session *ses, const char *name);
 /*
- * Another port in place of one whose queue may be damaged, where simd has asked for that. l: the present attachment, NULL: none.
+ * Another port in place of one whose queue may be damaged, or is to have another depth, where simd has asked for that. l: the present
+ * attachment, NULL: none.
  * Returns when to come again, INT64_MAX: not needed.
  */
-int64_t subscriber_renew(struct sim_subscriber *s, struct attachment *l);
+int64_t subscriber_renew(struct sim_subscriber *s, struct session *ses, struct attachment *l);
 /* Its old port has no more messages. Inside. */
 void subscriber_drained(struct sim_subscriber *s);
 bool subscriber_settle(struct sim_subscriber *s); /* as publisher_settle() */

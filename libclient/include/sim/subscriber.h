@@ -25,7 +25,7 @@ enum sim_subscriber_flag {
 
 struct sim_subscriber_options {
 	size_t size;    /* sizeof(struct sim_subscriber_options) of the caller */
-	unsigned depth; /* queue capacity 1..256; 0: 16. Where memory is short it gets less: sim_subscriber_depth(). The oldest is dropped when full */
+	unsigned depth; /* queue capacity 1..256; 0: 16. Where memory is short it has less, which changes with what there is: sim_subscriber_depth(). The oldest is dropped when full */
 	unsigned flags; /* enum sim_subscriber_flag */
 	int64_t spin_dur_ns; /* sim_wait() polls that long before it sleeps; 0: never. Costs a core while it spins */
 };

@@ -105,11 +105,15 @@ TEST_WITH(without_room_it_stays_as_it_was, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_subscriber *s = imu_subscribe(c, "two", 0);
-	struct sim_publisher *one = imu_advertise(c, "one", 0), *two = imu_advertise(c, "two", 0);
+	struct sim_publisher *one = imu_advertise(c, "one", 0), *two = imu_advertise(c, "two", 0), *more[3];
+	static const char *const names[] = { "a", "b", "c" };
 	struct sim_slot *slot;
 
-	assert_int_equal(sim_publish_local(one, long_loan(one)),
-			 0); /* which leaves less than the other one's queue needs */
+	assert_int_equal(sim_publish_local(one, long_loan(one)), 0);
+	for (int i = 0; i < 3; i++) { /* which leaves less than the other one needs with the shortest queue */
+		more[i] = imu_advertise(c, names[i], SIM_PUB_LOCAL);
+		assert_int_equal(sim_publish_local(more[i], long_loan(more[i])), 0);
+	}
 	assert_int_equal(sim_loan(two, LONG, &slot), -ENOSPC);
 	assert_non_null(strstr(
 		sim_why(),
@@ -119,13 +123,15 @@ TEST_WITH(without_room_it_stays_as_it_was, setup, teardown)
 	assert_non_null(strstr(sim_why(), "largest slot"));
 	assert_int_equal(sim_publish_local(two, imu_loan(two)), 0);
 	imu_expect(s, 1);
+	for (int i = 0; i < 3; i++)
+		sim_publisher_destroy(more[i]);
 	sim_publisher_destroy(one);
 	sim_publisher_destroy(two);
 	sim_subscriber_destroy(s);
 	sim_disconnect(c);
 }
 
-/* The class has 60 slots, and each of these takes 9 and its window of 12: the third gets the half of one. */
+/* The class has 60 slots, and each of these takes 9 and its window of 12: the third gets the half of one, until another leaves. */
 TEST_WITH(a_window_gives_way_before_a_channel_is_refused, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
@@ -148,7 +154,16 @@ TEST_WITH(a_window_gives_way_before_a_channel_is_refused, setup, teardown)
 	assert_int_equal(answer_all(&b, &n_long), 6);
 	world_process(&w, c);
 	assert_int_equal(done.ok, 6);
-	for (int i = 0; i < 3; i++)
+	sim_publisher_destroy(p[0]);
+	world_run(&w, 2 * S);
+	assert_int_equal(channel_find(w.simd, "/car/third")->window, 12);
+	for (int i = 0; i < 12; i++)
+		assert_int_equal(sim_try_queue(p[2], long_loan(p[2]), NULL, on_done, &done), 0);
+	assert_int_equal(sim_try_queue(p[2], long_loan(p[2]), NULL, on_done, &done), -EAGAIN);
+	assert_int_equal(answer_all(&b, &n_long), 12);
+	world_process(&w, c);
+	assert_int_equal(done.ok, 18);
+	for (int i = 1; i < 3; i++)
 		sim_publisher_destroy(p[i]);
 	sim_disconnect(c);
 	bridge_end(&b);

@@ -5,6 +5,7 @@
 #include "registry/simd.h"
 
 #include <errno.h>
+#include <string.h>
 
 #define LONG 900000 /* of the world's largest slots: there are 60 */
 
@@ -18,6 +19,62 @@ static struct sim_publisher *camera(struct sim_client *c, const char *channel, u
 	if (sim_advertise(c, channel, &sim_Imu_type, &o, &p) < 0)
 		fail_msg("%s: %s", channel, sim_why());
 	return p;
+}
+
+static int (*plain_wait)(void *arg, int fd, short events, int64_t timeout_dur_ns);
+static struct sim_client *beside; /* runs while another client waits */
+
+static int wait_with_another(void *arg, int fd, short events, int64_t timeout_dur_ns)
+{
+	struct sim_client *c = beside;
+
+	beside = NULL; /* its own waits are plain ones */
+	if (c)
+		sim_process(c);
+	beside = c;
+	return plain_wait(arg, fd, events, timeout_dur_ns);
+}
+
+static int setup_beside(void **state)
+{
+	setup(state);
+	beside = NULL;
+	plain_wait = w.env.wait;
+	w.env.wait = wait_with_another;
+	return 0;
+}
+
+static void run(struct sim_client *c, int64_t dur_ns)
+{
+	for (int64_t t = 0; t < dur_ns; t += 20 * MS) {
+		world_run(&w, 20 * MS);
+		sim_process(c);
+	}
+}
+
+static void fill(struct sim_client *c, struct sim_publisher *p[5])
+{
+	static const char *const names[] = { "a", "b", "c", "d", "e" };
+
+	for (int i = 0; i < 5; i++)
+		p[i] = camera(c, names[i], SIM_PUB_LOCAL);
+}
+
+static void clear(struct sim_publisher *p[5])
+{
+	for (int i = 0; i < 5; i++)
+		sim_publisher_destroy(p[i]);
+}
+
+static struct sim_subscriber *deep(struct sim_client *c, const char *channel)
+{
+	struct sim_subscriber_options o = { .size = sizeof(o), .depth = 256 };
+	struct sim_subscriber *s;
+
+	if (sim_subscribe(c, channel, &sim_Imu_type, &o, &s) < 0)
+		fail_msg("%s: %s", channel, sim_why());
+	assert_int_equal(sim_subscriber_depth(s), 256);
+	return s;
 }
 
 static void restart_simd(struct sim_client *c)
@@ -56,29 +113,149 @@ TEST_WITH(a_queue_stays_as_short_over_a_restart, setup, teardown)
 /* Another client is faster with the new simd, and leaves later. */
 TEST_WITH(what_had_no_room_after_a_restart_comes_back_when_there_is_some, setup, teardown)
 {
-	static const char *const names[] = { "a", "b", "c", "d", "e", "f" };
 	struct sim_client *c = world_client(&w, "sensor", 0), *fast;
-	struct sim_publisher *p = camera(c, "camera", SIM_PUB_NO_WAIT), *others[6];
-	struct sim_subscriber *s;
+	struct sim_publisher *p = camera(c, "camera", SIM_PUB_NO_WAIT), *others[5], *last;
 	struct sim_slot *slot;
 
 	restart_simd(c);
 	fast = world_client(&w, "fast", 0);
-	for (int i = 0; i < 6; i++)
-		others[i] = camera(fast, names[i], SIM_PUB_LOCAL);
-	s = imu_subscribe(fast, "a", 0);
+	fill(fast, others);
+	last = camera(fast, "f", SIM_PUB_LOCAL);
 	world_until(&w, c, SIM_CLIENT_CONNECTED);
 	assert_int_equal(sim_loan(p, LONG, &slot), -ENOSPC);
-	for (int i = 0; i < 6; i++)
-		sim_publisher_destroy(others[i]);
-	sim_subscriber_destroy(s);
-	for (int i = 0; i < 100; i++) {
-		world_run(&w, 20 * MS);
-		sim_process(c);
-	}
+	clear(others);
+	sim_publisher_destroy(last);
+	run(c, 2 * S);
 	assert_int_equal(sim_client_state(c), SIM_CLIENT_CONNECTED);
 	assert_int_equal(sim_try_queue(p, imu_loan(p), NULL, NULL, NULL), 0);
 	sim_publisher_destroy(p);
 	sim_disconnect(fast);
+	sim_disconnect(c);
+}
+
+/* The subscriber is there first, and asks for more than the class has. */
+TEST_WITH(a_deep_queue_gives_way_to_large_messages, setup, teardown)
+{
+	struct sim_client *c = world_client(&w, "sensor", 0);
+	struct sim_subscriber *s = deep(c, "camera");
+	struct sim_publisher *p = camera(c, "camera", 0);
+	uint32_t depth = sim_subscriber_depth(s);
+
+	assert_in_range(depth, 8, 32);
+	for (uint64_t i = 1; i <= depth; i++)
+		assert_int_equal(sim_publish_local(p, imu_loan(p)), 0);
+	for (uint64_t i = 1; i <= depth; i++)
+		imu_expect(s, i);
+	sim_subscriber_destroy(s);
+	sim_publisher_destroy(p);
+	sim_disconnect(c);
+}
+
+/* Messages lie in it, and none is lost. */
+TEST_WITH(a_queue_gives_way_while_messages_flow, setup_beside, teardown)
+{
+	struct sim_client *c = world_client(&w, "sensor", 0), *d = world_client(&w, "reader", 0);
+	struct sim_subscriber *s = deep(d, "imu"), *own = deep(c, "imu");
+	struct sim_subscriber_stats st;
+	struct sim_publisher *p;
+	struct sim_slot *slot;
+
+	beside = d;
+	p = imu_advertise(c, "imu", 0);
+	assert_int_equal(sim_subscriber_depth(s), 32); /* of 200 slots */
+	assert_int_equal(sim_publish_local(p, imu_loan(p)), 0);
+	imu_expect(own, 1);
+	beside = NULL;
+	imu_expect(s, 1);
+	beside = d;
+	if (sim_loan(p, LONG, &slot) < 0)
+		fail_msg("%s", sim_why());
+	beside = NULL;
+	assert_int_equal(sim_unloan(p, slot), 0);
+	assert_in_range(sim_subscriber_depth(s), 2, 16);
+	assert_in_range(sim_subscriber_depth(own), 2, 16);
+	assert_int_equal(sim_publish_local(p, imu_loan(p)), 0);
+	imu_expect(own, 2);
+	imu_expect(s, 2);
+	sim_subscriber_stats(s, &st);
+	assert_int_equal(st.lost, 0);
+	assert_int_equal(st.received, 2);
+	sim_subscriber_destroy(s);
+	sim_subscriber_destroy(own);
+	sim_publisher_destroy(p);
+	sim_disconnect(c);
+	sim_disconnect(d);
+}
+
+/* A client that stands still keeps its queue: the publisher is refused, with the numbers, and comes in when it goes on. */
+TEST_WITH(one_that_stands_still_is_waited_for_a_while, setup, teardown)
+{
+	struct sim_publisher_options o = { .size = sizeof(o), .max_body = LONG };
+	struct sim_client *c = world_client(&w, "sensor", 0), *d = world_client(&w, "reader", 0);
+	struct sim_subscriber *s = deep(d, "camera");
+	int64_t before = client_now(c);
+	struct sim_publisher *p;
+
+	assert_int_equal(sim_advertise(c, "camera", &sim_Imu_type, &o, &p), -ENOSPC);
+	assert_non_null(strstr(sim_why(), "slots of up to"));
+	assert_in_range(client_now(c) - before, S, 10 * S);
+	assert_int_equal(sim_subscriber_depth(s), 256);
+	run(d, S);
+	p = camera(c, "camera", 0);
+	assert_in_range(sim_subscriber_depth(s), 2, 32);
+	assert_int_equal(sim_publish_local(p, imu_loan(p)), 0);
+	imu_expect(s, 1);
+	sim_subscriber_destroy(s);
+	sim_publisher_destroy(p);
+	sim_disconnect(c);
+	sim_disconnect(d);
+}
+
+TEST_WITH(a_queue_gets_more_when_there_is_more, setup, teardown)
+{
+	struct sim_client *c = world_client(&w, "sensor", 0);
+	struct sim_publisher *p = camera(c, "camera", SIM_PUB_LOCAL), *others[5];
+	struct sim_subscriber *s;
+
+	fill(c, others);
+	s = imu_subscribe(c, "camera", 0);
+	assert_in_range(sim_subscriber_depth(s), 2, 5);
+	clear(others);
+	run(c, 4 * S);
+	assert_int_equal(sim_subscriber_depth(s), 12); /* the window of such messages */
+	for (uint64_t i = 1; i <= 20; i++)
+		assert_int_equal(sim_publish_local(p, imu_loan(p)), 0);
+	for (uint64_t i = 9; i <= 20; i++)
+		imu_expect(s, i);
+	assert_int_equal(sim_wait(s, 0), 0);
+	sim_subscriber_destroy(s);
+	sim_publisher_destroy(p);
+	sim_disconnect(c);
+}
+
+/* Both are new, and subscribers come first. */
+TEST_WITH(simd_and_the_data_plane_restart, setup, teardown)
+{
+	struct sim_client *c = world_client(&w, "sensor", 0);
+	struct sim_publisher *p = camera(c, "camera", SIM_PUB_LOCAL);
+	struct sim_subscriber *s[3];
+
+	for (int i = 0; i < 3; i++)
+		s[i] = imu_subscribe(c, "camera", 0);
+	world_kill_roudi(&w);
+	world_kill_simd(&w);
+	assert_int_equal(ipc_mem_roudi_start(w.bus), 0);
+	w.life++;
+	world_start_simd(&w);
+	run(c, 4 * S);
+	assert_int_equal(sim_client_state(c), SIM_CLIENT_CONNECTED);
+	if (sim_publish_local(p, imu_loan(p)) < 0)
+		fail_msg("%s", sim_why());
+	for (int i = 0; i < 3; i++) {
+		imu_expect(s[i], 1);
+		assert_in_range(sim_subscriber_depth(s[i]), 2, 16);
+		sim_subscriber_destroy(s[i]);
+	}
+	sim_publisher_destroy(p);
 	sim_disconnect(c);
 }

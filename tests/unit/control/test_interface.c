@@ -423,6 +423,7 @@ static void look_and_end(void)
 	call(&tool, "GetChannel", FULL, NULL);
 	call(&sensor, "Enlarge", MINIMAL, NULL);
 	call(&sensor, "Unadvertise", MINIMAL, NULL);
+	call(&sensor, "Requeue", MINIMAL, NULL);
 	call(&sensor, "Unsubscribe", MINIMAL, NULL);
 	call(&sensor, "CloseToken", MINIMAL, NULL);
 	call(&sensor, "Ready", MINIMAL, NULL);
@@ -433,6 +434,7 @@ static void look_and_end(void)
 	call(&tool, "RestartProcess", MINIMAL, NULL);
 	call(&tool, "Shutdown", MINIMAL, NULL);
 	event_renew(desk.simd, "/c");
+	event_queues(desk.simd, "/c");
 	event_shutdown(desk.simd);
 	call(&sensor, "GetClock", MINIMAL, NULL);
 }
@@ -679,6 +681,7 @@ TEST_WITH(documented_errors_come, begin, end)
 		{ "Unadvertise", "{\"publisher_id\": 77}", -ENOENT },
 		{ "Subscribe", "{\"hash\": \"00000000000000bb\"}", -EMEDIUMTYPE },
 		{ "Unsubscribe", "{\"subscriber_id\": 77}", -ENOENT },
+		{ "Requeue", "{\"subscriber_id\": 77}", -ENOENT },
 		{ "CloseToken", "{\"cell\": 4000}", -ENOENT },
 		{ "AttachBridge", NULL, -EPERM },
 		{ "WithdrawService", "{\"service_id\": 77}", -ENOENT },
