@@ -161,14 +161,15 @@ struct sim_bridge_host {
 	 */
 	void (*remark)(void *ctx, uint32_t channel_id, const char *text);
 	/*
-	 * As offer(), of a channel whose messages have up to max_body bytes; 0: those of a type of one size, else 64 KiB. Also
-	 * -EMSGSIZE no pool has slots so large, -ENOSPC its slots are given away: the host logs which. A channel that is there has its size.
+	 * As offer(), with slots of max_body bytes from the beginning; 0: as offer(), which suits the type, while a longer message gets larger
+	 * ones. Also -EMSGSIZE no pool has slots so large, -ENOSPC there is no room for them: the host logs which. A channel that is there has
+	 * its size.
 	 */
 	int (*offer_large)(void *ctx, const char *channel, const struct sim_type *type, size_t max_body);
 	/*
 	 * Room for an inbound message in the slot in which it is going to be published: `room` bytes at *ret_body, aligned to 64. One
-	 * of publish_loan() and unloan() ends it, whatever happens. Errors as publish(); -EMSGSIZE more than the channel has,
-	 * -ENOBUFS 8 are out, -ENOMEM the pool is empty. Thread of all three: any.
+	 * of publish_loan() and unloan() ends it, whatever happens. Errors as publish(); -EMSGSIZE more than the largest slot
+	 * has, -ENOSPC no room for such slots, -ENOBUFS 8 are out, -ENOMEM the pool is empty. Thread of all three: any.
 	 */
 	int (*loan)(void *ctx, const char *channel, const struct sim_type *type, size_t room, void **ret_body);
 	/*

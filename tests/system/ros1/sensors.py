@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A car's sensors over ROS 1, until it is ended: an image of 6 MiB, a cloud, an IMU and a fix, each with a stamp and a frame of its own."""
+"""A car's sensors over ROS 1, until it is ended: an image (of 6 MiB, or CAMERA_ROWS of 6 KiB), a cloud, an IMU and a fix, each with a stamp and a
+frame of its own."""
+import os
 import struct
 import threading
 
@@ -17,8 +19,8 @@ def headed(message, number, frame):
 
 def image():
     m = headed(Image(), 1, "camera_front")
-    m.height, m.width, m.encoding, m.step = 1024, 2048, "bgr8", 6144
-    m.data = bytes(i * 7 & 255 for i in range(6144)) * 1024
+    m.height, m.width, m.encoding, m.step = int(os.environ.get("CAMERA_ROWS", "1024")), 2048, "bgr8", 6144
+    m.data = bytes(i * 7 & 255 for i in range(6144)) * m.height
     return m
 
 

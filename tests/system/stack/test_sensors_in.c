@@ -11,21 +11,25 @@
 #include <sim/msg/Gps.h>
 #include <sim/msg/Image.h>
 #include <sim/msg/PointCloud.h>
+#include <sys/mount.h>
 
 #define STAMP INT64_C(1700000000000000000)
 
 static pid_t simd, sensors;
 
-static void start(const char *pools, const char *subscribe)
+/* pools: further ones, beside two of small slots; NULL: as simd has them. rows: of the image, of 6 KiB each. */
+static void start(const char *pools, const char *rows, const char *subscribe)
 {
+#define SMALL_POOLS "\"pools\":[{\"size\":\"4KiB\",\"count\":300},{\"size\":\"128KiB\",\"count\":60}"
 	static char conf[4096];
 
 	ros_master_start();
+	setenv("CAMERA_ROWS", rows, 1);
 	snprintf(conf, sizeof(conf),
-		 "\"TimeSource\":\"system\",\"pools\":[{\"size\":\"4KiB\",\"count\":300},{\"size\":\"128KiB\",\"count\":60}%s],"
+		 "\"TimeSource\":\"system\",%s%s%s"
 		 "\"rigs\":[{\"name\":\"car\",\"inbound\":[\"/camera\",\"/points\",\"/imu\",\"/fix\"],"
 		 "\"bridges\":[{\"name\":\"ros1\",\"plugin\":\"ros1\",\"options\":{\"subscribe\":{%s}}}]}]",
-		 pools, subscribe);
+		 pools ? SMALL_POOLS : "", pools ? pools : "", pools ? "]," : "", subscribe);
 	simd = stack_start(conf);
 	AWAIT(!strcmp(stack_bridge_text("ros1", "status"), "connected"));
 	sensors = fork();
@@ -69,7 +73,8 @@ static void see_image(struct peer *p, struct sim_client *c)
 	uint32_t n;
 
 	data = sim_Image_data(m, msg->body_size, &n);
-	PEER(p, n == 6u << 20 && m->width == 2048 && strcmp(sim_Image_encoding(m, msg->body_size), "bgr8") == 0);
+	PEER(p,
+	     n == 6144 * p->number && m->width == 2048 && strcmp(sim_Image_encoding(m, msg->body_size), "bgr8") == 0);
 	for (uint32_t i = 0; i < n; i++)
 		if (data[i] != (uint8_t)(i % 6144 * 7))
 			PEER(p, false);
@@ -132,28 +137,55 @@ TEST_WITH(a_cars_sensors_become_channels, NULL, stop)
 	struct peer *p = peer_new();
 	pid_t stack;
 
-	start(",{\"size\":\"9MiB\",\"count\":60}", CAMERA POINTS "1048576}," IMU FIX);
+	p->number = 1024;
+	start(",{\"size\":\"9MiB\",\"count\":60}", "1024", CAMERA POINTS "1048576}," IMU FIX);
 	stack = peer_fork(p, see_all);
 	peer_join(p, stack);
 	peer_free(p);
 	stack_stop(simd);
 }
 
-/* Listens to the cloud, of which nothing may come, and to the fix, which does. */
+static int see_only_the_image(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "stack");
+
+	see_image(p, c);
+	sim_disconnect(c);
+	return 0;
+}
+
+/* 24 MiB: nobody has said how large it becomes. */
+TEST_WITH(a_4k_image_comes_in, NULL, stop)
+{
+	struct peer *p = peer_new();
+	pid_t stack;
+
+	p->number = 4096;
+	start(NULL, "4096", "\"/camera\":{\"type\":\"sensor_msgs/Image\",\"channel\":\"/camera\"}");
+	stack = peer_fork(p, see_only_the_image);
+	peer_join(p, stack);
+	peer_free(p);
+	stack_stop(simd);
+}
+
+/* Listens to the cloud and the camera, of which nothing may come, and to the fix, which does. */
 static int see_the_fix(struct peer *p)
 {
 	struct sim_subscriber_options o = { .size = sizeof(o), .depth = 2 };
 	struct sim_client *c = peer_connect(p, "stack");
 	const struct sim_message *msg;
-	struct sim_subscriber *points, *fix;
+	struct sim_subscriber *points, *camera, *fix;
 
 	PEER(p, sim_subscribe(c, "/points", &sim_PointCloud_type, &o, &points) == 0);
+	PEER(p, sim_subscribe(c, "/camera", &sim_Image_type, &o, &camera) == 0);
 	fix = first_of(p, c, "/fix", &sim_Gps_type, 4, "gps", &msg);
 	sim_release(fix, msg);
 	while (!atomic_load(&p->stop))
 		PEER(p, sim_wait(fix, 20 * NS_PER_MS) >= 0);
 	PEER(p, sim_take(points, &msg) != 0);
+	PEER(p, sim_take(camera, &msg) != 0);
 	sim_subscriber_destroy(points);
+	sim_subscriber_destroy(camera);
 	sim_subscriber_destroy(fix);
 	sim_disconnect(c);
 	return 0;
@@ -165,11 +197,51 @@ TEST_WITH(what_is_too_large_is_named, NULL, stop)
 	struct peer *p = peer_new();
 	pid_t stack;
 
-	start("", CAMERA POINTS "65536}," FIX);
+	start("", "1024", CAMERA POINTS "65536}," FIX);
 	stack = peer_fork(p, see_the_fix);
 	AWAIT(stack_said("/points: a message is dropped: it is too large, or a text in it (1 so far)"));
-	assert_true(stack_said("/camera cannot be written: "));
-	assert_true(stack_said("8388608 bytes is larger than the largest slot"));
+	AWAIT(stack_said("/camera: a message is dropped: it is too large, or a text in it (1 so far)"));
+	atomic_store(&p->stop, 1);
+	peer_join(p, stack);
+	peer_free(p);
+	stack_stop(simd);
+}
+
+static int stop_and_enlarge(void **state)
+{
+	(void)mount("tmpfs", "/dev/shm", "tmpfs", MS_REMOUNT, "size=2g");
+	return stop(state);
+}
+
+static int see_small_ones(struct peer *p)
+{
+	struct sim_subscriber_options o = { .size = sizeof(o), .depth = 2 };
+	struct sim_client *c = peer_connect(p, "stack");
+	struct sim_subscriber *camera;
+
+	PEER(p, sim_subscribe(c, "/camera", &sim_Image_type, &o, &camera) == 0);
+	see_small(p, c);
+	see_cloud(p, c);
+	while (!atomic_load(&p->stop))
+		PEER(p, sim_wait(camera, 20 * NS_PER_MS) >= 0);
+	sim_subscriber_destroy(camera);
+	sim_disconnect(c);
+	return 0;
+}
+
+/* Docker's default: the camera has no room, and takes none; the others come in. */
+TEST_WITH(they_come_in_where_there_is_little_memory, NULL, stop_and_enlarge)
+{
+	struct peer *p = peer_new();
+	pid_t stack;
+
+	if (getpid() != 1)
+		skip();
+	assert_int_equal(mount("tmpfs", "/dev/shm", "tmpfs", MS_REMOUNT, "size=64m"), 0);
+	start(NULL, "1024",
+	      CAMERA "\"/points\":{\"type\":\"sensor_msgs/PointCloud2\",\"channel\":\"/points\"}," IMU FIX);
+	stack = peer_fork(p, see_small_ones);
+	AWAIT(stack_said("/camera: a message is dropped: No space left on device (1 so far)"));
 	atomic_store(&p->stop, 1);
 	peer_join(p, stack);
 	peer_free(p);

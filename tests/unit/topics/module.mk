@@ -8,3 +8,7 @@ TESTS += $(B)/test/topics-static_frames
 $(B)/test/topics-static_frames: $(B)/obj/tests/unit/topics/test_static_frames.o $(B)/lib/libtopics.a $(B)/lib/libconvert.a $(B)/lib/libmsggen.a $(B)/lib/libbase.a \
 	| $(B)/lib/libsimclient.so
 LINK_topics-static_frames = $(LINK_SIMCLIENT) -ljansson -lm
+TESTS += $(B)/test/topics-slot_in
+$(B)/test/topics-slot_in: $(B)/obj/tests/unit/topics/test_slot_in.o $(B)/lib/libtopics.a $(B)/lib/libconvert.a $(B)/lib/libmsggen.a \
+	| $(B)/lib/libsimclient.so
+LINK_topics-slot_in = $(LINK_SIMCLIENT) -ljansson -lm

@@ -97,7 +97,7 @@ void client_publish(struct client *c, uint32_t id, const uint8_t *data, size_t l
 	if (r->dec.err)
 		topic_in_drop(a->in, r->dec.err);
 	else
-		topic_in_take_from(a->in, &r->dec);
+		topic_in_take_from(a->in, &r->dec, len);
 }
 
 int foxglove_subscribe(void *bridge, const char *topic, const struct topic_options *w, struct topic_in **ret, char *why,

@@ -20,8 +20,6 @@
 
 LOG_TOPIC("inbound");
 
-#define INBOUND_BODY_DEFAULT (64u * 1024)
-
 #define FULL_MAX (2 * SIM_CHANNEL_MAX + 2)
 
 static void full_name(const struct host *h, const char *channel, char ret[FULL_MAX])
@@ -53,19 +51,6 @@ static struct host_inbound *find(struct host *h, const char *channel)
 	return NULL;
 }
 
-/* Messages of a type without strings and lists are all of one size. */
-static bool one_size(const struct sim_type *type)
-{
-	for (uint32_t i = 0; i < type->n_fields; i++) {
-		const struct sim_field *f = &type->fields[i];
-
-		if (f->kind == SIM_KIND_STRING || (f->array != SIM_ARRAY_NONE && f->array != SIM_ARRAY_FIXED) ||
-		    (f->type && !one_size(f->type)))
-			return false;
-	}
-	return true;
-}
-
 /* As it is to be opened; what offer_from() adds is NULL and 0 else. */
 struct offer {
 	size_t max_body;
@@ -77,9 +62,7 @@ static int advertise(struct host *h, const char *channel, const struct sim_type 
 		     struct sim_publisher **ret)
 {
 	struct sim_publisher_options o = { .size = sizeof(o),
-					   .max_body = f->max_body      ? f->max_body
-						       : one_size(type) ? 0
-									: INBOUND_BODY_DEFAULT,
+					   .max_body = f->max_body,
 					   .flags = SIM_PUB_NO_WAIT | SIM_PUB_INBOUND };
 
 	if (!f->from)

@@ -43,7 +43,7 @@ bool rosbridge_text(struct sim_dec *d, const char *name, char *ret, size_t size)
 
 /* ---- messages of topics ---- */
 
-static void take_one(struct rosbridge_in *in, struct sim_dec *d, bool binary)
+static void take_one(struct rosbridge_in *in, struct sim_dec *d, size_t len, bool binary)
 {
 	uint32_t n = 0;
 	const void *bytes;
@@ -58,7 +58,7 @@ static void take_one(struct rosbridge_in *in, struct sim_dec *d, bool binary)
 	} else if (d->err) {
 		topic_in_drop(&in->in, d->err);
 	} else {
-		topic_in_take_from(&in->in, d);
+		topic_in_take_from(&in->in, d, len);
 	}
 	d->err = 0; /* it is told; others may read the same message */
 	sim_dec_end(d);
@@ -89,7 +89,7 @@ static void on_publish(struct sim_bridge *b, const char *data, size_t len, bool 
 		if (strcmp(in->in.name, topic) != 0 || atomic_load(&in->connection) != connection)
 			continue;
 		begin(b, data, len, binary); /* from its beginning for each */
-		take_one(in, &b->reader.dec, binary);
+		take_one(in, &b->reader.dec, len, binary);
 	}
 }
 

@@ -9,6 +9,15 @@
 
 #include "option.h"
 
+#define SLOT_IN_MAX ((size_t)512 << 20)
+#define SMALL       (1u << 20)
+#define ONCE_LEAST  ((size_t)8 << 20) /* only what is used of it takes memory */
+
+static size_t less(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
 /* Messages of a type without strings and lists are all of one size. */
 static bool one_size(const struct sim_type *type)
 {
@@ -22,21 +31,10 @@ static bool one_size(const struct sim_type *type)
 	return true;
 }
 
-/* Without a word of the rig: a command needs no large slot, and what sensors of today send is known. */
+/* Without a word of the rig: all that one of its size can be; what can be of any size, whatever the largest slot holds. */
 static size_t max_body_of(const struct sim_type *type)
 {
-	static const struct {
-		const char *name;
-		size_t max_body;
-	} large[] = { { "sim/Image", 8u << 20 },
-		      { "sim/CompressedImage", 4u << 20 },
-		      { "sim/PointCloud", 8u << 20 },
-		      { "sim/OccupancyGrid", 4u << 20 } };
-
-	for (unsigned i = 0; i < sizeof(large) / sizeof(large[0]); i++)
-		if (strcmp(type->name, large[i].name) == 0)
-			return large[i].max_body;
-	return one_size(type) || type->fixed_size > TOPICS_BODY_MAX ? type->fixed_size : TOPICS_BODY_MAX;
+	return one_size(type) ? type->fixed_size : SLOT_IN_MAX;
 }
 
 int slot_in_init(struct slot_in *s, const struct sim_bridge_host *host, const char *channel,
@@ -56,37 +54,75 @@ void slot_in_finish(struct slot_in *s)
 {
 	free(s->body);
 	s->body = NULL;
+	s->body_room = 0;
 }
 
+/* With small slots: those of a longer message are asked for when it comes. */
 int slot_in_offer(const struct slot_in *s)
 {
-	if (SIM_BRIDGE_HOST_HAS(s->host, unloan))
-		return s->host->offer_large(s->host->ctx, s->channel, s->type, s->max_body);
 	return s->host->offer(s->host->ctx, s->channel, s->type);
 }
 
 size_t slot_in_wire_max(const struct slot_in *s)
 {
-	size_t least = 4 * (size_t)TOPICS_BODY_MAX;
+	size_t most = 4 * less(s->max_body, SLOT_IN_MAX / 4);
 
-	return s->max_body < least / 4 ? least : 4 * s->max_body;
+	return most < 4 * (size_t)TOPICS_BODY_MAX ? 4 * (size_t)TOPICS_BODY_MAX : most;
+}
+
+/* Into a buffer of ours, of that room. As slot_in_read_fn, but for -EMSGSIZE. */
+static int read_aside(struct slot_in *s, size_t room, slot_in_read_fn read, void *arg, struct message_in *to)
+{
+	int r;
+
+	if (s->body_room < room) {
+		free(s->body);
+		s->body = aligned_alloc(64, (room + 63) / 64 * 64);
+		s->body_room = s->body ? room : 0;
+	}
+	if (!s->body)
+		return -ENOMEM;
+	*to = (struct message_in){ .buf = s->body, .room = room };
+	r = read(arg, to);
+	return r == -ENOBUFS ? -EMSGSIZE : r;
 }
 
 /* By a host that lends no slots: a copy, without stamp and frame. */
 static int take_copied(struct slot_in *s, slot_in_read_fn read, void *arg)
 {
-	struct message_in to = { .room = TOPICS_BODY_MAX };
+	struct message_in to;
+	int r = read_aside(s, TOPICS_BODY_MAX, read, arg, &to);
+
+	return r ? r : s->host->publish(s->host->ctx, s->channel, s->type, s->body, to.size);
+}
+
+static int publish_loan(const struct slot_in *s, const struct message_in *m)
+{
+	const struct sim_bridge_host *h = s->host;
+
+	return h->publish_loan(h->ctx, s->channel, m->buf, m->size,
+			       m->stamp_sim_ns == MESSAGE_IN_NO_STAMP ? 0 : m->stamp_sim_ns, m->frame);
+}
+
+int slot_in_take_once(struct slot_in *s, size_t wire_size, slot_in_read_fn read, void *arg)
+{
+	const struct sim_bridge_host *h = s->host;
+	size_t room = 4 * less(wire_size, SLOT_IN_MAX / 4);
+	struct message_in to;
+	void *slot;
 	int r;
 
-	if (!s->body)
-		s->body = aligned_alloc(64, TOPICS_BODY_MAX);
-	if (!s->body)
-		return -ENOMEM;
-	to.buf = s->body;
-	r = read(arg, &to);
+	if (!SIM_BRIDGE_HOST_HAS(h, unloan))
+		return take_copied(s, read, arg);
+	r = read_aside(s, less(room > ONCE_LEAST ? room : ONCE_LEAST, s->max_body), read, arg, &to);
 	if (r)
-		return r == -ENOBUFS ? -EMSGSIZE : r;
-	return s->host->publish(s->host->ctx, s->channel, s->type, s->body, to.size);
+		return r;
+	r = h->loan(h->ctx, s->channel, s->type, to.size, &slot);
+	if (r < 0)
+		return r == -ENOBUFS ? -EBUSY : r;
+	memcpy(slot, to.buf, to.size);
+	to.buf = slot;
+	return publish_loan(s, &to);
 }
 
 /* Into a slot of that room. -ENOBUFS: it needs more. */
@@ -103,22 +139,25 @@ static int take_in_place(struct slot_in *s, size_t room, slot_in_read_fn read, v
 		h->unloan(h->ctx, s->channel, to.buf);
 		return r;
 	}
-	return h->publish_loan(h->ctx, s->channel, to.buf, to.size,
-			       to.stamp_sim_ns == MESSAGE_IN_NO_STAMP ? 0 : to.stamp_sim_ns, to.frame);
+	return publish_loan(s, &to);
+}
+
+/* Its channel keeps the slots that a message has needed: large ones do not grow by much at a time. */
+static size_t with_spare(size_t room)
+{
+	return room < SMALL ? room + room / 4 + 4096 : room + room / 16;
 }
 
 int slot_in_take(struct slot_in *s, size_t wire_size, slot_in_read_fn read, void *arg)
 {
-	size_t room = s->max_body;
+	size_t room;
 	int r;
 
 	if (!SIM_BRIDGE_HOST_HAS(s->host, unloan))
 		return take_copied(s, read, arg);
-	if (wire_size && wire_size < room - room / 4)
-		room = wire_size + wire_size / 4 + 4096;
-	room = room < s->type->fixed_size ? s->type->fixed_size : room;
-	room = room < s->max_body ? room : s->max_body;
+	room = with_spare(less(wire_size, s->max_body));
+	room = less(room > s->type->fixed_size ? room : s->type->fixed_size, s->max_body);
 	while ((r = take_in_place(s, room, read, arg)) == -ENOBUFS && room < s->max_body)
-		room = room < s->max_body / 4 ? room * 4 : s->max_body;
+		room = less(room < SMALL ? 4 * room : room + room / 4, s->max_body);
 	return r == -ENOBUFS ? -EMSGSIZE : r;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A channel that comes in: each message is read into the slot in which it is published, with its stamp and frame. Slots are lent by the
- * host for the message at hand, up to max_body; an old host gets a copy, of TOPICS_BODY_MAX bytes at most.
+ * host for the message at hand, so the channel grows with its messages, up to max_body; an old host gets a copy, of TOPICS_BODY_MAX bytes
+ * at most.
  *
  * Thread: the plug-in's, one message at a time.
  */
@@ -17,18 +18,18 @@ struct slot_in { /* borrows all but body */
 	const char *channel;
 	const struct sim_type *type;
 	size_t max_body;
-	uint8_t *body; /* for a host that lends no slots; NULL: not yet needed */
+	uint8_t *body; /* for a host that lends no slots, and what can be read only once; NULL: not yet needed */
+	size_t body_room;
 };
 
 /*
- * max_body: 0: a message of a fixed size has that, what sensors of today send is known, else TOPICS_BODY_MAX. -EINVAL, with a sentence: less than
- * the fixed part of the type.
+ * max_body: what is longer is dropped; 0: what the largest slot holds. -EINVAL, with a sentence: less than the fixed part of the type.
  */
 int slot_in_init(struct slot_in *s, const struct sim_bridge_host *host, const char *channel,
 		 const struct sim_type *type, size_t max_body, char *why, size_t why_size);
 void slot_in_finish(struct slot_in *s);
 
-/* To the host, from connect() on. Errors as of host->offer_large(); several of one channel: -EALREADY from the second on. */
+/* To the host, from connect() on. Errors as of host->offer(); several of one channel: -EALREADY from the second on. */
 int slot_in_offer(const struct slot_in *s);
 
 /* Bytes of a message over there from which on nothing of ours is made of it: what fits may have more bytes there. */
@@ -38,9 +39,11 @@ size_t slot_in_wire_max(const struct slot_in *s);
 typedef int (*slot_in_read_fn)(void *arg, struct message_in *to);
 
 /*
- * Read and publish one, of so many bytes over there. 0: it cannot be read twice, and gets all the room that there may be. Errors: those of read and
- * of host->loan(), -EBUSY all loans are out, -EMSGSIZE.
+ * Read and publish one, of about so many bytes over there; more than once if it becomes longer. Errors: those of read and of host->loan(),
+ * -EBUSY all loans are out, -EMSGSIZE.
  */
 int slot_in_take(struct slot_in *s, size_t wire_size, slot_in_read_fn read, void *arg);
+/* The same of what can be read only once: by a copy. */
+int slot_in_take_once(struct slot_in *s, size_t wire_size, slot_in_read_fn read, void *arg);
 
 #endif

@@ -71,7 +71,8 @@ static int read_into(void *arg, struct message_in *to)
 static void take_source(struct topic_in *t, const struct source *from)
 {
 	struct taking k = { .t = t, .from = from };
-	int r = slot_in_take(&t->slot, from->dec ? 0 : from->len, read_into, &k);
+	int r = from->dec ? slot_in_take_once(&t->slot, from->len, read_into, &k)
+			  : slot_in_take(&t->slot, from->len, read_into, &k);
 
 	if (r < 0)
 		topic_in_drop(t, r);
@@ -85,9 +86,9 @@ void topic_in_take(struct topic_in *t, const void *data, size_t len)
 		take_source(t, &(struct source){ .data = data, .len = len });
 }
 
-void topic_in_take_from(struct topic_in *t, struct sim_dec *d)
+void topic_in_take_from(struct topic_in *t, struct sim_dec *d, size_t len)
 {
-	take_source(t, &(struct source){ .dec = d });
+	take_source(t, &(struct source){ .dec = d, .len = len });
 }
 
 size_t topic_in_wire_max(const struct topic_in *t)

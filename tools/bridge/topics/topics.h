@@ -161,8 +161,8 @@ void topic_in_take(struct topic_in *t, const void *data, size_t len);
 void topic_in_drop(struct topic_in *t, int r);
 /* Bytes of a message of theirs from which on nothing of ours is made of it: what fits may have more bytes over there. */
 size_t topic_in_wire_max(const struct topic_in *t);
-/* The same from a decoder of any format, of the message that is open there. */
-void topic_in_take_from(struct topic_in *t, struct sim_dec *d);
+/* The same from a decoder of any format, of the message that is open there, in a text of so many bytes. */
+void topic_in_take_from(struct topic_in *t, struct sim_dec *d, size_t len);
 
 /* ---- services of the far side: call.c ---- */
 
