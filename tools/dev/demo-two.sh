@@ -17,6 +17,9 @@ if [ "${1:-}" != inside ]; then
 	/tmp | /tmp/* | /dev/shm/*) say "demo: two machines have a /tmp and a /dev/shm of their own: run it in a checkout elsewhere" >&2; exit 2 ;;
 	esac
 	. tools/dev/demo-keep.sh
+	take_folder
+	DEMO_DIR=$out
+	export DEMO_DIR
 	keep_runs
 	mkdir -p "$out/a" "$out/b" || exit 1
 	unshare $flags --pid --fork --kill-child true 2>/dev/null || { say "demo: namespaces are refused here" >&2; exit 2; }

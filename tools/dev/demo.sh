@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # make demo: simd, SUMO as the engine, sensors and bridges for DEMO_SECONDS of simulated time (on a slow machine ten times as long, at
 # most), a live table meanwhile, then what flowed, and what to look at next. Everything it starts ends with it, on Ctrl-C too; all it
-# writes lies in DEMO_DIR ($B/demo). What the runs before have written stays beside it, three of them: $B/demo.1 is the last one.
+# writes lies in DEMO_DIR ($B/demo), or, while another one runs there, in $B/demo-2. What the runs before have written stays beside it, three of them: $B/demo.1 is the last one.
 # RIG: a name, of config/rigs/NAME.json, or a path.
 set -u
 B=${B:-build}
@@ -37,6 +37,7 @@ rig_name=$(of_rig name | tr -d '"')
 wait_for=$(of_rig wait_for)
 [ "$wait_for" != "[]" ] || wait_for=
 
+take_folder
 if ctl clock status >/dev/null 2>&1; then
 	say "demo: another one runs in $out: end it first, with Ctrl-C there or $B/bin/simctl --socket $out/run/control shutdown" >&2
 	exit 1

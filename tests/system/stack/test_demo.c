@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <sim/msg/CanBus.h>
 #include <sim/sim.h>
@@ -31,7 +32,8 @@
 /* What a test's client had of a data plane goes with its process: two of this size would not fit beside the next one. */
 TEST_PROCESSES();
 
-static pid_t demo_of(const char *rig, const char *seconds, const char *bridges)
+/* What it says goes to `to`. */
+static pid_t demo_to(const char *to, const char *rig, const char *seconds, const char *bridges)
 {
 	pid_t pid;
 
@@ -39,7 +41,7 @@ static pid_t demo_of(const char *rig, const char *seconds, const char *bridges)
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		if (!freopen("/tmp/out.txt", "w", stdout))
+		if (!freopen(to, "w", stdout))
 			_exit(126);
 		dup2(1, 2);
 		setenv("DEMO_DIR", OUT, 1);
@@ -50,6 +52,11 @@ static pid_t demo_of(const char *rig, const char *seconds, const char *bridges)
 		_exit(127);
 	}
 	return pid;
+}
+
+static pid_t demo_of(const char *rig, const char *seconds, const char *bridges)
+{
+	return demo_to("/tmp/out.txt", rig, seconds, bridges);
 }
 
 static pid_t demo(const char *seconds, const char *bridges)
@@ -179,6 +186,30 @@ TEST_WITH(a_second_run_keeps_the_first, NULL, sweep)
 /* ---- another rig ---- */
 
 /* The bridges are added to the rig that is meant, whatever it is called. */
+/* Begun in the same instant: each has a folder of its own, and says which. */
+TEST_FULL_WITH(two_run_at_once, NULL, sweep)
+{
+	static const char *const outs[] = { OUT, OUT "-2" }, *const says[] = { "/tmp/out.txt", "/tmp/out2.txt" };
+	pid_t pid[2];
+	unsigned n = 0;
+
+	for (int i = 0; i < 2; i++)
+		pid[i] = demo_to(says[i], "", "3", "null,foxglove,mcap");
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(stack_wait(pid[i]), 0);
+	for (int i = 0; i < 2; i++) {
+		char path[64];
+
+		snprintf(path, sizeof(path), "%s/summary.json", outs[i]);
+		assert_true(file_has(path, "/lidar/top"));
+		snprintf(path, sizeof(path), "%s/demo.mcap", outs[i]);
+		assert_true(size_of(path) > 1000);
+		n += file_has(says[i], "demo: another one runs in " OUT "; this one writes to " OUT "-2");
+	}
+	assert_int_equal(n, 1);
+	assert_int_not_equal(access(OUT ".1", F_OK), 0); /* neither has moved the other's away */
+}
+
 TEST_FULL_WITH(a_rig_is_a_name_or_a_path, NULL, sweep)
 {
 	static const char *const rigs[] = { "sumo-vehicle", "config/rigs/sumo-vehicle.json" };
