@@ -108,6 +108,12 @@ static int64_t memory_at(const struct simd *s, int cls)
 	return cls >= 0 ? pools_at(&s->pools, cls) : 0;
 }
 
+/* One slot is the last one sent. */
+static int64_t loans_of(const struct simd *s, const struct publisher *p)
+{
+	return pools_per_publisher(&s->pools, p->pool) - 1;
+}
+
 static int method_advertise(struct call *call)
 {
 	const struct advertise a = { call->a.channel, call->a.definition, call->a.max_body, call->a.flags,
@@ -122,6 +128,7 @@ static int method_advertise(struct call *call)
 				     JX_INT("publisher_id", p->id), JX_INT("row", p->row),
 				     JX_INT("window", p->ch->window), JX_INT("slot_size", p->ch->slot_size),
 				     JX_INT("shard", p->ch->shard), JX_BOOL("local", p->flags & ADVERTISE_LOCAL),
+				     JX_INT("loans", loans_of(call->s, p)),
 				     JX_INT("memory_at", memory_at(call->s, p->pool)),
 				     JX_INT("memory_bytes", memory_bytes(call->s, p->pool)),
 				     JX_NEW("fds", bell < 0 ? json_array() : call_give_fd(call, bell, "doorbell"))));
@@ -143,8 +150,8 @@ static void on_enlarged(void *arg)
 static json_t *enlarged_json(const struct simd *s, const struct publisher *p)
 {
 	return JSONX_MAKE(JX_INT("max_body", p->max_body), JX_INT("window", p->ch->window),
-			  JX_INT("slot_size", p->ch->slot_size), JX_INT("memory_at", memory_at(s, p->pool)),
-			  JX_INT("memory_bytes", memory_bytes(s, p->pool)));
+			  JX_INT("slot_size", p->ch->slot_size), JX_INT("loans", loans_of(s, p)),
+			  JX_INT("memory_at", memory_at(s, p->pool)), JX_INT("memory_bytes", memory_bytes(s, p->pool)));
 }
 
 /* The client publishes as soon as it is answered. */

@@ -29,8 +29,8 @@ static const struct pool_class ladder[] = {
 };
 
 /* Half MiB. */
-static const uint64_t large[] = { 3,  4,  5,  6,  8,   10,  12,  16,  20,  24,  32, 40,
-				  48, 64, 80, 96, 128, 160, 192, 256, 320, 384, 512 };
+static const uint64_t large[] = { 3,  4,  5,  6,   8,   10,  12,  16,  20,  24,  32,  40,  48,
+				  64, 80, 96, 128, 160, 192, 256, 320, 384, 512, 768, 1024 };
 
 static uint64_t round_up(uint64_t n)
 {
@@ -172,7 +172,8 @@ static uint32_t need_of(struct conf_view ch, uint64_t size, const struct pool_cl
 
 	if (!window)
 		window = pools_window(size, c ? c->count : 0);
-	return 3 * window + (uint32_t)conf_int(ch, "publishers") * POOL_PER_PUBLISHER + 8;
+	return 3 * window + (uint32_t)conf_int(ch, "publishers") * POOL_PER_PUBLISHER +
+	       8; /* or fewer, of the largest */
 }
 
 static void count_listed(struct pools *p, struct conf_view ch)
@@ -325,6 +326,16 @@ uint32_t pools_left(const struct pools *p, int cls)
 	had = (int64_t)c->committed - demand(p, (unsigned)cls, c->reserved);
 	more = pools_room(p) / pools_slot_bytes(p, cls) + (had > 0 ? had : 0);
 	return more < left ? (uint32_t)more : left;
+}
+
+/* The largest classes have few slots, since iceoryx manages no more of one size: a publisher there has fewer out at once. */
+uint32_t pools_per_publisher(const struct pools *p, int cls)
+{
+	uint32_t count = p->c[cls].count;
+
+	if (p->fixed || count >= POOL_WINDOW_LEAST + POOL_PER_PUBLISHER + 2 * POOL_QUEUE_LEAST)
+		return POOL_PER_PUBLISHER;
+	return count > 8 ? 3 : 2;
 }
 
 /* Of what "pools" lists a queue may take all: who wrote that has counted. */

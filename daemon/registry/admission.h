@@ -21,8 +21,9 @@
 #include <stdint.h>
 
 #define POOLS_MAX          32
-#define POOL_PER_PUBLISHER 9 /* iceoryx: 8 loans and the last one sent */
+#define POOL_PER_PUBLISHER 9 /* iceoryx: 8 loans and the last one sent; at most, see pools_per_publisher() */
 #define POOL_SLOT_ALIGN    64
+#define POOL_WINDOW_LEAST  2                 /* what a window may shrink to */
 #define POOL_WINDOW_SMALL  64                /* a channel of small slots has at least this window */
 #define POOL_OWN           200               /* of the smallest class, for simd itself, and for who attaches */
 #define POOL_QUEUE_SHARE   64                /* of a class's slots that are left a queue gets one in so many */
@@ -102,6 +103,8 @@ int pools_begin(struct pools *p);
 void pools_end(struct pools *p);
 /* The deepest queue that a subscriber gets in a class: a part of its slots that are left, so that many more find some. */
 uint32_t pools_queue_max(const struct pools *p, int cls);
+/* The slots of a class that a publisher there may have at once: its loans, and the last one sent. */
+uint32_t pools_per_publisher(const struct pools *p, int cls);
 /* How many slots a class has left. */
 uint32_t pools_left(const struct pools *p, int cls);
 /* The slots of a class that a user may still have who has `has` of them, and `has_bytes` in all classes: `percent` of all memory, or the listed channels' need if that is more. */

@@ -294,9 +294,9 @@ static int reserve_window(struct channel *ch, int cls, uint32_t *window, uint32_
 {
 	int r;
 
-	while ((r = channel_reserve(ch, cls, *window + others)) == -ENOSPC && *window > CHANNEL_WINDOW_LEAST &&
+	while ((r = channel_reserve(ch, cls, *window + others)) == -ENOSPC && *window > POOL_WINDOW_LEAST &&
 	       !window_given(ch))
-		*window = *window / 2 > CHANNEL_WINDOW_LEAST ? *window / 2 : CHANNEL_WINDOW_LEAST;
+		*window = *window / 2 > POOL_WINDOW_LEAST ? *window / 2 : POOL_WINDOW_LEAST;
 	return r;
 }
 

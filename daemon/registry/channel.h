@@ -106,8 +106,7 @@ struct channel_events {
 	void (*freed)(struct simd *s, uint32_t id);
 };
 
-#define CHANNEL_WINDOW_LEAST 2 /* what a window may shrink to */
-#define HELD_BY_SUBSCRIBER   2 /* slots that a subscriber is expected to hold beside its queue */
+#define HELD_BY_SUBSCRIBER 2 /* slots that a subscriber is expected to hold beside its queue */
 
 /* The deeper of the queue that it has and the one that it may be making. */
 static inline uint32_t subscriber_holds(const struct subscriber *sub)

@@ -77,7 +77,7 @@ static uint32_t slots_of(const struct client *cl, int cls)
 	uint32_t n = 0;
 
 	list_for_each(p, &cl->publishers, in_client)
-		n += p->pool == cls ? POOL_PER_PUBLISHER : 0;
+		n += p->pool == cls ? pools_per_publisher(&cl->s->pools, cls) : 0;
 	list_for_each(sub, &cl->subscribers, in_client)
 		n += sub->pool == cls ? sub->reserved : 0;
 	return n;
@@ -169,8 +169,8 @@ int parts_publish_ok(const struct client *cl, const struct channel *ch, uint64_t
 		return err_prefix(own, "channel %s", ch->name);
 	more = joins_with(cl, ch, cls, max_body, local);
 	if (own != cls) {
-		r = parts_slots_ok(cl, ch, own, POOL_PER_PUBLISHER);
+		r = parts_slots_ok(cl, ch, own, pools_per_publisher(&cl->s->pools, own));
 		return r < 0 ? r : parts_slots_ok(cl, ch, cls, more);
 	}
-	return parts_slots_ok(cl, ch, cls, more + POOL_PER_PUBLISHER);
+	return parts_slots_ok(cl, ch, cls, more + pools_per_publisher(&cl->s->pools, own));
 }

@@ -157,7 +157,7 @@ static int publisher_add(struct client *cl, struct channel *ch, const struct adv
 	p->pool = pools_body_class(&s->pools, (uint64_t)a->max_body);
 	row = p->pool < 0 ? p->pool : client_row_get(cl);
 	if (row >= 0) {
-		int r = channel_reserve(ch, p->pool, POOL_PER_PUBLISHER);
+		int r = channel_reserve(ch, p->pool, pools_per_publisher(&s->pools, p->pool));
 
 		if (r < 0) {
 			client_row_put(cl, (uint32_t)row);
@@ -195,7 +195,7 @@ static void publisher_destroy(struct publisher *p)
 	channel_close_totals(ch, p->counters);
 	atomic_store(&p->counters->publisher_id, 0);
 	client_row_put(p->cl, p->row);
-	pools_release(&s->pools, p->pool, POOL_PER_PUBLISHER);
+	pools_release(&s->pools, p->pool, pools_per_publisher(&s->pools, p->pool));
 	list_remove(&p->in_channel);
 	list_remove(&p->in_client);
 	ch->n_publishers--;
@@ -269,13 +269,11 @@ static int give_way(struct client *cl, struct channel *ch, const struct publishe
 {
 	const struct pools *pools = &cl->s->pools;
 	int own = pools_body_class(pools, max_body), cls = ch->pool >= 0 && max_body <= ch->max_body ? ch->pool : own;
-	uint32_t slots = own == cls && !(p && p->pool == cls) ? POOL_PER_PUBLISHER : 0;
+	uint32_t slots = own == cls && !(p && p->pool == cls) ? pools_per_publisher(pools, cls) : 0;
 	uint32_t window = local || (ch->open && ch->pool == cls) ? 0 : channel_window(ch, pools_slot_of(max_body), cls);
 	int r = queues_give_way(cl, ch, cls, slots + window);
 
-	return r == -ENOSPC && window > CHANNEL_WINDOW_LEAST
-		       ? queues_give_way(cl, ch, cls, slots + CHANNEL_WINDOW_LEAST)
-		       : r;
+	return r == -ENOSPC && window > POOL_WINDOW_LEAST ? queues_give_way(cl, ch, cls, slots + POOL_WINDOW_LEAST) : r;
 }
 
 /* What the channel has, with it or without. */
@@ -362,12 +360,13 @@ int pubsub_unadvertise(struct client *cl, uint32_t publisher_id)
 static int move(struct publisher *p, int cls, uint64_t max_body)
 {
 	struct pools *pools = &p->cl->s->pools;
-	int r = channel_reserve(p->ch, cls, POOL_PER_PUBLISHER);
+	int pool, r = channel_reserve(p->ch, cls, pools_per_publisher(pools, cls));
 
 	if (r < 0)
 		return r;
 	r = channel_set_size(p->ch, max_body);
-	pools_release(pools, r < 0 ? cls : p->pool, POOL_PER_PUBLISHER);
+	pool = r < 0 ? cls : p->pool;
+	pools_release(pools, pool, pools_per_publisher(pools, pool));
 	if (r == 0)
 		p->pool = cls;
 	return r;

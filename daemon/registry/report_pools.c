@@ -22,7 +22,7 @@ static uint32_t slots_for(const struct channel *ch, int cls)
 	const struct publisher *p;
 
 	list_for_each(p, &ch->publishers, in_channel)
-		n += p->pool == cls ? POOL_PER_PUBLISHER : 0;
+		n += p->pool == cls ? pools_per_publisher(&ch->s->pools, cls) : 0;
 	list_for_each(sub, &ch->subscribers, in_channel)
 		n += sub->pool == cls ? sub->reserved : 0;
 	return n;

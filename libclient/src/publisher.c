@@ -94,6 +94,17 @@ static int64_t shards_max(const struct wire_layout_page *l)
 	return less(less(l->shards.count, l->rung.count), WIRE_SHARDS_MAX);
 }
 
+/* How many slots it may have out at once. */
+static int loans_reply(struct sim_publisher *p, const json_t *o)
+{
+	int64_t n;
+	int r = jsonx_opt_int(o, "loans", 1, IPC_LOANS_MAX, IPC_LOANS_MAX, &n);
+
+	if (r == 0)
+		atomic_store(&p->loans_max, (uint32_t)n);
+	return r;
+}
+
 static int advertise_reply(struct pub_reg *reg, const json_t *o, struct varlink_msg *m)
 {
 	struct session *s = reg->session;
@@ -106,7 +117,7 @@ static int advertise_reply(struct pub_reg *reg, const json_t *o, struct varlink_
 	    (r = jsonx_int(o, "channel_id", 0, channels_max(l) - 1, &channel_id)) < 0 ||
 	    (r = jsonx_int(o, "publisher_id", 1, UINT32_MAX, &publisher_id)) < 0 ||
 	    (r = jsonx_int(o, "row", 0, (int64_t)l->rows.count - 1, &row)) < 0 ||
-	    (r = jsonx_int(o, "shard", 0, shards_max(l) - 1, &shard)) < 0)
+	    (r = jsonx_int(o, "shard", 0, shards_max(l) - 1, &shard)) < 0 || (r = loans_reply(reg->pub, o)) < 0)
 		return err_prefix(r, "simd's answer to Advertise");
 	snprintf(reg->name, sizeof(reg->name), "%s", name);
 	reg->channel_id = (uint32_t)channel_id;
@@ -135,7 +146,7 @@ static int reg_advertise(struct pub_reg *reg, struct attachment *l, const struct
 	if (prior) /* recovery comes back to it */
 		r = session_call(p->c, reg->session, "Advertise", params, &m, &reply);
 	else
-		r = session_call_again(p->c, reg->session, "Advertise", params, &m, &reply);
+		r = session_call_again(p->c, reg->session, "Advertise", params, p->max_body, &m, &reply);
 	if (r < 0)
 		return r;
 	r = advertise_reply(reg, reply, &m);
@@ -604,11 +615,14 @@ static int ask_larger(struct sim_publisher *p, struct attachment *l, size_t body
 	struct varlink_msg m;
 	json_t *reply;
 	int64_t max_body;
-	int r = params ? session_call_again(p->c, p->reg->session, "Enlarge", params, &m, &reply) : err_nomem();
+	int r = params ? session_call_again(p->c, p->reg->session, "Enlarge", params, body_size, &m, &reply)
+		       : err_nomem();
 
 	if (r < 0)
 		return r;
 	r = jsonx_int(reply, "max_body", (int64_t)body_size, SIM_BODY_MAX, &max_body);
+	if (r == 0)
+		r = loans_reply(p, reply);
 	if (r == 0) {
 		p->max_body = (size_t)max_body; /* recovery reads it, under setup */
 		client_populate(p->c, l, reply);
@@ -696,9 +710,10 @@ int publisher_loan(struct sim_publisher *p, size_t body_size, struct sim_slot **
 		if (r < 0)
 			return r;
 	}
-	if (p->n_loans + p->n_kept >= IPC_LOANS_MAX)
-		return err_set(-ENOBUFS, "channel %s: %d loans are out%s; publish or release one first", p->reg->name,
-			       IPC_LOANS_MAX, p->n_kept ? " (what is published in a turn counts until it ends)" : "");
+	if (p->n_loans + p->n_kept >= atomic_load_explicit(&p->loans_max, memory_order_relaxed))
+		return err_set(-ENOBUFS, "channel %s: %u loans are out%s; publish or release one first", p->reg->name,
+			       p->n_loans + p->n_kept,
+			       p->n_kept ? " (what is published in a turn counts until it ends)" : "");
 	PORT_RETRY(r, ipc_loan(p->reg->port->pub, sizeof(struct sim_slot) + body_size, &mem));
 	if (r < 0)
 		return err_set(r, "channel %s: %s", p->reg->name, ipc_why());

@@ -60,8 +60,9 @@ struct sim_publisher {
 	const struct sim_type *type; /* referenced */
 	size_t max_body;
 	unsigned flags;
-	uint64_t sequence;        /* of the newest message */
-	uint32_t n_loans, n_kept; /* kept: published in a turn, to be sent at its end; see step.h */
+	uint64_t sequence;          /* of the newest message */
+	_Atomic uint32_t loans_max; /* that simd has admitted */
+	uint32_t n_loans, n_kept;   /* kept: published in a turn, to be sent at its end; see step.h */
 	struct loan loans[IPC_LOANS_MAX];
 	_Atomic(struct sim_slot *) orphans[IPC_LOANS_MAX]; /* of calls that got in the way of another thread */
 	struct records records;

@@ -23,6 +23,7 @@
 #define INTERFACE         "io.simd.Control."
 #define PUMP_SLICE_DUR_NS (20 * NS_PER_MS)
 #define QUEUES_OF         "queues_of"
+#define MIB_DUR_NS        (100 * NS_PER_MS) /* what simd may take to make the slots of a message, for each MiB of it */
 #define AGAIN_DUR_NS      (100 * NS_PER_MS) /* between two tries of what cannot be done at the moment */
 #define AGAIN_MOST_DUR_NS (60 * NS_PER_S)   /* so long it is tried: a machine that is overloaded is no refusal */
 
@@ -335,13 +336,14 @@ static void wait_a_moment(struct sim_client *c, struct session *s)
 	pthread_mutex_unlock(&c->lock);
 }
 
-int session_call_again(struct sim_client *c, struct session *s, const char *method, json_t *params,
+int session_call_again(struct sim_client *c, struct session *s, const char *method, json_t *params, size_t max_body,
 		       struct varlink_msg *ret, json_t **ret_params)
 {
 	int64_t until = client_now(c) + AGAIN_MOST_DUR_NS;
+	int64_t within = CALL_DUR_NS + (int64_t)(max_body >> 20) * MIB_DUR_NS;
 	int r;
 
-	while ((r = session_call(c, s, method, json_incref(params), ret, ret_params)) == -EAGAIN &&
+	while ((r = session_call_within(c, s, method, json_incref(params), within, ret, ret_params)) == -EAGAIN &&
 	       client_now(c) < until) {
 		wait_a_moment(c, s);
 		client_renew(c); /* it may be for our own queues */

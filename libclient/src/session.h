@@ -72,8 +72,11 @@ void session_hangup(struct session *s);
 #define CALL_DUR_NS (5 * NS_PER_S)
 int session_call(struct sim_client *c, struct session *s, const char *method, json_t *params, struct varlink_msg *ret,
 		 json_t **ret_params);
-/* The same; as long as simd answers -EAGAIN, as a channel is just being closed or RouDi has no CPU, once more after a moment. */
-int session_call_again(struct sim_client *c, struct session *s, const char *method, json_t *params,
+/*
+ * The same; as long as simd answers -EAGAIN, as a channel is just being closed or RouDi has no CPU, once more after a moment. max_body: simd makes
+ * slots for such messages meanwhile, which takes time when they are large.
+ */
+int session_call_again(struct sim_client *c, struct session *s, const char *method, json_t *params, size_t max_body,
 		       struct varlink_msg *ret, json_t **ret_params);
 int session_call_within(struct sim_client *c, struct session *s, const char *method, json_t *params,
 			int64_t wall_timeout_dur_ns, struct varlink_msg *ret, json_t **ret_params);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Messages longer than their publisher announced: the channel gets larger slots, while others of it are in flight. */
 #include "scenario/client/imu.h"
+#include "libclient/src/publisher.h"
 #include "registry/channel.h"
 #include "registry/simd.h"
 
@@ -182,6 +183,24 @@ TEST_WITH(it_keeps_its_slots_over_a_restart, setup, teardown)
 	world_until(&w, c, SIM_CLIENT_CONNECTED);
 	assert_in_range(channel_find(w.simd, "/car/imu")->max_body, LONG, 1 << 20);
 	assert_int_equal(sim_publish_local(p, long_loan(p)), 0);
+	sim_publisher_destroy(p);
+	sim_disconnect(c);
+}
+
+/* Of the largest slots there are few, and simd says how many a publisher may have out. */
+TEST_WITH(no_more_loans_than_were_admitted, setup, teardown)
+{
+	struct sim_client *c = world_client(&w, "sensor", 0);
+	struct sim_publisher *p = imu_advertise(c, "imu", 0);
+	struct sim_slot *slot[2];
+
+	assert_int_equal(p->loans_max, POOL_PER_PUBLISHER - 1);
+	atomic_store(&p->loans_max, 1);
+	slot[0] = imu_loan(p);
+	assert_int_equal(sim_loan(p, 64, &slot[1]), -ENOBUFS);
+	assert_non_null(strstr(sim_why(), "channel /car/imu: 1 loans are out"));
+	assert_int_equal(sim_publish_local(p, slot[0]), 0);
+	assert_int_equal(sim_publish_local(p, imu_loan(p)), 0);
 	sim_publisher_destroy(p);
 	sim_disconnect(c);
 }

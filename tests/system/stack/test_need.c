@@ -6,6 +6,8 @@
 #include "peer.h"
 #include "stack.h"
 
+#include "patient.h"
+
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -345,6 +347,45 @@ TEST_FULL_WITH(a_large_rig_runs_in_8_gb, NULL, again)
 	large_rig(false);
 	cameras = 1;
 	pictures = 20;
+}
+
+#define HALF_GIB (512 * (size_t)MIB)
+
+/* Its memory is made while it advertises, which takes seconds on some machines. */
+static int half_a_gib(struct peer *p)
+{
+	struct sim_client_options o = { .size = sizeof(o), .name = "huge", .timeout_ms = PATIENT_MS };
+	struct sim_slot *slot, *second;
+	struct sim_publisher *pub;
+	struct sim_client *c;
+
+	PEER(p, sim_connect(&o, &c) == 0);
+	pub = peer_advertise(p, c, "/huge", HALF_GIB, 0);
+	for (int i = 0; i < 2; i++) {
+		PEER(p, sim_loan(pub, HALF_GIB, &slot) == 0);
+		PEER(p, sim_loan(pub, HALF_GIB, &second) == -ENOBUFS);
+		((uint8_t *)sim_slot_body_mut(slot))[HALF_GIB - 1] = 1;
+		PEER(p, sim_unloan(pub, slot) == 0);
+		PEER(p, peer_queue(p, pub, HALF_GIB, NULL) == 0);
+	}
+	peer_settle(p);
+	sim_disconnect(c);
+	return 0;
+}
+
+/* The largest that a bridge takes: iceoryx has seven such slots, and four of them do. */
+TEST_FULL_WITH(a_message_of_half_a_gib_is_carried, NULL, again)
+{
+	struct peer *p = peer_new();
+	pid_t simd;
+
+	shm_of("3g");
+	simd = start();
+	peer_join(p, peer_fork(p, half_a_gib));
+	assert_int_equal(p->ok, 2);
+	assert_int_equal(stack_bridge("b1", "dropped"), 0);
+	peer_free(p);
+	stack_stop(simd);
 }
 
 TEST_WITH(a_full_shm_kills_nobody, NULL, again)

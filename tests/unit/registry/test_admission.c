@@ -31,11 +31,15 @@ TEST(the_ladder_ascends_to_what_iceoryx_manages)
 		assert_true(i == 0 || p.c[i].size > p.c[i - 1].size);
 		assert_true((p.c[i].size + POOL_CHUNK_HEADER) * p.c[i].count <= (uint64_t)POOL_BYTES_MAX);
 		/* one channel of each size: its window, a publisher, a subscriber */
-		assert_true(p.c[i].count >= 2 + POOL_PER_PUBLISHER + 2);
+		assert_true(p.c[i].count >= POOL_WINDOW_LEAST + pools_per_publisher(&p, (int)i) + 3);
 		/* no large message has a class more than half as large again */
 		assert_true(i == 0 || p.c[i - 1].size < (1 << 20) || 2 * p.c[i].size <= 3 * p.c[i - 1].size);
 	}
-	assert_true(pools_class(&p, (256u << 20) + 128) >= 0);
+	/* what the bridges take; of so large slots iceoryx has seven */
+	assert_int_equal(pools_body_class(&p, 512u << 20), p.n - 1);
+	assert_int_equal(pools_per_publisher(&p, (int)p.n - 1), 2);
+	assert_int_equal(pools_per_publisher(&p, pools_body_class(&p, 384u << 20)), 3);
+	assert_int_equal(pools_per_publisher(&p, pools_body_class(&p, 256u << 20)), 9);
 	assert_true(pools_bytes(&p) < 40 << 20);
 	assert_int_equal(pools_need(&p) % (1 << 20), 0);
 	assert_int_equal(compute("{}", 16 << 20, &p), -ENOSPC);
