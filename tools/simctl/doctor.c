@@ -363,6 +363,27 @@ static void check_pages(struct doctor *d, struct ctl *c)
 	json_decref(reply);
 }
 
+/* Of a class of slots: its memory, what was used of it, and the channel that has most of it. */
+static void find_pool(struct doctor *d, const json_t *p)
+{
+	const json_t *first = json_array_get(json_object_get(p, "holders"), 0);
+	double size = json_num(p, "size"), count = json_num(p, "count");
+	char text[32], holder[160] = "";
+
+	if (size >= MIB)
+		snprintf(text, sizeof(text), "%.1f MiB", size / MIB);
+	else if (size >= 1024)
+		snprintf(text, sizeof(text), "%.0f KiB", size / 1024);
+	else
+		snprintf(text, sizeof(text), "%.0f bytes", size);
+	if (first)
+		snprintf(holder, sizeof(holder), "; %.0f are for %.99s", json_num(first, "slots"),
+			 json_text(first, "channel"));
+	doctor_find(d, "pools", DOCTOR_FINE,
+		    "slots of %s: %.0f have memory (%.1f MiB), %.0f in use, %.0f at most so far%s", text, count,
+		    count * size / MIB, json_num(p, "used"), json_num(p, "peak"), holder);
+}
+
 static void check_pools(struct doctor *d, const json_t *info)
 {
 	const char *why = json_text(info, "reclaim_why");
@@ -379,6 +400,8 @@ static void check_pools(struct doctor *d, const json_t *info)
 			    "%s: slots that a killed process has in hand stay lost until iox-roudi is replaced", why);
 	else
 		doctor_find(d, "pools", DOCTOR_FINE, "%.0f of the %.0f slots that have memory are in use", used, count);
+	json_array_foreach(json_object_get(info, "pools"), i, p)
+		find_pool(d, p);
 }
 
 /* Of simd's clock thread; where there is no simd, of one that this user would start. */

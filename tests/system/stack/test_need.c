@@ -67,8 +67,17 @@ static void held_by(const char *channel)
 	json_t *info = stack_call("GetInfo", NULL), *pools = json_object_get(info, "pools");
 	const json_t *p = json_array_get(pools, json_array_size(pools) - 1);
 	const json_t *first = json_array_get(json_object_get(p, "holders"), 0);
+	double size = json_number_value(json_object_get(p, "size")),
+	       count = json_number_value(json_object_get(p, "count"));
+	char text[200];
 
 	assert_string_equal(json_string_value(json_object_get(first, "channel")), channel);
+	/* doctor says so, too; what is in use changes meanwhile */
+	snprintf(text, sizeof(text), "slots of %.1f MiB: %.0f have memory (%.1f MiB), ", size / MIB, count,
+		 count * size / MIB);
+	assert_non_null(strstr(stack_ctl("doctor", NULL)->out, text));
+	snprintf(text, sizeof(text), "; %lld are for %s", json_integer_value(json_object_get(first, "slots")), channel);
+	assert_non_null(strstr(stack_ctl("doctor", NULL)->out, text));
 	assert_true(json_integer_value(json_object_get(p, "peak")) >= json_integer_value(json_object_get(p, "used")));
 	json_decref(info);
 }
