@@ -28,6 +28,7 @@
 LOG_TOPIC("simd");
 
 #define LOCK_TRIES        100
+#define PLANE_NAMES       16u
 #define LOCK_PAUSE_DUR_NS (10 * NS_PER_MS)
 
 /* ret_private: in /tmp, where everyone may make a directory of that name. */
@@ -95,15 +96,76 @@ static char *runtime_path(const char *asked, bool *ret_private)
 	return full;
 }
 
-/* By whatever way the directory is reached. */
+/* The runtime directory of the simd that has the plane, or had it; "": nobody's. */
+static const char *owner_of(int dir, char *buf, size_t size)
+{
+	int fd = openat(dir, PLANE_OWNER, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	ssize_t n = fd < 0 ? 0 : pread(fd, buf, size - 1, 0);
+
+	fd_close(fd);
+	buf[n > 0 ? n : 0] = '\0';
+	buf[strcspn(buf, "\n")] = '\0';
+	return buf;
+}
+
+/* By whatever name; one that is gone is nobody's. */
+static bool is_same_directory(const char *one, const char *other)
+{
+	struct stat a, b;
+
+	return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
+}
+
+/* The n-th name of the directory's plane. */
+static void nth_plane(const char *real, unsigned n, char ret[PLANE_MAX])
+{
+	uint64_t hash = hash64(HASH64_INIT, real, strlen(real));
+	unsigned char digit = (unsigned char)n;
+
+	if (n)
+		hash = hash64(hash, &digit, 1);
+	snprintf(ret, PLANE_MAX, PLANE_BASE "/" PLANE_PREFIX "%0*x", PLANE_DIGITS, (unsigned)hash);
+}
+
+/* Root has what is in its way put aside: see in_the_way(). */
+static bool is_of_another(const char *plane)
+{
+	struct stat st;
+
+	return geteuid() != 0 && lstat(plane, &st) == 0 && st.st_uid != geteuid();
+}
+
+/* An earlier simd of the directory has left it, or has it. */
+static bool is_plane_of(const char *plane, const char *dir)
+{
+	int fd = open(plane, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	char owner[PATH_MAX];
+	struct stat st;
+	bool yes = fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
+		   is_same_directory(owner_of(fd, owner, sizeof(owner)), dir);
+
+	fd_close(fd);
+	return yes;
+}
+
+/* By whatever way the directory is reached. Anybody can take a name first, so there are some more. */
 static int name_plane(const char *dir, char ret[PLANE_MAX])
 {
 	char real[PATH_MAX];
 
 	if (!realpath(dir, real))
 		return err_sys(-errno, "runtime directory %s", dir);
-	snprintf(ret, PLANE_MAX, PLANE_BASE "/" PLANE_PREFIX "%0*x", PLANE_DIGITS,
-		 (unsigned)hash64(HASH64_INIT, real, strlen(real)));
+	for (unsigned n = 0; n < PLANE_NAMES; n++) {
+		nth_plane(real, n, ret);
+		if (is_plane_of(ret, real))
+			return 0;
+	}
+	for (unsigned n = 0; n < PLANE_NAMES; n++) {
+		nth_plane(real, n, ret);
+		if (!is_of_another(ret))
+			return 0;
+	}
+	nth_plane(real, 0, ret); /* it is named as what is in the way */
 	return 0;
 }
 
@@ -201,26 +263,6 @@ static int make_plane(const char *dir, int *ret_fd)
 }
 
 /* ---- its lock ---- */
-
-/* The runtime directory of the simd that has the plane, or had it; "": nobody's. */
-static const char *owner_of(int dir, char *buf, size_t size)
-{
-	int fd = openat(dir, PLANE_OWNER, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	ssize_t n = fd < 0 ? 0 : pread(fd, buf, size - 1, 0);
-
-	fd_close(fd);
-	buf[n > 0 ? n : 0] = '\0';
-	buf[strcspn(buf, "\n")] = '\0';
-	return buf;
-}
-
-/* By whatever name; one that is gone is nobody's. */
-static bool is_same_directory(const char *one, const char *other)
-{
-	struct stat a, b;
-
-	return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
-}
 
 static int held(const struct runtime *rt, const char *plane, int dir)
 {

@@ -11,11 +11,11 @@
 #include "plane.h"
 
 struct runtime {
-	char *dir;             /* "/run/simd" */
-	char *socket;          /* "<dir>/control" */
-	char *state;           /* "<dir>/state.json" */
-	char own[PLANE_MAX];   /* "/dev/shm/simd-<hash of dir>": the lock, and the plane of a RouDi that simd starts */
-	const char *plane;     /* of the RouDi that is used: own, or "" */
+	char *dir;           /* "/run/simd" */
+	char *socket;        /* "<dir>/control" */
+	char *state;         /* "<dir>/state.json" */
+	char own[PLANE_MAX]; /* "/dev/shm/simd-<hash of dir>", or its next name where another user has that: the lock, and the plane of a RouDi that simd starts */
+	const char *plane;   /* of the RouDi that is used: own, or "" */
 	int lock_fd, plain_fd; /* plain_fd: for the RouDi of the plain names, which serves one simd */
 };
 
@@ -31,7 +31,7 @@ int runtime_check_base(void);
 /*
  * Makes the plane's directory, open to simd's group alone, and takes the lock in it. external: RouDi is somebody else's, of the plain names.
  * -EBUSY: another simd has it; the sentence names that one, and where two runtime directories have got the same name, both. What other
- * users have put in its place is in the way of all but root.
+ * users have put in the place of all its names is in the way of all but root.
  */
 int runtime_lock(struct runtime *rt, bool external);
 /* The lock for the external RouDi, where nobody has it, so that what a simd that was killed has left of it goes at the end. */

@@ -458,7 +458,24 @@ static void squat(const char *plane)
 	assert_int_equal(chown(plane, ALICE_UID, ALICE_UID), 0);
 }
 
-TEST_WITH(a_squatter_is_named_and_not_in_roots_way, NULL, stack_sweep)
+static void run_bobs(const char *ready_fd)
+{
+	become(&(struct user){ BOB_UID, BOB_UID, 0 });
+	execl(TREE "/bin/simd", "simd", "--config", "/tmp/out.json", "--runtime-dir", BOBS, "--ready-fd", ready_fd,
+	      (char *)NULL);
+}
+
+static pid_t bobs_simd(void)
+{
+	pid_t pid;
+	int fd;
+
+	pid = stack_fork(run_bobs, &fd);
+	stack_await_ready(fd);
+	return pid;
+}
+
+TEST_WITH(a_squatter_is_in_nobodys_way, NULL, stack_sweep)
 {
 	char plane[64], command[128];
 	pid_t simd;
@@ -477,7 +494,7 @@ TEST_WITH(a_squatter_is_named_and_not_in_roots_way, NULL, stack_sweep)
 	snprintf(command, sizeof(command), "rm -r %s.??????", plane);
 	assert_int_equal(system(command), 0);
 	stack_stop(simd);
-	/* bob can only be told */
+	/* bob takes the next name, and his next simd finds it again, whoever is in the way then */
 	make_bobs(BOB_UID, 0700);
 	f = fopen("/tmp/out.json", "w");
 	assert_non_null(f);
@@ -485,8 +502,23 @@ TEST_WITH(a_squatter_is_named_and_not_in_roots_way, NULL, stack_sweep)
 	assert_int_equal(fclose(f), 0);
 	snprintf(plane, sizeof(plane), "%s", plane_of(BOBS));
 	squat(plane);
-	says(simd_as_bob("--config", "/tmp/out.json", NULL), 1, "user alice", true);
+	simd = bobs_simd();
+	says(ctl_as_bob("list"), 0, "/clock", true);
+	says(ctl_as_bob("ps"), 0, BOBS, true);
+	says(simd_as_bob("--config", "/tmp/out.json", NULL), 1, "another simd runs in " BOBS, true);
+	stack_kill(simd);
 	assert_int_equal(rmdir(plane), 0);
+	simd = bobs_simd();
+	assert_true(stack_said("left by an earlier simd"));
+	kill(simd, SIGTERM);
+	assert_int_equal(stack_wait(simd), 0);
+	assert_string_equal(stack_leftovers(), "");
+	/* and --clean-up finds what one has left there */
+	squat(plane);
+	stack_kill(bobs_simd());
+	says(simd_as_bob("--clean-up", "--runtime-dir", BOBS), 0, "", true);
+	assert_int_equal(rmdir(plane), 0);
+	assert_string_equal(stack_leftovers(), "");
 }
 
 static int run_roudi(struct peer *p)
