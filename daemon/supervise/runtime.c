@@ -188,7 +188,12 @@ int runtime_init(struct runtime *rt, const char *dir)
 	rt->dir = runtime_path(dir, &private);
 	rt->socket = rt->dir ? mem_printf("%s/control", rt->dir) : NULL;
 	rt->state = rt->dir ? mem_printf("%s/state.json", rt->dir) : NULL;
-	r = rt->socket && rt->state ? make_dir(rt->dir, private) : err_nomem();
+	if (!rt->socket || !rt->state)
+		r = err_nomem();
+	else if (strchr(rt->dir, '\n')) /* PLANE_OWNER is one line */
+		r = err_set(-EINVAL, "its name has a line break in it: name another one with --runtime-dir");
+	else
+		r = make_dir(rt->dir, private);
 	if (r == 0)
 		r = name_plane(rt->dir, rt->own);
 	if (r < 0) {

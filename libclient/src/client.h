@@ -15,6 +15,7 @@
 #include <sim/clock_page.h>
 
 #include <jansson.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -166,7 +167,7 @@ struct sim_client {
 	bool unsettled;           /* something was posted for a handle, which its thread has perhaps not adopted yet */
 	uint64_t sessions;        /* so far */
 	uint32_t want_generation; /* generation of the data plane that simd is on; 0: none at present */
-	char runtime[128];        /* simd's runtime name when that attachment was made */
+	char runtime[PATH_MAX];   /* simd's runtime directory when that attachment was made */
 
 	/* sim-io */
 	int epfd, wake_fd, timer_fd;

@@ -50,7 +50,7 @@ struct session {
 	char plane[PLANE_MAX];   /* of the data plane */
 	uint32_t iox_generation; /* of Hello */
 	pid_t simd;              /* 0: not seen from here */
-	char app[96], backend[16], prefix[100], runtime[128], simd_id[40];
+	char app[96], backend[16], prefix[100], runtime[PATH_MAX], simd_id[40];
 
 	/* what events reported since the last look; guarded by client::lock */
 	bool ev_dataplane, ev_ready;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <unistd.h>
 
 #include <sim/msg/Ultrasonic.h>
 #include <sim/sim.h>
@@ -22,22 +23,27 @@
 #define CONF     "\"TimeSource\":\"system\"," STACK_POOLS ",\"rigs\":[{\"name\":\"car\"}]"
 
 static struct one {
-	char dir[32], socket[48];
+	char dir[256], socket[272];
 	pid_t simd, client;
 	struct peer *p;
 	int64_t begin_mono_ns; /* of its start; took_dur_ns of the peer is when its first message came back */
 } all[MANY];
 
-static int spawn(unsigned i)
+static int spawn_below(const char *above, unsigned i)
 {
 	struct one *o = &all[i];
 	int fd;
 
-	snprintf(o->dir, sizeof(o->dir), "/tmp/rt-%u", i);
-	snprintf(o->socket, sizeof(o->socket), "/tmp/rt-%u/control", i);
+	snprintf(o->dir, sizeof(o->dir), "%s/rt-%u", above, i);
+	snprintf(o->socket, sizeof(o->socket), "%s/rt-%u/control", above, i);
 	o->begin_mono_ns = mono_now_ns();
 	o->simd = stack_spawn_in(o->dir, CONF, &fd);
 	return fd;
+}
+
+static int spawn(unsigned i)
+{
+	return spawn_below("/tmp", i);
 }
 
 static void end(unsigned i)
@@ -166,11 +172,19 @@ TEST_WITH(they_publish_side_by_side, NULL, stack_sweep)
 	assert_string_equal(stack_leftovers(), "");
 }
 
+static bool plane_is_there(void)
+{
+	return system("ls -d /dev/shm/simd-* >/dev/null 2>&1") == 0;
+}
+
 static void clean_up(unsigned i)
 {
 	const char *const argv[] = { "simd", "--runtime-dir", all[i].dir, "--clean-up", NULL };
 
-	assert_int_equal(stack_run(argv)->code, 0);
+	const struct ctl_result *said = stack_run(argv);
+
+	if (said->code)
+		fail_msg("%s", said->err);
 }
 
 /* One is killed at any moment of its start, run and end, and cleared away or taken over; the other does not notice. */
@@ -202,11 +216,6 @@ TEST_WITH(the_death_of_one_is_not_noticed, NULL, stack_sweep)
 	end_client(&all[0]);
 	end(0);
 	assert_string_equal(stack_leftovers(), "");
-}
-
-static bool plane_is_there(void)
-{
-	return system("ls -d /dev/shm/simd-* >/dev/null 2>&1") == 0;
 }
 
 /* The runtime directory is moved, or removed with all that is in it, while simd runs. */
@@ -241,4 +250,43 @@ TEST_WITH(its_directory_is_moved_while_it_runs, NULL, stack_sweep)
 TEST_WITH(its_directory_vanishes_while_it_runs, NULL, stack_sweep)
 {
 	loses_its_directory("rm -r /tmp/rt-0");
+}
+
+/* Longer than a socket's address, with blanks, quotes and letters of several bytes: it publishes, is killed, taken over and cleaned up. */
+TEST_WITH(its_directory_has_an_odd_name, NULL, stack_sweep)
+{
+	char above[200];
+	int n = snprintf(above, sizeof(above), "/tmp/rt of \"J\u00fcrgens\" \u81ea\u52a8 %% s/");
+
+	memset(above + n, 'x', sizeof(above) - 1 - (size_t)n);
+	above[sizeof(above) - 1] = '\0';
+	stack_await_ready(spawn_below(above, 0));
+	begin_client(&all[0]);
+	goes_on(&all[0]);
+	kill(all[0].simd, SIGKILL);
+	(void)stack_wait(all[0].simd);
+	stack_await_ready(spawn_below(above, 0));
+	goes_on(&all[0]);
+	kill(all[0].simd, SIGKILL);
+	(void)stack_wait(all[0].simd);
+	assert_true(plane_is_there());
+	end_client(&all[0]);
+	clean_up(0);
+	assert_false(plane_is_there());
+	assert_int_equal(system("rm -r /tmp/rt\\ of*"), 0);
+	assert_string_equal(stack_leftovers(), "");
+}
+
+/* Who owns a data plane is one line of a file. */
+TEST(a_line_break_in_its_directory_is_refused)
+{
+	const char *const argv[] = { "simd", "--runtime-dir", "/tmp/rt\n0", NULL };
+	const struct ctl_result *said = stack_run(argv);
+
+	assert_int_equal(said->code, 1);
+	assert_string_equal(said->err,
+			    "simd: runtime directory: its name has a line break in it: name another one with "
+			    "--runtime-dir\n");
+	assert_int_not_equal(access("/tmp/rt\n0", F_OK), 0);
+	assert_false(plane_is_there());
 }

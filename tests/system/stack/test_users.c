@@ -521,6 +521,65 @@ TEST_WITH(a_squatter_is_in_nobodys_way, NULL, stack_sweep)
 	assert_string_equal(stack_leftovers(), "");
 }
 
+#define ALICES "/tmp/simd-64002"
+
+static void run_alices(const char *ready_fd)
+{
+	become(&(struct user){ ALICE_UID, ALICE_UID, 0 });
+	execl(TREE "/bin/simd", "simd", "--config", "/tmp/out.json", "--runtime-dir", ALICES, "--ready-fd", ready_fd,
+	      (char *)NULL);
+}
+
+/* Two users, each with a simd and a program of its own: they publish side by side, and the death of one is not noticed. */
+TEST_WITH(each_user_has_one, NULL, stack_sweep)
+{
+	static const char *const sockets[] = { ALICES "/control", BOBS "/control" };
+	static const uid_t uids[] = { ALICE_UID, BOB_UID };
+	pid_t simd[2], pid[2];
+	struct peer *p[2];
+	uint32_t life;
+	uint64_t had;
+	FILE *f;
+	int fd;
+
+	if (!has_users)
+		skip();
+	if (access(TREE, F_OK) < 0)
+		copy_programs();
+	f = fopen("/tmp/out.json", "w");
+	assert_non_null(f);
+	fputs("{\"TimeSource\":\"system\"," STACK_POOLS "}\n", f);
+	assert_int_equal(fclose(f), 0);
+	simd[0] = stack_fork(run_alices, &fd);
+	stack_await_ready(fd);
+	simd[1] = bobs_simd();
+	for (int i = 0; i < 2; i++) {
+		p[i] = peer_new();
+		peer_tell(p[i], (int)uids[i]);
+		p[i]->message[0].state = (uint8_t)(uids[i] - 64000);
+		setenv("SIMD_SOCKET", sockets[i], 1);
+		pid[i] = peer_fork(p[i], somebody_exchanges);
+		AWAIT(p[i]->received > 5 || p[i]->failed);
+		assert_int_equal(p[i]->failed, 0);
+	}
+	life = p[1]->generation;
+	says(ctl_as_bob("ps"), 0, ALICES, false); /* not his */
+	kill(pid[0], SIGKILL);
+	assert_int_equal(stack_wait(pid[0]), SIGKILL);
+	peer_free(p[0]);
+	stack_kill(simd[0]);
+	says(run_as(&(struct user){ ALICE_UID, ALICE_UID, 0 }, "simd", "--clean-up", "--runtime-dir", ALICES), 0, "",
+	     true);
+	had = p[1]->received;
+	AWAIT(p[1]->received > had + 5 || p[1]->failed);
+	assert_int_equal(p[1]->generation, life);
+	peer_join(p[1], pid[1]);
+	peer_free(p[1]);
+	kill(simd[1], SIGTERM);
+	assert_int_equal(stack_wait(simd[1]), 0);
+	assert_string_equal(stack_leftovers(), "");
+}
+
 static int run_roudi(struct peer *p)
 {
 	become(&(struct user){ ALICE_UID, ALICE_UID, 0 });
