@@ -310,7 +310,7 @@ static const struct opt record_opts[] = {
 	FLAG("trigger", trigger, "each trigger writes what is kept as a file of its own"),
 	OPT("max-memory", 0, STRING, max_memory, "SIZE", "of what is kept in memory (256MiB)"),
 	OPT("backlog", 0, STRING, backlog, "SIZE",
-	    "of what waits for the disk (256MiB); large messages are lost first"),
+	    "of what waits for the disk (256MiB, or a quarter of the memory that is left); large messages are lost first"),
 	FLAG("start-paused", start_paused, "begin with a pause"),
 	FLAG("strict", strict, "begin only if all that is asked for can be recorded"),
 	FLAG("dump", dump, "trigger the recorder that runs, and exit"),

@@ -15,11 +15,13 @@
 #include <unistd.h>
 
 #include "keys.h"
+#include "memory_room.h"
 #include "number.h"
 #include "printable.h"
 #include "record/copy.h"
 #include "record/recode.h"
 #include "record/rosbag2.h"
+#include "record_backlog.h"
 #include "timeutil.h"
 
 #define LOOK_DUR_NS   (NS_PER_S / 5) /* for channels that are new */
@@ -170,7 +172,7 @@ static int read_bounds(struct recorder *rec, struct recording_options *o)
 		return fail(rec, "--trigger and --max-memory go with --pre-buffer, which says how much is kept");
 	if (a->backlog && (size_parse(a->backlog, &backlog) < 0 || backlog <= 0))
 		return fail(rec, "--backlog is a number of bytes such as 256MiB");
-	rec->backlog_bytes = (size_t)backlog;
+	rec->backlog_bytes = a->backlog ? (size_t)backlog : backlog_share(memory_left(""));
 	o->split_bytes = (uint64_t)split;
 	o->split_dur_ns = a->split_dur_ns;
 	o->ring_only = a->pre_buffer_dur_ns > 0;

@@ -25,6 +25,15 @@ struct backlog {
 	void (*lost)(void *owner, const struct sim_message *held);
 };
 
+size_t backlog_share(int64_t left)
+{
+	int64_t share = left / 4;
+
+	if (share > (int64_t)BACKLOG_BYTES)
+		return BACKLOG_BYTES;
+	return share > (int64_t)BACKLOG_LEAST ? (size_t)share : BACKLOG_LEAST;
+}
+
 int backlog_create(size_t bytes, void (*lost)(void *owner, const struct sim_message *held), struct backlog **ret)
 {
 	struct backlog *b = MEM_NEW(struct backlog);

@@ -13,6 +13,7 @@
 #include "record/recording.h"
 
 #define BACKLOG_BYTES ((size_t)256 << 20)
+#define BACKLOG_LEAST ((size_t)4 << 20)
 #define BACKLOG_LARGE ((size_t)64 << 10) /* a body from that size on is large */
 
 struct backlog;
@@ -24,6 +25,8 @@ struct backlog_item { /* between take and free its taker's */
 	struct recording_moment at;
 };
 
+/* The bytes of one that nobody has given a bound, where so many are left of memory: a quarter of it, BACKLOG_BYTES at most. */
+size_t backlog_share(int64_t left);
 /* lost: one of the owner's was dropped, with what it held, if anything; must not call back. bytes 0: BACKLOG_BYTES. -ENOMEM. */
 int backlog_create(size_t bytes, void (*lost)(void *owner, const struct sim_message *held), struct backlog **ret);
 void backlog_destroy(struct backlog *b); /* NULL is fine; the messages left in it are not counted as lost */

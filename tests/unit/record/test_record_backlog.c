@@ -58,6 +58,13 @@ static void put(struct channel *c, uint64_t seq, size_t bytes)
 	put_as(c, seq, bytes, false);
 }
 
+TEST(without_a_bound_it_takes_a_share)
+{
+	assert_int_equal(backlog_share(INT64_MAX), BACKLOG_BYTES);
+	assert_int_equal(backlog_share(100 << 20), 25 << 20); /* of a container of 300 MB with a camera */
+	assert_int_equal(backlog_share(0), BACKLOG_LEAST);
+}
+
 TEST(what_comes_first_goes_first)
 {
 	struct channel a = { 0 }, c = { 0 };

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "supervise/memory_room.h"
+#include "memory_room.h"
 
 #define MIB   (INT64_C(1) << 20)
 #define SPARE (2 * MIB)
@@ -58,6 +58,7 @@ TEST(the_least_counts)
 	room_is(4 * MIB, "this container or service");
 	put("sys/fs/cgroup/user/memory.stat", "anon 5\ninactive_file 1048576\nactive_file 7\n");
 	room_is(5 * MIB, "this container or service");
+	assert_int_equal(memory_left(root), 5 * MIB - SPARE);
 	put("proc/self/cgroup", "0::/\n");
 	put("sys/fs/cgroup/memory.max", "3145728\n");
 	put("sys/fs/cgroup/memory.current", "0\n");
@@ -76,5 +77,6 @@ TEST(here_is_some)
 	const char *said;
 
 	assert_true(memory_room("", &said) > 0);
+	assert_true(memory_left("") > 0);
 	assert_true(*said);
 }

@@ -124,6 +124,20 @@ int64_t memory_oom_kills(const char *root)
 	return n;
 }
 
+static int64_t less_spare(int64_t bytes)
+{
+	if (bytes == INT64_MAX)
+		return bytes;
+	return bytes > SPARE ? bytes - SPARE : 0;
+}
+
+int64_t memory_left(const char *root)
+{
+	int64_t machine = machine_has(root), groups = groups_have(root);
+
+	return less_spare(machine < groups ? machine : groups);
+}
+
 int64_t memory_room(const char *root, const char **ret_whose)
 {
 	int64_t least = shm_has(root), machine = machine_has(root), groups = groups_have(root);
@@ -137,7 +151,5 @@ int64_t memory_room(const char *root, const char **ret_whose)
 		least = groups;
 		*ret_whose = "this container or service";
 	}
-	if (least == INT64_MAX)
-		return least;
-	return least > SPARE ? least - SPARE : 0;
+	return less_spare(least);
 }

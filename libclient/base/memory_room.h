@@ -6,13 +6,15 @@
  *
  * Thread: any.
  */
-#ifndef SUPERVISE_MEMORY_ROOM_H
-#define SUPERVISE_MEMORY_ROOM_H
+#ifndef BASE_MEMORY_ROOM_H
+#define BASE_MEMORY_ROOM_H
 
 #include <stdint.h>
 
 /* root: before /proc, /sys and /dev; "". In bytes; what is unknown bounds nothing. ret_whose: what has so little; static. */
 int64_t memory_room(const char *root, const char **ret_whose);
+/* The same of memory that is no file of /dev/shm. */
+int64_t memory_left(const char *root);
 /* How many processes in the control group of this process the kernel has killed for want of memory; -1: not known. */
 int64_t memory_oom_kills(const char *root);
 
