@@ -174,7 +174,7 @@ static double record(const char *path, const struct way *way, struct turns *t, u
 	from = mono_now_ns();
 	if (log_writer_create(path, &way->options, &w, why, sizeof(why)) < 0)
 		return -1;
-	r = codec_out_create(way->kind, "/lidar/top", &sim_PointCloud_type, &c, why, sizeof(why));
+	r = codec_out_create(way->kind, NULL, "/lidar/top", &sim_PointCloud_type, &c, why, sizeof(why));
 	bytes = r < 0 ? r : write_turns(w, c, t, total);
 	codec_out_destroy(c);
 	if (log_writer_finish(w, why, sizeof(why)) < 0 || bytes < 0 || stat(path, &st) < 0)

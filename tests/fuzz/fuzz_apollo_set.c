@@ -12,9 +12,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static unsigned sentences;
 
-static void say(void *arg, const char *sentence)
+static void say(void *arg, bool fatal, const char *sentence)
 {
 	(void)arg;
+	(void)fatal;
 	if (!*sentence)
 		abort();
 	sentences++;

@@ -45,7 +45,7 @@ static void ours(enum codec_kind kind, unsigned n, const void *data, size_t size
 
 	while (t[all])
 		all++;
-	if (codec_out_create(kind, n & 64 ? "/tf_static" : "/a", t[n % all], &c, why, sizeof(why)) < 0)
+	if (codec_out_create(kind, NULL, n & 64 ? "/tf_static" : "/a", t[n % all], &c, why, sizeof(why)) < 0)
 		return;
 	decode(codec_out_channel(c), data, size);
 	codec_out_destroy(c);

@@ -183,15 +183,17 @@ static int (*const open_kind[])(struct codec_out *c, char *why, size_t why_size)
 	[CODEC_APOLLO] = codec_out_open_apollo,
 };
 
-int codec_out_create(enum codec_kind kind, const char *channel, const struct sim_type *type, struct codec_out **ret,
-		     char *why, size_t why_size)
+int codec_out_create(enum codec_kind kind, const struct codec_apollo *apollo, const char *channel,
+		     const struct sim_type *type, struct codec_out **ret, char *why, size_t why_size)
 {
+	static const struct codec_apollo of_10 = { .release = APOLLO_10 };
 	struct codec_out *c = MEM_NEW(struct codec_out);
 	int r;
 
 	if (!c)
 		return codec_out_no_memory(why, why_size);
 	c->kind = kind;
+	c->of_apollo = apollo ? apollo : &of_10;
 	c->type = type;
 	snprintf(c->name, sizeof(c->name), "%s", channel);
 	c->channel.topic = c->name;

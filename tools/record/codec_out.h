@@ -29,14 +29,15 @@ enum codec_kind { CODEC_NATIVE, CODEC_ROS2, CODEC_ROS1, CODEC_PACKED, CODEC_APOL
 /* log_write_options.level of a file of packed messages with zstd: a tenth larger than with the default, and half as fast again. */
 #define CODEC_PACKED_ZSTD_LEVEL (-3)
 
+struct codec_apollo;
 struct codec_out;
 
 /*
- * For messages of that type on that channel; borrows type until codec_out_destroy(), the name is copied. Errors, with a sentence:
- * -ENOTSUP there is no way to say it in that encoding, -ENOMEM.
+ * For messages of that type on that channel; apollo: of CODEC_APOLLO, NULL: 10.0's; borrows both until codec_out_destroy(), the name is copied. Errors, with
+ * a sentence: -ENOTSUP there is no way to say it in that encoding, -ENOMEM.
  */
-int codec_out_create(enum codec_kind kind, const char *channel, const struct sim_type *type, struct codec_out **ret,
-		     char *why, size_t why_size);
+int codec_out_create(enum codec_kind kind, const struct codec_apollo *apollo, const char *channel,
+		     const struct sim_type *type, struct codec_out **ret, char *why, size_t why_size);
 void codec_out_destroy(struct codec_out *c); /* NULL is fine */
 
 /* Its last message is for who comes later too: said in the channel's metadata, where the encoding has a word for it. Before codec_out_channel(). */

@@ -7,13 +7,12 @@
 
 #include "convert/enc_pb.h"
 #include "convert/pb_proto.h"
+#include "proto_desc.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-#define RELEASE APOLLO_10
 
 /* ---- messages ---- */
 
@@ -49,18 +48,10 @@ static int encode_own(struct codec_out *c, const struct sim_message *m, struct i
 static int make_set(struct codec_out *c, const struct iovec *files, size_t n)
 {
 	struct iovec iov[IOV_BUF_PIECES];
-	struct pb_writer w;
 	int r;
 
 	iov_buf_reset(&c->plain);
-	pb_begin(&w, &c->plain);
-	for (size_t i = 0; i < n; i++) {
-		void *to = pb_bytes_room(&w, 1, files[i].iov_len);
-
-		if (to)
-			memcpy(to, files[i].iov_base, files[i].iov_len);
-	}
-	r = pb_end(&w);
+	r = proto_desc_join(files, n, &c->plain);
 	if (r < 0)
 		return r;
 	if (iov_buf_iov(&c->plain, iov) != 1)
@@ -99,11 +90,16 @@ static int open_mapped(struct codec_out *c, char *why, size_t why_size)
 {
 	struct iovec files[APOLLO_FILES_MAX];
 	const char *name = apollo_type_channel(c->apollo);
+	size_t n = codec_apollo_files(c->of_apollo, c->apollo, files);
 	int r;
 
 	if (!sim_type_equal(apollo_type_sim(c->apollo), c->type)) {
 		snprintf(why, why_size, "%s has another definition here than in the program that sends it",
 			 c->type->name);
+		return -ENOTSUP;
+	}
+	if (!n) {
+		snprintf(why, why_size, "the definitions that are given have no %s", apollo_type_name(c->apollo));
 		return -ENOTSUP;
 	}
 	c->encode = encode_apollo;
@@ -112,7 +108,7 @@ static int open_mapped(struct codec_out *c, char *why, size_t why_size)
 	if (name)
 		snprintf(c->name, sizeof(c->name), "%s", name);
 	snprintf(c->schema, sizeof(c->schema), "%s", apollo_type_name(c->apollo));
-	r = make_set(c, files, apollo_type_all_files(c->apollo, files));
+	r = make_set(c, files, n);
 	return r < 0 ? codec_out_no_memory(why, why_size) : 0;
 }
 
@@ -120,6 +116,6 @@ int codec_out_open_apollo(struct codec_out *c, char *why, size_t why_size)
 {
 	c->channel.message_encoding = "protobuf";
 	c->channel.schema_encoding = "protobuf";
-	c->apollo = apollo_type_for(RELEASE, c->type->name, NULL);
+	c->apollo = apollo_type_for(c->of_apollo->release, c->type->name, NULL);
 	return c->apollo ? open_mapped(c, why, why_size) : open_own(c, why, why_size);
 }

@@ -4,6 +4,7 @@
 #define CODEC_OUT_PRIVATE_H
 
 #include "codec.h"
+#include "codec_apollo.h"
 #include "codec_out.h"
 
 #include "convert/apollo.h"
@@ -19,9 +20,10 @@ struct codec_out {
 	/* Resets out and encodes m into it. why is "" or, where it knows more than the error, a sentence. */
 	int (*encode)(struct codec_out *c, const struct sim_message *m, struct iov_buf *out, char *why,
 		      size_t why_size);
-	const char *header;               /* native: the name of the field in front */
-	struct ros_text *made;            /* native: the schema */
-	struct conversion_out conv;       /* of ROS, and of one's own types of Cyber RT */
+	const char *header;         /* native: the name of the field in front */
+	struct ros_text *made;      /* native: the schema */
+	struct conversion_out conv; /* of ROS, and of one's own types of Cyber RT */
+	const struct codec_apollo *of_apollo;
 	const struct apollo_type *apollo; /* of Apollo */
 	struct iov_buf plain;             /* packed: the message as it was; of Apollo: the schema */
 	struct log_channel channel;

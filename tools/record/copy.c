@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "channels.h"
+#include "codec_apollo.h"
 #include "copy.h"
 #include "log_private.h"
 #include "mem.h"
@@ -247,7 +248,7 @@ static int look_at(struct copy *c, size_t i)
 	c->n_known++;
 	if (kind < 0)
 		return 0;
-	r = recode_create((enum codec_kind)kind, ch, &t->recode, why, sizeof(why));
+	r = recode_create((enum codec_kind)kind, c->o->apollo, ch, &t->recode, why, sizeof(why));
 	if (r == -ENOMEM)
 		return no_memory(c);
 	t->unsaid = r < 0;
@@ -279,6 +280,29 @@ static void as_set(const struct copy *c, struct log_channel *ch, struct iov_buf 
 	ch->schema = (struct log_bytes){ iov[0].iov_base, iov[0].iov_len };
 }
 
+/* Those of a user's definitions, of a message of Apollo's that is not recoded. False: its own. Borrows from room. */
+static bool define(struct copy *c, struct log_channel *ch, struct iov_buf *room)
+{
+	const struct apollo_set *set = c->o->apollo ? c->o->apollo->definitions : NULL;
+	struct iovec files[APOLLO_FILES_MAX], iov[IOV_BUF_PIECES];
+	char text[400];
+	size_t n;
+
+	if (!set || recode_kind_of(ch) != CODEC_APOLLO || strncmp(ch->schema_name, "apollo.", 7) != 0)
+		return false;
+	n = apollo_set_files(set, ch->schema_name, files);
+	if (!n || proto_desc_join(files, n, room) < 0 || iov_buf_iov(room, iov) != 1) {
+		snprintf(text, sizeof(text),
+			 "%.200s keeps its own definition of %.100s: those that are given have none", ch->topic,
+			 ch->schema_name);
+		say(c, c->path, text);
+		return false;
+	}
+	ch->schema_encoding = "protobuf";
+	ch->schema = (struct log_bytes){ iov[0].iov_base, iov[0].iov_len };
+	return true;
+}
+
 static int add_target(struct copy *c, size_t i)
 {
 	struct target *t = &c->targets[i];
@@ -290,7 +314,8 @@ static int add_target(struct copy *c, size_t i)
 	if (t->unsaid)
 		return 0;
 	iov_buf_init(&room);
-	as_set(c, &ch, &room);
+	if (t->recode || !define(c, &ch, &room))
+		as_set(c, &ch, &room);
 	r = log_writer_add_channel(c->w, &ch, &t->id);
 	iov_buf_finish(&room);
 	if (r == -ENOTSUP)

@@ -8,6 +8,7 @@
 #ifndef RECORD_COPY_H
 #define RECORD_COPY_H
 
+#include "codec_out.h"
 #include "log.h"
 
 struct copy_options {
@@ -23,6 +24,8 @@ struct copy_options {
 	int64_t split_dur_ns; /* and when a message is so much later than the first one of its file; 0: never */
 	bool convert;         /* into another encoding, each channel that has not got it */
 	int encoding; /* enum codec_kind; -1: what the format takes: ROS 1's for .bag, Apollo's for .record; MCAP all but packed */
+	const struct codec_apollo *
+		apollo; /* of Apollo's encoding; NULL: 10.0's. What has that encoding keeps its bytes, and gets its definitions */
 	void (*say)(void *arg, const char *sentence); /* what was damaged or left out */
 	bool (*stopped)(void *arg);                   /* true: the rest is left out, and that is said; NULL: never */
 	void *arg;

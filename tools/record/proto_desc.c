@@ -6,6 +6,7 @@
 #include "proto_desc.h"
 
 #include "convert/pb_reader.h"
+#include "convert/pb_writer.h"
 #include "mem.h"
 
 #include <errno.h>
@@ -200,4 +201,18 @@ int proto_desc_to_set(const void *desc, size_t size, struct iov_buf *out)
 	}
 	mem_free(f);
 	return e;
+}
+
+int proto_desc_join(const struct iovec *files, size_t n, struct iov_buf *out)
+{
+	struct pb_writer w;
+
+	pb_begin(&w, out);
+	for (size_t i = 0; i < n; i++) {
+		void *to = pb_bytes_room(&w, 1, files[i].iov_len);
+
+		if (to)
+			memcpy(to, files[i].iov_base, files[i].iov_len);
+	}
+	return pb_end(&w);
 }

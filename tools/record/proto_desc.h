@@ -12,6 +12,9 @@
 
 #define PROTO_DESC_FILES 1024u /* in one definition; of a tree each as often as it is needed */
 
+/* Append the FileDescriptorSet of these files, one FileDescriptorProto each. Errors: -E2BIG, -ENOMEM. */
+int proto_desc_join(const struct iovec *files, size_t n, struct iov_buf *out);
+
 /* Append the ProtoDesc of the message `type` ("apollo.drivers.Image"). Errors: -EBADMSG no such set, -ENOENT it has no such message, -E2BIG, -ENOMEM. */
 int proto_desc_of_set(const void *set, size_t size, const char *type, struct iov_buf *out);
 

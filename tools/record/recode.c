@@ -52,7 +52,8 @@ int recode_kind_of(const struct log_channel *ch)
 
 /* ---- channels ---- */
 
-int recode_create(enum codec_kind kind, const struct log_channel *ch, struct recode **ret, char *why, size_t why_size)
+int recode_create(enum codec_kind kind, const struct codec_apollo *apollo, const struct log_channel *ch,
+		  struct recode **ret, char *why, size_t why_size)
 {
 	struct recode *r = MEM_NEW(struct recode);
 	int e;
@@ -65,7 +66,7 @@ int recode_create(enum codec_kind kind, const struct log_channel *ch, struct rec
 	e = codec_in_create(ch, &r->in, why, why_size);
 	if (e == 0) {
 		snprintf(r->topic, sizeof(r->topic), "%s", ch->topic);
-		e = codec_out_create(kind, r->topic, codec_in_type(r->in), &r->out, why, why_size);
+		e = codec_out_create(kind, apollo, r->topic, codec_in_type(r->in), &r->out, why, why_size);
 	}
 	if (e < 0) {
 		recode_destroy(r);

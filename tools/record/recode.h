@@ -14,8 +14,12 @@ int recode_kind_of(const struct log_channel *ch);
 const char *recode_kind_name(enum codec_kind kind);
 int recode_kind_named(const char *name);
 
-/* Keeps nothing of ch. Errors, with a sentence: -ENOTSUP what it holds cannot be said in that encoding; -ENOMEM. */
-int recode_create(enum codec_kind kind, const struct log_channel *ch, struct recode **ret, char *why, size_t why_size);
+/*
+ * Keeps nothing of ch; borrows apollo (codec_out_create()). Errors, with a sentence: -ENOTSUP what it holds cannot be said in that
+ * encoding; -ENOMEM.
+ */
+int recode_create(enum codec_kind kind, const struct codec_apollo *apollo, const struct log_channel *ch,
+		  struct recode **ret, char *why, size_t why_size);
 void recode_destroy(struct recode *r); /* NULL is fine */
 
 /* As log_writer_add_channel() takes it, with the topic of the source but for Apollo's. Borrows from r. */

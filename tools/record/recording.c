@@ -211,7 +211,7 @@ static int add(struct recording *s, const char *name, const struct sim_type *typ
 	c = list ? MEM_NEW(struct recording_channel) : NULL;
 	if (!c)
 		return log_fail(why, why_size, -ENOMEM, "no memory");
-	r = codec_out_create(s->o.kind, name, type, &c->codec, why, why_size);
+	r = codec_out_create(s->o.kind, s->o.apollo, name, type, &c->codec, why, why_size);
 	if (r < 0) {
 		mem_free(c);
 		return r;
@@ -266,7 +266,7 @@ static struct recording_message *new_message(struct recording *s, const struct r
 
 	if (!e)
 		return NULL;
-	if (codec_out_create(s->o.kind, c->name, c->type, &e->codec, why, why_size) < 0) {
+	if (codec_out_create(s->o.kind, s->o.apollo, c->name, c->type, &e->codec, why, why_size) < 0) {
 		mem_free(e);
 		return NULL;
 	}

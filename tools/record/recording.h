@@ -66,7 +66,8 @@ struct recording_message; /* encoded, on its way into the file */
 struct recording_options {
 	const char *stem; /* "out/run", without a suffix; copied */
 	enum log_format format;
-	enum codec_kind kind; /* .bag: CODEC_ROS1, .record: CODEC_APOLLO */
+	enum codec_kind kind;              /* .bag: CODEC_ROS1, .record: CODEC_APOLLO */
+	const struct codec_apollo *apollo; /* of CODEC_APOLLO; NULL: 10.0's; kept until recording_destroy() */
 	enum log_compression compression;
 	int level;                    /* of the compression; 0: its default */
 	size_t chunk_bytes;           /* 0: the format's default, or less where files are small */

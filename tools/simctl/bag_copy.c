@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <string.h>
 
+#include "apollo.h"
 #include "number.h"
 #include "printable.h"
 #include "record/copy.h"
@@ -141,10 +142,11 @@ int cmd_bag_convert(struct ctl *c)
 	const char *name = c->a.encoding;
 	int format = log_format_of(c->a.out);
 	bool dir = rosbag2_dir_named(c->a.out);
+	struct codec_apollo apollo;
+	int r;
 
 	if (dir)
 		o.encoding = CODEC_ROS2;
-
 	if (name) {
 		o.encoding = recode_kind_named(name);
 		if (o.encoding < 0)
@@ -155,5 +157,10 @@ int cmd_bag_convert(struct ctl *c)
 		if (dir && o.encoding != CODEC_ROS2 && o.encoding != CODEC_NATIVE)
 			return usage("a directory is rosbag2's, which takes the encodings ros2 and native");
 	}
-	return run(c, &c->a.file, 1, c->a.out, &o, true);
+	r = ctl_apollo_read(&c->a, format != LOG_BAG && (o.encoding < 0 || o.encoding == CODEC_APOLLO), &apollo);
+	o.apollo = &apollo;
+	if (r == 0)
+		r = run(c, &c->a.file, 1, c->a.out, &o, true);
+	codec_apollo_finish(&apollo);
+	return r;
 }

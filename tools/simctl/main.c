@@ -241,6 +241,12 @@ static const struct opt type_opts[] = {
 	OPT("compression", 0, STRING, compression, "NAME", \
 	    "none, lz4, zstd or bz2, as the format has it (zstd, of a .bag lz4)", \
 	    .complete = "echo none lz4 zstd bz2")
+#define APOLLO \
+	OPT("apollo", 0, STRING, apollo, "RELEASE", "whose messages the encoding apollo writes: 5.0 to 10.0 (10.0)", \
+	    .complete = "echo 5.0 5.5 6.0 7.0 8.0 9.0 10.0"), \
+		OPT("definitions", 0, STRING, definitions, "PATH", \
+		    "Apollo's own, a folder of .proto files or a FileDescriptorSet, written instead of ours", \
+		    .complete = "file")
 #define INCLUDE \
 	OPT("include", 0, STRINGS, include, "PATTERN", "only these channels, as in a shell; may be given several times")
 #define EXCLUDE OPT("exclude", 0, STRINGS, exclude, "PATTERN", "not these channels; may be given several times")
@@ -257,6 +263,7 @@ static const struct opt convert_opts[] = {
 	OPT("encoding", 0, STRING, encoding, "NAME",
 	    "of messages: native, packed, ros2, ros1 or apollo (.bag ros1, .record apollo, MCAP as they are, but packed native)",
 	    .complete = ENCODINGS),
+	APOLLO,
 	COMPRESSION,
 	{ 0 },
 };
@@ -303,6 +310,7 @@ static const struct opt record_opts[] = {
 	    "the new log: .mcap, .bag or .record, or DIR/ for rosbag2 (simd-DATE-TIME.mcap)", .complete = "file"),
 	OPT("encoding", 0, STRING, encoding, "NAME", "native, packed, ros2, ros1 or apollo (native)",
 	    .complete = ENCODINGS),
+	APOLLO,
 	COMPRESSION,
 	OPT("split-size", 0, STRING, split_size, "SIZE", "a new file above so many bytes, such as 512MiB"),
 	OPT("split-duration", 0, DUR, split_dur_ns, "TIME", "a new file after that much simulated time"),

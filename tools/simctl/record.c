@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "apollo.h"
 #include "keys.h"
 #include "memory_room.h"
 #include "number.h"
@@ -661,7 +662,8 @@ static int ask_for_dump(struct ctl *c)
 int cmd_record(struct ctl *c)
 {
 	struct recorder rec = { .c = c, .screen = isatty(STDOUT_FILENO) && !c->a.json };
-	struct recording_options o = { 0 };
+	struct codec_apollo apollo = { .release = APOLLO_10 };
+	struct recording_options o = { .apollo = &apollo };
 	int r;
 
 	c->a.name = c->a.name ? c->a.name : "record";
@@ -670,6 +672,8 @@ int cmd_record(struct ctl *c)
 	catch_more_signals();
 	rec.shown_mono_ns = rec.looked_mono_ns = rec.flushed_mono_ns = mono_now_ns();
 	r = read_name(&rec, &o) || read_encoding(&rec, &o) || read_bounds(&rec, &o) ? 2 : 0;
+	if (r == 0)
+		r = ctl_apollo_read(&c->a, o.kind == CODEC_APOLLO, &apollo);
 	if (r == 0)
 		r = connect_simd(&rec);
 	c->unfinished = true;
@@ -687,5 +691,6 @@ int cmd_record(struct ctl *c)
 		(void)!recording_destroy(rec.recording, NULL, 0);
 	if (rec.directory) /* nothing was recorded */
 		(void)!rosbag2_dir_finish(c->a.out, NULL, 0);
+	codec_apollo_finish(&apollo);
 	return r;
 }

@@ -34,7 +34,7 @@ struct args { /* every command's values; filled by opt from the table */
 	const char *tab, *sort, *filter;
 	struct opt_strings channels, files, include, exclude;
 	int64_t split_dur_ns, start_dur_ns, end_dur_ns;
-	const char *file, *out, *split_size, *compression, *encoding;
+	const char *file, *out, *split_size, *compression, *encoding, *apollo, *definitions;
 	struct opt_strings patterns, remaps;
 	int64_t delay_dur_ns, preload_dur_ns, preload_mib;
 	const char *start, *end, *rate, *prefix, *name;

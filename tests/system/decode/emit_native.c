@@ -70,7 +70,7 @@ static int put(struct log_writer *w, const struct sim_type *t)
 	int r;
 
 	snprintf(topic, sizeof(topic), "/%s", t->name);
-	r = codec_out_create(CODEC_NATIVE, topic, t, &c, why, sizeof(why));
+	r = codec_out_create(CODEC_NATIVE, NULL, topic, t, &c, why, sizeof(why));
 	if (r < 0)
 		return r;
 	iov_buf_init(&o);

@@ -167,6 +167,19 @@ TEST_WITH(each_file_of_a_split_begins_with_what_is_latched, NULL, stack_sweep)
 	end();
 }
 
+static bool has_text(const char *path, const char *text)
+{
+	static char bytes[1 << 18];
+	FILE *f = fopen(path, "re");
+	size_t n;
+
+	assert_non_null(f);
+	n = fread(bytes, 1, sizeof(bytes), f);
+	fclose(f);
+	return memmem(bytes, n, text, strlen(text)) != NULL;
+}
+
+/* Apollo's also by the release and the definitions that are asked for. */
 TEST_WITH(logs_of_ros_1_and_apollo_are_recorded, NULL, stack_sweep)
 {
 	static const char *const files[] = { "/tmp/a.bag", "/tmp/a.record" };
@@ -182,6 +195,13 @@ TEST_WITH(logs_of_ros_1_and_apollo_are_recorded, NULL, stack_sweep)
 		assert_int_equal(messages_of(files[i], i ? "/apollo/sensor/gnss/imu" : "/a"), 50);
 		assert_int_equal(stack_ctl("bag", "doctor", files[i], NULL)->code, 0);
 	}
+	assert_true(has_text("/tmp/a.record", "modules/common_msgs/sensor_msgs/imu.proto"));
+	RECORD(&rec, "/a", "-o", "/tmp/b.record", "--apollo", "5.0", "--definitions", "schemas/apollo/5");
+	AWAIT(is_ready());
+	publish_many(0, 0, 1);
+	assert_int_equal(end_record(&rec, SIGINT), 0);
+	assert_true(has_text("/tmp/b.record", "modules/drivers/gnss/proto/imu.proto"));
+	assert_false(has_text("/tmp/b.record", "modules/common_msgs/"));
 	end();
 }
 

@@ -15,12 +15,14 @@
 #include "proto_file.h"
 
 static char said[4096];
+static bool was_fatal; /* the last sentence */
 
-static void say(void *arg, const char *sentence)
+static void say(void *arg, bool fatal, const char *sentence)
 {
 	size_t n = strlen(said);
 
 	(void)arg;
+	was_fatal = fatal;
 	snprintf(said + n, sizeof(said) - n, "%s\n", sentence);
 }
 
@@ -182,6 +184,7 @@ TEST(what_is_no_set_is_refused)
 	assert_int_equal(apollo_set_read("user.bin", "hello", 5, &says, &s), -EBADMSG);
 	assert_int_equal(apollo_set_read("user.bin", "", 0, &says, &s), -EBADMSG);
 	assert_non_null(strstr(said, "user.bin: that is no FileDescriptorSet, as of protoc"));
+	assert_true(was_fatal);
 	said[0] = '\0';
 	assert_int_equal(apollo_set_load("/nowhere/user.bin", APOLLO_10, &says, &s), -ENOENT);
 	assert_string_equal(said, "/nowhere/user.bin: it cannot be read: No such file or directory\n");
@@ -229,6 +232,7 @@ TEST(protocs_set_and_the_files_of_a_release_are_what_is_carried_here)
 	apollo_set_say_missing(s, APOLLO_10, &says);
 	assert_non_null(strstr(said, "user.bin: it has no apollo.transform.TransformStampeds, apollo.drivers.Image, "));
 	assert_null(strstr(said, "apollo.cyber.proto.Clock"));
+	assert_false(was_fatal);
 	apollo_set_destroy(s);
 }
 

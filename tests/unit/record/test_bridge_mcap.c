@@ -37,12 +37,16 @@ __attribute__((format(printf, 3, 4))) static void on_log(void *ctx, int level, c
 	va_end(ap);
 }
 
-static const char *encoding = "native";
+static const char *encoding = "native", *definitions = "";
 
 static const char *on_option(void *ctx, const char *name)
 {
 	(void)ctx;
-	return !strcmp(name, "encoding") ? encoding : !strcmp(name, "compression") ? "zstd" : "0";
+	return !strcmp(name, "encoding")      ? encoding
+	       : !strcmp(name, "compression") ? "zstd"
+	       : !strcmp(name, "apollo")      ? "5.0"
+	       : !strcmp(name, "definitions") ? definitions
+					      : "0";
 }
 
 static void on_status(void *ctx, enum sim_bridge_status s, const char *detail)
@@ -214,6 +218,43 @@ TEST(a_file_has_one_suffix)
 	assert_int_equal(w.ops->check(&host, "out/"), -EINVAL);
 	assert_int_equal(w.ops->check(&host, "out/.mcap"), 0);
 	assert_int_equal(w.ops->check(&host, "out/ego.1"), 0);
+}
+
+static bool has_bytes(const char *path, const char *wanted)
+{
+	size_t n;
+	uint8_t *bytes = sample_bytes(path, &n);
+	bool has = memmem(bytes, n, wanted, strlen(wanted)) != NULL;
+
+	mem_free(bytes);
+	return has;
+}
+
+TEST(apollos_messages_are_of_the_release_and_by_the_definitions_of_the_rig)
+{
+	static const char *const of[] = { "", "schemas/apollo/5" };
+	char path[TEST_PATH_MAX + 8];
+	struct writing w;
+
+	make_clock();
+	encoding = "apollo";
+	for (unsigned i = 0; i < 2; i++) {
+		definitions = of[i];
+		begin(&w, i ? "own" : "release");
+		publish(&w, 1, BEGIN + MS, 0);
+		end(&w);
+		snprintf(path, sizeof(path), "%s.mcap", w.stem);
+		assert_true(has_bytes(path, "modules/drivers/proto/ultrasonic_radar.proto"));
+	}
+	assert_string_equal(said, "");
+	definitions = "/nowhere/a";
+	assert_int_equal(w.ops->check(&host, "out/run"), -ENOENT);
+	assert_int_equal(w.ops->create(&host, &w.b), -ENOENT);
+	assert_non_null(strstr(said, "definitions: /nowhere/a: it cannot be read: No such file or directory"));
+	encoding = "native";
+	assert_int_equal(w.ops->check(&host, "out/run"), -EINVAL);
+	assert_non_null(strstr(said, "options.definitions: \"/nowhere/a\" is not for this encoding"));
+	definitions = "";
 }
 
 /* A channel that the encoding cannot say is named in the file, too. */

@@ -42,7 +42,7 @@ static struct codec_out *out(enum codec_kind kind, const char *channel, const st
 {
 	struct codec_out *c = NULL;
 
-	if (codec_out_create(kind, channel, t, &c, why, sizeof(why)) < 0)
+	if (codec_out_create(kind, NULL, channel, t, &c, why, sizeof(why)) < 0)
 		fail_msg("%s: %s", t->name, why);
 	return c;
 }

@@ -15,6 +15,7 @@
 #include "convert/conversion.h"
 #include "convert/enc_check.h"
 #include "convert/generic.h"
+#include "record/codec_apollo.h"
 #include "record/codec_out.h"
 #include "record/pack.h"
 #include "ros/ros_text.h"
@@ -46,7 +47,7 @@ static struct codec_out *codec(enum codec_kind kind, const char *channel, const 
 {
 	struct codec_out *c = NULL;
 
-	if (codec_out_create(kind, channel, t, &c, why, sizeof(why)) < 0)
+	if (codec_out_create(kind, NULL, channel, t, &c, why, sizeof(why)) < 0)
 		fail_msg("%s: %s", t->name, why);
 	return c;
 }
@@ -381,6 +382,60 @@ TEST(apollo_has_names_for_channels)
 		assert_true(ch->schema.size > 100);
 		codec_out_destroy(c);
 	}
+}
+
+static bool schema_has(const struct codec_out *c, const char *text)
+{
+	const struct log_bytes *schema = &codec_out_channel(c)->schema;
+
+	return memmem(schema->data, schema->size, text, strlen(text)) != NULL;
+}
+
+static void say(void *arg, bool fatal, const char *sentence)
+{
+	(void)arg;
+	fail_msg("%d %s", fatal, sentence);
+}
+
+#define FILE_OF_5  "modules/drivers/gnss/proto/imu.proto"
+#define FILE_OF_10 "modules/common_msgs/sensor_msgs/imu.proto"
+
+TEST(apollos_release_and_definitions_are_chosen)
+{
+	static const struct apollo_set_log says = { say, NULL };
+	struct codec_apollo of = { .release = APOLLO_5 };
+	struct apollo_set *set = NULL;
+	struct codec_out *c = codec(CODEC_APOLLO, "/imu", &sim_Imu_type);
+
+	assert_true(schema_has(c, FILE_OF_10) && !schema_has(c, FILE_OF_5));
+	codec_out_destroy(c);
+	assert_int_equal(codec_out_create(CODEC_APOLLO, &of, "/imu", &sim_Imu_type, &c, why, sizeof(why)), 0);
+	assert_true(schema_has(c, FILE_OF_5) && !schema_has(c, FILE_OF_10));
+	codec_out_destroy(c);
+	assert_int_equal(apollo_set_load("schemas/apollo/5", APOLLO_5, &says, &set), 0);
+	of = (struct codec_apollo){ .release = APOLLO_10, .definitions = set };
+	assert_int_equal(codec_out_create(CODEC_APOLLO, &of, "/imu", &sim_Imu_type, &c, why, sizeof(why)), 0);
+	assert_true(schema_has(c, FILE_OF_5) && !schema_has(c, FILE_OF_10));
+	codec_out_destroy(c);
+	apollo_set_destroy(set);
+}
+
+TEST(what_a_users_definitions_do_not_have_is_not_written)
+{
+	static const char just_a[] = "\x0a\x0b\x0a\x01"
+				     "a\x12\x01p\"\x03\x0a\x01M"; /* a file "a" with the message p.M */
+	static const struct apollo_set_log says = { say, NULL };
+	struct codec_apollo of = { .release = APOLLO_10 };
+	struct apollo_set *set = NULL;
+	struct codec_out *c = NULL;
+
+	assert_int_equal(apollo_set_read("a", just_a, sizeof(just_a) - 1, &says, &set), 0);
+	of.definitions = set;
+	assert_int_equal(codec_out_create(CODEC_APOLLO, &of, "/imu", &sim_Imu_type, &c, why, sizeof(why)), -ENOTSUP);
+	assert_string_equal(why, "the definitions that are given have no apollo.drivers.gnss.Imu");
+	assert_int_equal(codec_out_create(CODEC_APOLLO, &of, "/scan", &sim_LaserScan_type, &c, why, sizeof(why)), 0);
+	codec_out_destroy(c);
+	apollo_set_destroy(set);
 }
 
 TEST(what_does_not_hold_together_is_named)

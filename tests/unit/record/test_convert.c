@@ -45,7 +45,7 @@ static void channel(struct made *l, const char *topic, const struct sim_type *t)
 {
 	unsigned i = l->n++;
 
-	assert_int_equal(codec_out_create(CODEC_NATIVE, topic, t, &l->codec[i], why, sizeof(why)), 0);
+	assert_int_equal(codec_out_create(CODEC_NATIVE, NULL, topic, t, &l->codec[i], why, sizeof(why)), 0);
 	l->m[i] = (struct log_message){ 0 };
 	assert_int_equal(log_writer_add_channel(l->w, codec_out_channel(l->codec[i]), &l->m[i].channel), 0);
 }
@@ -508,6 +508,72 @@ TEST(simctl_bag_converts)
 	assert_non_null(strstr(text, "a .bag takes the encoding ros1 alone"));
 	assert_int_equal(simctl("convert %s %s --encoding xml", native, sample_fresh("d.mcap")), 2);
 	assert_non_null(strstr(text, "native, packed, ros2, ros1 or apollo"));
+}
+
+static bool has_bytes(const char *path, const char *wanted)
+{
+	size_t n;
+	uint8_t *bytes = sample_bytes(path, &n);
+	bool has = memmem(bytes, n, wanted, strlen(wanted)) != NULL;
+
+	mem_free(bytes);
+	return has;
+}
+
+#define OF_5  "modules/drivers/gnss/proto/imu.proto"
+#define OF_10 "modules/common_msgs/sensor_msgs/imu.proto"
+
+/* Also what has Apollo's messages already gets other definitions; those that these have not are kept. */
+TEST(simctl_bag_convert_writes_the_release_and_the_definitions_that_are_asked_for)
+{
+	char native[TEST_PATH_MAX], first[TEST_PATH_MAX];
+
+	snprintf(native, sizeof(native), "%s", a_log());
+	snprintf(first, sizeof(first), "%s", sample_fresh("first.record"));
+	assert_int_equal(simctl("convert %s %s", native, first), 0);
+	assert_true(has_bytes(first, OF_10) && !has_bytes(first, OF_5));
+	assert_int_equal(simctl("convert %s %s --apollo 6.0", native, sample_fresh("c.record")), 0);
+	assert_true(has_bytes(sample_path("c.record"), OF_5) && !has_bytes(sample_path("c.record"), OF_10));
+	holds(sample_path("c.record"), 6);
+	assert_int_equal(simctl("convert %s %s --apollo 5.0 --definitions schemas/apollo/5", native,
+				sample_fresh("d.record")),
+			 0);
+	assert_true(has_bytes(sample_path("d.record"), OF_5) && !has_bytes(sample_path("d.record"), OF_10));
+	holds(sample_path("d.record"), 6);
+	assert_int_equal(simctl("convert %s %s --apollo 5.0 --definitions schemas/apollo/5", first,
+				sample_fresh("e.record")),
+			 0);
+	assert_true(has_bytes(sample_path("e.record"), OF_5) && !has_bytes(sample_path("e.record"), OF_10));
+	holds(sample_path("e.record"), 6);
+	assert_int_equal(simctl("convert %s %s --definitions tests/fuzz/corpus/apollo_set/header", first,
+				sample_fresh("f.record")),
+			 0);
+	assert_non_null(strstr(text, "header: it has no apollo.transform.TransformStampeds, apollo.drivers.Image, "));
+	assert_non_null(strstr(text, "/apollo/sensor/gnss/imu keeps its own definition of apollo.drivers.gnss.Imu: "
+				     "those that are given have none"));
+	assert_null(strstr(text, "/car/number"));
+	assert_true(has_bytes(sample_path("f.record"), OF_10));
+	holds(sample_path("f.record"), 6);
+}
+
+TEST(simctl_bag_convert_says_what_is_wrong_with_definitions)
+{
+	char native[TEST_PATH_MAX];
+
+	snprintf(native, sizeof(native), "%s", a_log());
+	assert_int_equal(simctl("convert %s %s --apollo 4", native, sample_fresh("c.record")), 2);
+	assert_non_null(strstr(text, "--apollo is a release of Apollo: 5.0 to 7.0, 8.0 to 10.0"));
+	assert_int_equal(simctl("convert %s %s --apollo 5.0 --encoding ros2", native, sample_fresh("c.mcap")), 2);
+	assert_int_equal(simctl("convert %s %s --apollo 5.0", native, sample_fresh("c.bag")), 2);
+	assert_non_null(strstr(text, "--apollo and --definitions are for messages in the encoding apollo"));
+	assert_int_equal(simctl("convert %s %s --definitions /nowhere/a", native, sample_fresh("c.record")), 1);
+	assert_non_null(strstr(text, "/nowhere/a: it cannot be read: No such file or directory"));
+	assert_int_equal(access(sample_path("c.record"), F_OK), -1);
+	assert_int_equal(simctl("convert %s %s --definitions tests/fuzz/corpus/apollo_set/header", native,
+				sample_fresh("c.record")),
+			 1);
+	assert_non_null(strstr(text, "/car/imu (sim_msgs/msg/Imu, encoding cdr) is left out: "
+				     "the definitions that are given have no apollo.drivers.gnss.Imu"));
 }
 
 TEST(a_name_that_ends_in_a_slash_is_a_directory_of_rosbag2)

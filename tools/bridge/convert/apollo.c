@@ -29,6 +29,25 @@ static const struct apollo_type out_10[] = { APOLLO_OUT(X) }, in_10[] = { APOLLO
 #undef X
 #undef Y
 
+int apollo_release_named(const char *name, enum apollo_release *ret)
+{
+	static const char *const of_5[] = { "5", "5.0", "5.5", "6", "6.0", "7", "7.0" }, *const of_10[] = {
+		"8", "8.0", "9", "9.0", "10", "10.0"
+	};
+
+	for (unsigned i = 0; i < sizeof(of_5) / sizeof(of_5[0]); i++)
+		if (strcmp(name, of_5[i]) == 0) {
+			*ret = APOLLO_5;
+			return 0;
+		}
+	for (unsigned i = 0; i < sizeof(of_10) / sizeof(of_10[0]); i++)
+		if (strcmp(name, of_10[i]) == 0) {
+			*ret = APOLLO_10;
+			return 0;
+		}
+	return -EINVAL;
+}
+
 const struct apollo_type *apollo_type_at(enum apollo_release r, bool in, unsigned i)
 {
 	const struct apollo_type *out = r == APOLLO_5 ? out_5 : out_10, *from = r == APOLLO_5 ? in_5 : in_10;

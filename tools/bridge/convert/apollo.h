@@ -21,6 +21,9 @@ enum apollo_release {
 	APOLLO_10, /* from 8.0 on: modules/common_msgs/basic_msgs/header.proto */
 };
 
+/* Of "10.0", "10", "5.5", ... Leaves *ret alone and returns -EINVAL if that is no release from 5.0 to 10.0. */
+int apollo_release_named(const char *name, enum apollo_release *ret);
+
 struct apollo_type; /* a message of Apollo that one of our types becomes, or that becomes one of ours */
 
 /* What sim_type ("sim/Image") becomes: wanted ("apollo.drivers.Image"), or NULL, the first. NULL: it does not. */

@@ -38,17 +38,36 @@ struct loading {
 	size_t n_symbols, room;
 };
 
+__attribute__((format(printf, 4, 0))) static void say_list(const struct apollo_set_log *log, bool fatal,
+							   const char *name, const char *fmt, va_list ap)
+{
+	char text[600];
+	int n = snprintf(text, sizeof(text), "%.200s: ", name);
+
+	vsnprintf(text + n, sizeof(text) - (size_t)n, fmt, ap);
+	log->say(log->arg, fatal, text);
+}
+
 __attribute__((format(printf, 3, 4))) static void say(const struct apollo_set_log *log, const char *name,
 						      const char *fmt, ...)
 {
-	char text[600];
 	va_list ap;
-	int n = snprintf(text, sizeof(text), "%.200s: ", name);
 
 	va_start(ap, fmt);
-	vsnprintf(text + n, sizeof(text) - (size_t)n, fmt, ap);
+	say_list(log, false, name, fmt, ap);
 	va_end(ap);
-	log->say(log->arg, text);
+}
+
+/* Returns error. */
+__attribute__((format(printf, 4, 5))) static int refuse(const struct apollo_set_log *log, const char *name, int error,
+							const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say_list(log, true, name, fmt, ap);
+	va_end(ap);
+	return error;
 }
 
 #define NAME(f) (int)((f)->name_len < 160 ? (f)->name_len : 160), (const char *)(f)->name
@@ -93,10 +112,8 @@ static int add_files(struct loading *l, size_t size)
 	while (pb_next(&r)) {
 		if (r.field != 1 || r.wire != PB_LENGTH)
 			continue;
-		if (l->n == APOLLO_SET_MAX) {
-			say(l->log, l->set->name, "it has more than %u files", APOLLO_SET_MAX);
-			return -E2BIG;
-		}
+		if (l->n == APOLLO_SET_MAX)
+			return refuse(l->log, l->set->name, -E2BIG, "it has more than %u files", APOLLO_SET_MAX);
 		add_file(l, &r);
 	}
 	if (error && l->n)
@@ -260,11 +277,12 @@ int apollo_set_read(const char *name, const void *set, size_t size, const struct
 		r = find_clashes(l);
 	if (r == 0)
 		put_in_order(l);
-	if (r == 0 && !s->n) {
-		say(log, name, "that is no FileDescriptorSet, as of protoc --include_imports --descriptor_set_out");
-		r = -EBADMSG;
-	}
+	if (r == 0 && !s->n)
+		r = refuse(log, name, -EBADMSG,
+			   "that is no FileDescriptorSet, as of protoc --include_imports --descriptor_set_out");
 out:
+	if (r == -ENOMEM)
+		(void)refuse(log, name, r, "no memory");
 	if (r == 0)
 		*ret = s;
 	else
@@ -308,32 +326,12 @@ static int load_folder(const char *path, enum apollo_release release, const stru
 	r = apollo_tree_read(path, release, log, &all);
 	if (r == 0 && iov_buf_iov(&all, iov) == 1)
 		r = apollo_set_read(path, iov[0].iov_base, iov[0].iov_len, log, ret);
-	else if (r == 0) {
-		say(log, path,
-		    "it has none of the .proto files that are looked for, as modules/... of Apollo's sources");
-		r = -EBADMSG;
-	}
-	iov_buf_finish(&all);
-	return r;
-}
-
-int apollo_set_load(const char *path, enum apollo_release release, const struct apollo_set_log *log,
-		    struct apollo_set **ret)
-{
-	struct stat st;
-	uint8_t *data = NULL;
-	size_t size = 0;
-	int r;
-
-	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		return load_folder(path, release, log, ret);
-	r = read_all(path, &data, &size);
-
-	if (r < 0)
-		say(log, path, "it cannot be read: %s", strerror(-r));
 	else
-		r = apollo_set_read(path, data, size, log, ret);
-	free(data);
+		r = refuse(
+			log, path, r < 0 ? r : -EBADMSG,
+			r < 0 ? "no memory"
+			      : "it has none of the .proto files that are looked for, as modules/... of Apollo's sources");
+	iov_buf_finish(&all);
 	return r;
 }
 
@@ -361,4 +359,29 @@ void apollo_set_say_missing(const struct apollo_set *s, enum apollo_release r, c
 	}
 	if (n)
 		say(log, s->name, "it has no %s: of these nothing is registered", names);
+}
+
+static int load_file(const char *path, const struct apollo_set_log *log, struct apollo_set **ret)
+{
+	uint8_t *data = NULL;
+	size_t size = 0;
+	int r = read_all(path, &data, &size);
+
+	if (r < 0)
+		return refuse(log, path, r, "it cannot be read: %s", strerror(-r));
+	r = apollo_set_read(path, data, size, log, ret);
+	free(data);
+	return r;
+}
+
+int apollo_set_load(const char *path, enum apollo_release release, const struct apollo_set_log *log,
+		    struct apollo_set **ret)
+{
+	struct stat st;
+	bool folder = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+	int r = folder ? load_folder(path, release, log, ret) : load_file(path, log, ret);
+
+	if (r == 0)
+		apollo_set_say_missing(*ret, release, log);
+	return r;
 }

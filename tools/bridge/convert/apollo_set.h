@@ -11,13 +11,16 @@
 
 struct apollo_set;
 
-/* Where sentences go. */
+/* Where sentences go. fatal: nothing can be used. */
 struct apollo_set_log {
-	void (*say)(void *arg, const char *sentence);
+	void (*say)(void *arg, bool fatal, const char *sentence);
 	void *arg;
 };
 
-/* Of a folder what the messages of that family need. 0; or an errno, -EBADMSG if there is no such set: with a sentence. *ret: apollo_set_destroy(). */
+/*
+ * Of a folder what the messages of that family need; what the set lacks of it is said. 0; or an errno, -EBADMSG if there is no such set: with a
+ * fatal sentence. *ret: apollo_set_destroy().
+ */
 int apollo_set_load(const char *path, enum apollo_release r, const struct apollo_set_log *log, struct apollo_set **ret);
 /* The same of bytes; name: what sentences begin with. */
 int apollo_set_read(const char *name, const void *set, size_t size, const struct apollo_set_log *log,

@@ -42,7 +42,7 @@ static void say(const struct tree *t, const char *sentence)
 	char text[700];
 
 	snprintf(text, sizeof(text), "%.200s/%.480s", t->folder, sentence);
-	t->log->say(t->log->arg, text);
+	t->log->say(t->log->arg, false, text);
 }
 
 /* ---- files ---- */

@@ -39,8 +39,6 @@ static const struct sim_bridge_option options[] = {
 
 /* ---- options ---- */
 
-#define RELEASES_OF_10 7
-
 /* As JSON; the default of either is none. */
 static int read_place(struct sim_bridge *b)
 {
@@ -61,46 +59,32 @@ static int read_place(struct sim_bridge *b)
 	return r;
 }
 
-struct definitions_log {
-	const struct sim_bridge *b;
-	char last[640]; /* not logged yet: it may be why nothing can be used */
-};
-
-static void say_of_definitions(void *arg, const char *sentence)
+static void say_of_definitions(void *arg, bool fatal, const char *sentence)
 {
-	struct definitions_log *l = arg;
+	const struct sim_bridge *b = arg;
 
-	if (l->last[0])
-		log_warn(l->b, "options.definitions: %s", l->last);
-	snprintf(l->last, sizeof(l->last), "%s", sentence);
+	log_at(b, fatal ? 0 : 1, "options.definitions: %s", sentence);
 }
 
-static int read_definitions(struct sim_bridge *b)
+/* The release, and the user's own definitions. */
+static int read_apollo(struct sim_bridge *b)
 {
-	struct definitions_log last = { .b = b };
-	const struct apollo_set_log log = { say_of_definitions, &last };
-	const char *path = bridge_option(b->host, "definitions");
-	int r = *path ? apollo_set_load(path, b->release, &log, &b->definitions) : 0;
+	const struct apollo_set_log log = { say_of_definitions, b };
+	const char *path = bridge_option(b->host, "definitions"), *release = bridge_option(b->host, "apollo");
 
-	if (b->definitions)
-		apollo_set_say_missing(b->definitions, b->release, &log);
-	if (last.last[0])
-		log_at(b, r < 0 ? 0 : 1, "options.definitions: %s", last.last);
-	else if (r < 0)
-		log_error(b, "options.definitions: %s", strerror(-r));
-	return r < 0 ? -EINVAL : 0;
+	b->release = APOLLO_10;
+	if (*release && apollo_release_named(release, &b->release) < 0) {
+		log_error(b, "options.apollo: \"%.40s\" is not a release of Apollo: 5.0 to 7.0, 8.0 to 10.0", release);
+		return -EINVAL;
+	}
+	return *path && apollo_set_load(path, b->release, &log, &b->definitions) < 0 ? -EINVAL : 0;
 }
 
 static int read_options(struct sim_bridge *b)
 {
-	static const char *const releases[] = {
-		"",  "10",  "10.0", "9",   "9.0", "8", "8.0", /* up to here of Apollo 10 */
-		"7", "7.0", "6",    "6.0", "5.5", "5", "5.0", NULL
-	};
 	static const char *const yes[] = { "true", "false", "", NULL };
 	static const char *const fulls[] = { "drop", "wait", "", NULL };
 	long queue = 0, age_ms = 0;
-	int release = bridge_option_word(b->host, "apollo", releases, "a release of Apollo: 5.0 to 7.0, 8.0 to 10.0");
 	int full = bridge_option_word(b->host, "when_full", fulls, "one of drop, wait");
 	int probe = bridge_option_word(b->host, "probe", yes, "true or false");
 	int connect = bridge_option_number(b->host, "connect_ms", 1, 600000, "ms", &b->link.connect_ms);
@@ -111,20 +95,18 @@ static int read_options(struct sim_bridge *b)
 	int age = bridge_option_number(b->host, "max_age_ms", 0, 600000, "ms", &age_ms);
 	int zone = bridge_option_number(b->host, "utm_zone", -60, 60, "", &b->utm_zone);
 	int again = bridge_option_number(b->host, "static_ms", 0, 600000, "ms", &b->static_ms);
-	int place = read_place(b), definitions;
+	int place = read_place(b), apollo = read_apollo(b);
 
 	b->vehicle = bridge_option(b->host, "vehicle");
 	if (!*b->vehicle)
 		b->vehicle = NULL;
 	b->max_age_dur_ns = age_ms * INT64_C(1000000);
-	b->release = release >= RELEASES_OF_10 ? APOLLO_5 : APOLLO_10;
 	b->probe.on = probe == 0;
 	b->link.outbox.max = (unsigned)queue;
 	b->link.outbox.wait = full == 1;
 	b->link.outbox.wait_ms = b->link.stall_ms;
-	definitions = read_definitions(b);
-	return definitions < 0 || release < 0 || full < 0 || connect < 0 || stall < 0 || pace < 0 || max < 0 ||
-			       age < 0 || probe < 0 || zone < 0 || place < 0 || again < 0
+	return apollo < 0 || full < 0 || connect < 0 || stall < 0 || pace < 0 || max < 0 || age < 0 || probe < 0 ||
+			       zone < 0 || place < 0 || again < 0
 		       ? -EINVAL
 		       : 0;
 }

@@ -16,6 +16,7 @@
 #include <sim/bridge.h>
 
 #include "number.h"
+#include "record/codec_apollo.h"
 #include "record/recode.h"
 #include "record/recording.h"
 
@@ -29,6 +30,7 @@
 struct sim_bridge {
 	const struct sim_bridge_host *host;
 	struct recording_options options;
+	struct codec_apollo apollo;
 	pthread_mutex_t
 		lock; /* connecting, one at a time; guards recording and stem, which stay while there are topics */
 	struct recording *recording;
@@ -46,6 +48,9 @@ struct sim_bridge_topic {
 static const struct sim_bridge_option options[] = {
 	{ "encoding", "native",
 	  "native: lossless, with the type as schema; ros2, ros1, apollo: mapped messages; packed: smallest" },
+	{ "apollo", "10", "whose messages the encoding apollo writes: a release of Apollo, 5.0 to 10.0" },
+	{ "definitions", "",
+	  "Apollo's own, a folder of .proto files or a FileDescriptorSet: written instead of those of 5.0 or 10.0" },
 	{ "compression", "zstd", "none, lz4 or zstd" },
 	{ "level", "0", "of the compression, -50 .. 22; 0: its default" },
 	{ "split_size", "0", "a new file at that size: bytes, or with KiB, MiB, GiB; 0: never" },
@@ -150,6 +155,28 @@ static int read_options(const struct sim_bridge_host *host, struct recording_opt
 	return r ? r : read_duration(host, &o->split_dur_ns);
 }
 
+static void say_of_definitions(void *arg, bool fatal, const char *sentence)
+{
+	const struct sim_bridge_host *host = arg;
+
+	host->log(host->ctx, fatal ? 0 : 1, "options.definitions: %s", sentence);
+}
+
+static int read_apollo(const struct sim_bridge_host *host, enum codec_kind kind, struct codec_apollo *ret)
+{
+	const struct apollo_set_log log = { say_of_definitions, (void *)(uintptr_t)host };
+	const char *path = option(host, "definitions");
+	int r = codec_apollo_read(option(host, "apollo"), NULL, &log, ret);
+
+	if (r < 0)
+		return bad(host, "apollo", "a release of Apollo: 5.0 to 7.0, 8.0 to 10.0");
+	if (!*path)
+		return 0;
+	if (kind != CODEC_APOLLO)
+		return bad(host, "definitions", "for this encoding: only apollo has definitions of Apollo");
+	return codec_apollo_read(option(host, "apollo"), path, &log, ret);
+}
+
 /* ---- the connection ---- */
 
 static void on_say(void *arg, int level, const char *sentence)
@@ -170,8 +197,14 @@ static int mcap_create(const struct sim_bridge_host *host, struct sim_bridge **r
 	b = calloc(1, sizeof(*b));
 	if (!b)
 		return -ENOMEM;
+	r = read_apollo(host, o.kind, &b->apollo);
+	if (r < 0) {
+		free(b);
+		return r;
+	}
 	b->host = host;
 	b->options = o;
+	b->options.apollo = &b->apollo;
 	b->options.say = on_say;
 	b->options.arg = b;
 	pthread_mutex_init(&b->lock, NULL);
@@ -223,8 +256,12 @@ static int check_stem(const struct sim_bridge_host *host, const char *connection
 static int mcap_check(const struct sim_bridge_host *host, const char *connection)
 {
 	struct recording_options o;
+	struct codec_apollo apollo = { .definitions = NULL };
 	int r = read_options(host, &o), e = check_stem(host, connection);
 
+	if (r == 0)
+		r = read_apollo(host, o.kind, &apollo);
+	codec_apollo_finish(&apollo);
 	return r < 0 ? r : e;
 }
 
@@ -303,6 +340,7 @@ static void mcap_destroy(struct sim_bridge *b)
 		b->host->log(b->host->ctx, 1, "%llu messages came too late for the time of their publishing",
 			     (unsigned long long)atomic_load(&b->undated));
 	free(b->stem);
+	codec_apollo_finish(&b->apollo);
 	pthread_mutex_destroy(&b->write_lock);
 	pthread_mutex_destroy(&b->lock);
 	free(b);
