@@ -4,6 +4,8 @@
 
 #include "apollo_in.h"
 #include "apollo_peer.h"
+#include "apollo_sent.h"
+#include "pb_reader.h"
 
 /* clang-format off */
 #define TYPES(X) \
@@ -61,6 +63,31 @@ static uint8_t *joined(const struct iov_buf *o)
 	return all;
 }
 
+/* Each field stands in the table by which a user's definitions are looked at. */
+static void check_sent(const ProtobufCMessageDescriptor *d, const uint8_t *data, size_t len)
+{
+	const struct apollo_sent *m = NULL;
+	struct pb_reader r;
+	int error = 0;
+
+	for (unsigned i = 0; (m = apollo_sent_at(i)) && strcmp(m->message, d->name) != 0;)
+		i++;
+	if (!m) {
+		fail_msg("apollo_sent.c has no %s", d->name);
+		return;
+	}
+	pb_read_begin(&r, data, len, &error);
+	while (pb_next(&r)) {
+		const ProtobufCFieldDescriptor *f = protobuf_c_message_descriptor_get_field(d, r.field);
+
+		if (!memchr(m->field, (int)r.field, APOLLO_SENT_MAX))
+			fail_msg("apollo_sent.c has no field %u of %s", r.field, d->name);
+		if (f && f->type == PROTOBUF_C_TYPE_MESSAGE)
+			check_sent(f->descriptor, r.data, r.len);
+	}
+	assert_int_equal(error, 0);
+}
+
 void *apollo_peer_read(const char *sim_type, const char *name, const struct apollo_message *in)
 {
 	static ProtobufCMessage *m;
@@ -85,6 +112,7 @@ void *apollo_peer_read(const char *sim_type, const char *name, const struct apol
 		fail_msg("%s: protobuf-c cannot read it", name);
 	assert_int_equal(m->n_unknown_fields, 0);
 	assert_int_equal(protobuf_c_message_get_packed_size(m), o.total);
+	check_sent(apollo_peer_descriptor(name), bytes, o.total);
 	again = malloc(o.total + 1);
 	assert_non_null(again);
 	protobuf_c_message_pack(m, again);

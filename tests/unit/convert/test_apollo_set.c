@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "apollo_private.h"
+#include "apollo_sent.h"
 #include "apollo_set.h"
 #include "gen/plain_file.h"
 #include "pb_reader.h"
@@ -230,7 +232,10 @@ TEST(protocs_set_and_the_files_of_a_release_are_what_is_carried_here)
 	same_as_ours(APOLLO_10, "schemas/apollo/10");
 	s = read_set(MAKE({ "a", NULL, "A" }));
 	apollo_set_say_missing(s, APOLLO_10, &says);
-	assert_non_null(strstr(said, "user.bin: it has no apollo.transform.TransformStampeds, apollo.drivers.Image, "));
+	assert_non_null(strstr(
+		said,
+		"user.bin: it lacks messages that are sent: apollo.transform.TransformStampeds, apollo.drivers.Image, "));
+	assert_non_null(strstr(said, ", apollo.localization.Gps, apollo.canbus.Chassis and 4 more\n"));
 	assert_null(strstr(said, "apollo.cyber.proto.Clock"));
 	assert_false(was_fatal);
 	apollo_set_destroy(s);
@@ -294,6 +299,57 @@ static void check_bad(const char *folder, const char *text, const char *what)
 		fail_msg("%s of \"%.80s\", not %s", said, text, what);
 	assert_int_equal(count(s, "apollo.drivers.gnss.Imu"), 1);
 	apollo_set_destroy(s);
+}
+
+/* Of another number, name, form, message or number of times. */
+TEST(fields_that_are_lacking_are_named)
+{
+	static char folder[TEST_PATH_MAX];
+	struct apollo_set *s = NULL;
+
+	assert_non_null(mkdtemp((char *)(uintptr_t)test_path(folder, "setXXXXXX")));
+	put_file(folder, "modules/common_msgs/sensor_msgs/ultrasonic_radar.proto",
+		 "syntax = \"proto2\"; package apollo.drivers;\n"
+		 "message Ultrasonic { optional int32 header = 1; optional float ranges = 2; }\n");
+	put_file(folder, TRANSFORM,
+		 "syntax = \"proto2\"; package apollo.transform; message Else {}\n"
+		 "message Transform { optional Else translation = 1; optional Else rotate = 2; }\n"
+		 "message TransformStamped { optional Else header = 1; optional int32 child_frame_id = 2;\n"
+		 "  optional Transform transform = 4; }\n"
+		 "message TransformStampeds { optional Else header = 1; repeated TransformStamped transform = 2; }\n");
+	said[0] = '\0';
+	assert_int_equal(apollo_set_load(folder, APOLLO_10, &says, &s), 0);
+	assert_false(was_fatal);
+	assert_non_null(strstr(said, ": it lacks fields that are sent, or has others in their place: "
+				     "apollo.drivers.Ultrasonic.header, apollo.drivers.Ultrasonic.ranges, "
+				     "apollo.transform.Transform.translation, apollo.transform.Transform.rotation, "
+				     "apollo.transform.TransformStamped.header, "
+				     "apollo.transform.TransformStamped.child_frame_id, "
+				     "apollo.transform.TransformStamped.transform, "
+				     "apollo.transform.TransformStampeds.header, "
+				     "apollo.transform.TransformStampeds.transforms\n"));
+	apollo_set_destroy(s);
+}
+
+/* Each that is sent is one of Apollo's. */
+TEST(what_is_sent_is_in_a_release)
+{
+	struct apollo_file own[2][APOLLO_DEFINITIONS_MAX];
+	size_t n[2] = { apollo_own_files(APOLLO_5, own[0]), apollo_own_files(APOLLO_10, own[1]) };
+	const struct apollo_sent *m;
+
+	for (unsigned i = 0; (m = apollo_sent_at(i)); i++)
+		for (unsigned k = 0; m->field[k]; k++) {
+			struct apollo_descriptor d;
+			struct apollo_field f;
+			bool found = false;
+
+			for (unsigned r = 0; r < 2; r++)
+				found |= apollo_message_find(own[r], n[r], m->message, &d) &&
+					 apollo_field_find(&d, m->field[k], &f);
+			if (!found)
+				fail_msg("there is no field %u of %s", m->field[k], m->message);
+		}
 }
 
 TEST(what_is_wrong_in_a_folder_is_said_with_file_and_line_and_the_rest_holds)

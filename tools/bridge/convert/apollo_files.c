@@ -76,7 +76,7 @@ size_t apollo_choose(const struct apollo_file *files, size_t n, const char *name
 	return out <= APOLLO_FILES_MAX ? out : 0;
 }
 
-static size_t read_set(enum apollo_release release, struct apollo_file files[APOLLO_DEFINITIONS_MAX])
+size_t apollo_own_files(enum apollo_release release, struct apollo_file files[APOLLO_DEFINITIONS_MAX])
 {
 	struct pb_reader r;
 	int error = 0;
@@ -95,5 +95,5 @@ size_t apollo_files(enum apollo_release release, const char *name, struct iovec 
 {
 	struct apollo_file files[APOLLO_DEFINITIONS_MAX];
 
-	return apollo_choose(files, read_set(release, files), name, ret);
+	return apollo_choose(files, apollo_own_files(release, files), name, ret);
 }

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "apollo.h"
+#include "apollo_definitions.h"
 #include "apollo_frames.h"
 #include "pb_reader.h"
 #include "pb_writer.h"
@@ -118,7 +119,8 @@ struct apollo_file { /* a FileDescriptorProto; borrows */
 bool apollo_file_read(const void *blob, size_t size, struct apollo_file *ret);
 /* Those that the message `name` needs, of files of which each stands behind those that it imports; 0: it is in none, or needs too many. */
 size_t apollo_choose(const struct apollo_file *files, size_t n, const char *name, struct iovec ret[APOLLO_FILES_MAX]);
-/* Of those that are carried here. */
+/* All that are carried here; and of these what apollo_choose() chooses. */
+size_t apollo_own_files(enum apollo_release r, struct apollo_file files[APOLLO_DEFINITIONS_MAX]);
 size_t apollo_files(enum apollo_release r, const char *name, struct iovec files[APOLLO_FILES_MAX]);
 
 /* ---- what many messages have ---- */

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "apollo_private.h"
+#include "apollo_sent.h"
 #include "apollo_tree.h"
 #include "gen/plain_file.h"
 
@@ -291,6 +292,103 @@ out:
 	return r;
 }
 
+size_t apollo_set_files(const struct apollo_set *s, const char *name, struct iovec files[APOLLO_FILES_MAX])
+{
+	return apollo_choose(s->file, s->n, name, files);
+}
+
+/* ---- what it lacks ---- */
+
+struct list { /* of names, in a sentence */
+	char text[400];
+	size_t n;
+	unsigned more; /* for which there is no room */
+};
+
+__attribute__((format(printf, 2, 3))) static void add_name(struct list *l, const char *fmt, ...)
+{
+	size_t room = sizeof(l->text) - l->n;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(l->text + l->n, room, fmt, ap);
+	va_end(ap);
+	if (l->more || n < 0 || (size_t)n >= room) {
+		l->text[l->n] = '\0';
+		l->more++;
+		return;
+	}
+	l->n += (size_t)n;
+}
+
+static void say_names(const struct apollo_set *s, const struct apollo_set_log *log, const char *what,
+		      const struct list *l)
+{
+	char more[40] = "";
+
+	if (l->more)
+		snprintf(more, sizeof(more), " and %u more", l->more);
+	if (l->n)
+		say(log, s->name, "%s%s%s", what, l->text, more);
+}
+
+/* One message is made of several types of ours. */
+static bool is_named_before(enum apollo_release r, unsigned i)
+{
+	const char *name = apollo_type_name(apollo_type_at(r, false, i));
+
+	for (unsigned k = 0; k < i; k++)
+		if (strcmp(apollo_type_name(apollo_type_at(r, false, k)), name) == 0)
+			return true;
+	return false;
+}
+
+static void say_missing_messages(const struct apollo_set *s, enum apollo_release r, const struct apollo_set_log *log)
+{
+	struct iovec files[APOLLO_FILES_MAX];
+	const struct apollo_type *t;
+	struct list missing = { .n = 0 };
+
+	for (unsigned i = 0; (t = apollo_type_at(r, false, i)); i++) {
+		const char *name = apollo_type_name(t);
+
+		if (!is_named_before(r, i) && apollo_type_files(t, files) > 0 && apollo_set_files(s, name, files) == 0)
+			add_name(&missing, "%s%s", missing.n ? ", " : "", name);
+	}
+	say_names(s, log, "it lacks messages that are sent: ", &missing);
+}
+
+/* A message that it lacks, or has by another name, is named as a message, or by the field that it is in. */
+static void say_missing_fields(const struct apollo_set *s, enum apollo_release r, const struct apollo_set_log *log)
+{
+	struct apollo_file own[APOLLO_DEFINITIONS_MAX];
+	size_t n = apollo_own_files(r, own);
+	struct apollo_descriptor ours, theirs;
+	struct apollo_field sent, there;
+	struct list missing = { .n = 0 };
+	const struct apollo_sent *m;
+
+	for (unsigned i = 0; (m = apollo_sent_at(i)); i++) {
+		if (!apollo_message_find(own, n, m->message, &ours) ||
+		    !apollo_message_find(s->file, s->n, m->message, &theirs))
+			continue;
+		for (unsigned k = 0; k < APOLLO_SENT_MAX && m->field[k]; k++)
+			if (apollo_field_find(&ours, m->field[k], &sent) &&
+			    !(apollo_field_find(&theirs, m->field[k], &there) && apollo_field_reads(&sent, &there)))
+				add_name(&missing, "%s%s.%.*s", missing.n ? ", " : "", m->message, NAME(&sent));
+	}
+	say_names(s, log, "it lacks fields that are sent, or has others in their place: ", &missing);
+}
+
+void apollo_set_say_missing(const struct apollo_set *s, enum apollo_release r, const struct apollo_set_log *log)
+{
+	say_missing_messages(s, r, log);
+	say_missing_fields(s, r, log);
+}
+
+/* ---- files of a user's ---- */
+
 static int read_all(const char *path, uint8_t **ret, size_t *ret_size)
 {
 	FILE *f = fopen(path, "re");
@@ -333,32 +431,6 @@ static int load_folder(const char *path, enum apollo_release release, const stru
 			      : "it has none of the .proto files that are looked for, as modules/... of Apollo's sources");
 	iov_buf_finish(&all);
 	return r;
-}
-
-size_t apollo_set_files(const struct apollo_set *s, const char *name, struct iovec files[APOLLO_FILES_MAX])
-{
-	return apollo_choose(s->file, s->n, name, files);
-}
-
-void apollo_set_say_missing(const struct apollo_set *s, enum apollo_release r, const struct apollo_set_log *log)
-{
-	struct iovec files[APOLLO_FILES_MAX];
-	const struct apollo_type *t;
-	char names[400] = "";
-	const char *last = "";
-	size_t n = 0;
-
-	for (unsigned i = 0; (t = apollo_type_at(r, false, i)); i++) {
-		const char *name = apollo_type_name(t);
-
-		if (strcmp(name, last) == 0 || n >= sizeof(names) || apollo_type_files(t, files) == 0 ||
-		    apollo_set_files(s, name, files) > 0)
-			continue;
-		n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", n ? ", " : "", name);
-		last = name;
-	}
-	if (n)
-		say(log, s->name, "it has no %s: of these nothing is registered", names);
 }
 
 static int load_file(const char *path, const struct apollo_set_log *log, struct apollo_set **ret)

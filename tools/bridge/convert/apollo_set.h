@@ -29,7 +29,7 @@ void apollo_set_destroy(struct apollo_set *s); /* NULL is fine */
 
 /* As apollo_type_files() of a message by its name. 0: it has none, or needs more than APOLLO_FILES_MAX. */
 size_t apollo_set_files(const struct apollo_set *s, const char *name, struct iovec files[APOLLO_FILES_MAX]);
-/* Say in one sentence which messages of that family that we make it has not. */
+/* Say, in a sentence each, which messages and which fields of that family it lacks of those that are written. */
 void apollo_set_say_missing(const struct apollo_set *s, enum apollo_release r, const struct apollo_set_log *log);
 
 #endif
