@@ -280,8 +280,17 @@ static const struct {
 	{ "/* \n\n", TRANSFORM ":1: a text or a comment has no end, or there is a character that no word has" },
 	{ "option java_package = \"a\\q\";", TRANSFORM ":1: a text has the unknown escape \"\\q\"" },
 	{ "option (mine) = 1;", TRANSFORM ":1: an option of one's own is not read here" },
-	{ "service S {}",
-	  TRANSFORM ":1: \"service\" is not read here: syntax, import, package, option, message and enum are" },
+	{ "nonsense S {}",
+	  TRANSFORM ":1: \"nonsense\" begins nothing: syntax, import, package, option, message, enum, service and "
+		    "extend do" },
+	{ "service S {\n rpc A (M) returns (N); }",
+	  TRANSFORM ":2: there is no message \"M\" in it or what it imports" },
+	{ "enum E { A = 0; }\nextend E { optional int32 x = 1; }",
+	  TRANSFORM ":2: there is no message \"E\" in it or what it imports" },
+	{ "syntax = \"proto3\"; message M {}\nextend M { int32 x = 1; }",
+	  TRANSFORM ":2: proto3 extends no messages but those of options" },
+	{ "message M {\n optional group g = 1 {} }",
+	  TRANSFORM ":2: the name of a group begins with a large letter, not as \"g\"" },
 	{ "message M {\n optional fixed32 x = 1 [default = 1e3]; }",
 	  TRANSFORM ":2: a whole number is expected, not \"1e3\"" },
 	{ "enum E {\n A = 1 [mine = 2]; }", TRANSFORM ":2: the option \"mine\" is not known here" },
@@ -372,53 +381,116 @@ TEST(what_is_wrong_in_a_folder_is_said_with_file_and_line_and_the_rest_holds)
 	put_file(folder, "b.proto", "\nnonsense");
 	said[0] = '\0';
 	assert_int_equal(apollo_set_load(folder, APOLLO_10, &says, &s), 0);
-	assert_non_null(strstr(said, "/b.proto:2: \"nonsense\" is not read here"));
+	assert_non_null(strstr(said, "/b.proto:2: \"nonsense\" begins nothing"));
 	assert_non_null(strstr(said, TRANSFORM ":1: it imports b.proto: it is left out\n"));
 	apollo_set_destroy(s);
 }
 
-static bool find_enum_e(void *arg, const char *name, bool *ret_enum)
+/* ---- as protoc has it ---- */
+
+static const char *const texts[] = {
+	"syntax = 'proto2'; package p; option optimize_for = SPEED; option java_package = 'a' \"\\x62\\143\\n\";\n"
+	"message M { reserved 5, 7 to 9; reserved 'old'; extensions 100 to max; optional float f = 1 [deprecated = true, default = 0.1];\n"
+	"optional sint64 s = 2 [default = -0x10]; optional E e = 3 [default = B]; optional bytes b = 4 [default = 'x'];\n"
+	"optional double d = 6 [default = -inf]; enum E { option allow_alias = true; A = -1; B = 0; C = 0; } ; }",
+
+	"syntax = 'proto2'; package p.q; message A {} message B { message C {} }\n"
+	"service S { option deprecated = true; rpc One (A) returns (B.C); rpc Two (stream .p.q.A) returns (stream B) {}\n"
+	" rpc Three (A) returns (stream q.B) { option idempotency_level = IDEMPOTENT; ; option deprecated = false; }; }\n"
+	"service Empty {}",
+
+	"syntax = 'proto2'; package p; message A { extensions 10 to 20; message In { extensions 1 to max; }\n"
+	" extend In { repeated B b = 7 [deprecated = true]; optional group G = 8 { optional int32 x = 1; } }\n"
+	" extend A { optional int32 own = 11 [default = 3]; } }\n"
+	"message B {} extend A { optional B b = 12; repeated group Top = 13 { optional B b = 1; } } extend A.In { optional string s = 9; }",
+
+	"syntax = 'proto2'; message A { optional group First = 1 { required int32 x = 1; message Deep {} optional Deep d = 2; }\n"
+	" message Between {} repeated group SecondOne = 2 [deprecated = true] {}\n"
+	" oneof o { int32 y = 3; group Third = 4 { optional First.Deep d = 1; } } optional First f = 5; }",
+
+	"syntax = 'proto3'; package p; message A { optional int32 a = 1; oneof o { string s = 2; A oneof_in = 3; }\n"
+	" optional A b = 4; optional string X_a = 5; message N { optional bytes x = 1; oneof p { int32 q = 2; } }\n"
+	" oneof _a { bool t = 6; } int32 plain = 7; repeated int32 oneof = 8; map<int32, A> m = 9; optional E e = 10; }\n"
+	"enum E { ZERO = 0; }",
+};
+
+struct declared {
+	char name[40][64];
+	bool is_enum[40];
+	unsigned n;
+};
+
+static void on_declare(void *arg, const char *name, bool is_enum, unsigned line)
 {
-	(void)arg;
-	*ret_enum = strcmp(name, "p.M.E") == 0;
-	return *ret_enum;
+	struct declared *d = arg;
+
+	(void)line;
+	assert_true(d->n < 40 && strlen(name) < 64);
+	strcpy(d->name[d->n], name);
+	d->is_enum[d->n++] = is_enum;
 }
 
-/* What Apollo's own files of the same family do not have: see the bytes that protoc makes of it. */
-TEST(a_file_becomes_what_protoc_makes_of_it)
+static bool on_find(void *arg, const char *name, bool *ret_enum)
 {
-	static const char text[] =
-		"syntax = 'proto2'; package p; option optimize_for = SPEED; option java_package = 'a' \"\\x62\\143\\n\";\n"
-		"message M { reserved 5, 7 to 9; reserved 'old'; extensions 100 to max; optional float f = 1 [deprecated = true, default = 0.1];\n"
-		"optional sint64 s = 2 [default = -0x10]; optional E e = 3 [default = B]; optional bytes b = 4 [default = 'x'];\n"
-		"optional double d = 6 [default = -inf]; enum E { option allow_alias = true; A = -1; B = 0; C = 0; } ; }";
-	struct iovec iov[IOV_BUF_PIECES];
-	struct iov_buf o;
-	char why[200];
+	const struct declared *d = arg;
+	size_t n = strlen(name);
+	bool is_package = false;
+
+	for (unsigned i = 0; i < d->n; i++) {
+		*ret_enum = d->is_enum[i];
+		if (strcmp(d->name[i], name) == 0)
+			return true;
+		is_package |= strncmp(d->name[i], name, n) == 0 && d->name[i][n] == '.';
+	}
+	*ret_enum = false;
+	return is_package;
+}
+
+/* What protoc writes of it, without names in JSON. */
+static size_t protoc(const char *text, uint8_t *ret, size_t room)
+{
 	FILE *f = popen("d=${TMPDIR:-/tmp} && cat >$d/a.proto && protoc-c -I$d --descriptor_set_out=$d/a.set a.proto",
 			"we");
+	static uint8_t set[4096];
 	char path[TEST_PATH_MAX];
-	static uint8_t want[2048], got[2048];
 	struct pb_reader r;
-	size_t n;
 	int error = 0;
+	size_t n;
 
 	assert_non_null(f);
 	assert_true(fputs(text, f) >= 0);
 	assert_int_equal(pclose(f), 0);
 	f = fopen(test_path(path, "a.set"), "re");
 	assert_non_null(f);
-	n = fread(want, 1, sizeof(want), f);
+	n = fread(set, 1, sizeof(set), f);
 	fclose(f);
-	pb_read_begin(&r, want, n, &error);
-	assert_true(pb_next(&r));
-	n = (size_t)plain_file(r.data, r.len, got);
-	iov_buf_init(&o);
-	assert_int_equal(proto_file_describe("a.proto", text, sizeof(text) - 1,
-					     &(struct proto_ops){ .find = find_enum_e }, NULL, &o, why, sizeof(why)),
-			 0);
-	assert_int_equal(iov_buf_iov(&o, iov), 1);
-	assert_int_equal(iov[0].iov_len, n);
-	assert_memory_equal(iov[0].iov_base, got, n);
-	iov_buf_finish(&o);
+	pb_read_begin(&r, set, n, &error);
+	assert_true(pb_next(&r) && r.len <= room);
+	return (size_t)plain_file(r.data, r.len, ret);
+}
+
+/* The same bytes: of each kind of declaration, in orders that a descriptor does not keep. */
+TEST(a_file_becomes_what_protoc_makes_of_it)
+{
+	static uint8_t want[4096];
+
+	for (unsigned i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		static const struct proto_ops first = { .declare = on_declare }, then = { .find = on_find };
+		size_t len = strlen(texts[i]), n = protoc(texts[i], want, sizeof(want));
+		struct declared names = { .n = 0 };
+		struct iovec iov[IOV_BUF_PIECES];
+		struct iov_buf o;
+		char why[200] = "";
+
+		iov_buf_init(&o);
+		assert_int_equal(proto_file_describe("a.proto", texts[i], len, &first, &names, &o, why, sizeof(why)),
+				 0);
+		iov_buf_reset(&o);
+		if (proto_file_describe("a.proto", texts[i], len, &then, &names, &o, why, sizeof(why)) < 0)
+			fail_msg("%s", why);
+		assert_int_equal(iov_buf_iov(&o, iov), 1);
+		assert_int_equal(iov[0].iov_len, n);
+		assert_memory_equal(iov[0].iov_base, want, n);
+		iov_buf_finish(&o);
+	}
 }

@@ -14,117 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OPTIONS_MAX 16u
-
-/* ---- options ---- */
-
-struct option { /* known: the name, its number, and whether it is a text, true or false, or one of words */
-	const char *name;
-	unsigned number;
-	const char *kind; /* "s", "b", or "WORD=0 WORD=1" */
-};
-
-static const struct option file_options[] = {
-	{ "java_package", 1, "s" },
-	{ "java_outer_classname", 8, "s" },
-	{ "optimize_for", 9, " SPEED=1 CODE_SIZE=2 LITE_RUNTIME=3" },
-	{ "java_multiple_files", 10, "b" },
-	{ "go_package", 11, "s" },
-	{ "cc_generic_services", 16, "b" },
-	{ "java_generic_services", 17, "b" },
-	{ "py_generic_services", 18, "b" },
-	{ "java_generate_equals_and_hash", 20, "b" },
-	{ "deprecated", 23, "b" },
-	{ "java_string_check_utf8", 27, "b" },
-	{ "cc_enable_arenas", 31, "b" },
-	{ "objc_class_prefix", 36, "s" },
-	{ "csharp_namespace", 37, "s" },
-	{ NULL, 0, NULL },
-};
-static const struct option message_options[] = { { "deprecated", 3, "b" }, { NULL, 0, NULL } };
-static const struct option field_options[] = {
-	{ "ctype", 1, " STRING=0 CORD=1 STRING_PIECE=2" },
-	{ "packed", 2, "b" },
-	{ "deprecated", 3, "b" },
-	{ "lazy", 5, "b" },
-	{ "jstype", 6, " JS_NORMAL=0 JS_STRING=1 JS_NUMBER=2" },
-	{ NULL, 0, NULL },
-};
-static const struct option enum_options[] = { { "allow_alias", 2, "b" }, { "deprecated", 3, "b" }, { NULL, 0, NULL } };
-static const struct option value_options[] = { { "deprecated", 1, "b" }, { NULL, 0, NULL } };
-
-struct options { /* that were given, by their numbers */
-	unsigned number[OPTIONS_MAX];
-	struct part value[OPTIONS_MAX];
-	unsigned n;
-};
-
-static int64_t option_word(struct parser *p, const char *words)
-{
-	char name[64], word[70];
-	const char *at;
-
-	proto_expect_name(p, name, sizeof(name));
-	snprintf(word, sizeof(word), " %s=", name);
-	at = strstr(words, word);
-	if (!at)
-		proto_fail(p, -EBADMSG, "\"%s\" is none of%s", name, words);
-	return at ? at[strlen(word)] - '0' : 0;
-}
-
-/* Its value is looked at. */
-static void take_option(struct parser *p, const char *name, const struct option *known, struct options *o)
-{
-	struct part text, *to = &o->value[o->n];
-
-	while (known->name && strcmp(known->name, name) != 0)
-		known++;
-	if (!known->name || o->n == OPTIONS_MAX)
-		proto_fail(p, -EBADMSG, "the option \"%.60s\" is not known here", name);
-	if (p->failed)
-		return;
-	o->number[o->n++] = known->number;
-	*to = (struct part){ NULL, 0, 0 };
-	if (*known->kind == 's') {
-		text = proto_expect_text(p);
-		proto_put_bytes(p, to, known->number, text.data, text.n);
-		free(text.data);
-	} else {
-		proto_put_number(p, to, known->number,
-				 option_word(p, *known->kind == 'b' ? " false=0 true=1" : known->kind));
-	}
-}
-
-/* In the order of their numbers, as a field of `to`. */
-static void put_options(struct parser *p, struct part *to, unsigned field, struct options *o)
-{
-	struct part all = { NULL, 0, 0 };
-
-	for (unsigned number = 0; number < 64; number++)
-		for (unsigned i = 0; i < o->n; i++)
-			if (o->number[i] == number)
-				proto_put(p, &all, o->value[i].data, o->value[i].n);
-	for (unsigned i = 0; i < o->n; i++)
-		free(o->value[i].data);
-	if (o->n)
-		proto_put_bytes(p, to, field, all.data, all.n);
-	o->n = 0;
-	free(all.data);
-}
-
-/* option NAME = VALUE; */
-static void option_line(struct parser *p, const struct option *known, struct options *o)
-{
-	char name[128];
-
-	if (proto_is(p, "("))
-		proto_fail(p, -EBADMSG, "an option of one's own is not read here");
-	proto_expect_name(p, name, sizeof(name));
-	proto_expect(p, "=");
-	take_option(p, name, known, o);
-	proto_expect(p, ";");
-}
-
 /* ---- names ---- */
 
 static bool known(struct parser *p, const char *name, bool *ret_enum)
@@ -133,8 +22,7 @@ static bool known(struct parser *p, const char *name, bool *ret_enum)
 	return !p->ops->find || p->ops->find(p->arg, name, ret_enum);
 }
 
-/* As protoc looks for it: from the innermost scope on, by its first part. ret: with the dot before it. */
-static bool resolve(struct parser *p, const char *name, char ret[PROTO_NAME_MAX + 2], bool *ret_enum)
+bool proto_resolve(struct parser *p, const char *name, char ret[PROTO_NAME_MAX + 2], bool *ret_enum)
 {
 	char scope[PROTO_NAME_MAX + 1];
 	size_t first = strcspn(name, ".");
@@ -158,6 +46,17 @@ static bool resolve(struct parser *p, const char *name, char ret[PROTO_NAME_MAX 
 		dot = strrchr(scope, '.');
 		*(dot ? dot : scope) = '\0';
 	}
+}
+
+void proto_expect_message(struct parser *p, char ret[PROTO_NAME_MAX + 2])
+{
+	char path[PROTO_NAME_MAX + 1];
+	bool is_enum = false;
+
+	*ret = '\0';
+	proto_expect_path(p, path);
+	if (!p->failed && (!proto_resolve(p, path, ret, &is_enum) || is_enum))
+		proto_fail(p, -EBADMSG, "there is no message \"%.200s\" in it or what it imports", path);
 }
 
 /* Into the scope of a message or an enum, which is declared. The length to go back to. */
@@ -184,7 +83,16 @@ static void leave(struct parser *p, size_t scope)
 
 /* ---- fields ---- */
 
-enum type { TYPE_DOUBLE = 1, TYPE_FLOAT, TYPE_BOOL = 8, TYPE_STRING, TYPE_MESSAGE = 11, TYPE_BYTES, TYPE_ENUM = 14 };
+enum type {
+	TYPE_DOUBLE = 1,
+	TYPE_FLOAT,
+	TYPE_BOOL = 8,
+	TYPE_STRING,
+	TYPE_GROUP,
+	TYPE_MESSAGE,
+	TYPE_BYTES,
+	TYPE_ENUM = 14
+};
 
 static int scalar(const char *name)
 {
@@ -204,7 +112,7 @@ static void put_type(struct parser *p, struct part *o, const char *name, int *re
 	bool is_enum = false;
 
 	*ret_type = scalar(name);
-	if (!*ret_type && !p->failed && !resolve(p, name, full, &is_enum))
+	if (!*ret_type && !p->failed && !proto_resolve(p, name, full, &is_enum))
 		proto_fail(p, -EBADMSG, "there is no message or enum \"%.200s\" in it or what it imports", name);
 	if (*ret_type || p->failed) {
 		proto_put_number(p, o, 5, *ret_type);
@@ -291,7 +199,7 @@ static void take_default(struct parser *p, struct part *o, int type)
 	} else if (type == TYPE_BOOL || type == TYPE_ENUM) {
 		proto_expect_name(p, word, sizeof(word));
 		proto_put_text(p, o, 7, word);
-	} else if (type == TYPE_MESSAGE) {
+	} else if (type == TYPE_MESSAGE || type == TYPE_GROUP) {
 		if (p->ops->find)
 			proto_fail(p, -EBADMSG, "a message has no default");
 		proto_next(p);
@@ -303,7 +211,7 @@ static void take_default(struct parser *p, struct part *o, int type)
 /* [default = 1, packed = true] */
 static void field_brackets(struct parser *p, struct part *o, int type)
 {
-	struct options given = { .n = 0 };
+	struct proto_options given = { .n = 0 };
 	char name[128];
 
 	if (proto_take(p, "[")) {
@@ -315,35 +223,95 @@ static void field_brackets(struct parser *p, struct part *o, int type)
 			if (strcmp(name, "default") == 0)
 				take_default(p, o, type);
 			else
-				take_option(p, name, field_options, &given);
+				proto_take_option(p, name, PROTO_OF_FIELD, &given);
 		} while (proto_take(p, ","));
 		proto_expect(p, "]");
 	}
-	put_options(p, o, 8, &given);
+	proto_put_options(p, o, 8, &given);
+}
+
+struct fields {                   /* where those of a message, or of an extend, go, with what they bring */
+	struct part *to, *nested; /* nested: the messages of groups */
+	unsigned number, nested_number;
+	const char *extendee; /* with the dot before it; NULL: of a message */
+	/* of proto3 */
+	struct part names,
+		optional; /* of all fields and oneofs of the message; of fields that are optional: each ends with a NUL */
+	int oneofs, written, optionals; /* oneofs: that are written in all, and so far */
+};
+
+#define LABEL_OPTIONAL 1
+#define LABEL_REPEATED 3
+#define LABEL_PROTO3   4 /* optional, which proto3 has beside what it always has */
+
+static void message_body(struct parser *p, const char *name, struct part *to, unsigned number);
+
+static void lower(char *text)
+{
+	for (; *text; text++)
+		if (*text >= 'A' && *text <= 'Z')
+			*text = (char)(*text + 32);
+}
+
+/* The type of a group is the message that it is. */
+static void put_group(struct parser *p, struct part *o, const char *name)
+{
+	char full[2 * PROTO_NAME_MAX];
+
+	if (*name < 'A' || *name > 'Z')
+		proto_fail(p, -EBADMSG, "the name of a group begins with a large letter, not as \"%.100s\"", name);
+	snprintf(full, sizeof(full), ".%s%s%s", p->scope, *p->scope ? "." : "", name);
+	proto_put_number(p, o, 5, TYPE_GROUP);
+	proto_put_text(p, o, 6, full);
+}
+
+/* An optional field of proto3 is in a oneof of its own, behind those that are written; an extension is in none. */
+static int own_oneof(struct parser *p, struct fields *f, const char *name)
+{
+	if (f->extendee)
+		return -1;
+	proto_put(p, &f->optional, name, strlen(name) + 1);
+	return f->oneofs + f->optionals++;
 }
 
 /* From the type on; oneof: its index, or -1. */
-static void field(struct parser *p, struct part *to, int label, int oneof)
+static void field(struct parser *p, struct fields *f, int label, int oneof)
 {
 	struct part o = { NULL, 0, 0 }, typed = { NULL, 0, 0 };
-	char type[PROTO_NAME_MAX + 1], name[256];
-	int code;
+	char type[PROTO_NAME_MAX + 1] = "", group[256] = "", name[256];
+	bool is_group = proto_take(p, "group");
+	int code = TYPE_GROUP;
 
-	if (proto_is(p, "group"))
-		proto_fail(p, -EBADMSG, "a group is not read here");
-	proto_expect_path(p, type);
+	if (!is_group)
+		proto_expect_path(p, type);
 	proto_expect_name(p, name, sizeof(name));
+	if (is_group) {
+		snprintf(group, sizeof(group), "%s", name);
+		put_group(p, &typed, group);
+		lower(name);
+	} else {
+		put_type(p, &typed, type, &code);
+	}
 	proto_expect(p, "=");
+	proto_put(p, &f->names, name, strlen(name) + 1);
 	proto_put_text(p, &o, 1, name);
+	if (f->extendee)
+		proto_put_text(p, &o, 2, f->extendee);
 	proto_put_number(p, &o, 3, proto_expect_number(p, 1, 536870911));
-	proto_put_number(p, &o, 4, label);
-	put_type(p, &typed, type, &code);
+	proto_put_number(p, &o, 4, label == LABEL_PROTO3 ? LABEL_OPTIONAL : label);
 	proto_put(p, &o, typed.data, typed.n);
 	field_brackets(p, &o, code);
+	if (label == LABEL_PROTO3)
+		oneof = own_oneof(p, f, name);
 	if (oneof >= 0)
 		proto_put_number(p, &o, 9, oneof);
-	proto_expect(p, ";");
-	proto_put_bytes(p, to, 2, o.data, o.n);
+	if (label == LABEL_PROTO3)
+		proto_put_number(p, &o, 17, 1);
+	if (is_group)
+		message_body(p, group, f->nested, f->nested_number);
+	else
+		proto_expect(p, ";");
+	proto_put_bytes(p, f->to, f->number, o.data, o.n);
 	free(o.data);
 	free(typed.data);
 }
@@ -379,7 +347,7 @@ static void entry_name(const char *field_name, char ret[300])
 }
 
 /* map<K, V> name = 1; a message of pairs. */
-static void map_field(struct parser *p, struct part parts[PARTS])
+static void map_field(struct parser *p, struct fields *f, struct part parts[PARTS])
 {
 	char key[PROTO_NAME_MAX + 1], value[PROTO_NAME_MAX + 1], name[256], type[300], full[PROTO_NAME_MAX + 302];
 	struct part o = { NULL, 0, 0 }, entry = { NULL, 0, 0 };
@@ -394,6 +362,7 @@ static void map_field(struct parser *p, struct part parts[PARTS])
 	proto_expect_name(p, name, sizeof(name));
 	proto_expect(p, "=");
 	entry_name(name, type);
+	proto_put(p, &f->names, name, strlen(name) + 1);
 	proto_put_text(p, &o, 1, name);
 	proto_put_number(p, &o, 3, proto_expect_number(p, 1, 536870911));
 	proto_put_number(p, &o, 4, 3);
@@ -441,7 +410,7 @@ static void reserved(struct parser *p, struct part *ranges, unsigned range, stru
 
 static void enum_value(struct parser *p, struct part *to)
 {
-	struct options given = { .n = 0 };
+	struct proto_options given = { .n = 0 };
 	struct part o = { NULL, 0, 0 };
 	char name[256];
 
@@ -453,11 +422,11 @@ static void enum_value(struct parser *p, struct part *to)
 		do {
 			proto_expect_name(p, name, sizeof(name));
 			proto_expect(p, "=");
-			take_option(p, name, value_options, &given);
+			proto_take_option(p, name, PROTO_OF_VALUE, &given);
 		} while (proto_take(p, ","));
 		proto_expect(p, "]");
 	}
-	put_options(p, &o, 3, &given);
+	proto_put_options(p, &o, 3, &given);
 	proto_expect(p, ";");
 	proto_put_bytes(p, to, 2, o.data, o.n);
 	free(o.data);
@@ -465,7 +434,7 @@ static void enum_value(struct parser *p, struct part *to)
 
 static void enumeration(struct parser *p, struct part *to, unsigned field_number)
 {
-	struct options given = { .n = 0 };
+	struct proto_options given = { .n = 0 };
 	struct part parts[PARTS] = { { NULL, 0, 0 } };
 	char name[256];
 	size_t scope;
@@ -476,7 +445,7 @@ static void enumeration(struct parser *p, struct part *to, unsigned field_number
 	proto_expect(p, "{");
 	while (!p->failed && !proto_is(p, "}")) {
 		if (proto_take(p, "option"))
-			option_line(p, enum_options, &given);
+			proto_option_line(p, PROTO_OF_ENUM, &given);
 		else if (proto_take(p, "reserved"))
 			reserved(p, &parts[4], 4, &parts[5], 5, INT32_MAX, 0);
 		else if (!proto_take(p, ";"))
@@ -484,73 +453,155 @@ static void enumeration(struct parser *p, struct part *to, unsigned field_number
 	}
 	proto_expect(p, "}");
 	leave(p, scope);
-	put_options(p, &parts[3], 3, &given);
+	proto_put_options(p, &parts[3], 3, &given);
 	proto_put_parts(p, to, field_number, parts);
 }
 
-static void oneof(struct parser *p, struct part parts[PARTS], int index)
+static void oneof(struct parser *p, struct fields *f, struct part parts[PARTS], int index)
 {
 	struct part o = { NULL, 0, 0 };
 	char name[256];
 
 	proto_expect_name(p, name, sizeof(name));
+	proto_put(p, &f->names, name, strlen(name) + 1);
 	proto_put_text(p, &o, 1, name);
 	proto_put_bytes(p, &parts[8], 8, o.data, o.n);
 	free(o.data);
 	proto_expect(p, "{");
 	while (!p->failed && !proto_is(p, "}"))
-		field(p, &parts[2], 1, index);
+		field(p, f, LABEL_OPTIONAL, index);
 	proto_expect(p, "}");
 }
 
-/* 1 optional, 2 required, 3 repeated. */
+/* 1 optional, 2 required, 3 repeated, or LABEL_PROTO3. */
 static int label(struct parser *p)
 {
-	static const char *const labels[] = { "optional", "required", "repeated" };
-
-	for (int i = p->proto3 ? 2 : 0; i < 3; i++)
-		if (proto_take(p, labels[i]))
-			return i + 1;
+	if (proto_take(p, "optional"))
+		return p->proto3 ? LABEL_PROTO3 : LABEL_OPTIONAL;
+	if (proto_take(p, "repeated"))
+		return LABEL_REPEATED;
+	if (!p->proto3 && proto_take(p, "required"))
+		return 2;
 	if (!p->proto3)
 		proto_fail(p, -EBADMSG, "\"optional\", \"required\" or \"repeated\" is expected, not \"%.*s\"",
 			   (int)(p->l.len < 40 ? p->l.len : 40), p->l.text);
-	return 1;
+	return LABEL_OPTIONAL;
 }
 
-static void message(struct parser *p, struct part *to, unsigned field_number)
+/* Those that are written in the message, whose first word is looked at. */
+static int count_oneofs(const struct parser *p)
 {
-	struct options given = { .n = 0 };
+	struct proto_lexer l = p->l;
+	bool begins = true;
+	unsigned depth = 1;
+	int n = 0;
+
+	for (; depth && l.token != PROTO_END && l.token != PROTO_BAD; proto_lexer_next(&l)) {
+		n += depth == 1 && begins && proto_lexer_is(&l, "oneof");
+		depth += proto_lexer_is(&l, "{");
+		depth -= proto_lexer_is(&l, "}");
+		begins = proto_lexer_is(&l, "{") || proto_lexer_is(&l, "}") || proto_lexer_is(&l, ";");
+	}
+	return n;
+}
+
+static bool has(const struct part *names, const char *name)
+{
+	for (size_t i = 0; i < names->n; i += strlen((const char *)names->data + i) + 1)
+		if (strcmp((const char *)names->data + i, name) == 0)
+			return true;
+	return false;
+}
+
+/* "_x" of an optional x; an X before it for each time that there is such a name already. */
+static void own_oneofs(struct parser *p, struct fields *f, struct part *to)
+{
+	struct part o = { NULL, 0, 0 };
+	char name[300];
+
+	for (size_t i = 0; i < f->optional.n && !p->failed; i += strlen((char *)f->optional.data + i) + 1) {
+		snprintf(name, sizeof(name), "_%s", (char *)f->optional.data + i);
+		while (has(&f->names, name) && strlen(name) < sizeof(name) - 1) {
+			memmove(name + 1, name, strlen(name) + 1);
+			*name = 'X';
+		}
+		proto_put(p, &f->names, name, strlen(name) + 1);
+		o.n = 0;
+		proto_put_text(p, &o, 1, name);
+		proto_put_bytes(p, to, 8, o.data, o.n);
+	}
+	free(o.data);
+}
+
+/* extend M { fields } */
+static void extend(struct parser *p, struct fields f)
+{
+	char full[PROTO_NAME_MAX + 2];
+
+	proto_expect_message(p, full);
+	if (p->proto3 && strncmp(full, ".google.protobuf.", 17) != 0)
+		proto_fail(p, -EBADMSG, "proto3 extends no messages but those of options");
+	f.extendee = full;
+	proto_expect(p, "{");
+	do
+		field(p, &f, label(p), -1);
+	while (!p->failed && !proto_is(p, "}"));
+	proto_expect(p, "}");
+	free(f.names.data);
+}
+
+static void message_line(struct parser *p, struct part parts[PARTS], struct fields *f, struct proto_options *given);
+
+static void message_body(struct parser *p, const char *name, struct part *to, unsigned number)
+{
+	struct proto_options given = { .n = 0 };
 	struct part parts[PARTS] = { { NULL, 0, 0 } };
-	int oneofs = 0;
-	char name[256];
+	struct fields f = { .to = &parts[2], .number = 2, .nested = &parts[3], .nested_number = 3 };
 	size_t scope;
 
-	proto_expect_name(p, name, sizeof(name));
 	proto_put_text(p, &parts[1], 1, name);
 	scope = enter(p, name, false);
 	proto_expect(p, "{");
-	while (!p->failed && !proto_is(p, "}")) {
-		if (proto_take(p, "message"))
-			message(p, &parts[3], 3);
-		else if (proto_take(p, "enum"))
-			enumeration(p, &parts[4], 4);
-		else if (proto_take(p, "oneof"))
-			oneof(p, parts, oneofs++);
-		else if (proto_take(p, "map"))
-			map_field(p, parts);
-		else if (proto_take(p, "option"))
-			option_line(p, message_options, &given);
-		else if (proto_take(p, "reserved"))
-			reserved(p, &parts[9], 9, &parts[10], 10, 536870911, 1);
-		else if (proto_take(p, "extensions"))
-			reserved(p, &parts[5], 5, NULL, 0, 536870911, 1);
-		else if (!proto_take(p, ";"))
-			field(p, &parts[2], label(p), -1);
-	}
+	f.oneofs = p->proto3 ? count_oneofs(p) : 0;
+	while (!p->failed && !proto_is(p, "}"))
+		message_line(p, parts, &f, &given);
 	proto_expect(p, "}");
 	leave(p, scope);
-	put_options(p, &parts[7], 7, &given);
-	proto_put_parts(p, to, field_number, parts);
+	own_oneofs(p, &f, &parts[8]);
+	free(f.names.data);
+	free(f.optional.data);
+	proto_put_options(p, &parts[7], 7, &given);
+	proto_put_parts(p, to, number, parts);
+}
+
+static void message(struct parser *p, struct part *to, unsigned number)
+{
+	char name[256];
+
+	proto_expect_name(p, name, sizeof(name));
+	message_body(p, name, to, number);
+}
+
+static void message_line(struct parser *p, struct part parts[PARTS], struct fields *f, struct proto_options *given)
+{
+	if (proto_take(p, "message"))
+		message(p, &parts[3], 3);
+	else if (proto_take(p, "enum"))
+		enumeration(p, &parts[4], 4);
+	else if (proto_take(p, "oneof"))
+		oneof(p, f, parts, f->written++);
+	else if (proto_take(p, "map"))
+		map_field(p, f, parts);
+	else if (proto_take(p, "extend"))
+		extend(p, (struct fields){ .to = &parts[6], .number = 6, .nested = &parts[3], .nested_number = 3 });
+	else if (proto_take(p, "option"))
+		proto_option_line(p, PROTO_OF_MESSAGE, given);
+	else if (proto_take(p, "reserved"))
+		reserved(p, &parts[9], 9, &parts[10], 10, 536870911, 1);
+	else if (proto_take(p, "extensions"))
+		reserved(p, &parts[5], 5, NULL, 0, 536870911, 1);
+	else if (!proto_take(p, ";"))
+		field(p, f, label(p), -1);
 }
 
 /* ---- the file ---- */
@@ -587,7 +638,7 @@ static void import(struct parser *p, struct part parts[PARTS], int index)
 	proto_expect(p, ";");
 }
 
-static void declaration(struct parser *p, struct part parts[PARTS], struct options *given, int *imports)
+static void declaration(struct parser *p, struct part parts[PARTS], struct proto_options *given, int *imports)
 {
 	if (proto_take(p, "syntax"))
 		syntax(p);
@@ -598,15 +649,20 @@ static void declaration(struct parser *p, struct part parts[PARTS], struct optio
 		proto_put_text(p, &parts[2], 2, p->scope);
 		proto_expect(p, ";");
 	} else if (proto_take(p, "option"))
-		option_line(p, file_options, given);
+		proto_option_line(p, PROTO_OF_FILE, given);
 	else if (proto_take(p, "message"))
 		message(p, &parts[4], 4);
 	else if (proto_take(p, "enum"))
 		enumeration(p, &parts[5], 5);
+	else if (proto_take(p, "service"))
+		proto_service(p, &parts[6]);
+	else if (proto_take(p, "extend"))
+		extend(p, (struct fields){ .to = &parts[7], .number = 7, .nested = &parts[4], .nested_number = 4 });
 	else if (!proto_take(p, ";"))
-		proto_fail(p, -EBADMSG,
-			   "\"%.*s\" is not read here: syntax, import, package, option, message and enum are",
-			   (int)(p->l.len < 40 ? p->l.len : 40), p->l.text);
+		proto_fail(
+			p, -EBADMSG,
+			"\"%.*s\" begins nothing: syntax, import, package, option, message, enum, service and extend do",
+			(int)(p->l.len < 40 ? p->l.len : 40), p->l.text);
 }
 
 int proto_file_describe(const char *name, const char *text, size_t len, const struct proto_ops *ops, void *arg,
@@ -614,7 +670,7 @@ int proto_file_describe(const char *name, const char *text, size_t len, const st
 {
 	struct parser p = { .ops = ops, .arg = arg, .name = name, .why = why, .why_size = why_size };
 	struct part parts[PARTS] = { { NULL, 0, 0 } }, all = { NULL, 0, 0 };
-	struct options given = { .n = 0 };
+	struct proto_options given = { .n = 0 };
 	int imports = 0;
 	void *to;
 
@@ -624,7 +680,7 @@ int proto_file_describe(const char *name, const char *text, size_t len, const st
 	proto_put_text(&p, &parts[1], 1, name);
 	while (!p.failed && p.l.token != PROTO_END)
 		declaration(&p, parts, &given, &imports);
-	put_options(&p, &parts[8], 8, &given);
+	proto_put_options(&p, &parts[8], 8, &given);
 	if (p.proto3)
 		proto_put_text(&p, &parts[12], 12, "proto3");
 	proto_put_parts(&p, &all, 0, parts);

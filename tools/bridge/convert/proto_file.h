@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One .proto file as protoc describes it: its google.protobuf.FileDescriptorProto, byte by byte, in the form of gen/plain_file.h. proto2 and
- * proto3 without what Apollo's messages do not have: services, extensions, groups, options of one's own, proto3's `optional`. Types of other files are
- * the caller's, who reads each file twice: first for what it imports and declares. Nothing of it is trusted. Pure: any thread.
+ * proto3, but for options of one's own, which are refused. Types of other files are the caller's, who reads each file twice: first for what it
+ * imports and declares. Nothing of it is trusted. Pure: any thread.
  */
 #ifndef PROTO_FILE_H
 #define PROTO_FILE_H

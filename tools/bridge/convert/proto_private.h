@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What proto_file.c is written with: the words of a file, and the parts of its descriptor. */
+/* What proto_*.c share: the words of a file, the parts of its descriptor, options. */
 #ifndef PROTO_PRIVATE_H
 #define PROTO_PRIVATE_H
 
@@ -54,5 +54,42 @@ void proto_expect_path(struct parser *p, char ret[PROTO_NAME_MAX + 1]);
 struct part proto_expect_text(struct parser *p);
 /* A whole number, perhaps negative. */
 int64_t proto_expect_number(struct parser *p, int64_t min, int64_t max);
+
+/* ---- names ---- */
+
+/* As protoc looks for it: from the innermost scope on, by its first part. ret: with the dot before it. */
+bool proto_resolve(struct parser *p, const char *name, char ret[PROTO_NAME_MAX + 2], bool *ret_enum);
+/* The path of a message; ret as there. */
+void proto_expect_message(struct parser *p, char ret[PROTO_NAME_MAX + 2]);
+
+/* SERVICE { ... }, from its name on, as one of a file. */
+void proto_service(struct parser *p, struct part *to);
+
+/* ---- options ---- */
+
+#define PROTO_OPTIONS_MAX 16u
+
+enum proto_options_of {
+	PROTO_OF_FILE,
+	PROTO_OF_MESSAGE,
+	PROTO_OF_FIELD,
+	PROTO_OF_ENUM,
+	PROTO_OF_VALUE,
+	PROTO_OF_SERVICE,
+	PROTO_OF_METHOD,
+};
+
+struct proto_options { /* that were given, by their numbers */
+	unsigned number[PROTO_OPTIONS_MAX];
+	struct part value[PROTO_OPTIONS_MAX];
+	unsigned n;
+};
+
+/* option NAME = VALUE; from its name on */
+void proto_option_line(struct parser *p, enum proto_options_of of, struct proto_options *o);
+/* Its value is looked at. */
+void proto_take_option(struct parser *p, const char *name, enum proto_options_of of, struct proto_options *o);
+/* In the order of their numbers, as a field of `to`; frees them. None: nothing. */
+void proto_put_options(struct parser *p, struct part *to, unsigned field, struct proto_options *o);
 
 #endif
