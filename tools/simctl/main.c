@@ -221,7 +221,13 @@ static const struct opt param_set_opts[] = {
 	{ 0 },
 };
 
-static const struct opt types_opts[] = { FLAG("names", names, "names alone, a line each"), { 0 } };
+static const struct opt types_opts[] = {
+	OPT_ARG("PATTERN", OPTIONAL, STRING, type, "with --ros: a package, or a pattern of names as in a shell",
+		.complete = "simctl type list --ros --names"),
+	FLAG("ros", ros, "messages of ROS that are known by name, by package; with PATTERN one by one"),
+	FLAG("names", names, "names alone, a line each"),
+	{ 0 },
+};
 
 static const struct opt type_opts[] = {
 	OPT_ARG("TYPE", REQUIRED, STRING, type, "type, such as sim/Imu, or a channel that has it", .complete = TYPES),

@@ -167,6 +167,9 @@ int ctl_put(const struct ctl *c, json_t *reply);
 int ctl_show(const struct ctl *c, json_t *reply, void (*print)(const json_t *reply));
 /* The objects of a reply's list: as JSON, their names alone with --names, or as a table; as ctl_show(). */
 int ctl_list(const struct ctl *c, json_t *reply, const char *list, const struct column *columns);
+/* type list --ros; how many there are (type_ros.c). */
+int ctl_ros_list(const struct ctl *c);
+unsigned ctl_ros_count(void);
 /* Once, or every second with --watch: a screen that is redrawn, or block after block where it is no terminal. */
 int ctl_repeat(struct ctl *c, int (*once)(struct ctl *c));
 /* The parts of it, for who has another rhythm: whether a screen is to be redrawn, cleared then; what `once` prints, onto it, its lines cut. */

@@ -301,9 +301,20 @@ int cmd_type_list(struct ctl *c)
 		{ 0 },
 	};
 	/* clang-format on */
-	json_t *reply = ctl_connect(c) == 0 ? ctl_call(c, "io.simd.Control.ListChannels", NULL) : NULL;
-	json_t *types = known_types(json_object_get(reply, "channels"));
+	json_t *reply, *types;
+	int r;
 
+	if (c->a.ros)
+		return ctl_ros_list(c);
+	if (c->a.type) {
+		fputs("simctl: a pattern is for --ros\n", stderr);
+		return 2;
+	}
+	reply = ctl_connect(c) == 0 ? ctl_call(c, "io.simd.Control.ListChannels", NULL) : NULL;
+	types = known_types(json_object_get(reply, "channels"));
 	json_decref(reply);
-	return ctl_list(c, json_pack("{s:o}", "types", types), "types", columns);
+	r = ctl_list(c, json_pack("{s:o}", "types", types), "types", columns);
+	if (r == 0 && !c->a.json && !c->a.names)
+		printf("and %u messages of ROS by their names: simctl type list --ros\n", ctl_ros_count());
+	return r;
 }

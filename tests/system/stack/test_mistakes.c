@@ -108,6 +108,45 @@ TEST_WITH(a_type_that_is_near_is_named, setup, teardown)
 	says(stack_ctl("type", "show", "own/Foo", NULL), 1, "no simd at ");
 }
 
+static unsigned lines_of(const char *text)
+{
+	unsigned n = 0;
+
+	for (; (text = strchr(text, '\n')); text++)
+		n++;
+	return n;
+}
+
+/* By package, as they are many; the names of types stay those that channels may have. Needs no simd. */
+TEST_WITH(messages_of_ros_are_listed_by_package_and_by_name, setup, teardown)
+{
+	const struct ctl_result *r;
+
+	assert_non_null(strstr(stack_ctl("type", "list", NULL)->out,
+			       " messages of ROS by their names: simctl type list --ros\n"));
+	assert_null(strstr(stack_ctl("type", "list", "--names", NULL)->out, "nav_msgs"));
+	stack_stop(simd);
+	r = stack_ctl("type", "list", "--ros", NULL);
+	assert_int_equal(r->code, 0);
+	assert_non_null(strstr(r->out, "\nnav_msgs "));
+	assert_non_null(strstr(r->out, "Humble 4.2.4"));
+	assert_in_range(lines_of(r->out), 60, 100);
+	r = stack_ctl("type", "list", "--ros", "nav_msgs", NULL);
+	assert_non_null(strstr(r->out, "\nnav_msgs/msg/Path "));
+	assert_non_null(strstr(r->out, "\nnav_msgs/srv/GetMap_Request "));
+	assert_non_null(strstr(r->out, "\nnav_msgs/msg/GetMapGoal            ROS 1 "));
+	assert_int_equal(lines_of(r->out), 1 + 20); /* as schemas/ros/README.md has it */
+	r = stack_ctl("type", "list", "--ros", "--names", "tf*/*Message", NULL);
+	assert_string_equal(r->out, "tf/msg/tfMessage\ntf2_msgs/msg/TFMessage\n");
+	r = stack_ctl("type", "list", "--ros", "--json", "*/msg/NavSatFix", NULL);
+	assert_string_equal(
+		r->out,
+		"{\"types\":[{\"name\":\"sensor_msgs/msg/NavSatFix\",\"release\":\"Humble 4.2.4\",\"simd\":\"sim/Gps\"}]}\n");
+	says(stack_ctl("type", "list", "--ros", "nav_msg", NULL), 1,
+	     "simctl: no message of ROS that is known by name matches 'nav_msg'; did you mean nav_msgs?\n");
+	says(stack_ctl("type", "list", "nav_msgs", NULL), 2, "simctl: a pattern is for --ros\n");
+}
+
 TEST_WITH(a_socket_that_is_none_is_named, setup, teardown)
 {
 	static const char *const what[][2] = { { STACK_CONF, " is a plain file, not a socket: " },

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "ros/ros_definition.h"
+#include "ros/ros_release.h"
 #include "ros/ros_text.h"
 
 #define SCRIPT "/usr/bin/python3 tests/unit/schemas/ros_sums.py "
@@ -86,6 +87,48 @@ TEST(type_hashes_are_those_of_the_rep)
 TEST(the_readme_counts_them)
 {
 	assert_int_equal(system(SCRIPT "readme"), 0);
+}
+
+/* The rows of its table are those of ros_release.c. */
+TEST(the_readme_names_their_releases)
+{
+	char line[300], package[100], release[150];
+	FILE *f = fopen("schemas/ros/README.md", "re");
+	unsigned n = 0, messages;
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		char want[160], *to = want;
+
+		if (sscanf(line, "| `%99[a-z0-9_]` | %149[^|]| %u |", package, release, &messages) != 3)
+			continue;
+		for (const char *at = release; *at && !(at[0] == ' ' && !at[1]); at++)
+			if (*at != '`')
+				*to++ = *at;
+		*to = '\0';
+		assert_non_null(ros_release_nth(n));
+		assert_string_equal(ros_release_nth(n)->package, package);
+		assert_string_equal(ros_release_of(package), want);
+		n++;
+	}
+	fclose(f);
+	assert_null(ros_release_nth(n));
+	assert_string_equal(ros_release_of("nav_msgs/Path"), "Humble 4.2.4");
+	assert_null(ros_release_of("nav_msg/Path"));
+	assert_null(ros_release_of("nav_msgss"));
+	assert_null(ros_release_of(""));
+}
+
+TEST(each_is_of_a_release)
+{
+	for (int k = 0; k < 2; k++) {
+		const struct ros_type *const *known = k ? ros2_types : ros1_types;
+		struct ros_definition d;
+
+		for (unsigned i = 0; ros_definition_nth(known, i, &d); i++)
+			if (!ros_release_of(d.name))
+				fail_msg("ros_release.c does not have the package of %s", d.name);
+	}
 }
 
 /* ---- look-up ---- */
