@@ -151,6 +151,22 @@ int ros_definition_type(const struct ros_type *const *known, const char *name, c
 	return r;
 }
 
+int ros_definition_of_jazzy(const char *name, const struct ros_type **ret, struct ros_text **ret_made)
+{
+	struct ros_definition d;
+	char *text = NULL;
+	int r;
+
+	*ret_made = NULL;
+	if (!ros_definition_find(ros2_types, name, &d) || strcmp(d.name, "sensor_msgs/Range") != 0)
+		return -ENOENT;
+	if (asprintf(&text, "%sfloat32 variance\n", d.text) < 0)
+		return -ENOMEM;
+	r = make(ros2_types, "sensor_msgs/msg/Range", text, ret, ret_made);
+	free(text);
+	return r;
+}
+
 int ros_definition_like(const struct ros_type *like, const struct ros_type *const *known, const struct ros_type **ret,
 			struct ros_text **ret_made)
 {

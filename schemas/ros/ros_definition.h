@@ -33,6 +33,12 @@ int ros_definition_type(const struct ros_type *const *known, const char *name, c
 			struct ros_text **ret_made);
 
 /*
+ * The type as Jazzy's ROS 2 has it, where its fields are others than here. Errors: -ENOENT they are the same, or there is none; -ENOMEM. *ret_made
+ * as above.
+ */
+int ros_definition_of_jazzy(const char *name, const struct ros_type **ret, struct ros_text **ret_made);
+
+/*
  * The same by the name of `like`, if the fields are the same on the wire: the definition has its own words (byte) and constants, so its own
  * sum. -ENOENT also if the fields differ.
  */

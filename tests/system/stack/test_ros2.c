@@ -16,11 +16,12 @@
 #include "../ros2/reader.h"
 
 #define CONF \
-	"\"TimeSource\":\"system\"," STACK_POOLS \
-	",\"rigs\":[{\"name\":\"car\",\"inbound\":[\"/gear\"],\"channels\":[{\"name\":\"/t/line\"," \
+	"\"TimeSource\":\"system\",\"pools\":[{\"size\":\"1KiB\",\"count\":1500},{\"size\":\"128KiB\",\"count\":20}]" \
+	",\"rigs\":[{\"name\":\"car\",\"inbound\":[\"/gear\",\"/near\"],\"channels\":[{\"name\":\"/t/line\"," \
 	"\"options\":{\"ros2\":{\"topic\":\"/ultrasonic\",\"frame\":\"bumper\",\"durability\":\"transient_local\",\"depth\":1}}}]," \
 	"\"bridges\":[{\"name\":\"ros\",\"plugin\":\"ros2\",\"options\":{\"ros_distro\":\"jazzy\",\"subscribe\":" \
-	"{\"/control/command/gear_cmd\":{\"type\":\"autoware_vehicle_msgs/msg/GearCommand\",\"channel\":\"/gear\"}}}}]}]"
+	"{\"/control/command/gear_cmd\":{\"type\":\"autoware_vehicle_msgs/msg/GearCommand\",\"channel\":\"/gear\"}," \
+	"\"/range\":{\"type\":\"sensor_msgs/msg/Range\",\"channel\":\"/near\"}}}}]}]"
 
 static pid_t simd;
 
@@ -241,6 +242,12 @@ TEST(commands_come_to_the_vehicle)
 	peer_join(p, vehicle);
 	peer_free(p);
 	peer_free(q);
+	stack_stop(simd);
+}
+
+TEST(messages_by_name_are_those_of_the_far_sides_release)
+{
+	AWAIT(strstr(stack_ctl("type", "show", "/near", NULL)->out, "float32 variance"));
 	stack_stop(simd);
 }
 

@@ -421,26 +421,53 @@ TEST(common_messages_come_in_as_they_are)
 	struct conversion_in c;
 	char why[256] = "as it was", *json;
 
-	assert_int_equal(conversion_in_open_common(ros2_types, "sensor_msgs/msg/JoyFeedback", &c, why, sizeof(why)), 0);
+	assert_int_equal(conversion_in_open_common(ros2_types, false, "sensor_msgs/msg/JoyFeedback", &c, why,
+						   sizeof(why)),
+			 0);
 	assert_string_equal(c.sim->name, "sensor_msgs/JoyFeedback");
 	assert_int_equal(conversion_in_read(&c, WIRE_CDR, feedback, sizeof(feedback), &to), 0);
 	json = json_of(c.sim, back, to.size);
 	assert_string_equal(json, "{\"type\":2,\"id\":3,\"intensity\":1.0}");
 	free(json);
 	conversion_in_close(&c);
-	assert_int_equal(conversion_in_open_common(ros2_types, "diagnostic_msgs/DiagnosticStatus", &c, why,
+	assert_int_equal(conversion_in_open_common(ros2_types, false, "diagnostic_msgs/DiagnosticStatus", &c, why,
 						   sizeof(why)),
 			 0);
 	goes_out_as(ros1_types, c.sim, "d0ce08bc6e5ba34c7754f563a9cabaf1");
 	goes_out_as(ros2_types, c.sim, c.type->hash);
 	conversion_in_close(&c);
-	assert_int_equal(conversion_in_open_common(ros2_types, "a/B", &c, why, sizeof(why)), -ENOENT);
+	assert_int_equal(conversion_in_open_common(ros2_types, false, "a/B", &c, why, sizeof(why)), -ENOENT);
 	assert_string_equal(why, "as it was");
-	assert_int_equal(conversion_in_open_common(ros2_types,
+	assert_int_equal(conversion_in_open_common(ros2_types, false,
 						   "autoware_auto_geometry_msgs/RelativePositionWithCovarianceStamped",
 						   &c, why, sizeof(why)),
 			 -ENOTSUP);
 	assert_non_null(strstr(why, "at most 63 characters"));
+}
+
+/* Where Jazzy has other fields; what it has as Humble is that. */
+TEST(a_message_of_jazzy_has_its_fields)
+{
+	static const uint8_t range[] = { 0, 1, 0,   0,  5, 0, 0, 0,  6, 0, 0,   0,  2, 0, 0,  0,  'u', 0, 1, 0,
+					 0, 0, 128, 63, 0, 0, 0, 64, 0, 0, 128, 64, 0, 0, 64, 64, 0,   0, 0, 63 };
+	struct message_in to = { .buf = back, .room = sizeof(back) };
+	struct conversion_in c;
+	char why[256], *json;
+
+	assert_int_equal(conversion_in_open_common(ros2_types, true, "sensor_msgs/msg/Range", &c, why, sizeof(why)), 0);
+	assert_int_equal(conversion_in_read(&c, WIRE_CDR, range, sizeof(range), &to), 0);
+	json = json_of(c.sim, back, to.size);
+	assert_non_null(strstr(json, "\"range\":3.0,\"variance\":0.5}"));
+	free(json);
+	goes_out_as(ros2_types, c.sim, c.type->hash);
+	conversion_in_close(&c);
+	assert_int_equal(conversion_in_open_common(ros2_types, false, "sensor_msgs/Range", &c, why, sizeof(why)), 0);
+	assert_null(strstr(c.type->definition, "variance"));
+	assert_int_equal(conversion_in_read(&c, WIRE_CDR, range, sizeof(range), &to), -EBADMSG);
+	conversion_in_close(&c);
+	assert_int_equal(conversion_in_open_common(ros2_types, true, "sensor_msgs/JoyFeedback", &c, why, sizeof(why)),
+			 0);
+	conversion_in_close(&c);
 }
 
 /* A type that took the name of a message of ROS and has other fields stays what it is. */

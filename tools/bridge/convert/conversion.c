@@ -318,13 +318,15 @@ int conversion_in_open_as(const struct sim_bridge_host *host, const struct ros_t
 	return r;
 }
 
-int conversion_in_open_common(const struct ros_type *const *known, const char *foreign, struct conversion_in *ret,
-			      char *why, size_t why_size)
+int conversion_in_open_common(const struct ros_type *const *known, bool jazzy, const char *foreign,
+			      struct conversion_in *ret, char *why, size_t why_size)
 {
 	struct conversion_in c = { .type = NULL };
 	char text[256];
-	int r = ros_definition_type(known, foreign, &c.type, &c.made);
+	int r = jazzy ? ros_definition_of_jazzy(foreign, &c.type, &c.made) : -ENOENT;
 
+	if (r == -ENOENT)
+		r = ros_definition_type(known, foreign, &c.type, &c.made);
 	if (r < 0)
 		return r == -ENOMEM ? r : -ENOENT;
 	r = ros_own_type(c.type, known, &c.own, text, sizeof(text));

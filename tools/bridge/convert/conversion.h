@@ -81,11 +81,11 @@ int conversion_in_open(const struct sim_bridge_host *host, const struct ros_type
 int conversion_in_open_as(const struct sim_bridge_host *host, const struct ros_type *const *known, const char *foreign,
 			  const char *sim, struct conversion_in *ret, char *why, size_t why_size);
 /*
- * A message of ROS that stands in schemas/ros as it is, field by field, where conversion_in_open() knows nothing for it. -ENOENT: it
- * does not stand there, and `why` is as it was; else as ros_own_type().
+ * A message of ROS that stands in schemas/ros as it is, field by field, where conversion_in_open() knows nothing for it; jazzy: with that
+ * release's fields. -ENOENT: it does not stand there, and `why` is as it was; else as ros_own_type().
  */
-int conversion_in_open_common(const struct ros_type *const *known, const char *foreign, struct conversion_in *ret,
-			      char *why, size_t why_size);
+int conversion_in_open_common(const struct ros_type *const *known, bool jazzy, const char *foreign,
+			      struct conversion_in *ret, char *why, size_t why_size);
 void conversion_in_close(struct conversion_in *c);
 
 /*

@@ -71,6 +71,7 @@ static int read_options(struct sim_bridge *b)
 
 	b->common.svl = compat > 0;
 	b->common.before_1_8 = msgs == 1;
+	b->common.jazzy = strcmp(bridge_option(b->host, "ros_distro"), "jazzy") == 0;
 	b->common.strict_names = naming == 1;
 	return node < 0 || space < 0 || msgs < 0 || naming < 0 || compat < 0 ? -EINVAL : 0;
 }

@@ -145,7 +145,7 @@ static int open_conversion(const struct topics *s, const struct topic_options *w
 
 	if (r != -ENOTSUP || w->as || w->definition)
 		return r;
-	common = conversion_in_open_common(s->known, w->type, ret, why, why_size);
+	common = conversion_in_open_common(s->known, s->jazzy, w->type, ret, why, why_size);
 	return common == -ENOENT ? r : common;
 }
 

@@ -81,6 +81,7 @@ struct topics {
 	bool strict_names;   /* a channel whose name ROS does not allow is not carried */
 	const char *package; /* whose messages types become first ("pb_msgs"); NULL: the usual ones */
 	bool before_1_8;     /* the far side's autoware_msgs */
+	bool jazzy;          /* the far side's ROS 2, for messages that are other ones there */
 	bool svl;            /* its users want SVL Simulator's mistakes, but where a topic says otherwise */
 
 	/* NULL, or what a name of the rig is over there: into ret, or -EINVAL with a sentence in why. */
