@@ -22,6 +22,7 @@ struct scenario {
 	const char *others;    /* vehicles, routes of which are "all"; NULL: one that departs at begin */
 	const char *options;   /* elements of the configuration; NULL: none */
 	const char *projected; /* options of netconvert; NULL: there is no projection */
+	double lon, lat;       /* then: where it begins; 0, 0: in Munich */
 };
 
 static inline void __attribute__((format(printf, 2, 3))) scenario_file(const char *name, const char *fmt, ...)
@@ -39,24 +40,33 @@ static inline void __attribute__((format(printf, 2, 3))) scenario_file(const cha
 	assert_int_equal(fclose(f), 0);
 }
 
-static inline void scenario_network(const char *projected)
+/* With a projection nodes are given in degrees. */
+static inline void scenario_nodes(const struct scenario *s)
+{
+	double lon = s->lon != 0 || s->lat != 0 ? s->lon : 11.58, lat = s->lon != 0 || s->lat != 0 ? s->lat : 48.14;
+
+	if (s->projected)
+		scenario_file("n.nod.xml",
+			      "<nodes><node id=\"a\" x=\"%.9f\" y=\"%.9f\"/><node id=\"b\" x=\"%.9f\" y=\"%.9f\"/>"
+			      "<node id=\"c\" x=\"%.9f\" y=\"%.9f\"/><node id=\"d\" x=\"%.9f\" y=\"%.9f\"/></nodes>",
+			      lon, lat, lon + 0.004, lat, lon + 0.008, lat, lon + 0.008, lat + 0.003);
+	else
+		scenario_file("n.nod.xml",
+			      "<nodes><node id=\"a\" x=\"0\" y=\"0\"/><node id=\"b\" x=\"300\" y=\"0\"/>"
+			      "<node id=\"c\" x=\"600\" y=\"0\"/><node id=\"d\" x=\"600\" y=\"300\"/></nodes>");
+}
+
+static inline void scenario_network(const struct scenario *s)
 {
 	char command[512];
 
-	/* with a projection nodes are given in degrees */
-	scenario_file(
-		"n.nod.xml",
-		projected
-			? "<nodes><node id=\"a\" x=\"11.58\" y=\"48.14\"/><node id=\"b\" x=\"11.584\" y=\"48.14\"/>"
-			  "<node id=\"c\" x=\"11.588\" y=\"48.14\"/><node id=\"d\" x=\"11.588\" y=\"48.143\"/></nodes>"
-			: "<nodes><node id=\"a\" x=\"0\" y=\"0\"/><node id=\"b\" x=\"300\" y=\"0\"/>"
-			  "<node id=\"c\" x=\"600\" y=\"0\"/><node id=\"d\" x=\"600\" y=\"300\"/></nodes>");
+	scenario_nodes(s);
 	scenario_file("e.edg.xml", "<edges><edge id=\"ab\" from=\"a\" to=\"b\" numLanes=\"2\" speed=\"13.9\"/>"
 				   "<edge id=\"bc\" from=\"b\" to=\"c\" numLanes=\"2\" speed=\"13.9\"/>"
 				   "<edge id=\"cd\" from=\"c\" to=\"d\" speed=\"13.9\"/></edges>");
 	snprintf(command, sizeof(command),
 		 "cd " SCENARIO_DIR " && netconvert -n n.nod.xml -e e.edg.xml -o net.xml %s >netconvert.log 2>&1",
-		 projected ? projected : "");
+		 s->projected ? s->projected : "");
 	if (system(command) != 0)
 		fail_msg("netconvert (of Debian's package sumo) refuses, see " SCENARIO_DIR "/netconvert.log");
 }
@@ -66,7 +76,7 @@ static inline void scenario_write(const struct scenario *s)
 	const char *begin = s->begin ? s->begin : "0";
 
 	assert_int_equal(system("mkdir -p " SCENARIO_DIR), 0);
-	scenario_network(s->projected);
+	scenario_network(s);
 	scenario_file(
 		"r.rou.xml",
 		"<routes><vType id=\"c\" vClass=\"passenger\"/><vType id=\"e\" vClass=\"passenger\" %s/>"

@@ -5,6 +5,7 @@
  */
 #include "tests/support/stack.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -300,6 +301,134 @@ TEST_WITH(without_a_projection_there_is_no_fix_but_by_an_origin, NULL, stack_swe
 	assert_true(check_fixes(&l, SIM_GPS_STATUS_FIX, -33.86, 151.2) > 0);
 	assert_true(drain(l.tf_static) > 0);
 	expect(drive("150", "--origin", "198.4,20"), 2, "is no place on the earth");
+	line_close(&l);
+}
+
+/* ---- where utm is ---- */
+
+/* PROJ, which SUMO brings: what another one makes of the same point. */
+struct proj {
+	void *lib;
+	void *(*create)(void *context, const char *definition);
+	struct proj_coord {
+		double v[4];
+	} (*trans)(void *proj, int direction, struct proj_coord c);
+};
+enum { PROJ_TO_DEGREES = -1, PROJ_FROM_DEGREES = 1 };
+
+static void proj_open(struct proj *p)
+{
+	char name[32];
+	void *create, *trans;
+
+	p->lib = NULL;
+	for (int i = 40; i > 10 && !p->lib; i--) {
+		snprintf(name, sizeof(name), "libproj.so.%d", i);
+		p->lib = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+	}
+	create = p->lib ? dlsym(p->lib, "proj_create") : NULL;
+	trans = p->lib ? dlsym(p->lib, "proj_trans") : NULL;
+	if (!create || !trans)
+		fail_msg("no libproj, which Debian's package sumo depends on");
+	memcpy(&p->create, &create, sizeof(create));
+	memcpy(&p->trans, &trans, sizeof(trans));
+}
+
+/* By two projections, from the plane of one to that of the other. */
+static void reproject(const struct proj *p, const char *from, const char *to, const double at[2], double ret[2])
+{
+	void *a = p->create(NULL, from), *b = p->create(NULL, to);
+	struct proj_coord c = { { at[0], at[1], 0, 0 } };
+
+	assert_true(a && b);
+	c = p->trans(b, PROJ_FROM_DEGREES, p->trans(a, PROJ_TO_DEGREES, c));
+	ret[0] = c.v[0];
+	ret[1] = c.v[1];
+}
+
+/* The last place of the ego, and the last transform of utm, that have come. */
+static bool take_places(struct line *l, double ret_at[2], struct sim_Transform *ret_utm)
+{
+	const struct sim_message *m;
+	bool gps = false, utm = false;
+	uint32_t n;
+
+	for (; sim_take(l->gps, &m) == 0; (void)sim_release(l->gps, m)) {
+		const struct sim_Gps *g = sim_Gps_from(m->body, m->body_size);
+
+		assert_int_equal(g->status, SIM_GPS_STATUS_FIX);
+		ret_at[0] = g->easting;
+		ret_at[1] = g->northing;
+		gps = true;
+	}
+	for (; sim_take(l->tf_static, &m) == 0; (void)sim_release(l->tf_static, m)) {
+		*ret_utm = *sim_Transforms_transforms(sim_Transforms_from(m->body, m->body_size), m->body_size, &n);
+		utm = n == 1;
+	}
+	return gps && utm;
+}
+
+/* From utm to map: as a reader of tf_static does. */
+static void to_map(const struct sim_Transform *t, const double utm[2], double ret[2])
+{
+	double yaw = 2 * atan2(t->rotation.z, t->rotation.w);
+
+	ret[0] = t->translation.x + utm[0] * cos(yaw) - utm[1] * sin(yaw);
+	ret[1] = t->translation.y + utm[0] * sin(yaw) + utm[1] * cos(yaw);
+}
+
+#define ABSOLUTE " --offset.disable-normalization"
+#define LAMBERT  "+proj=lcc +lat_1=49 +lat_2=44 +lat_0=46.5 +lon_0=3 +x_0=700000 +y_0=6600000 +ellps=GRS80"
+#define LV95 \
+	"+proj=somerc +lat_0=46.95240555555556 +lon_0=7.439583333333333 +k_0=1 +x_0=2600000 +y_0=1200000 +ellps=bessel"
+#define MERCATOR     "+proj=merc +a=6378137 +b=6378137"
+#define UTM_OF(zone) "+proj=utm +zone=" zone " +ellps=WGS84"
+#define SYDNEY       UTM_OF("56") " +south"
+
+/* A map of another scale meets the grid where the ego departs: some metres from where it is when it is looked at. */
+TEST_WITH(utm_is_where_proj_has_it, NULL, stack_sweep)
+{
+	static const struct {
+		const char *options, *map, *utm;
+		double lon, lat, most_m;
+		bool same; /* the map is the grid */
+	} rows[] = {
+		{ UTM ABSOLUTE, UTM_OF("32"), UTM_OF("32"), 11.58, 48.14, 0.002, true },
+		{ "--proj '" SYDNEY "'" ABSOLUTE, SYDNEY, SYDNEY, 151.2, -33.86, 0.002, true },
+		/* SUMO's own option counts northing from the equator, in the south too */
+		{ UTM ABSOLUTE, UTM_OF("56"), SYDNEY, 151.2, -33.86, 0.002, false },
+		{ UTM ABSOLUTE, UTM_OF("32"), UTM_OF("33"), 11.9995, 48.14, 0.1, false },
+		{ "--proj '" LAMBERT "'" ABSOLUTE, LAMBERT, UTM_OF("31"), 2.35, 48.85, 0.1, false },
+		{ "--proj '" LV95 "'" ABSOLUTE, LV95, UTM_OF("32"), 7.44, 46.95, 0.1, false },
+		{ "--proj '" MERCATOR "'" ABSOLUTE, MERCATOR, UTM_OF("33"), 13.4, 52.5, 15, false },
+	};
+	struct proj proj;
+	struct line l;
+
+	proj_open(&proj);
+	line_open(&l);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		double at[2], beside[2], utm[2], utm_beside[2], map[2], map_beside[2], turn;
+		struct sim_Transform t;
+
+		scenario_write(
+			&(struct scenario){ .projected = rows[i].options, .lon = rows[i].lon, .lat = rows[i].lat });
+		expect(drive("150", NULL, NULL), 0, NULL);
+		if (!take_places(&l, at, &t))
+			fail_msg("row %zu: no place, or no utm", i);
+		beside[0] = at[0] + 1;
+		beside[1] = at[1];
+		reproject(&proj, rows[i].map, rows[i].utm, at, utm);
+		reproject(&proj, rows[i].map, rows[i].utm, beside, utm_beside);
+		to_map(&t, utm, map);
+		to_map(&t, utm_beside, map_beside);
+		turn = atan2(map_beside[1] - map[1], map_beside[0] - map[0]);
+		if (hypot(map[0] - at[0], map[1] - at[1]) > rows[i].most_m || fabs(turn) > 1e-5)
+			fail_msg("row %zu: %.3f %.3f is at %.3f %.3f by tf_static, turned by %g", i, at[0], at[1],
+				 map[0], map[1], turn);
+		if (rows[i].same && (hypot(t.translation.x, t.translation.y) > 0.002 || t.rotation.z != 0))
+			fail_msg("row %zu: the grid is %g %g beside itself", i, t.translation.x, t.translation.y);
+	}
 	line_close(&l);
 }
 

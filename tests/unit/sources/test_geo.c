@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "tools/bridge/convert/geo.h"
+#include "tools/sources/origin.h"
 #include "tools/sources/space.h"
 #include "tools/sources/sumo/track.h"
 
@@ -55,6 +56,32 @@ TEST(utm_agrees_with_proj)
 		if (fabs(u.easting - points[i].e) > 1e-3 || fabs(u.northing - points[i].n) > 1e-3)
 			fail_msg("point %zu: %.4f %.4f", i, u.easting, u.northing);
 	}
+}
+
+/* A map that is turned by 0.3 rad, is 1.6 as large and has its own zero. */
+static struct origin_point point_of_map(double east, double north)
+{
+	struct origin_point p = { .x = 1.6 * (cos(0.3) * east + sin(0.3) * north) + 2e6,
+				  .y = 1.6 * (cos(0.3) * north - sin(0.3) * east) - 7e5 };
+
+	assert_int_equal(geo_of_utm(32, false, 691500 + east, 5335500 + north, &p.lon_deg, &p.lat_deg), 0);
+	return p;
+}
+
+TEST(a_map_of_any_kind_meets_the_grid_at_a_place)
+{
+	struct origin_point at = point_of_map(100, 200), beside = point_of_map(180, 260);
+	struct origin o = { 0 };
+	double lat, lon;
+
+	assert_int_equal(origin_fit(&o, &at, &at), -EINVAL);
+	assert_false(o.given);
+	assert_int_equal(origin_fit(&o, &at, &beside), 0);
+	assert_true(o.given && o.zone == 32 && fabs(o.turn - 0.3) < 1e-9);
+	assert_true(origin_degrees(&o, at.x, at.y, &lat, &lon));
+	assert_true(fabs(lat - at.lat_deg) < 1e-9 && fabs(lon - at.lon_deg) < 1e-9);
+	assert_true(origin_degrees(&o, at.x + (beside.x - at.x) / 1.6, at.y + (beside.y - at.y) / 1.6, &lat, &lon));
+	assert_true(fabs(lat - beside.lat_deg) < 1e-9 && fabs(lon - beside.lon_deg) < 1e-9);
 }
 
 TEST(a_zone_of_ones_own_agrees_with_proj_on_both_sides_of_borders)

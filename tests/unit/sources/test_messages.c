@@ -122,6 +122,13 @@ TEST(the_map_lies_in_utm)
 	near(t->translation.y, -5335500, 0);
 	near(t->translation.z, 0, 0);
 	near(t->rotation.w, 1, 0);
+	m.origin_turn = M_PI / 2; /* the map's x is the grid's north */
+	n = message_tf_static(&m, body, sizeof(body));
+	t = sim_Transforms_transforms(sim_Transforms_from(body, n), n, &count);
+	near(t->translation.x, -5335500, 1e-6);
+	near(t->translation.y, 691500, 1e-6);
+	near(t->rotation.z, -sqrt(0.5), 1e-12);
+	near(t->rotation.w, sqrt(0.5), 1e-12);
 }
 
 TEST(the_can_bus_tells_lights_and_pedals)

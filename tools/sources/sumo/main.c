@@ -38,6 +38,7 @@ LOG_TOPIC("sumo");
 #define SUMO_TIMEOUT_MS 30000
 #define STEPS_A_S       100
 #define EGO_WAIT_STEPS  (60 * STEPS_A_S)
+#define BESIDE_M        100.0 /* from there a direction is taken: far enough for the digits, near enough to be straight */
 
 struct args {
 	const char *config, *socket, *binary, *ego, *name, *control, *world, *keys;
@@ -331,6 +332,7 @@ static int publish(struct app *a)
 		.altitude = a->ego.pos[2],
 		.origin_easting = a->origin.easting,
 		.origin_northing = a->origin.northing,
+		.origin_turn = a->origin.turn,
 		.tracks = &a->tracks,
 		.roads = world_lanes(a->world),
 		.range_m = (double)a->args.range_m,
@@ -450,24 +452,30 @@ static int loop(struct app *a)
 
 /* ---- start and end ---- */
 
-/* Without one there is nothing to say of where "utm" is. */
+/*
+ * Without one there is nothing to say of where "utm" is. It is found where the ego is: the map's point 0, 0 is often no part of the network, and lies where
+ * the projection has no meaning.
+ */
 static int find_origin(struct app *a)
 {
-	double lon_deg, lat_deg;
+	const double *pos = world_ego(a->world)->pos;
+	struct origin_point at = { .x = pos[0], .y = pos[1] }, beside = { .x = pos[0] + BESIDE_M, .y = pos[1] };
 	int r;
 
 	if (*a->args.origin)
 		return 0; /* main() has it */
-	r = world_lonlat(a->world, 0, 0, &lon_deg, &lat_deg);
+	r = world_lonlat(a->world, at.x, at.y, &at.lon_deg, &at.lat_deg);
+	if (r == 0)
+		r = world_lonlat(a->world, beside.x, beside.y, &beside.lon_deg, &beside.lat_deg);
 	if (r == -ENODATA)
 		log_warn(
 			"the network has no projection: no satellite fix, latitude and longitude are 0; give its origin with "
 			"--origin LAT,LON");
 	else if (r < 0)
 		log_error("%s", world_why(a->world));
-	else if (origin_set(&a->origin, lat_deg, lon_deg) < 0)
-		log_warn("the network's origin, %g %g degrees, has no UTM coordinates: tf_static has no frame utm",
-			 lat_deg, lon_deg);
+	else if (origin_fit(&a->origin, &at, &beside) < 0)
+		log_warn("where the ego is, at %g %g degrees, there are no UTM coordinates: tf_static has no frame utm",
+			 at.lat_deg, at.lon_deg);
 	return r == -ENODATA ? 0 : r;
 }
 

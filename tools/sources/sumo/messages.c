@@ -168,11 +168,14 @@ static size_t transform(void *body, size_t cap, const char *child, bool is_stati
 	return sim_builder_size(&b);
 }
 
-/* The axes are alike, as far as the map is a piece of the grid. */
+/* The axes are alike as far as the map is a piece of the grid; else they are turned. */
 size_t message_tf_static(const struct moment *m, void *body, size_t cap)
 {
+	double east = m->origin_easting, north = m->origin_northing, c = cos(m->origin_turn), s = sin(m->origin_turn);
+
 	return transform(body, cap, FRAME_UTM, true,
-			 (struct sim_Vector3){ .x = -m->origin_easting, .y = -m->origin_northing }, about_z(0));
+			 (struct sim_Vector3){ .x = -c * east - s * north, .y = s * east - c * north },
+			 about_z(-m->origin_turn));
 }
 
 size_t message_tf_max(void)

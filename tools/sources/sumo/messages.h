@@ -34,6 +34,7 @@ struct moment {
 	bool has_fix;                           /* else lon_deg and lat_deg are 0 */
 	double lon_deg, lat_deg, altitude;      /* of base_link */
 	double origin_easting, origin_northing; /* UTM of the map's origin */
+	double origin_turn;                     /* rad: from the grid's east to the map's x */
 	const struct world_object *objects;
 	size_t nobjects;
 	struct tracks *tracks;

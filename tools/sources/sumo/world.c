@@ -267,18 +267,22 @@ static int convert(struct world *w, double x, double y, double *ret_lon_deg, dou
 	return 0;
 }
 
-/* By a projection a metre of the map is about a metre on the earth, whichever way it is turned. */
+/*
+ * By a projection a metre of the map is about a metre on the earth, whichever way it is turned. Without one the two
+ * points are a thousand degrees apart. It is looked at where the ego is: a projection has no meaning everywhere.
+ */
 static int find_projection(struct world *w)
 {
 	double lon_deg, lat_deg, east_lon_deg, east_lat_deg, m;
-	int r = convert(w, 0, 0, &lon_deg, &lat_deg);
+	int r = convert(w, w->ego.pos[0], w->ego.pos[1], &lon_deg, &lat_deg);
 
 	if (r == 0)
-		r = convert(w, SPAN_M, 0, &east_lon_deg, &east_lat_deg);
+		r = convert(w, w->ego.pos[0] + SPAN_M, w->ego.pos[1], &east_lon_deg, &east_lat_deg);
 	if (r < 0)
 		return r;
 	m = DEGREE_M * hypot((east_lon_deg - lon_deg) * cos(lat_deg * M_PI / 180), east_lat_deg - lat_deg);
-	w->projected = origin_is_on_earth(lat_deg, lon_deg) && m > SPAN_M / SCALE_MOST && m < SPAN_M * SCALE_MOST;
+	w->projected = origin_is_on_earth(lat_deg, lon_deg) && origin_is_on_earth(east_lat_deg, east_lon_deg) &&
+		       m > SPAN_M / SCALE_MOST && m < SPAN_M * SCALE_MOST;
 	return 0;
 }
 
@@ -294,9 +298,9 @@ int world_open(const struct world_options *o, struct world **ret, char *why)
 	if (r == 0)
 		r = find_begin(w);
 	if (r == 0)
-		r = find_projection(w);
-	if (r == 0)
 		r = meet_ego(w);
+	if (r == 0)
+		r = find_projection(w);
 	if (r == 0)
 		r = world_lights_find(w);
 	if (r == 0)
