@@ -397,6 +397,7 @@ TEST_WITH(utm_is_where_proj_has_it, NULL, stack_sweep)
 		{ "--proj '" SYDNEY "'" ABSOLUTE, SYDNEY, SYDNEY, 151.2, -33.86, 0.002, true },
 		/* SUMO's own option counts northing from the equator, in the south too */
 		{ UTM ABSOLUTE, UTM_OF("56"), SYDNEY, 151.2, -33.86, 0.002, false },
+		{ UTM ABSOLUTE, UTM_OF("60"), UTM_OF("60") " +south", 179.995, -17, 0.002, false },
 		{ UTM ABSOLUTE, UTM_OF("32"), UTM_OF("33"), 11.9995, 48.14, 0.1, false },
 		{ "--proj '" LAMBERT "'" ABSOLUTE, LAMBERT, UTM_OF("31"), 2.35, 48.85, 0.1, false },
 		{ "--proj '" LV95 "'" ABSOLUTE, LV95, UTM_OF("32"), 7.44, 46.95, 0.1, false },

@@ -268,7 +268,7 @@ static int convert(struct world *w, double x, double y, double *ret_lon_deg, dou
 }
 
 /*
- * By a projection a metre of the map is about a metre on the earth, whichever way it is turned. Without one the two
+ * By a projection a metre of the map is about a metre on the earth, whichever way it is turned, and also where east and west meet. Without one the two
  * points are a thousand degrees apart. It is looked at where the ego is: a projection has no meaning everywhere.
  */
 static int find_projection(struct world *w)
@@ -280,7 +280,8 @@ static int find_projection(struct world *w)
 		r = convert(w, w->ego.pos[0] + SPAN_M, w->ego.pos[1], &east_lon_deg, &east_lat_deg);
 	if (r < 0)
 		return r;
-	m = DEGREE_M * hypot((east_lon_deg - lon_deg) * cos(lat_deg * M_PI / 180), east_lat_deg - lat_deg);
+	m = DEGREE_M *
+	    hypot(remainder(east_lon_deg - lon_deg, 360) * cos(lat_deg * M_PI / 180), east_lat_deg - lat_deg);
 	w->projected = origin_is_on_earth(lat_deg, lon_deg) && origin_is_on_earth(east_lat_deg, east_lon_deg) &&
 		       m > SPAN_M / SCALE_MOST && m < SPAN_M * SCALE_MOST;
 	return 0;
