@@ -110,6 +110,44 @@ TEST(a_scenario_begins_at_any_time)
 	}
 }
 
+/* Where the ego is after two seconds; no step takes it further than its speed does. */
+static void drive_two_seconds(const char *options, double ret_pos[3])
+{
+	struct world *w = world(&(struct scenario){ .options = options });
+
+	for (int k = 0; k < 200; k++) {
+		memcpy(ret_pos, world_ego(w)->pos, 3 * sizeof(*ret_pos));
+		step(w);
+		if (fabs(hypot(world_ego(w)->pos[0] - ret_pos[0], world_ego(w)->pos[1] - ret_pos[1]) -
+			 world_ego(w)->speed * STEP_NS / 1e9) > 0.01)
+			fail_msg("%s: it goes from %g %g to %g %g", options, ret_pos[0], ret_pos[1],
+				 world_ego(w)->pos[0], world_ego(w)->pos[1]);
+	}
+	memcpy(ret_pos, world_ego(w)->pos, 3 * sizeof(*ret_pos));
+	world_close(w);
+}
+
+/* Nobody else connects, one seed is one run, and there is motion from step to step. */
+TEST(what_a_scenario_says_of_how_it_is_run_is_overruled)
+{
+	static const char *const rows[] = {
+		"<random_number><random value=\"true\"/></random_number>",
+		"<random_number><seed value=\"77\"/></random_number>",
+		"<traci_server><num-clients value=\"2\"/></traci_server>",
+		"<traci_server><remote-port value=\"8813\"/></traci_server>",
+		"<mesoscopic><mesosim value=\"true\"/></mesoscopic>",
+	};
+	double usual[3], is[3];
+
+	drive_two_seconds("", usual);
+	assert_true(usual[0] > 100);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		drive_two_seconds(rows[i], is);
+		if (memcmp(is, usual, sizeof(is)) != 0)
+			fail_msg("%s: %.9g, without it %.9g", rows[i], is[0], usual[0]);
+	}
+}
+
 TEST(an_ego_that_departs_later_is_awaited)
 {
 	struct world *w = world(&(struct scenario){ .begin = "300", .departs = "310.5" });

@@ -122,6 +122,12 @@ int sumo_proc_start(const struct sumo_proc_options *o, struct sumo_proc **ret, c
 			 step,
 			 "--seed",
 			 seed,
+			 "--random", /* or it takes a seed of its own */
+			 "false",
+			 "--num-clients", /* or it waits for another one */
+			 "1",
+			 "--mesosim", /* in which nobody moves between two events */
+			 "false",
 			 "--no-warnings",
 			 "true",
 			 "--no-step-log",
