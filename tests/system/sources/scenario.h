@@ -22,6 +22,8 @@ struct scenario {
 	const char *others;    /* vehicles, routes of which are "all"; NULL: one that departs at begin */
 	const char *options;   /* elements of the configuration; NULL: none */
 	const char *projected; /* options of netconvert; NULL: there is no projection */
+	const char *bare;      /* options of netconvert without one; NULL: none */
+	bool bent;             /* then: the street bends, at a junction of its own */
 	double lon, lat;       /* then: where it begins; 0, 0: in Munich */
 };
 
@@ -52,8 +54,9 @@ static inline void scenario_nodes(const struct scenario *s)
 			      lon, lat, lon + 0.004, lat, lon + 0.008, lat, lon + 0.008, lat + 0.003);
 	else
 		scenario_file("n.nod.xml",
-			      "<nodes><node id=\"a\" x=\"0\" y=\"0\"/><node id=\"b\" x=\"300\" y=\"0\"/>"
-			      "<node id=\"c\" x=\"600\" y=\"0\"/><node id=\"d\" x=\"600\" y=\"300\"/></nodes>");
+			      "<nodes><node id=\"a\" x=\"0\" y=\"0\"/><node id=\"b\" x=\"300\" y=\"%d\"/>"
+			      "<node id=\"c\" x=\"600\" y=\"0\"/><node id=\"d\" x=\"600\" y=\"300\"/></nodes>",
+			      s->bent ? -400 : 0);
 }
 
 static inline void scenario_network(const struct scenario *s)
@@ -66,7 +69,9 @@ static inline void scenario_network(const struct scenario *s)
 				   "<edge id=\"cd\" from=\"c\" to=\"d\" speed=\"13.9\"/></edges>");
 	snprintf(command, sizeof(command),
 		 "cd " SCENARIO_DIR " && netconvert -n n.nod.xml -e e.edg.xml -o net.xml %s >netconvert.log 2>&1",
-		 s->projected ? s->projected : "");
+		 s->projected ? s->projected
+		 : s->bare    ? s->bare
+			      : "");
 	if (system(command) != 0)
 		fail_msg("netconvert (of Debian's package sumo) refuses, see " SCENARIO_DIR "/netconvert.log");
 }

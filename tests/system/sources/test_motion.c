@@ -17,6 +17,7 @@
 #include <sim/sim.h>
 
 #include "reckon.h"
+#include "scenario.h"
 #include "ss2_peer.h"
 #include "system/world/server.h"
 
@@ -137,6 +138,21 @@ TEST_WITH(of_sim_sumo, NULL, stack_sweep)
 	drive_in_town(60, TOWN_WAY);
 }
 
+/* The place jumps over each of its junctions, which no gyro and no speed tell; the yaw does not. */
+TEST_WITH(of_sim_sumo_where_junctions_have_no_lanes, NULL, stack_sweep)
+{
+	static struct ride r;
+
+	scenario_write(&(struct scenario){ .bare = "--no-internal-links" });
+	get_in(&r,
+	       "\"TimeSource\":\"unity\",\"rigs\":[{\"name\":\"rig\",\"processes\":[{\"name\":\"sumo\",\"command\":["
+	       "\"sim-sumo\",\"--free-run\",\"--control\",\"\",\"--config\",\"" SCENARIO "\"]}]}]");
+	ride(&r, 45);
+	assert_true(fabs(r.reckon.turned) > 1.5);
+	reckon_check_yaw(&r.reckon, RECKON_DEGREES);
+	get_out(&r);
+}
+
 TEST_FULL_WITH(of_sim_sumo_after_ten_minutes, NULL, stack_sweep)
 {
 	drive_in_town(600, 3000);
@@ -182,13 +198,13 @@ TEST_WITH(of_sim_join, NULL, stack_sweep)
 
 /* ---- sim-ss2: a scenario's frames are ---- */
 
-struct scenario {
+struct ss2_run {
 	void *zmq, *req;
 	struct peer_buf q;
 	int64_t t_sim_ns;
 };
 
-static void ask(struct scenario *s)
+static void ask(struct ss2_run *s)
 {
 	static uint8_t bytes[65536];
 	struct peer_answer a;
@@ -213,7 +229,7 @@ static int free_port(void)
 	return ntohs(at.sin_port);
 }
 
-static void begin_scenario(struct scenario *s, int port)
+static void begin_scenario(struct ss2_run *s, int port)
 {
 	const struct peer_pose at = { .qw = 1 };
 	char endpoint[64];
@@ -229,7 +245,7 @@ static void begin_scenario(struct scenario *s, int port)
 	ask(s);
 }
 
-static void frame(struct scenario *s)
+static void frame(struct ss2_run *s)
 {
 	const struct peer_status ego = { .name = "ego", .action = "driving", .pose = { .qw = 1 } };
 
@@ -242,7 +258,7 @@ static void frame(struct scenario *s)
 
 TEST_WITH(of_sim_ss2, NULL, stack_sweep)
 {
-	static struct scenario s;
+	static struct ss2_run s;
 	static struct ride r;
 	int port = free_port();
 	char conf[512];

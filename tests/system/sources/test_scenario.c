@@ -494,6 +494,27 @@ TEST_WITH(a_teleport_of_the_ego_is_named, NULL, stack_sweep)
 	line_close(&l);
 }
 
+/* A junction without lanes is no teleport; where the network has them the configuration does not take them away. */
+TEST_WITH(a_jump_over_a_junction_is_said_once, NULL, stack_sweep)
+{
+	static const char says[] = "the network has no lanes inside of its junctions: the ego jumps over each of them";
+	const struct ctl_result *r;
+	struct line l;
+
+	line_open(&l);
+	scenario_write(&(struct scenario){ .bare = "--no-internal-links --default.junctions.radius 10", .bent = true });
+	r = drive("8000", NULL, NULL);
+	expect(r, 0, says);
+	assert_null(strstr(strstr(r->err, says) + 1, says));
+	assert_null(strstr(r->err, "teleported"));
+	scenario_write(&(struct scenario){ .options = "<processing><no-internal-links value=\"true\"/></processing>" });
+	r = drive("8000", NULL, NULL);
+	expect(r, 0, NULL);
+	if (strstr(r->err, "jump") || strstr(r->err, "teleported"))
+		fail_msg("%s", r->err);
+	line_close(&l);
+}
+
 /* In lock-step, and in the background. */
 static pid_t drive_on(void)
 {

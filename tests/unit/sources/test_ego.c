@@ -197,6 +197,41 @@ TEST(it_turns_where_a_street_ends)
 	near(fabs(e.yaw), M_PI, 0.01);
 }
 
+/* Over a junction of 14 m at once, into a street to the left: the place jumps, and no more than that. */
+TEST(over_a_gap_it_is_carried_and_turns_behind_it)
+{
+	struct ego e = car();
+	double v = 8, front[3] = { 0, 0, 0 }, yaw, turned = 0, worst = 0, x, y, base[2];
+
+	for (int i = 0; i < 100; i++) {
+		front[0] += v * DT;
+		ego_follow(&e, front, 90, v, DT);
+	}
+	front[0] += 10;
+	front[1] += 10;
+	assert_true(ego_gap(&e, front) > 14);
+	base[0] = e.pos[0];
+	base[1] = e.pos[1];
+	ego_carry(&e, front, 0, v, DT);
+	near(e.pos[0] - base[0], 10, 0.1);
+	near(e.pos[1] - base[1], 10, 0.1);
+	for (int i = 0; i < 600; i++) {
+		front[1] += i ? v * DT : 0;
+		yaw = e.yaw;
+		ego_follow(&e, front, 0, v, DT);
+		turned += e.yaw_rate * DT;
+		worst = fmax(worst, fabs(ego_wrap(e.yaw - yaw)));
+		near(e.speed, v, v); /* never as fast as the gap is wide */
+	}
+	assert_int_equal(e.jumps, 1);
+	near(turned, M_PI / 2, 1e-3);
+	near(e.yaw, turned, 1e-9);
+	assert_true(worst < 0.03);
+	ego_front(&e, &x, &y);
+	near(x, front[0], 0.01);
+	near(y, front[1], 0.1);
+}
+
 TEST(a_jump_starts_anew)
 {
 	struct ego e = car();

@@ -13,7 +13,6 @@
 #define STILL_M      1e-5 /* a shorter move has no direction */
 #define MOVED_MOST   2.0  /* of what the speed explains: lanes are longer than the network says, or shorter */
 #define MOVED_M      1e-3
-#define JUMP_M       5.0  /* SUMO's front is further away: it was put there */
 #define ROLLING      0.10 /* m/s^2, rolling resistance */
 #define DRAG         0.02 /* m/s^2 per m/s */
 #define SPEED_GAIN   2.0  /* 1/s, towards a wanted speed */
@@ -138,12 +137,32 @@ static void draw(struct ego *e, double way, double course, double dt_s)
 	set_speed(e, (x * cos(mid) + y * sin(mid)) / dt_s, dt_s);
 }
 
-void ego_follow(struct ego *e, const double front[3], double angle_deg, double speed, double dt_s)
+double ego_gap(const struct ego *e, const double front[3])
 {
-	double course = e->yaw + e->beta, wanted = course, way, x, y;
+	double x, y;
 
 	ego_front(e, &x, &y);
-	if (!e->started || hypot(front[0] - x, front[1] - y) > JUMP_M) {
+	return e->started ? hypot(front[0] - x, front[1] - y) : 0;
+}
+
+/* The way of this step is left to be driven. */
+void ego_carry(struct ego *e, const double front[3], double angle_deg, double speed, double dt_s)
+{
+	double heading = ego_yaw_of(angle_deg), x, y;
+
+	ego_front(e, &x, &y);
+	e->front[0] = front[0] - speed * dt_s * cos(heading);
+	e->front[1] = front[1] - speed * dt_s * sin(heading);
+	e->pos[0] += e->front[0] - x;
+	e->pos[1] += e->front[1] - y;
+	e->jumps++;
+}
+
+void ego_follow(struct ego *e, const double front[3], double angle_deg, double speed, double dt_s)
+{
+	double course = e->yaw + e->beta, wanted = course, way;
+
+	if (!e->started || ego_gap(e, front) > EGO_JUMP_M) {
 		e->jumps += e->started;
 		start(e, front, angle_deg, speed);
 		return;

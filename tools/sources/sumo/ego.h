@@ -15,7 +15,8 @@
  * with d from rear axle to front bumper. Yaw rate and speed are what the yaw has turned by and base_link has
  * moved by in the step: their integrals are yaw and place exactly, whatever the step. The front is some
  * centimetres beside SUMO's after a corner, and for some 40 m where SUMO puts it on another lane at once. Where it is
- * JUMP_M away (SUMO teleports it) the body starts again there.
+ * EGO_JUMP_M away (SUMO teleports it) the body starts again there. Where there is nothing to drive on between two lanes (a junction
+ * without lanes) it is carried over as it is: the place jumps, the yaw does not, and then it turns as it drives.
  *
  * Driven from outside, the body is a kinematic bicycle that integrates wheel angle and acceleration.
  *
@@ -28,6 +29,7 @@
 #include <stdint.h>
 
 #define EGO_GRAVITY 9.80665 /* m/s^2 */
+#define EGO_JUMP_M  5.0     /* SUMO's front is further away: it was put there */
 
 struct ego_params {
 	double length;          /* m, bumper to bumper */
@@ -66,7 +68,7 @@ struct ego {
 	double wheel_angle;     /* rad, left is positive */
 	double throttle, brake; /* 0..1; estimated while SUMO drives */
 	enum ego_gear gear;
-	uint32_t jumps; /* how often it restarted */
+	uint32_t jumps; /* how often it restarted, or was carried */
 	/* private */
 	bool started;
 	double front[3], beta;
@@ -78,6 +80,10 @@ void ego_init(struct ego *e, const struct ego_params *p);
 
 /* SUMO has moved it: front bumper, SUMO's angle (degrees clockwise from north), speed, since dt_s ago. */
 void ego_follow(struct ego *e, const double front[3], double angle_deg, double speed, double dt_s);
+/* SUMO's front is beyond a gap that nobody drives through: the body is put in front of it, pointing as it does. ego_follow() comes next. */
+void ego_carry(struct ego *e, const double front[3], double angle_deg, double speed, double dt_s);
+/* How far SUMO's front is from the body's; 0: there is none yet. */
+double ego_gap(const struct ego *e, const double front[3]);
 /* An outside driver moves it. ego_front() then says where SUMO shall put it. */
 void ego_drive(struct ego *e, const struct ego_command *c, double dt_s);
 

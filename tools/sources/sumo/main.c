@@ -97,6 +97,7 @@ struct app {
 	bool stranded;         /* orders have left the ego where SUMO cannot drive it */
 	bool released;         /* orders have ended in this step: SUMO may put the ego on a lane elsewhere */
 	bool away;             /* SUMO has taken the ego off the road: nothing is published of it */
+	bool carried;          /* over a junction without lanes, once at least */
 	struct world *world;
 	bool waits;           /* simd was told that time waits for the ego */
 	struct origin origin; /* of the map; not given: the network does not say, and the user does not */
@@ -216,11 +217,27 @@ static int drive_ego(struct app *a, double dt_s)
 	return world_place_ego(a->world, x, y, ego_angle_deg(&a->ego), a->ego.speed);
 }
 
+/* From the end of a lane to where the next one begins, in a step: it is said once. SUMO takes one that it teleports off the road first. */
+static void carry_over_junction(struct app *a, const struct world_ego *we, double dt_s)
+{
+	double gap = ego_gap(&a->ego, we->pos);
+
+	if (gap <= EGO_JUMP_M)
+		return;
+	if (!a->carried)
+		log_warn("the network has no lanes inside of its junctions: the ego jumps over each of them, here by %.0f m "
+			 "(netconvert makes them, without --no-internal-links)",
+			 gap);
+	a->carried = true;
+	ego_carry(&a->ego, we->pos, we->angle_deg, we->speed, dt_s);
+}
+
 /* SUMO drives: the ego is where that has it. A jump is not passed over in silence. */
 static void follow(struct app *a, const struct world_ego *we, double dt_s)
 {
-	const double was[2] = { a->ego.pos[0], a->ego.pos[1] };
-	uint32_t jumps = a->ego.jumps;
+	bool over_junction = !world_has_inner_lanes(a->world) && !a->away && !a->released;
+	double gap;
+	uint32_t jumps;
 
 	if (a->away != !we->present)
 		log_warn("%s", we->present ? "the ego is on the road again"
@@ -229,11 +246,15 @@ static void follow(struct app *a, const struct world_ego *we, double dt_s)
 	a->away = !we->present;
 	if (a->away)
 		return;
+	if (over_junction)
+		carry_over_junction(a, we, dt_s);
+	gap = ego_gap(&a->ego, we->pos);
+	jumps = a->ego.jumps;
 	ego_follow(&a->ego, we->pos, we->angle_deg, we->speed, dt_s);
 	if (a->ego.jumps != jumps && !a->released)
 		log_warn("SUMO has teleported the ego by %.0f m: it has waited too long, has collided, or its route has a "
 			 "gap (timeToTeleport=\"-1\" of its vType, and collision.action, stop that)",
-			 hypot(a->ego.pos[0] - was[0], a->ego.pos[1] - was[1]));
+			 gap);
 }
 
 /* Compute the next state, ahead of time. */

@@ -126,6 +126,8 @@ int sumo_proc_start(const struct sumo_proc_options *o, struct sumo_proc **ret, c
 			 "false",
 			 "--num-clients", /* or it waits for another one */
 			 "1",
+			 "--no-internal-links", /* or vehicles jump over junctions */
+			 "false",
 			 "--mesosim", /* in which nobody moves between two events */
 			 "false",
 			 "--no-warnings",

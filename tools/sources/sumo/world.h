@@ -97,6 +97,8 @@ int world_scan(struct world *w, const struct world_object **ret, size_t *ret_n);
 int world_lights(struct world *w, const struct world_light **ret, size_t *ret_n);
 /* The lanes of the network but those inside of junctions: they stay as they are. Valid as long as the world. */
 const struct lanes *world_lanes(const struct world *w);
+/* Whether there are lanes inside of junctions too; else vehicles are on one lane in a step and beyond the junction in the next. */
+bool world_has_inner_lanes(const struct world *w);
 /*
  * Geographic position of a point of the map. -ENODATA: the network has no projection, or that leads to no place on the earth; then
  * there is no sentence. Else as world_step().

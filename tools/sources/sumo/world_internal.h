@@ -41,6 +41,7 @@ struct world {
 	size_t nlights;
 
 	struct lanes lanes;
+	bool inner_lanes; /* there are some inside of junctions */
 
 	char said[SUMO_WHY_MAX]; /* sumo's own words */
 	char why[SUMO_WHY_MAX];

@@ -30,6 +30,7 @@ static int names_of(struct world *w, lane_name **ret, size_t *ret_n)
 	for (uint32_t i = 0; i < v.list.count && n < LANES_MAX; i++) {
 		struct traci_str s = traci_in_str(&v.list.body);
 
+		w->inner_lanes |= s.len && s.p[0] == ':';
 		if (s.len && s.len < sizeof(lane_name) && s.p[0] != ':')
 			traci_str_copy(s, (*ret)[n++], sizeof(lane_name));
 	}
@@ -109,6 +110,11 @@ int world_lanes_find(struct world *w)
 	free(points);
 	lanes_sort(&w->lanes);
 	return r < 0 ? world_fail(w, r, "finding the lanes") : 0;
+}
+
+bool world_has_inner_lanes(const struct world *w)
+{
+	return w->inner_lanes;
 }
 
 const struct lanes *world_lanes(const struct world *w)
