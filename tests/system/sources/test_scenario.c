@@ -7,9 +7,11 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <sim/msg/CanBus.h>
 #include <sim/msg/Detected3DObjects.h>
@@ -529,6 +531,52 @@ static pid_t drive_on(void)
 	execl(path, path, "--simd-socket", STACK_SOCKET, "--config", SCENARIO, "--lockstep", "--free-run",
 	      (char *)NULL);
 	_exit(127);
+}
+
+static bool status_says(const char *text)
+{
+	return strstr(stack_ctl("clock", "status", NULL)->out, text) != NULL;
+}
+
+/* A program that reads all that comes, and throws it away. */
+static pid_t drink(int fd)
+{
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid > 0)
+		return pid;
+	(void)dup2(fd, STDIN_FILENO);
+	(void)dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
+	execlp("cat", "cat", (char *)NULL);
+	_exit(127);
+}
+
+/* SUMO writes a line for each step into a pipe: it stands still some seconds of the scenario before the ego departs, until the pipe is read. */
+TEST_WITH(while_the_ego_is_awaited_the_status_says_so, NULL, stack_sweep)
+{
+	struct line l;
+	pid_t sumo, reader;
+	int fd;
+
+	line_open(&l);
+	scenario_write(&(struct scenario){
+		.departs = "50", .options = "<output><summary-output value=\"" SCENARIO_DIR "/held\"/></output>" });
+	assert_int_equal(mkfifo(SCENARIO_DIR "/held", 0600), 0);
+	fd = open(SCENARIO_DIR "/held", O_RDONLY | O_NONBLOCK);
+	assert_true(fd >= 0 && fcntl(fd, F_SETFL, 0) == 0);
+	sumo = drive_on();
+	AWAIT(status_says("waits for:  vehicle \"ego\" to depart: "));
+	assert_true(status_says(" of 60 s of the scenario have passed, says the driver\n"));
+	assert_int_equal(sim_now(l.client), 0);
+	reader = drink(fd);
+	AWAIT(sim_now(l.client) > 0);
+	assert_false(status_says("waits for:"));
+	assert_int_equal(kill(sumo, SIGINT), 0);
+	assert_int_equal(stack_wait(sumo), 0);
+	assert_int_equal(stack_wait(reader), 0);
+	close(fd);
+	line_close(&l);
 }
 
 /* Who is killed after the grace period exits with 0 as well, but has not released the lease. */
