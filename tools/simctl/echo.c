@@ -6,6 +6,7 @@
 
 #include "filter.h"
 #include "line.h"
+#include "plot_field.h"
 #include "printable.h"
 #include "simctl.h"
 #include "timeutil.h"
@@ -95,6 +96,30 @@ static int find_type(struct ctl *c, int64_t end_mono_ns, const struct sim_type *
 		if (!ctl_pause(100 * NS_PER_MS))
 			break;
 	return r;
+}
+
+/* CHANNEL.FIELD, as `plot` has it, is a channel and --field here. */
+static int no_channel(struct ctl *c)
+{
+	char channel[SIM_CHANNEL_MAX + 1], why[512];
+	const struct sim_type *type;
+	struct sim_field_path path;
+	const char *field;
+	bool found = false;
+
+	snprintf(why, sizeof(why), "%s", sim_why());
+	for (unsigned i = 0; !c->a.field && !found && plot_split(c->a.channel, i, channel, &field); i++) {
+		if (sim_channel_type(c->client, channel, &type) < 0)
+			continue;
+		found = sim_field_find(type, field, &path) == 0;
+		sim_type_unref(type);
+	}
+	if (found)
+		fprintf(stderr, "simctl: no channel is called \"%s\"; did you mean `simctl echo %s --field '%s'`?\n",
+			c->a.channel, channel, field);
+	else
+		fprintf(stderr, "simctl: %s\n", why);
+	return 1;
 }
 
 /* All that is there, up to `left` messages; how many, or a negative errno. */
@@ -197,7 +222,7 @@ int cmd_echo(struct ctl *c)
 	int r = 1;
 
 	if (find_type(c, c->a.timeout_dur_ns ? end : mono_now_ns(), &e.type) < 0)
-		return ctl_fail(NULL);
+		return no_channel(c);
 	if (c->a.field && sim_field_find(e.type, c->a.field, &e.path) < 0) {
 		ctl_fail("--field");
 		goto out;

@@ -64,6 +64,11 @@ TEST_WITH(a_name_that_is_near_is_named, setup, teardown)
 	assert_int_equal(sim_advertise(client, "/car/lidar/top", &sim_Imu_type, NULL, &p), 0);
 	assert_int_equal(sim_service_offer(client, "/car/arm", &sim_SetBool_service, NULL, on_call, NULL, &service), 0);
 	says(stack_ctl("echo", "/car/lidar/tpo", "--once", NULL), 1, "; did you mean /car/lidar/top?\n");
+	says(stack_ctl("echo", "/car/lidar/top.linear_acceleration.x", "--once", NULL), 1,
+	     "simctl: no channel is called \"/car/lidar/top.linear_acceleration.x\"; did you mean `simctl echo "
+	     "/car/lidar/top --field 'linear_acceleration.x'`?\n");
+	says(stack_ctl("echo", "lidar/top.colour", "--once", NULL), 1,
+	     "top.colour: nobody has published a channel of that name");
 	says(stack_ctl("info", "top", NULL), 1, "; did you mean /car/lidar/top?\n");
 	says(stack_ctl("delay", "/lidar/top", "-n", "1", NULL), 1, "; did you mean /car/lidar/top?\n");
 	says(stack_ctl("info", "foo", NULL), 1, "; `simctl list` shows those there are\n");
