@@ -26,6 +26,8 @@ $(eval $(call ros2_test,system-ros2-machine,test_machine node cables host))
 $(B)/test/system-ros2-machine: | $(B)/test/cyclone-node
 $(B)/test/cyclone-node: $(patsubst %,$(B)/obj/tests/system/ros2/%.o,cyclone_node reader)
 LINK_cyclone-node = -lddsc
+$(B)/test/ros2: $(patsubst %,$(B)/obj/tests/system/ros2/%.o,ros2 reader typed) $(B)/obj/tests/support/ros_tree.o $(B)/lib/libros.a $(B)/lib/libbase.a
+LINK_ros2 = -lddsc -ljansson -lm
 $(eval $(call ros2_test,system-ros2-receivers,test_receivers))
 $(B)/test/system-ros2-receivers: $(B)/obj/tools/bridge/dds/receivers.o $(B)/lib/libbase.a
 $(B)/test/system-ros2-cyclone: $(B)/obj/tests/support/ros_tree.o # of typed.c
