@@ -95,7 +95,7 @@ struct args {
 	int64_t abi, cell, deadline_ms, depth, dur_ns, flags, iox_generation, max_body, number /* "errno" */,
 		publisher_id, queue, rank, request_id, service_id, subscriber_id, tag, timeout_ms;
 	double scale;
-	bool drain, freewheel, keep /* "continue" */, lockstep, wait, stages;
+	bool drain, freewheel, inbound, keep /* "continue" */, lockstep, wait, stages;
 };
 
 struct call {

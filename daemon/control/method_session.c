@@ -313,6 +313,11 @@ static int method_attach_bridge(struct call *call)
 	return r;
 }
 
+static int method_name_topic(struct call *call)
+{
+	return bridge_name_topic(call->conn->cl, call->a.channel, call->a.inbound, call->a.name, call->a.type);
+}
+
 const struct method session_methods[] = {
 	{ "Hello", method_hello, METHOD_ABI,
 	  PARAMS(ARG_STR("name", name, TEXT_MAX), ARG_STR("role", role, TEXT_MAX), ARG_INT("abi", abi, 0, INT32_MAX),
@@ -347,5 +352,8 @@ const struct method session_methods[] = {
 	  PARAMS(OPT_INT("rank", rank, 0, SIM_STEP_RANK_MAX, 0)) },
 	{ "AttachBridge", method_attach_bridge, METHOD_SESSION | RIGHT(BRIDGE),
 	  PARAMS(ARG_STR("bridge", bridge, TEXT_MAX)) },
+	{ "NameTopic", method_name_topic, METHOD_SESSION,
+	  PARAMS(ARG_STR("channel", channel, TEXT_MAX), ARG_STR("name", name, TEXT_MAX),
+		 ARG_STR("type", type, TEXT_MAX), OPT_BOOL("inbound", inbound)) },
 	{ 0 },
 };

@@ -374,10 +374,10 @@ json_t *bridge_topics(const struct bridge *b)
 	struct carried *k;
 
 	list_for_each(k, &b->carried, link) {
-		const struct channel *ch = b->s->by_id[k->channel_id];
+		const struct channel *ch = k->channel ? NULL : b->s->by_id[k->channel_id];
 
-		if (ch)
-			json_array_append_new(a, carried_json(k, b->name, ch->name));
+		if (ch || k->channel)
+			json_array_append_new(a, carried_json(k, b->name, ch ? ch->name : NULL));
 	}
 	return a;
 }
@@ -528,6 +528,22 @@ int bridge_attach(struct client *cl, const char *name, struct bridge **ret, int 
 	*ret = b;
 	*ret_fd = sv[1];
 	return 0;
+}
+
+int bridge_name_topic(const struct client *cl, const char *channel, bool inbound, const char *name, const char *type)
+{
+	char shown_name[BRIDGE_TOPIC_MAX], shown_type[BRIDGE_TOPIC_MAX];
+	int r;
+
+	if (!cl->bridge)
+		return err_set(-EPERM, "client %s is no bridge: it has no topics", cl->name);
+	if (!channel_name_ok(channel) || *channel != '/')
+		return err_set(-EINVAL, "\"%.60s\" is not the full name of a channel", channel);
+	printable(shown_name, sizeof(shown_name), name, strlen(name));
+	printable(shown_type, sizeof(shown_type), type, strlen(type));
+	r = carried_name(&cl->bridge->carried, channel, inbound, shown_name, shown_type);
+	return r == -ENOSPC ? err_set(r, "bridge %s names more than %d topics", cl->bridge->name, CARRIED_NAMED_MAX)
+			    : r;
 }
 
 void bridge_detach(struct bridge *b)

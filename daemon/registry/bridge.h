@@ -27,6 +27,7 @@ struct simd;
 
 #define BRIDGE_DETAIL_MAX 200
 #define BRIDGE_CLOCKS_MAX 256
+#define BRIDGE_TOPIC_MAX  256
 
 struct bridge {
 	struct list link; /* simd::bridges */
@@ -71,6 +72,11 @@ bool bridge_carries(const struct bridge *b, const struct channel *ch);
 /* Names of the bridges that carry it: a new JSON array. */
 json_t *bridge_names_of(const struct channel *ch);
 /* What a bridge, or all of them, have reported of channels: a new JSON array of carried_json(). */
+/*
+ * The bridge of this session says what a channel is over there that does not go through dispatch: one that it brings in, or /clock. Texts are cut.
+ * -EPERM it is no bridge; -EINVAL no full name; -ENOSPC too many. With a sentence, but -ENOMEM.
+ */
+int bridge_name_topic(const struct client *cl, const char *channel, bool inbound, const char *name, const char *type);
 json_t *bridge_topics(const struct bridge *b);
 json_t *bridge_topics_of(const struct channel *ch);
 /* Whether its rig lets it offer this service to the other side. */

@@ -6,6 +6,7 @@
 #include "mem.h"
 
 #include <errno.h>
+#include <string.h>
 
 static struct carried *find(const struct list *all, uint32_t channel_id)
 {
@@ -21,6 +22,7 @@ static struct carried *find(const struct list *all, uint32_t channel_id)
 static void carried_free(struct carried *k)
 {
 	list_remove(&k->link);
+	mem_free(k->channel);
 	mem_free(k->name);
 	mem_free(k->type);
 	mem_free(k);
@@ -40,6 +42,46 @@ int carried_set(struct list *all, uint32_t channel_id, int result, const char *n
 	k->type = mem_strdup(type);
 	list_append(all, &k->link);
 	return 0;
+}
+
+static struct carried *find_named(const struct list *all, const char *channel, bool inbound, const char *name,
+				  unsigned *ret_n)
+{
+	struct carried *k;
+
+	*ret_n = 0;
+	list_for_each(k, all, link) {
+		if (!k->channel)
+			continue;
+		if (k->inbound == inbound && !strcmp(k->channel, channel) && !strcmp(k->name, name))
+			return k;
+		++*ret_n;
+	}
+	return NULL;
+}
+
+int carried_name(struct list *all, const char *channel, bool inbound, const char *name, const char *type)
+{
+	unsigned n;
+	struct carried *k = find_named(all, channel, inbound, name, &n);
+
+	if (k)
+		carried_free(k);
+	else if (n == CARRIED_NAMED_MAX)
+		return -ENOSPC;
+	k = MEM_NEW(struct carried);
+	if (!k)
+		return -ENOMEM;
+	k->channel_id = CARRIED_BY_NAME;
+	k->inbound = inbound;
+	k->channel = mem_strdup(channel);
+	k->name = mem_strdup(name);
+	k->type = mem_strdup(type);
+	list_append(all, &k->link);
+	if (k->channel && k->name && k->type)
+		return 0;
+	carried_free(k);
+	return -ENOMEM;
 }
 
 void carried_clear(struct list *all)
@@ -76,6 +118,7 @@ json_t *carried_json(const struct carried *k, const char *bridge, const char *ch
 	bool refused = k->result < 0;
 	const char *why = *name ? name : "no reason reported";
 
-	return JSONX_MAKE(JX_STR("bridge", bridge), JX_STR("channel", channel), JX_STR("name", refused ? "" : name),
-			  JX_STR("type", refused ? "" : type), JX_STR("why", refused ? why : ""));
+	return JSONX_MAKE(JX_STR("bridge", bridge), JX_STR("channel", k->channel ? k->channel : channel),
+			  JX_STR("name", refused ? "" : name), JX_STR("type", refused ? "" : type),
+			  JX_STR("why", refused ? why : ""), JX_BOOL("inbound", k->inbound));
 }

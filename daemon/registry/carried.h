@@ -14,15 +14,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define CARRIED_BY_NAME   UINT32_MAX
+#define CARRIED_NAMED_MAX 512 /* of a bridge */
+
 struct carried {
-	struct list link; /* bridge::carried */
-	uint32_t channel_id;
-	int result;        /* 0: carried; below 0: refused, name is the reason */
-	char *name, *type; /* mem_free */
+	struct list link;    /* bridge::carried */
+	uint32_t channel_id; /* CARRIED_BY_NAME: channel says which */
+	char *channel;       /* mem_free; NULL: by number */
+	bool inbound;        /* it brings that in */
+	int result;          /* 0: carried; below 0: refused, name is the reason */
+	char *name, *type;   /* mem_free */
 };
 
 /* Replaces what it had reported of the channel. Texts borrow. -ENOMEM. */
 int carried_set(struct list *all, uint32_t channel_id, int result, const char *name, const char *type);
+/*
+ * Beside dispatch, by the channel's full name: what it brings in, or /clock. Replaces the same topic of the channel in that direction. -ENOSPC,
+ * -ENOMEM.
+ */
+int carried_name(struct list *all, const char *channel, bool inbound, const char *name, const char *type);
 /* All that it has reported is void. */
 void carried_clear(struct list *all);
 /* The channel's number is free again. */
@@ -31,7 +41,7 @@ void carried_forget(struct list *all, uint32_t channel_id);
 /* NULL: nothing reported. */
 const struct carried *carried_find(const struct list *all, uint32_t channel_id);
 bool carried_refused(const struct list *all, uint32_t channel_id);
-/* New JSON: {"bridge","channel","name","type","why"}; why is empty where it is carried. */
+/* New JSON: {"bridge","channel","name","type","why","inbound"}; why is empty where it is carried. channel: of one by number. */
 json_t *carried_json(const struct carried *k, const char *bridge, const char *channel);
 
 #endif

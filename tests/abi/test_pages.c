@@ -271,7 +271,7 @@ TEST(the_bridge_abi_is_pinned)
 	AT(struct sim_bridge_option, deflt, 8);
 	AT(struct sim_bridge_option, help, 16);
 
-	SIZE(struct sim_bridge_host, 240);
+	SIZE(struct sim_bridge_host, 248);
 	AT(struct sim_bridge_host, abi, 0);
 	AT(struct sim_bridge_host, size, 4);
 	AT(struct sim_bridge_host, ctx, 8);
@@ -303,6 +303,7 @@ TEST(the_bridge_abi_is_pinned)
 	AT(struct sim_bridge_host, withdraw, 216);
 	AT(struct sim_bridge_host, max_body, 224);
 	AT(struct sim_bridge_host, clock_at, 232);
+	AT(struct sim_bridge_host, brings, 240);
 
 	SIZE(struct sim_bridge_ops, 144);
 	AT(struct sim_bridge_ops, abi, 0);

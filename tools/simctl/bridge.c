@@ -45,7 +45,31 @@ static json_t *find(const json_t *obj, const char *list, const char *key, const 
 	return NULL;
 }
 
-/* Channels and what they are at the far side, as far as the bridge has said so; then what it refuses. */
+/* A topic that the bridge has of the channel, in that direction. NULL: it has named none. */
+static const json_t *topic_of(const json_t *b, const char *channel, bool inbound)
+{
+	json_t *item;
+	size_t i;
+
+	json_array_foreach(json_object_get(b, "topics"), i, item)
+		if (json_is_true(json_object_get(item, "inbound")) == inbound &&
+		    !strcmp(json_text(item, "channel"), channel))
+			return item;
+	return NULL;
+}
+
+static void print_inbound(const json_t *b)
+{
+	json_t *item;
+	size_t i;
+
+	json_array_foreach(json_object_get(b, "topics"), i, item)
+		if (json_is_true(json_object_get(item, "inbound")))
+			printf("  %s <- %s, %s\n", json_text(item, "channel"), json_text(item, "name"),
+			       json_text(item, "type"));
+}
+
+/* Channels and what they are at the far side, as far as the bridge has said so; what comes in; then what it refuses. */
 static void print_carried(const json_t *b)
 {
 	json_t *list = json_object_get(b, "channels"), *item;
@@ -53,13 +77,15 @@ static void print_carried(const json_t *b)
 
 	printf("channels: %zu\n", json_array_size(list));
 	json_array_foreach(list, i, item) {
-		const json_t *t = find(b, "topics", "channel", json_string_value(item));
+		const char *channel = json_string_value(item);
+		const json_t *t = topic_of(b, channel, false);
 
 		if (t)
-			printf("  %s -> %s, %s\n", json_string_value(item), json_text(t, "name"), json_text(t, "type"));
-		else
-			printf("  %s\n", json_string_value(item));
+			printf("  %s -> %s, %s\n", channel, json_text(t, "name"), json_text(t, "type"));
+		else if (!topic_of(b, channel, true))
+			printf("  %s\n", channel);
 	}
+	print_inbound(b);
 	json_array_foreach(json_object_get(b, "topics"), i, item)
 		if (*json_text(item, "why"))
 			printf("  %s is not carried: %s\n", json_text(item, "channel"), json_text(item, "why"));

@@ -199,6 +199,11 @@ struct sim_bridge_host {
 	size_t (*max_body)(void *ctx, const struct sim_bridge_channel *ch);
 	/* The clock as it was at a moment of CLOCK_MONOTONIC, such as publish_mono_ns of a message: as sim_clock_at(). */
 	int (*clock_at)(void *ctx, int64_t mono_ns, struct sim_clock_sample *ret);
+	/*
+	 * Of an inbound channel that is offered: what it is over there, for people, as carries() is of the others. Each topic of a channel is
+	 * named by a call of its own. Copied. Without it: nothing is shown of the far side. Thread: as offer().
+	 */
+	void (*brings)(void *ctx, const char *channel, const char *name, const char *type);
 };
 
 #define SIM_BRIDGE_CLOCK_GONE INT64_C(-1)

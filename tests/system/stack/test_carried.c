@@ -63,6 +63,27 @@ static pid_t all_succeed(struct peer *p)
 	return pid;
 }
 
+#define COMES \
+	"\"TimeSource\":\"system\"," STACK_POOLS \
+	",\"rigs\":[{\"name\":\"car\",\"prefix\":\"/car\",\"inbound\":[\"gear\"],\"bridges\":[" \
+	"{\"name\":\"ros\",\"plugin\":\"ros2\",\"channels\":[\"*\",\"/clock\"],\"options\":{\"ros_distro\":\"humble\",\"subscribe\":{" \
+	"\"/control/gear_cmd\":{\"type\":\"autoware_vehicle_msgs/msg/GearCommand\",\"channel\":\"gear\"}}}}," \
+	"{\"name\":\"count\",\"plugin\":\"null\"}]}]"
+
+/* What comes in, and /clock, as what goes out: never the bare channel. */
+TEST_WITH(what_comes_in_has_its_topic_and_type_beside_it, NULL, stack_sweep)
+{
+	pid_t simd = start(COMES);
+	const struct ctl_result *r;
+
+	AWAIT(strstr(stack_ctl("bridge", "info", "ros", NULL)->out, "  /clock ->"));
+	r = stack_ctl("bridge", "info", "ros", NULL);
+	has(r, "  /clock -> /clock, rosgraph_msgs/msg/Clock\n");
+	has(r, "  /car/gear <- /control/gear_cmd, autoware_vehicle_msgs/msg/GearCommand\n");
+	has_not(r, "  /car/gear\n");
+	stack_stop(simd);
+}
+
 TEST_WITH(it_gets_an_automatic_name, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();

@@ -411,7 +411,7 @@ TEST_WITH(methods_need_their_session, begin, end)
 {
 	static const char *const methods[] = { "Enlarge",      "Advertise", "Unadvertise", "Subscribe",
 					       "Unsubscribe",  "OpenToken", "CloseToken",  "AcquireDriver",
-					       "AttachBridge", "Attached",  "DriverWaits", "Requeue" };
+					       "AttachBridge", "Attached",  "DriverWaits", "Requeue", "NameTopic" };
 
 	for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++)
 		assert_int_equal(peer_call(&bad, methods[i], "{}", NULL), -EPROTO);
@@ -732,6 +732,51 @@ static void send_lane(int lane, uint16_t op, const void *record, size_t len, con
 static const char *first_text(json_t *list, const char *key)
 {
 	return json_string_value(json_object_get(json_array_get(list, 0), key));
+}
+
+static int name_topic(const char *channel, unsigned n, const char *type, bool inbound)
+{
+	char params[256];
+
+	snprintf(params, sizeof(params), "{\"channel\": \"%s\", \"name\": \"/over/there%u\", \"type\": \"%s\"%s}",
+		 channel, n, type, inbound ? ", \"inbound\": true" : "");
+	return peer_call(&bad, "NameTopic", params, NULL);
+}
+
+static json_t *topics_named(void)
+{
+	json_t *r;
+
+	assert_ok(peer_call(&good, "ListBridges", "{}", &r));
+	return json_object_get(json_array_get(json_object_get(r, "bridges"), 0), "topics");
+}
+
+TEST_WITH(a_bridge_names_what_comes_in_within_a_bound, begin, end)
+{
+	json_t *r;
+
+	peer_hello(&bad, "log", "bridge");
+	peer_hello(&good, "cam", "client");
+	assert_int_equal(name_topic("/in", 0, "a/B", true), -EPERM);
+	assert_ok(peer_call(&bad, "AttachBridge", "{\"bridge\": \"log\"}", NULL));
+	close(varlink_msg_take_fd(&bad.msg, 0));
+	assert_int_equal(name_topic("in", 0, "a/B", true), -EINVAL);
+	assert_int_equal(name_topic("/i n", 0, "a/B", true), -EINVAL);
+	assert_ok(name_topic("/in", 0, "a/B", true));
+	assert_ok(name_topic("/in", 0, "a/C\\u001b", true)); /* again */
+	assert_ok(name_topic("/in", 0, "a/D", false));
+	r = topics_named();
+	assert_int_equal(json_array_size(r), 2);
+	assert_string_equal(json_string_value(json_object_get(json_array_get(r, 0), "channel")), "/in");
+	assert_string_equal(json_string_value(json_object_get(json_array_get(r, 0), "name")), "/over/there0");
+	assert_string_equal(json_string_value(json_object_get(json_array_get(r, 0), "type")), "a/C\\x1b");
+	assert_true(json_is_true(json_object_get(json_array_get(r, 0), "inbound")));
+	assert_true(json_is_false(json_object_get(json_array_get(r, 1), "inbound")));
+	for (unsigned i = 1; i < 511; i++)
+		assert_ok(name_topic("/in", i, "a/B", true));
+	assert_int_equal(name_topic("/in", 511, "a/B", true), -ENOSPC);
+	assert_ok(name_topic("/in", 7, "a/E", true));
+	assert_int_equal(json_array_size(topics_named()), 512);
 }
 
 /* Not UTF-8, and what drives a terminal: it is in the lists as what it is, and spoils no other entry. */

@@ -49,6 +49,9 @@ static const struct sample {
 	{ "RestartBridge", "name", "\"log\"" },
 	{ "RestartProcess", "name", "\"log\"" },
 	{ "SetBridgeConnection", "name", "\"log\"" },
+	{ "NameTopic", "channel", "\"/in\"" },
+	{ "NameTopic", "type", "\"t/A\"" },
+	{ "NameTopic", "inbound", "true" },
 	{ "SetBridgeConnection", "connection", "\"there:1\"" },
 	{ NULL, "name", "\"set\"" },
 	{ NULL, "abi", "@abi" },
@@ -352,6 +355,9 @@ static void attach_bridge(void)
 	call(&bridge, "AttachBridge", MINIMAL, NULL);
 	keep_socket(&bridge);
 	lane = sockets[0];
+	call(&bridge, "NameTopic", FULL, NULL);
+	call(&bridge, "NameTopic", MINIMAL, NULL);
+	call(&bridge, "NameTopic", NULLS, NULL);
 	send_lane(lane, LANE_STATUS, &s, sizeof(s), "to here\nrosbag of host b");
 	send_lane(lane, LANE_CARRIES, &(struct lane_carries){ .channel_id = other, .name_len = 4 },
 		  sizeof(struct lane_carries), "/camsensor_msgs/Image");
@@ -684,6 +690,7 @@ TEST_WITH(documented_errors_come, begin, end)
 		{ "Requeue", "{\"subscriber_id\": 77}", -ENOENT },
 		{ "CloseToken", "{\"cell\": 4000}", -ENOENT },
 		{ "AttachBridge", NULL, -EPERM },
+		{ "NameTopic", NULL, -EPERM },
 		{ "WithdrawService", "{\"service_id\": 77}", -ENOENT },
 		{ "CallService", "{\"tag\": null}", -ENOENT },
 		{ "GetService", NULL, -ENOENT },

@@ -177,6 +177,7 @@ static void fill_services(struct host *h)
 		.withdraw = host_inbound_withdraw,
 		.max_body = host_topic_max_body,
 		.clock_at = service_clock_at,
+		.brings = host_inbound_named,
 		.bridge = json_string_value(json_object_get(h->config, "name")),
 		.socket = json_string_value(json_object_get(h->config, "socket")),
 	};

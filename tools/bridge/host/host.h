@@ -60,8 +60,9 @@ struct host_clock { /* /clock on its way out; clock.c */
 	_Atomic uint64_t sent, skipped, failed;
 	struct { /* its thread's */
 		struct sim_bridge_channel ch;
-		struct sim_bridge_topic *topic; /* NULL: the plug-in does not take it */
-		unsigned replays;               /* host_link::replays when it was opened */
+		struct sim_bridge_topic *topic;                        /* NULL: the plug-in does not take it */
+		char far_name[HOST_TEXT_MAX], far_type[HOST_TEXT_MAX]; /* what it is over there */
+		unsigned replays;                                      /* host_link::replays when it was opened */
 		struct sim_subscriber *sub;
 		struct log_limit limit;
 		bool named; /* by the rig, not just by "*" */
@@ -228,6 +229,9 @@ int host_inbound_publish_from(void *ctx, const char *channel, void *body, size_t
 void host_inbound_withdraw(void *ctx, const char *channel);
 void host_inbound_unloan(void *ctx, const char *channel, void *body);
 /* Tell the plug-in for whom somebody has begun, or ceased, to listen. Thread: main. True: look again soon. */
+/* To simd, of what does not go through dispatch: a channel that comes in, or /clock. channel: its full name. Blocks until simd answers. */
+void host_name_topic(struct host *h, const char *channel, bool inbound, const char *name, const char *type);
+void host_inbound_named(void *ctx, const char *channel, const char *name, const char *type);
 bool host_inbound_watch(struct host *h);
 /* The plug-in has a new connection: it is notified again of who listens. */
 void host_inbound_replay(struct host *h);

@@ -9,11 +9,13 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <sim/clock.h>
 
 #include "host.h"
+#include "jsonx.h"
 #include "log.h"
 #include "mem.h"
 #include "timeutil.h"
@@ -400,6 +402,28 @@ static struct seen look(struct host *h, const char *name, bool carried_by_us)
 		in->listened = s.has;
 	pthread_mutex_unlock(&h->inbound_lock);
 	return s;
+}
+
+void host_name_topic(struct host *h, const char *channel, bool inbound, const char *name, const char *type)
+{
+	json_t *params =
+		json_pack("{s:s, s:s, s:s, s:b}", "channel", channel, "name", name, "type", type, "inbound", inbound);
+	char *text = params ? jsonx_text(params) : NULL, *reply = NULL;
+
+	if (!text || sim_call(h->client, "NameTopic", text, &reply) < 0) /* simd may be older, or gone */
+		log_debug("%s: not named to simd: %s", channel, text ? sim_why() : "it is no text");
+	free(reply);
+	mem_free(text);
+	json_decref(params);
+}
+
+void host_inbound_named(void *ctx, const char *channel, const char *name, const char *type)
+{
+	char full[FULL_MAX];
+	struct host *h = ctx;
+
+	full_name(h, channel, full);
+	host_name_topic(h, full, true, name, type);
 }
 
 void host_inbound_replay(struct host *h)

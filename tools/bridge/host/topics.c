@@ -85,8 +85,11 @@ void host_topic_named(void *ctx, const struct sim_bridge_channel *ch, const char
 	struct host *h = ctx;
 	struct host_topic *t = container_of(ch, struct host_topic, ch);
 
-	if (ch == &h->clock.clk.ch) /* goes past dispatch */
+	if (ch == &h->clock.clk.ch) { /* goes past dispatch; clock.c reports it */
+		snprintf(h->clock.clk.far_name, sizeof(h->clock.clk.far_name), "%s", name ? name : "");
+		snprintf(h->clock.clk.far_type, sizeof(h->clock.clk.far_type), "%s", type ? type : "");
 		return;
+	}
 	snprintf(t->far_name, sizeof(t->far_name), "%s", name ? name : "");
 	snprintf(t->far_type, sizeof(t->far_type), "%s", type ? type : "");
 }

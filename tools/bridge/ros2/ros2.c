@@ -81,6 +81,7 @@ static void set_common(struct sim_bridge *b)
 	b->common = (struct topics){ .host = b->host,
 				     .arg = b,
 				     .known = ros2_types,
+				     .msg_names = true,
 				     .key = "ros2",
 				     .keys = TOPIC_QOS,
 				     .format = WIRE_CDR,

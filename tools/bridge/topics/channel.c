@@ -80,15 +80,26 @@ static void append(char *text, size_t size, const char *what)
 	snprintf(text + n, size - n, "%s%s", n ? ", " : "", what);
 }
 
+void topics_type_name(const struct topics *s, const char *type, char *ret, size_t size)
+{
+	const char *name = s->msg_names ? strchr(type, '/') : NULL;
+
+	if (name)
+		snprintf(ret, size, "%.*s/msg%s", (int)(name - type), type, name);
+	else
+		snprintf(ret, size, "%s", type);
+}
+
 static void name_it(struct topics *s, const struct sim_bridge_channel *ch, const struct sim_bridge_topic *f)
 {
-	char names[256] = "", types[256] = "";
+	char names[256] = "", types[256] = "", type[192];
 
 	if (!SIM_BRIDGE_HOST_HAS(s->host, carries))
 		return;
 	for (unsigned i = 0; i < f->n; i++) {
 		append(names, sizeof(names), f->out[i]->name);
-		append(types, sizeof(types), f->out[i]->conversion.type->name);
+		topics_type_name(s, f->out[i]->conversion.type->name, type, sizeof(type));
+		append(types, sizeof(types), type);
 	}
 	s->host->carries(s->host->ctx, ch, names, types);
 }

@@ -96,6 +96,16 @@ size_t topic_in_wire_max(const struct topic_in *t)
 	return slot_in_wire_max(&t->slot);
 }
 
+static void name_it(const struct topics *s, const struct topic_in *t)
+{
+	char type[192];
+
+	if (!SIM_BRIDGE_HOST_HAS(s->host, brings))
+		return;
+	topics_type_name(s, t->conversion.type->name, type, sizeof(type));
+	s->host->brings(s->host->ctx, t->channel, t->name, type);
+}
+
 /* Several topics may come into one channel: it is offered once. */
 void topics_offer(struct topics *s)
 {
@@ -103,7 +113,9 @@ void topics_offer(struct topics *s)
 		const struct topic_in *t = s->in[i];
 		int r = slot_in_offer(&t->slot);
 
-		if (r < 0 && r != -EALREADY)
+		if (r == 0 || r == -EALREADY)
+			name_it(s, t);
+		else
 			log_at(s, 1, "%s is not read: %s: %s", t->name, t->channel,
 			       r == -EACCES ? "the rig does not list this channel under \"inbound\"" : strerror(-r));
 	}

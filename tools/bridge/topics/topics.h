@@ -80,6 +80,7 @@ struct topics {
 	bool named;          /* fields go out by their names instead */
 	bool strict_names;   /* a channel whose name ROS does not allow is not carried */
 	const char *package; /* whose messages types become first ("pb_msgs"); NULL: the usual ones */
+	bool msg_names;      /* types are called package/msg/Name */
 	bool before_1_8;     /* the far side's autoware_msgs */
 	bool jazzy;          /* the far side's ROS 2, for messages that are other ones there */
 	bool svl;            /* its users want SVL Simulator's mistakes, but where a topic says otherwise */
@@ -107,6 +108,9 @@ struct topics {
 
 void topics_init(struct topics *s);
 void topics_finish(struct topics *s); /* when no topic is left */
+
+/* What the type, "package/Name", is called over there, for people. */
+void topics_type_name(const struct topics *s, const char *type, char *ret, size_t size);
 
 /* For reg(): all mappings, both ways, and "*": what else there is crosses field by field. 0 or the registry's error. */
 int topics_register(struct sim_bridge_registry *r);
