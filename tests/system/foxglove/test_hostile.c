@@ -2,6 +2,7 @@
 /* Who means harm: each is refused, bounded and counted, and an honest client notices nothing. Also who is let in at all, and the page. */
 #include "support/test.h"
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <sim/msg/Imu.h>
@@ -299,6 +300,69 @@ TEST_WITH(silent_connections_hold_no_place, up, down)
 	for (int i = 0; i < MANY; i++)
 		if (fd[i] >= 0)
 			close(fd[i]);
+}
+
+/* Connections that have asked for `what`, or say nothing where that is NULL. */
+static void stand(int *fd, int n, const char *what)
+{
+	for (int i = 0; i < n; i++) {
+		fd[i] = raw_connect(line_port);
+		if (fd[i] < 0 || !what)
+			continue;
+		setsockopt(fd[i], SOL_SOCKET, SO_RCVBUF, &(int){ 2048 }, sizeof(int));
+		raw_send(fd[i], what, strlen(what));
+	}
+}
+
+static void leave(const int *fd, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (fd[i] >= 0)
+			close(fd[i]);
+}
+
+/* Each is answered, stays, and may ask again: they held all places, and nobody else was let in. */
+TEST_WITH(connections_that_have_been_answered_hold_no_place, up, down)
+{
+	int fd[MANY];
+
+	for (int i = 0; i < MANY; i++) {
+		stand(&fd[i], 1, "HEAD / HTTP/1.1\r\n" HERE "\r\n");
+		if (fd[i] < 0 || recv(fd[i], (char[1]){ 0 }, 1, MSG_PEEK) != 1)
+			fail_msg("connection %d is not answered", i);
+	}
+	is_let_in(HERE SDK, true);
+	leave(fd, MANY);
+}
+
+/* They ask again and again, and read nothing. */
+TEST_WITH(connections_that_read_no_answer_hold_no_place, up, down)
+{
+	static char asks[400 * 64];
+	int fd[MANY];
+
+	for (size_t n = 0; n < sizeof(asks) - 64;)
+		n += (size_t)snprintf(asks + n, 64, "GET /view-3d.js HTTP/1.1\r\n" HERE "\r\n");
+	stand(fd, MANY, asks);
+	is_let_in(HERE SDK, true);
+	leave(fd, MANY);
+}
+
+#define CROWD 5000
+
+TEST_FULL_WITH(thousands_of_half_open_connections_hold_no_place, up, down)
+{
+	static int fd[CROWD];
+	struct rlimit files;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+	if (files.rlim_max < CROWD + 256)
+		skip();
+	files.rlim_cur = files.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+	stand(fd, CROWD, "GET / HTTP");
+	is_let_in(HERE SDK, true);
+	leave(fd, CROWD);
 }
 
 TEST_WITH(more_clients_than_it_takes, up, down)

@@ -22,7 +22,8 @@
 
 #define FOXGLOVE_CLIENTS_MAX       64u
 #define FOXGLOVE_CONNECTIONS_MAX   256u
-#define FOXGLOVE_SUBSCRIPTIONS_MAX 2048u       /* of a client */
+#define FOXGLOVE_GUESTS_MAX        (FOXGLOVE_CONNECTIONS_MAX + 32) /* and those that are being closed */
+#define FOXGLOVE_SUBSCRIPTIONS_MAX 2048u                           /* of a client */
 #define FOXGLOVE_HELD_MAX          (32u << 20) /* bytes that wait for a client; one larger message, if nothing else waits */
 #define FOXGLOVE_TEXTS_MAX         4096u       /* answers that wait for a client */
 #define FOXGLOVE_QUEUE_MAX         1000u
@@ -188,8 +189,9 @@ struct sim_bridge {
 
 	/* the server thread's */
 	unsigned n_connections, n_client_ids;
-	struct lws *silent[FOXGLOVE_CONNECTIONS_MAX]; /* connections that have not asked anything yet, oldest first */
-	unsigned n_silent;
+	struct lws *guests
+		[FOXGLOVE_GUESTS_MAX]; /* connections that are no WebSocket; first the one that did something longest ago */
+	unsigned n_guests;
 	lws_sorted_usec_list_t tick;
 	bool ticking;
 	unsigned n_ticks;

@@ -23,7 +23,6 @@
 #define SILENCE_S      20 /* then it is asked whether it is there */
 #define GONE_S         60
 #define HANDSHAKE_S    5
-#define LEAVING_MAX    16 /* connections that are being closed, beyond those that may be open */
 
 struct session { /* of a connection, as libwebsockets keeps it */
 	struct client *client;
@@ -145,36 +144,56 @@ static int check_socket(struct sim_bridge *b, struct lws *wsi)
 	return r;
 }
 
-/* ---- silent connections ---- */
+/* ---- guests: connections that are no clients ---- */
 
-static void no_longer_silent(struct sim_bridge *b, const struct lws *wsi)
+static void forget_guest(struct sim_bridge *b, const struct lws *wsi)
 {
 	unsigned i = 0;
 
-	while (i < b->n_silent && b->silent[i] != wsi)
+	while (i < b->n_guests && b->guests[i] != wsi)
 		i++;
-	if (i == b->n_silent)
+	if (i == b->n_guests)
 		return;
-	b->n_silent--;
-	memmove(&b->silent[i], &b->silent[i + 1], (b->n_silent - i) * sizeof(b->silent[0]));
+	b->n_guests--;
+	memmove(&b->guests[i], &b->guests[i + 1], (b->n_guests - i) * sizeof(b->guests[0]));
 }
 
-static void on_accepted(struct sim_bridge *b, struct lws *wsi)
+/* Moves the connection to the end, or appends it: it has begun, asks, or is answered. */
+static void put_guest(struct sim_bridge *b, struct lws *wsi)
 {
-	if (b->n_silent < FOXGLOVE_CONNECTIONS_MAX)
-		b->silent[b->n_silent++] = wsi;
+	forget_guest(b, wsi);
+	if (b->n_guests < FOXGLOVE_GUESTS_MAX)
+		b->guests[b->n_guests++] = wsi;
 }
 
-/* Connections without a request keep no viewer out: the oldest of them is closed. 0, or -1: all places are taken. */
+/*
+ * Guests keep no viewer out: the one that has done nothing for longest is closed. 0, or -1: all places are taken. Of a crowd libwebsockets
+ * accepts as many at once as it has descriptors for, and then closes as many; a connection that reads nothing would have 5 s to do so.
+ */
 static int make_place(struct sim_bridge *b)
 {
+	struct lws *oldest = b->guests[0];
+
 	if (b->n_connections < FOXGLOVE_CONNECTIONS_MAX)
 		return 0;
-	if (!b->n_silent || b->n_connections >= FOXGLOVE_CONNECTIONS_MAX + LEAVING_MAX)
+	if (!b->n_guests)
 		return -1;
-	lws_set_timeout(b->silent[0], PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_ASYNC);
-	no_longer_silent(b, b->silent[0]);
+	forget_guest(b, oldest);
+	(void)shutdown(lws_get_socket_fd(oldest), SHUT_RDWR);
+	lws_set_timeout(oldest, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_ASYNC);
 	return 0;
+}
+
+/* 0: the connection may ask again; -1: libwebsockets closes it. */
+static int end_request(struct sim_bridge *b, struct lws *wsi)
+{
+	put_guest(b, wsi);
+	return lws_http_transaction_completed(wsi) ? -1 : 0;
+}
+
+static int answer_with(struct sim_bridge *b, struct lws *wsi, unsigned code)
+{
+	return lws_return_http_status(wsi, code, NULL) < 0 ? -1 : end_request(b, wsi);
 }
 
 /* ---- the page ---- */
@@ -185,7 +204,7 @@ static int add_header(struct lws *wsi, const char *name, const char *value, uint
 					   (int)strlen(value), at, end);
 }
 
-static int begin_file(struct lws *wsi, struct session *s)
+static int begin_file(struct sim_bridge *b, struct lws *wsi, struct session *s)
 {
 	static const char *const headers[][2] = {
 		{ "content-security-policy:",
@@ -205,7 +224,7 @@ static int begin_file(struct lws *wsi, struct session *s)
 	if (lws_finalize_write_http_header(wsi, buf + LWS_PRE, &at, end))
 		return -1;
 	if (s->head)
-		return lws_http_transaction_completed(wsi) ? -1 : 0;
+		return end_request(b, wsi);
 	lws_callback_on_writable(wsi);
 	return 0;
 }
@@ -213,18 +232,13 @@ static int begin_file(struct lws *wsi, struct session *s)
 static int on_http(struct sim_bridge *b, struct lws *wsi, struct session *s, const char *path)
 {
 	s->head = lws_hdr_total_length(wsi, WSI_TOKEN_HEAD_URI) > 0;
+	put_guest(b, wsi);
 	if (check_request(b, wsi) < 0)
-		return lws_return_http_status(wsi, HTTP_STATUS_FORBIDDEN, NULL) < 0 ||
-				       lws_http_transaction_completed(wsi)
-			       ? -1
-			       : 0;
+		return answer_with(b, wsi, HTTP_STATUS_FORBIDDEN);
 	if ((!s->head && !lws_hdr_total_length(wsi, WSI_TOKEN_GET_URI)) || !page_find(path + (*path == '/'), &s->file))
-		return lws_return_http_status(wsi, HTTP_STATUS_NOT_FOUND, NULL) < 0 ||
-				       lws_http_transaction_completed(wsi)
-			       ? -1
-			       : 0;
+		return answer_with(b, wsi, HTTP_STATUS_NOT_FOUND);
 	s->at = 0;
-	return begin_file(wsi, s);
+	return begin_file(b, wsi, s);
 }
 
 static int on_http_writable(struct sim_bridge *b, struct lws *wsi, struct session *s)
@@ -244,7 +258,7 @@ static int on_http_writable(struct sim_bridge *b, struct lws *wsi, struct sessio
 		return 0;
 	}
 	s->file.begin = NULL;
-	return lws_http_transaction_completed(wsi) ? -1 : 0;
+	return end_request(b, wsi);
 }
 
 /* ---- clients ---- */
@@ -505,17 +519,16 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
 		b->n_connections++;
 		return 0;
 	case LWS_CALLBACK_SERVER_NEW_CLIENT_INSTANTIATED:
-		on_accepted(b, wsi);
+		put_guest(b, wsi);
 		return 0;
 	case LWS_CALLBACK_WSI_DESTROY:
-		no_longer_silent(b, wsi);
+		forget_guest(b, wsi);
 		b->n_connections--;
 		return 0;
 	case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION:
-		no_longer_silent(b, wsi);
+		forget_guest(b, wsi);
 		return check_socket(b, wsi);
 	case LWS_CALLBACK_HTTP:
-		no_longer_silent(b, wsi);
 		return on_http(b, wsi, user, in);
 	case LWS_CALLBACK_HTTP_WRITEABLE:
 		return on_http_writable(b, wsi, user);
@@ -619,8 +632,8 @@ static int begin(struct sim_bridge *b, char *why, size_t size)
 		.ssl_cert_filepath = *b->cert ? b->cert : NULL,
 		.ssl_private_key_filepath = *b->cert ? b->key : NULL,
 		.alpn = "http/1.1", /* WebSocket over HTTP/2 has other frames around it */
-		.fd_limit_per_thread = FOXGLOVE_CONNECTIONS_MAX + 32,
-		.max_http_header_pool = FOXGLOVE_CONNECTIONS_MAX + LEAVING_MAX, /* who has begun a request keeps one */
+		.fd_limit_per_thread = FOXGLOVE_GUESTS_MAX,
+		.max_http_header_pool = FOXGLOVE_GUESTS_MAX, /* who has begun a request keeps one */
 		.max_http_header_data = 4096,
 		.pt_serv_buf_size = 65536,
 		.timeout_secs = HANDSHAKE_S,
@@ -649,7 +662,7 @@ static void end(struct sim_bridge *b)
 		lws_context_destroy(c);
 	}
 	b->ticking = false;
-	b->n_connections = b->n_silent = 0;
+	b->n_connections = b->n_guests = 0;
 }
 
 static void *server_main(void *arg)
