@@ -2,7 +2,8 @@
 /*
  * ss2_frame: an UpdateFrame of scenario_simulator_v2 with 50 entities and the ego's vehicle on board of sim-ss2, in lock-step (ZeroMQ,
  * sim-ss2, simd, sim-ss2's turn, and back) against a bare ZeroMQ REQ/REP echo of the same bytes between two processes. ss2_frame_apart:
- * with sim-vehicle, whose turn is before sim-ss2's.
+ * with sim-vehicle, whose turn is before sim-ss2's. ss2_frame_500, ss2_frame_7000: what one takes with so many cars, each turning on a
+ * slope, and the ego's sensors attached.
  * vehicle_step: 10 ms of the vehicle model itself, its wheels turning.
  */
 #include <signal.h>
@@ -20,6 +21,7 @@
 #include "bench.h"
 
 #define ENTITIES 50
+#define CROWD    7000 /* the most of them */
 #define FRAMES   2000
 #define STEP_NS  INT64_C(33333333)
 #define ECHO     "tcp://127.0.0.1:45557"
@@ -40,7 +42,7 @@ static struct scenario *s;
 static int echo_main(void *arg)
 {
 	void *zmq = zmq_ctx_new(), *rep = zmq_socket(zmq, ZMQ_REP);
-	char bytes[65536];
+	char bytes[65536]; /* of a frame */
 	int n;
 
 	(void)arg;
@@ -61,16 +63,16 @@ static void *connected(void *zmq, const char *to)
 	return req && zmq_connect(req, to) == 0 ? req : NULL;
 }
 
-/* Nanoseconds until the answer; negative: none, or a refusal. The answer to a status is more than a peer_answer holds. */
+/* Nanoseconds until the answer; negative: none, or a refusal. */
 static double ask(void *req, const struct peer_buf *q)
 {
-	static uint8_t bytes[65536];
+	static uint8_t bytes[2 << 20];
 	static struct peer_answer a;
 	int64_t start = mono_now_ns();
 	int n = zmq_send(req, q->data, q->len, 0) < 0 ? -1 : zmq_recv(req, bytes, sizeof(bytes), 0);
 	double took = (double)(mono_now_ns() - start);
 
-	if (n < 0 || (req == s->req && q != &s->status && (!peer_read(bytes, (size_t)n, &a) || !a.success))) {
+	if (n < 0 || (req == s->req && (!peer_read(bytes, (size_t)n, &a) || !a.success))) {
 		fprintf(stderr, "bench: ss2: %s\n", n < 0 ? zmq_strerror(zmq_errno()) : a.description);
 		return -1;
 	}
@@ -103,25 +105,55 @@ static double frames_run(unsigned count)
 	return bench_median(s->sample, count);
 }
 
-static int spawn_all(void)
+static int attach_all(void)
 {
-	static char names[ENTITIES][16];
-	static struct peer_status all[ENTITIES];
+	static const uint32_t sensors[] = { PEER_ATTACH_LIDAR, PEER_ATTACH_DETECTION, PEER_ATTACH_GRID };
+
+	for (size_t i = 0; i < sizeof(sensors) / sizeof(sensors[0]); i++) {
+		peer_attach(&s->q, sensors[i], "ego");
+		if (ask(s->req, &s->q) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static double crowd_run(unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		double status, frame;
+
+		s->t_ns += STEP_NS;
+		peer_frame(&s->q, (double)s->t_ns / 1e9, 0, s->t_ns);
+		status = ask(s->req, &s->status);
+		frame = status < 0 ? -1 : ask(s->req, &s->q);
+		if (frame < 0)
+			return -1;
+		s->sample[i] = status + frame;
+	}
+	return bench_median(s->sample, count);
+}
+
+static int spawn_all(int n)
+{
+	static char names[CROWD][16];
+	static struct peer_status all[CROWD];
 
 	peer_initialize(&s->q, 1.0 / 30, 0);
 	if (ask(s->req, &s->q) < 0)
 		return -1;
-	for (int i = 0; i < ENTITIES; i++) {
+	for (int i = 0; i < n; i++) {
 		const struct peer_pose at = { .x = 5 * i, .qw = 1 };
 
 		snprintf(names[i], sizeof(names[i]), i ? "car_%d" : "ego", i);
-		all[i] = (struct peer_status){ .name = names[i], .type = i > 0, .subtype = 1, .pose = at };
+		all[i] = n > ENTITIES
+				 ? peer_turning(names[i], i)
+				 : (struct peer_status){ .name = names[i], .type = i > 0, .subtype = 1, .pose = at };
 		peer_spawn_vehicle(&s->q, names[i], i == 0, &at);
 		if (ask(s->req, &s->q) < 0)
 			return -1;
 	}
-	peer_update_status(&s->status, 250020, all, ENTITIES, true, false);
-	return 0;
+	peer_update_status(&s->status, 250020, all, (size_t)n, true, false);
+	return n > ENTITIES ? attach_all() : 0;
 }
 
 static bool has_participant(struct bench *b)
@@ -154,7 +186,7 @@ static int start_simd(struct bench *b, bool apart)
 	return 0;
 }
 
-static int open_scenario(struct bench *b, bool apart)
+static int open_scenario(struct bench *b, bool apart, int n_entities)
 {
 	char to[64];
 
@@ -164,7 +196,7 @@ static int open_scenario(struct bench *b, bool apart)
 	s->zmq = zmq_ctx_new();
 	s->req = connected(s->zmq, to);
 	s->echo = connected(s->zmq, ECHO);
-	return s->req && s->echo ? spawn_all() : -1;
+	return s->req && s->echo ? spawn_all(n_entities) : -1;
 }
 
 static void close_scenario(void)
@@ -193,6 +225,24 @@ static int measure_frames(struct bench *b, const char *name, double bar)
 	}
 	if (r == 0)
 		bench_report(b, name, "ns", "bare ZeroMQ echo", BENCH_COST, pairs, n, bar);
+	return r;
+}
+
+/* Both requests of a frame, and all answers: what a scenario waits for. */
+static int measure_crowd(struct bench *b, const char *name, int n_entities, double bar_ns)
+{
+	unsigned n = bench_runs(b, 5), count = b->smoke ? 4 : 100;
+	struct bench_pair pairs[BENCH_PAIRS_MAX];
+	int r = open_scenario(b, false, n_entities);
+
+	for (unsigned i = 0; r == 0 && i < n; i++) {
+		pairs[i].ours = crowd_run(count);
+		r = pairs[i].ours < 0 ? -1 : 0;
+	}
+	if (r == 0)
+		bench_report(b, name, "ns", NULL, BENCH_VALUE, pairs, n, bar_ns);
+	close_scenario();
+	s->t_ns = 0;
 	return r;
 }
 
@@ -237,16 +287,21 @@ static int run_ss2(struct bench *b)
 		return -ENOMEM;
 	s->b = b;
 	echo = bench_fork(echo_main, NULL);
-	r = open_scenario(b, false);
+	r = open_scenario(b, false, ENTITIES);
 	if (r == 0)
 		r = measure_frames(b, "ss2_frame", 2);
 	close_scenario();
 	s->t_ns = 0;
 	if (r == 0)
-		r = open_scenario(b, true);
+		r = open_scenario(b, true, ENTITIES);
 	if (r == 0)
 		r = measure_frames(b, "ss2_frame_apart", 0);
 	close_scenario();
+	s->t_ns = 0;
+	if (r == 0)
+		r = measure_crowd(b, "ss2_frame_500", 500, 10e6);
+	if (r == 0)
+		r = measure_crowd(b, "ss2_frame_7000", 7000, 100e6);
 	kill(echo, SIGKILL);
 	bench_wait(echo);
 	free(s);

@@ -3,6 +3,7 @@
 #include "ss2_peer.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #define NS_PER_S INT64_C(1000000000)
@@ -260,6 +261,30 @@ void peer_update_status(struct peer_buf *b, int version, const struct peer_statu
 	if (version >= 10400)
 		put_int(b, 3, overwrite_ego);
 	end(b, m);
+}
+
+struct peer_status peer_turning(const char *name, int i)
+{
+	/* 0.1 rad up, and around as it likes */
+	const double yaw = 0.01 * (i + 1), pitch = -0.1;
+
+	return (struct peer_status){
+		.name = name,
+		.action = "follow_lane",
+		.type = strcmp(name, "ego") != 0,
+		.subtype = 1,
+		.pose = { .x = 5.0 * (i + 1),
+			  .y = 1 + 0.1 * (i % 100),
+			  .z = 0.5 * (i + 1),
+			  .qx = -sin(pitch / 2) * sin(yaw / 2),
+			  .qy = sin(pitch / 2) * cos(yaw / 2),
+			  .qz = cos(pitch / 2) * sin(yaw / 2),
+			  .qw = cos(pitch / 2) * cos(yaw / 2) },
+		.speed = 8,
+		.yaw_rate = 0.2,
+		.accel = 0.5,
+		.time_s = 1.5,
+	};
 }
 
 double peer_lidar_elevation(int beam)
@@ -545,8 +570,10 @@ bool peer_read(const void *data, size_t len, struct peer_answer *ret)
 				else if (v.field == 2)
 					as_text(&v, ret->description, sizeof(ret->description));
 			}
-		} else if (v.field == 2 && v.wire == 2 && ret->n < 16) {
-			read_status(v.bytes, &ret->status[ret->n++], &ok);
+		} else if (v.field == 2 && v.wire == 2) {
+			if (ret->n < PEER_STATUSES)
+				read_status(v.bytes, &ret->status[ret->n], &ok);
+			ret->n++;
 		} else {
 			return false;
 		}

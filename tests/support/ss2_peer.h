@@ -41,7 +41,7 @@ enum {
 };
 
 struct peer_buf {
-	uint8_t data[65536];
+	uint8_t data[2 << 20]; /* statuses of more than 8192 cars that turn on a slope */
 	size_t len;
 };
 
@@ -78,6 +78,8 @@ void peer_spawn(struct peer_buf *b, uint32_t number, const char *name, const str
 void peer_despawn(struct peer_buf *b, const char *name);
 void peer_update_status(struct peer_buf *b, int version, const struct peer_status *s, size_t n, bool npc_started,
 			bool overwrite_ego);
+/* One of a crowd: it turns on a slope, and each of its numbers is another than 0. */
+struct peer_status peer_turning(const char *name, int i);
 void peer_attach(struct peer_buf *b, uint32_t number, const char *entity);
 void peer_lights(struct peer_buf *b, int version, const struct peer_light *l, size_t n);
 void peer_follow(struct peer_buf *b, const char *name);
@@ -95,12 +97,14 @@ struct peer_answer_status {
 	double speed, yaw_rate, accel, jerk;
 };
 
+#define PEER_STATUSES 16
+
 struct peer_answer {
 	uint32_t number;
 	bool success;
 	char description[512];
 	size_t n;
-	struct peer_answer_status status[16];
+	struct peer_answer_status status[PEER_STATUSES]; /* the first of them */
 };
 
 /* False: these bytes are no answer. */

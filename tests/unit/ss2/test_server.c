@@ -783,7 +783,7 @@ TEST(what_a_peer_sends_is_bounded)
 	assert_false(world_send(&w, big, CODEC_REQUEST_MAX + 1));
 	/* update_entity_status with as many empty statuses as fit: more than may be decoded, or than there are entities */
 	n = CODEC_REQUEST_MAX - 8;
-	memcpy(big, "\x3a\xf8\xff\x3f", 4);
+	memcpy(big, "\x3a\xf8\xff\x7f", 4);
 	for (size_t i = 4; i + 1 < 4 + n; i += 2)
 		big[i] = 0x0a;
 	assert_false(world_send(&w, big, 4 + n));
@@ -811,6 +811,31 @@ TEST(what_a_peer_sends_is_bounded)
 	mem_free(big);
 	/* `big` was made before begin() took its measure */
 	w.before.blocks--;
+	world_finish(&w);
+}
+
+#define CROWD SCENE_ENTITIES_MAX
+
+/* As they are said to be in each frame: turning, on a slope. */
+TEST(as_many_cars_as_there_may_be_move_at_once)
+{
+	static struct peer_status s[CROWD];
+	static char name[CROWD][16];
+	struct world w;
+
+	world_init(&w);
+	assert_true(ask_initialize(&w, 0));
+	for (int i = 0; i < CROWD; i++) {
+		snprintf(name[i], sizeof(name[i]), i ? "car_%d" : "ego", i);
+		assert_true(ask_spawn(&w, name[i], i == 0));
+		s[i] = peer_turning(name[i], i);
+	}
+	peer_update_status(&w.q, 250020, s, CROWD, true, false);
+	assert_true(w.q.len > 1 << 20);
+	if (!world_send(&w, w.q.data, w.q.len))
+		fail_msg("%zu bytes: %s", w.q.len, w.a.description);
+	assert_int_equal(w.a.n, CROWD);
+	assert_true(world_scene(&w)->entity[CROWD - 1].pose.position.x == s[CROWD - 1].pose.x);
 	world_finish(&w);
 }
 

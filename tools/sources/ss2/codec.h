@@ -13,7 +13,7 @@
 
 #include "ss2/ss2.pb-c.h"
 
-#define CODEC_REQUEST_MAX ((size_t)1 << 20)  /* bytes of a request: more than 2000 entities */
+#define CODEC_REQUEST_MAX ((size_t)2 << 20)  /* bytes of a request: all entities, each turning on a slope */
 #define CODEC_MEMORY_MAX  ((size_t)16 << 20) /* bytes that decoding one may take */
 
 struct request {
