@@ -79,6 +79,33 @@ TEST(what_is_far_or_below_is_not_seen)
 	close_sight(&t);
 }
 
+/* The car ahead came after 300 that are farther: each sensor has it, and the nearest of the others. */
+TEST(of_a_crowd_the_nearest_are_seen)
+{
+	struct sensors_detection c = { .all = true, .update_s = 0.1, .range = 10000 };
+	const struct sensors_look *l;
+	struct sight t;
+	char name[16];
+
+	open_sight(&t);
+	assert_ok(sensors_attach_detection(&t.sensors, &c));
+	for (int i = 300; i > 0; i--) {
+		snprintf(name, sizeof(name), "row_%d", i);
+		put(&t, name, SCENE_VEHICLE, 100 + i, 0);
+	}
+	put(&t, "ahead", SCENE_VEHICLE, 10, 0);
+	look(&t, S);
+	l = t.detected;
+	assert_int_equal(l->n, SENSORS_OBJECTS_MAX);
+	assert_int_equal(t.truth->n, SENSORS_OBJECTS_MAX);
+	assert_string_equal(l->object[0].name, "ahead");
+	for (uint32_t i = 3; i < l->n; i++) {
+		snprintf(name, sizeof(name), "row_%u", i - 2);
+		assert_string_equal(l->object[i].name, name);
+	}
+	close_sight(&t);
+}
+
 static struct sim_Quaternion pitched(double rad)
 {
 	return (struct sim_Quaternion){ .y = sin(rad / 2), .w = cos(rad / 2) };

@@ -3,7 +3,6 @@
 #include "messages.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <sim/msg/Detected3DObjects.h>
@@ -13,6 +12,7 @@
 #include <sim/point_cloud.h>
 
 #include "../space.h"
+#include "nearest.h"
 #include "ss2/ss2.pb-c.h"
 
 #define LABEL_MAX     16
@@ -72,36 +72,16 @@ static void fill_object(const struct scene_entity *e, const struct scene_entity 
 	o->score = 1;
 }
 
-struct candidate {
-	double far; /* m, squared */
-	uint32_t at;
-};
-
-static int by_distance(const void *a, const void *b)
-{
-	const struct candidate *x = a, *y = b;
-
-	if (x->far != y->far)
-		return x->far < y->far ? -1 : 1;
-	return x->at < y->at ? -1 : 1; /* the same order in every run */
-}
-
-/* All but the ego, in the order of spawning, or, of too many, the nearest in the order of their distance. Returns how many. */
-static uint32_t choose(const struct scene *s, const struct scene_entity *ego, struct candidate *ret)
+/* All but the ego, or, of too many, the nearest. */
+static void choose(const struct scene *s, const struct scene_entity *ego, struct nearest *ret)
 {
 	struct sim_Vector3 from = ego ? ego->pose.position : (struct sim_Vector3){ 0 };
-	uint32_t n = 0;
 
 	for (size_t i = 0; i < s->n_entities; i++) {
-		struct sim_Vector3 d = space_sub(s->entity[i].pose.position, from);
-
 		if (&s->entity[i] != ego)
-			ret[n++] = (struct candidate){ d.x * d.x + d.y * d.y + d.z * d.z, (uint32_t)i };
+			nearest_put(ret, space_length(space_sub(s->entity[i].pose.position, from)), (uint32_t)i);
 	}
-	if (n <= MESSAGE_OBJECTS_MAX)
-		return n;
-	qsort(ret, n, sizeof(*ret), by_distance);
-	return MESSAGE_OBJECTS_MAX;
+	nearest_end(ret);
 }
 
 size_t message_objects_max(size_t n)
@@ -112,16 +92,18 @@ size_t message_objects_max(size_t n)
 size_t message_objects(const struct scene *s, int64_t now_sim_ns, void *body, size_t cap)
 {
 	const struct scene_entity *ego = scene_ego(s);
-	struct candidate chosen[SCENE_ENTITIES_MAX];
+	struct nearest_one one[MESSAGE_OBJECTS_MAX];
+	struct nearest chosen = { .one = one, .max = MESSAGE_OBJECTS_MAX };
 	struct sim_builder b;
 	struct sim_Detected3DObjects *all = sim_Detected3DObjects_init(body, cap, &b);
-	uint32_t n = choose(s, ego, chosen);
-	struct sim_Detected3DObject *o = all ? sim_Detected3DObjects_objects_alloc(&b, n) : NULL;
+	struct sim_Detected3DObject *o;
 
+	choose(s, ego, &chosen);
+	o = all ? sim_Detected3DObjects_objects_alloc(&b, (uint32_t)chosen.n) : NULL;
 	if (!o)
 		return 0;
-	for (uint32_t i = 0; i < n; i++) {
-		const struct scene_entity *e = &s->entity[chosen[i].at];
+	for (size_t i = 0; i < chosen.n; i++) {
+		const struct scene_entity *e = &s->entity[one[i].at];
 
 		fill_object(e, ego, now_sim_ns, o);
 		if (sim_Detected3DObject_label_set_in(&b, o++, label_of(e)) < 0)

@@ -9,6 +9,7 @@
 #include "../space.h"
 #include "err.h"
 #include "mem.h"
+#include "nearest.h"
 
 #define EARLY_NS    INT64_C(2000000) /* the reference's: a look 2 ms before its time is in time */
 #define ROUNDED_NS  1000             /* sums of 1/30 s are not whole */
@@ -217,22 +218,28 @@ static bool is_in_reach(struct sensors *s, const struct scene_entity *e, const s
 	       LIDAR_RANGE_M + space_length(e->box_center) + space_length(e->box_size) / 2;
 }
 
+/* What is wanted, or, of too much, the nearest. */
 static void look(struct sensors *s, const struct scene *scene, int64_t sim_ns,
 		 bool (*wanted)(struct sensors *s, const struct scene_entity *e, const struct scene_entity *ego),
 		 struct sensors_look *ret)
 {
 	const struct scene_entity *ego = scene_ego(scene);
+	struct nearest_one one[SENSORS_OBJECTS_MAX];
+	struct nearest chosen = { .one = one, .max = SENSORS_OBJECTS_MAX };
 
 	ret->sim_ns = sim_ns;
 	ret->run_ns = s->run_ns;
 	ret->ego = ego->pose;
-	ret->n = 0;
-	for (size_t i = 0; i < scene->n_entities && ret->n < SENSORS_OBJECTS_MAX; i++) {
+	for (size_t i = 0; i < scene->n_entities; i++) {
 		const struct scene_entity *e = &scene->entity[i];
 
 		if (e != ego && wanted(s, e, ego))
-			ret->object[ret->n++] = *e;
+			nearest_put(&chosen, distance(&e->pose.position, &ego->pose.position), (uint32_t)i);
 	}
+	nearest_end(&chosen);
+	ret->n = (uint32_t)chosen.n;
+	for (uint32_t i = 0; i < ret->n; i++)
+		ret->object[i] = scene->entity[one[i].at];
 }
 
 /* Whether the next one is due; then it is now. */

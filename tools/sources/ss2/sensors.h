@@ -24,7 +24,7 @@
 #include "rnd.h"
 #include "scene.h"
 
-#define SENSORS_OBJECTS_MAX 256 /* of one look */
+#define SENSORS_OBJECTS_MAX 256 /* of one look: the nearest */
 #define SENSORS_LOOKS_MAX   64  /* that may wait for their delay */
 #define SENSORS_FRAME_MAX   39
 
