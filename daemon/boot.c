@@ -22,7 +22,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -99,10 +98,47 @@ static void find_exe(struct boot *b)
 		b->bin_dir = mem_strndup(path, (size_t)(slash - path));
 }
 
-int boot_config(struct boot *b)
+static int read_config(struct boot *b)
 {
 	find_exe(b);
 	return load_config(b);
+}
+
+static const char *asked_runtime(const struct boot *b)
+{
+	return b->args.runtime_dir ? b->args.runtime_dir : conf_string(conf_root(b->conf), "runtime_dir");
+}
+
+/* One that a simd before has left is taken over, even if its program is gone. */
+static int check_roudi(const struct boot *b)
+{
+	char plane[PLANE_MAX], *path = NULL;
+	int r;
+
+	runtime_plane_of(asked_runtime(b), plane);
+	if (config_roudi_external(conf_root(b->conf)) || (*plane && roudi_has_left(plane)))
+		return 0;
+	r = spawn_find(conf_string(conf_root(b->conf), "roudi.path"), b->bin_dir, &path);
+	if (r == 0 && access(path, X_OK) < 0)
+		r = err_sys(-errno, "%s", path);
+	mem_free(path);
+	if (r < 0 && !err_is_lack(r))
+		return err_set(r, "roudi.path: %s; install iceoryx, or give the path of its iox-roudi", err_why());
+	return r;
+}
+
+int boot_config(struct boot *b)
+{
+	int r = read_config(b);
+
+	if (r < 0)
+		return r;
+	r = check_group(conf_root(b->conf));
+	if (r == 0)
+		r = check_roudi(b);
+	if (r < 0)
+		boot_config_end(b);
+	return r;
 }
 
 static int with_plugin_dirs(struct boot *b, int (*fn)(struct boot *b, const char *const *dirs))
@@ -133,11 +169,6 @@ static int print_need(const struct pools *p, int64_t room)
 	return -ENOSPC;
 }
 
-static const char *asked_runtime(const struct boot *b)
-{
-	return b->args.runtime_dir ? b->args.runtime_dir : conf_string(conf_root(b->conf), "runtime_dir");
-}
-
 /* A simd that starts here takes over, or takes away, what the one before has left. */
 static int64_t room_here(const struct boot *b)
 {
@@ -158,7 +189,7 @@ int boot_show_config(struct boot *b)
 	json_t *list, *item;
 	int64_t room = -1;
 	size_t i;
-	int r = boot_config(b);
+	int r = read_config(b);
 
 	if (r == 0)
 		room = room_here(b);
@@ -197,7 +228,7 @@ static int config_for_clean_up(struct boot *b)
 {
 	static const struct config_sources none = { 0 };
 
-	if (boot_config(b) == 0)
+	if (read_config(b) == 0)
 		return 0;
 	fprintf(stderr, "simd: %s\nsimd: cleaning up without that configuration%s\n", err_why(),
 		b->args.runtime_dir ? "" : ", in the usual runtime directory (another one: --runtime-dir)");
@@ -373,31 +404,14 @@ void boot_signals_end(struct boot *b)
 
 /* ---- runtime directory, supervision, registry ---- */
 
-/* A group that may connect but cannot open the shared memory is refused here, not by each call of its clients. */
-static int check_group(struct conf_view root)
-{
-	const char *name = conf_string(root, "socket.group");
-	const struct group *g = *name ? getgrnam(name) : NULL;
-
-	if (!g || g->gr_gid == getegid() || conf_choice(root, "roudi.start") == 1)
-		return 0;
-	return err_set(
-		-EINVAL,
-		"socket.group: the memory of iox-roudi is open to simd's group %u alone, and \"%s\" is another: start simd "
-		"in that group (Group= of its unit; sg %s), or leave socket.group empty",
-		(unsigned)getegid(), name, name);
-}
-
 int boot_runtime(struct boot *b)
 {
 	struct conf_view root = conf_root(b->conf);
-	int r = check_group(root);
+	int r = runtime_init(&b->rt, asked_runtime(b));
 
 	b->id = rnd_entropy();
 	if (r == 0)
-		r = runtime_init(&b->rt, asked_runtime(b));
-	if (r == 0)
-		r = runtime_lock(&b->rt, conf_choice(conf_object(root, "roudi"), "start") == 1);
+		r = runtime_lock(&b->rt, config_roudi_external(root));
 	if (r < 0)
 		runtime_finish(&b->rt);
 	return r;

@@ -17,6 +17,7 @@
 #include <sys/resource.h>
 
 struct conf;
+struct conf_view;
 struct control;
 struct supervisor;
 struct log_ring;
@@ -59,6 +60,8 @@ struct boot {
 int boot_show_config(struct boot *b);
 /* check.c: what a start of this configuration would refuse, a line on stderr for each. -EINVAL: there is something. */
 int check_all(struct boot *b, const char *const *dirs);
+/* A group that may connect but cannot open the shared memory is refused, not by each call of its clients. -EINVAL with a sentence. */
+int check_group(struct conf_view root);
 int boot_clean_up(struct boot *b);
 int boot_config(struct boot *b);
 void boot_config_end(struct boot *b);

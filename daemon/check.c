@@ -21,6 +21,7 @@
 #include "timeutil.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <poll.h>
 #include <sim/slot.h>
 #include <signal.h>
@@ -82,6 +83,22 @@ static void check_time(struct check *k)
 	source_registry_destroy(sources);
 }
 
+/* ---- who may use it ---- */
+
+int check_group(struct conf_view root)
+{
+	const char *name = conf_string(root, "socket.group");
+	const struct group *g = *name ? getgrnam(name) : NULL;
+
+	if (!g || g->gr_gid == getegid() || config_roudi_external(root))
+		return 0;
+	return err_set(
+		-EINVAL,
+		"socket.group: the memory of iox-roudi is open to simd's group %u alone, and \"%s\" is another: start simd "
+		"in that group (Group= of its unit; sg %s), or leave socket.group empty",
+		(unsigned)getegid(), name, name);
+}
+
 /* ---- programs ---- */
 
 /* As a start looks for it: beside simd, then PATH. dir: of a name with a slash that does not begin with one; "": ours. */
@@ -117,7 +134,7 @@ static void check_programs(struct check *k)
 
 	check_program(k, conf_origin(k->root, "bridge.program"), "bridge.program",
 		      conf_string(k->root, "bridge.program"), "");
-	if (conf_choice(k->root, "roudi.start") != 2)
+	if (!config_roudi_external(k->root))
 		check_program(k, conf_origin(k->root, "roudi.path"), "roudi.path", conf_string(k->root, "roudi.path"),
 			      "");
 	if (config_time_source(k->b->conf, &name) >= 0 && strcmp(name, "ss2") == 0 &&
@@ -299,6 +316,8 @@ int check_all(struct boot *b, const char *const *dirs)
 		found(&k, conf_origin(k.root, "pools"), "%s", err_why());
 	if (runtime_check_base() < 0)
 		found(&k, NULL, "%s", err_why());
+	if (check_group(k.root) < 0)
+		found(&k, conf_origin(k.root, "socket.group"), "%s", err_why());
 	check_time(&k);
 	check_programs(&k);
 	for (size_t i = 0; i < conf_count(k.root, "rigs"); i++) {

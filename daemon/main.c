@@ -56,7 +56,7 @@ static const struct {
 	const char *name;
 	int (*init)(struct boot *b);
 	void (*fini)(struct boot *b);
-	bool configured; /* it fails by the configuration, so a further start would fail like this one */
+	bool configured; /* it fails by the configuration, so a further start would fail like this one, unless it lacks something */
 } parts[] = {
 	{ "signal mask", boot_mask, NULL, false }, /* before any thread of ours exists: all inherit it */
 	{ "configuration", boot_config, boot_config_end, true },
@@ -100,7 +100,7 @@ int main(int argc, char *argv[])
 	}
 	if (r < 0) {
 		fprintf(stderr, "simd: %s: %s\n", parts[n].name, err_why());
-		failed = parts[n].configured ? PROCESS_NEVER_WORKS : EXIT_FAILURE;
+		failed = parts[n].configured && !err_is_lack(r) && r != -EAGAIN ? PROCESS_NEVER_WORKS : EXIT_FAILURE;
 	}
 	if (r == 0)
 		r = boot_loop(&b);

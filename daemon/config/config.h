@@ -32,6 +32,12 @@ int config_load(const struct config_sources *s, struct conf **ret);
 /* enum sim_time_source of "TimeSource"; SIM_SOURCE_PLUGIN with *ret_name set for a name it does not know. */
 int config_time_source(const struct conf *c, const char **ret_name);
 
+/* The RouDi of iceoryx's own names, which somebody else runs. */
+static inline bool config_roudi_external(struct conf_view root)
+{
+	return conf_choice(root, "roudi.start") == 1;
+}
+
 #define CONFIG_BRIDGES_MAX  64 /* of all rigs */
 #define CONFIG_CARRIERS_MAX 16 /* bridges of one channel */
 

@@ -343,15 +343,9 @@ static int watch(struct roudi *r, int pidfd)
 	return rc < 0 ? err_set(rc, "iox-roudi cannot be watched: %s", err_text(rc)) : 0;
 }
 
-/* simd has no descriptor or memory to talk to RouDi with, which says nothing about RouDi. */
-static bool is_lack(int rc)
-{
-	return rc == -EMFILE || rc == -ENFILE || rc == -ENOMEM || rc == -ENOBUFS;
-}
-
 static bool cannot_probe(struct roudi *r, const struct roudi_job *j)
 {
-	bool yes = is_lack(j->result);
+	bool yes = err_is_lack(j->result);
 
 	if (yes && !r->unprobed)
 		log_error("the health of iox-roudi (pid %d) cannot be checked: %s; trying again every %u ms",
@@ -475,7 +469,7 @@ static void on_attached(struct roudi *r, struct roudi_job *j)
 	if (rc < 0) { /* -ENOTRECOVERABLE: this process has used up its attachments, trying again does not help */
 		bool for_good = (r->first && !is_passing(rc)) || rc == -ENOTRECOVERABLE || !r->owned || gives_up(r);
 
-		if (!for_good && r->phase == STARTING && (is_lack(rc) || rc == -EAGAIN || rc == -ESTALE))
+		if (!for_good && r->phase == STARTING && (err_is_lack(rc) || rc == -EAGAIN || rc == -ESTALE))
 			attach_later(r);
 		else
 			start_failed(r, rc, for_good);

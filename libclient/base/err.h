@@ -13,6 +13,7 @@
 #define BASE_ERR_H
 
 #include <errno.h>
+#include <stdbool.h>
 
 #define ERR_WHY_MAX 512 /* longer sentences are cut */
 
@@ -58,6 +59,12 @@ void err_clear(void);
 
 /* The calling thread's sentence; "" if none. Valid until the thread's next err_* call. */
 const char *err_why(void);
+
+/* Descriptors or memory were lacking, which says nothing about what was asked for: it may succeed another time. */
+static inline bool err_is_lack(int r)
+{
+	return r == -EMFILE || r == -ENFILE || r == -ENOMEM || r == -ENOBUFS;
+}
 
 /* Text of a negative (or positive) errno, thread-safe, never NULL. */
 const char *err_text(int r);

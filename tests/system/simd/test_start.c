@@ -110,7 +110,7 @@ TEST(mistakes_end_it_with_a_sentence)
 		{ "{\"pools\": [" GIBS_30 "]}", "MiB", 1 },
 		{ "{" POOLS ", \"TimeSource\": \"sundial\"}", "sundial", 78 },
 		{ "{" POOLS ", \"roudi\": {\"start\": \"external\"}}", "roudi.start", 1 },
-		{ "{" POOLS ", \"roudi\": {\"path\": \"no-such-roudi\"}}", "no-such-roudi", 1 },
+		{ "{" POOLS ", \"roudi\": {\"path\": \"no-such-roudi\"}}", "no-such-roudi", 78 },
 		{ "{" POOLS ", \"roudi\": {\"path\": \"false\"}}", "iox-roudi", 1 },
 		{ "{" POOLS ", \"socket\": {\"group\": \"no-such-group\"}}", "no-such-group", 78 },
 	};

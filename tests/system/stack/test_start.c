@@ -18,7 +18,7 @@
 	"\"processes\":[{\"name\":\"sleeper\",\"command\":[\"sleep\",\"86397\"]}]}]"
 
 /* simd ends by itself, with exit code 1 and those words. */
-static void refuses(const char *conf, const char *words, const char *more)
+static void refuses_with(int code, const char *conf, const char *words, const char *more)
 {
 	int fd, status;
 	pid_t pid;
@@ -27,9 +27,14 @@ static void refuses(const char *conf, const char *words, const char *more)
 	pid = stack_spawn(conf, &fd);
 	status = stack_wait(pid);
 	close(fd);
-	assert_int_equal(WEXITSTATUS(status), 1);
+	assert_int_equal(WEXITSTATUS(status), code);
 	if (!stack_count(words, more))
 		fail_msg("simd did not say \"%s\" and \"%s\"", words, more);
+}
+
+static void refuses(const char *conf, const char *words, const char *more)
+{
+	refuses_with(1, conf, words, more);
 }
 
 TEST_WITH(a_second_one, NULL, stack_sweep)
@@ -375,7 +380,7 @@ TEST_WITH(one_that_suits, NULL, stack_sweep)
 
 TEST_WITH(one_that_is_missing, NULL, stack_sweep)
 {
-	refuses(CONF ",\"roudi\":{\"path\":\"/no/such/roudi\"}", "/no/such/roudi", "iceoryx");
+	refuses_with(78, CONF ",\"roudi\":{\"path\":\"/no/such/roudi\"}", "/no/such/roudi", "iceoryx");
 	assert_string_equal(stack_leftovers(), "");
 	refuses(CONF ",\"roudi\":{\"path\":\"true\"}", "iox-roudi exits right after its start", "");
 	assert_string_equal(stack_leftovers(), "");
