@@ -145,6 +145,10 @@ static const struct conf_key bridge_defaults_keys[] = {
 	    "Where bridge_<name>.so, converter_<name>.so and source_<name>.so are; empty: the installed place, or the "
 	    "build's when simd runs from there.",
 	    .def = "\"\""),
+	KEY("dir", STRING,
+	    "Working directory of the bridges that simd starts; empty: simd's. Callers of *simctl bridge connect* other than root "
+	    "and simd's own user can name no place outside it, and none at all where it is /.",
+	    .def = "\"\""),
 	INT("kill_after_ms", 10000, 100, 600000,
 	    "A bridge of ours that holds a message that long beyond its deadline is killed and started again."),
 	{ 0 }

@@ -14,7 +14,11 @@
 #include "timeutil.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -110,24 +114,67 @@ static int method_restart_bridge(struct call *call)
 	return r < 0 ? r : restart(call->s, b);
 }
 
+static bool goes_up(const char *path)
+{
+	bool up = false;
+
+	for (const char *at = path; (at = strstr(at, "..")) && !up; at += 2)
+		up = (at == path || at[-1] == '/') && (at[2] == '/' || !at[2]);
+	return up;
+}
+
+/* Where the path leads, as far as it is there: symbolic links on the way are followed. path: is cut. False: it leads nowhere. */
+static bool resolve(char *path, char ret[PATH_MAX])
+{
+	struct stat st;
+	char *end;
+
+	while (!realpath(path, ret)) {
+		end = strrchr(path, '/');
+		if ((errno != ENOENT && errno != ENOTDIR) || lstat(path, &st) == 0 || !end || end == path)
+			return false; /* also at a link to what is not there yet */
+		*end = '\0';
+	}
+	return true;
+}
+
+static bool is_below(const char *dir, const char *connection)
+{
+	char path[2 * PATH_MAX], real[PATH_MAX];
+	size_t len = strlen(dir);
+
+	if (goes_up(connection) ||
+	    snprintf(path, sizeof(path), *connection == '/' ? "%.0s%s" : "%s/%s", dir, connection) >= (int)sizeof(path))
+		return false;
+	return resolve(path, real) && strncmp(real, dir, len) == 0 && (real[len] == '/' || !real[len]);
+}
+
 /*
  * Plug-ins that keep data make files of it, with simd's rights. So whoever is another user names no place outside the working directory of
- * simd, which for the service is its directory of logs. Addresses look otherwise.
+ * bridges, which for the service is its directory of logs. Addresses are no path, and so lie in there.
  */
 static int may_connect_to(const struct call *call, const char *connection)
 {
 	const struct ucred *cred = &call->conn->cred;
-	bool up = false;
+	const char *configured = conf_string(conf_root(call->s->conf), "bridge.dir");
+	char dir[PATH_MAX];
 
-	for (const char *at = connection; (at = strstr(at, "..")) && !up; at += 2)
-		up = (at == connection || at[-1] == '/') && (at[2] == '/' || !at[2]);
-	if (cred->uid == 0 || cred->uid == geteuid() || (*connection != '/' && !up))
+	if (cred->uid == 0 || cred->uid == geteuid())
+		return 0;
+	if (!realpath(*configured ? configured : ".", dir))
+		return err_sys(-errno, "bridge.dir: %s", *configured ? configured : ".");
+	if (strcmp(dir, "/") == 0)
+		return err_set(
+			-EACCES,
+			"bridges of this simd work in /, so only root and simd's own user may name what they connect to; "
+			"give them a directory by bridge.dir in simd's configuration");
+	if (is_below(dir, connection))
 		return 0;
 	return err_set(
 		-EACCES,
-		"\"%.100s\": only root and simd's own user may name a place outside simd's working directory; give one without a "
-		"leading slash and without \"..\"",
-		connection);
+		"\"%.100s\": only root and simd's own user may name a place outside %.200s, where bridges work; give one without "
+		"\"..\" that is in there, also by its symbolic links",
+		connection, dir);
 }
 
 /* By a new process, as it would be after an edit of the configuration: not every plug-in can leave a place for another one. */

@@ -249,6 +249,7 @@ static int add_bridge(struct processes *f, const char *rig, struct conf_view v)
 	return add(f, &(struct entry){ .part = PART_BRIDGES,
 				       .rig = rig,
 				       .name = conf_string(v, "name"),
+				       .dir = conf_string(conf_root(f->conf), "bridge.dir"),
 				       .restart = PROCESS_ALWAYS });
 }
 

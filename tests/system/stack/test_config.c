@@ -474,6 +474,23 @@ TEST(at_the_start)
 	}
 }
 
+/* ---- where bridges work ---- */
+
+TEST_WITH(bridges_work_in_their_directory, NULL, stack_sweep)
+{
+	char path[40], dir[64] = "";
+	pid_t simd;
+
+	assert_int_equal(mkdir("/tmp/out-work", 0755), 0);
+	simd = stack_start(STACK_POOLS ",\"bridge\":{\"dir\":\"/tmp/out-work\"},\"rigs\":[{\"name\":\"a\",\"bridges\":"
+				       "[{\"name\":\"b\",\"plugin\":\"null\"}]}]");
+	AWAIT(!strcmp(stack_bridge_text("b", "status"), "connected"));
+	snprintf(path, sizeof(path), "/proc/%d/cwd", (int)stack_bridge("b", "pid"));
+	assert_true(readlink(path, dir, sizeof(dir) - 1) > 0);
+	assert_string_equal(dir, "/tmp/out-work");
+	stack_stop(simd);
+}
+
 /* ---- what passes ---- */
 
 /* systemd would try no more after 78, and the machine has enough a second later. The log is a part whose failures are otherwise of that kind. */

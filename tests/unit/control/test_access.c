@@ -3,9 +3,11 @@
 #include "unit/control/peer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "config/config.h"
@@ -157,46 +159,95 @@ static int bridge_restart(void *user, const char *name)
 	return 0;
 }
 
+static const char *bridge_dir; /* of the next desk; NULL: none is configured */
+
 /* The bridge "log" belongs to simd, which starts it. */
 static void desk_open_with_bridge(struct desk *d)
 {
-	desk_open(d, "");
+	char more[TEST_PATH_MAX + 40] = "";
+
+	if (bridge_dir)
+		snprintf(more, sizeof(more), ", \"bridge\": {\"dir\": \"%s\"}", bridge_dir);
+	desk_open(d, more);
 	d->ops.bridge_may = bridge_may;
 	d->ops.bridge_restart = bridge_restart;
 	list_first(&d->simd->bridges, struct bridge, link)->external = false;
 }
 
-/* A bridge makes files with simd's rights. */
-TEST(another_user_sends_a_bridge_nowhere)
+struct way {
+	const char *connection;
+	bool fine;
+};
+
+/* What another user may say, by the sentence; root may all of it. */
+static void sends(const struct way *way, size_t n, const char *why)
 {
-	static const struct {
-		const char *connection;
-		bool fine;
-	} rows[] = {
-		{ "run/a", true },          { "host:9090", true }, { "ws://host/a..b/..c", true }, { "", true },
-		{ "/etc/cron.d/x", false }, { "../x", false },     { "a/../../x", false },         { "a/..", false },
-	};
 	struct desk d;
 	struct peer p, own;
 
-	if (geteuid() != 0)
-		skip();
 	desk_open_with_bridge(&d);
 	stranger_opens(&d, &p);
 	peer_open(&d, &own);
 	peer_hello(&p, "x", "client");
 	peer_hello(&own, "y", "client");
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+	for (size_t i = 0; i < n; i++) {
 		char text[200];
+		int r;
 
-		snprintf(text, sizeof(text), "{\"name\": \"log\", \"connection\": \"%s\"}", rows[i].connection);
+		snprintf(text, sizeof(text), "{\"name\": \"log\", \"connection\": \"%s\"}", way[i].connection);
 		assert_ok(peer_call(&own, "SetBridgeConnection", text, NULL));
-		if (peer_call(&p, "SetBridgeConnection", text, NULL) != (rows[i].fine ? 0 : -EACCES))
-			fail_msg("%s: %s", rows[i].connection, err_why());
+		r = peer_call(&p, "SetBridgeConnection", text, NULL);
+		if (r != (way[i].fine ? 0 : -EACCES) || (r < 0 && !strstr(err_why(), why)))
+			fail_msg("%s: %s", way[i].connection, err_why());
 	}
 	peer_close(&p);
 	peer_close(&own);
 	desk_close(&d);
+}
+
+#define ROWS(rows) rows, sizeof(rows) / sizeof((rows)[0])
+
+/* A bridge makes files with simd's rights. Links lead out of its directory, and one of them to a file that is not there yet. */
+TEST(another_user_sends_a_bridge_nowhere)
+{
+	static const struct way ways[] = {
+		{ "run/a", true }, { "host:9090", true },  { "ws://host/a..b/..c", true },
+		{ "", true },      { "inside/a", true },   { "/etc/x", false },
+		{ "../x", false }, { "a/../../x", false }, { "outside/x", false },
+		{ "a/..", false }, { "new", false },       { "outside", false },
+	};
+	char dir[TEST_PATH_MAX];
+	int back = open(".", O_PATH | O_CLOEXEC);
+
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(mkdir(test_path(dir, "work"), 0755), 0);
+	assert_int_equal(chdir(dir), 0);
+	assert_int_equal(symlink("/etc", "outside"), 0);
+	assert_int_equal(symlink("/etc/no-such-file", "new"), 0);
+	assert_int_equal(mkdir("real", 0755), 0);
+	assert_int_equal(symlink("real", "inside"), 0);
+	sends(ROWS(ways), "place outside");
+	assert_int_equal(chdir("/"), 0);
+	bridge_dir = dir;
+	sends(ROWS(ways), "place outside");
+	bridge_dir = NULL;
+	assert_int_equal(fchdir(back), 0);
+	close(back);
+}
+
+TEST(in_the_root_directory_another_user_sends_a_bridge_nowhere_at_all)
+{
+	static const struct way ways[] = { { "etc/cron.d/x", false }, { "host:9090", false } };
+
+	int back = open(".", O_PATH | O_CLOEXEC);
+
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(chdir("/"), 0);
+	sends(ROWS(ways), "bridge.dir");
+	assert_int_equal(fchdir(back), 0);
+	close(back);
 }
 
 TEST(only_what_simd_has_started_stands_for_its_bridge)
