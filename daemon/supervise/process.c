@@ -75,6 +75,18 @@ const char *process_end_text(int status, int64_t oom_before, int64_t oom_now, ch
 	return ret;
 }
 
+const char *process_end_unseen(int64_t oom_before, int64_t oom_now, char ret[PROCESS_END_TEXT])
+{
+	size_t n =
+		(size_t)snprintf(ret, PROCESS_END_TEXT, "it is no child of this simd, so its exit status is unknown");
+
+	if (oom_before >= 0 && oom_now > oom_before)
+		snprintf(ret + n, PROCESS_END_TEXT - n,
+			 "; meanwhile the kernel killed %lld of simd's control group for want of memory (memory.events)",
+			 (long long)(oom_now - oom_before));
+	return ret;
+}
+
 static void wait_for_next(struct process *p)
 {
 	int64_t pause = p->o.restart_dur_ns;
@@ -121,8 +133,11 @@ static void drop_keep(struct process *p)
 
 /* ---- its end ---- */
 
+/* Shown to people is its own last word, if it had one; the log has how it ended, too. */
 static void end_for_good(struct process *p, const char *why)
 {
+	if (*p->last)
+		why = p->last;
 	drop_keep(p);
 	printable(p->permanent, sizeof(p->permanent), why,
 		  strlen(why)); /* cut between characters: it goes out as JSON */
@@ -162,7 +177,7 @@ static bool again(const struct process *p, int status)
 static void process_ended(struct process *p, int status)
 {
 	bool stopping = p->state == PROCESS_STOPPING, restart = again(p, status) && !stopping;
-	char text[PROCESS_END_TEXT];
+	char text[PROCESS_END_TEXT], why[sizeof(text) + sizeof(p->last) + 2];
 
 	exec_timer_cancel(&p->timer);
 	if (exec_now(p->x) - p->started_mono_ns >= STABLE_DUR_NS)
@@ -175,8 +190,8 @@ static void process_ended(struct process *p, int status)
 		process_start(p);
 		return;
 	}
-	if (restart && (give_up(p, is_hopeless(0, status), *p->last ? p->last : text) ||
-			limit_reached(p, *p->last ? p->last : text)))
+	snprintf(why, sizeof(why), *p->last ? "%s: %s" : "%s", text, p->last);
+	if (restart && (give_up(p, is_hopeless(0, status), why) || limit_reached(p, why)))
 		return;
 	if (restart) {
 		p->failures++;

@@ -93,5 +93,7 @@ bool process_alive(const struct process *p);
 #define PROCESS_END_TEXT 192
 /* How a process ended. oom_before, oom_now: memory_oom_kills() at its start and now; it says of a SIGKILL whether that moved. */
 const char *process_end_text(int status, int64_t oom_before, int64_t oom_now, char ret[PROCESS_END_TEXT]);
+/* The same of one whose status somebody else has: whether that moved is all there is. */
+const char *process_end_unseen(int64_t oom_before, int64_t oom_now, char ret[PROCESS_END_TEXT]);
 
 #endif

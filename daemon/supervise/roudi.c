@@ -306,7 +306,7 @@ static const char *how_it_ended(struct roudi *r, char ret[PROCESS_END_TEXT])
 	int status = 0;
 
 	if (!r->is_child)
-		return "it is no child of this simd, so its exit status is unknown";
+		return process_end_unseen(r->oom, memory_oom_kills(""), ret);
 	r->is_child = false;
 	(void)r->ops->reap(r->user, r->proc.pid, r->pidfd, &status);
 	return process_end_text(status, r->oom, memory_oom_kills(""), ret);
@@ -619,6 +619,7 @@ static int adopt(struct roudi *r)
 	if (ipc_probe(r->plane, r->probe_timeout_ms) < 0)
 		return replace(r, r->left.proc, "does not answer");
 	r->adopted = true;
+	r->oom = memory_oom_kills("");
 	return use_present(r, r->left.proc.pid, true);
 }
 

@@ -416,6 +416,40 @@ static void keep(void *user, enum log_level level, const char *topic, const char
 		snprintf(logged + n, sizeof(logged) - n, "%s|", line);
 }
 
+static void keep_errors(void *user, enum log_level level, const char *topic, const char *line)
+{
+	(void)user;
+	(void)topic;
+	if (level == LOG_LEVEL_ERROR)
+		snprintf(logged, sizeof(logged), "%s", line);
+}
+
+/* Its last word does not stand in for the exit code, the signal or the want of memory. */
+TEST_WITH(the_last_end_is_logged_as_the_others_are, begin, end)
+{
+	struct process p;
+
+	log_set_spec("error");
+	log_set_handler(keep_errors, NULL);
+	init(&p, PROCESS_ALWAYS);
+	p.o.give_up = 1;
+	process_start(&p);
+	ends_with(0, "no such option\n", PROCESS_NEVER_WORKS);
+	assert_non_null(strstr(logged, "permanent: exit code 78: no such option"));
+	process_finish(&p);
+	init(&p, PROCESS_ALWAYS);
+	p.o.restart_limit = 1;
+	process_start(&p);
+	ends_with(1, "on my way\n", 1);
+	assert_int_equal(write(sim.f[2].out_fd, "on my way\n", 10), 10);
+	die(&sim.f[2], SIGSEGV);
+	run(2 * S);
+	assert_non_null(strstr(logged, "permanent: killed by signal 11 (Segmentation fault): on my way"));
+	process_finish(&p);
+	log_set_handler(NULL, NULL);
+	log_set_spec("none");
+}
+
 TEST_WITH(output_is_logged_by_line, begin, end)
 {
 	struct process p;
@@ -604,6 +638,18 @@ TEST(how_a_process_ended_in_words)
 	assert_string_equal(
 		process_end_text(SIGKILL, 4, 6, text),
 		"killed by signal 9 (Killed), while the kernel killed 2 of simd's control group for want of memory (memory.events)");
+}
+
+TEST(what_ends_a_process_of_others_is_said_as_far_as_it_is_known)
+{
+	char text[PROCESS_END_TEXT];
+
+	assert_string_equal(process_end_unseen(-1, -1, text),
+			    "it is no child of this simd, so its exit status is unknown");
+	assert_null(strstr(process_end_unseen(4, 4, text), "memory"));
+	assert_non_null(
+		strstr(process_end_unseen(4, 6, text),
+		       "meanwhile the kernel killed 2 of simd's control group for want of memory (memory.events)"));
 }
 
 static int prepare(void **state)
