@@ -10,6 +10,7 @@
 
 #include "registry/bridge.h"
 #include "config/config.h"
+#include "config/names.h"
 #include "spawn_ops.h"
 #include "time/source.h"
 #include "err.h"
@@ -161,7 +162,24 @@ static void check_processes(struct check *k, struct conf_view rig)
 
 /* ---- channels ---- */
 
-static void check_channels(struct check *k, struct conf_view rig)
+/* Nobody may ever publish there. */
+static void check_channel_names(struct check *k, struct conf_view rig)
+{
+	for (size_t i = 0; i < conf_count(rig, "channels"); i++) {
+		struct conf_view ch = conf_item(rig, "channels", i);
+		char full[PATTERN_MAX + 1];
+		const char *whose;
+
+		names_pattern_full(conf_string(rig, "prefix"), conf_string(ch, "name"), full);
+		whose = channel_name_reserved(full);
+		if (whose)
+			found(k, conf_origin(ch, "name"),
+			      "rigs[%s].channels[%s]: only %s may publish under %s; choose another name",
+			      conf_string(rig, "name"), conf_string(ch, "name"), whose, full);
+	}
+}
+
+static void check_channel_sizes(struct check *k, struct conf_view rig)
 {
 	uint64_t largest = pools_max_slot(&k->b->pools);
 
@@ -323,8 +341,9 @@ int check_all(struct boot *b, const char *const *dirs)
 	for (size_t i = 0; i < conf_count(k.root, "rigs"); i++) {
 		struct conf_view rig = conf_item(k.root, "rigs", i);
 
+		check_channel_names(&k, rig);
 		if (pools)
-			check_channels(&k, rig);
+			check_channel_sizes(&k, rig);
 		check_bridges(&k, rig);
 		check_processes(&k, rig);
 	}

@@ -337,6 +337,9 @@ TEST(all_that_a_start_would_refuse)
 		F "bridge.program: there is no program \"no-such-simbridge\" beside simd or in PATH",
 		F
 		"rigs[a].channels[big].max_body: a message of 4096 bytes needs a slot of 4224, the largest of \"pools\" has",
+		F
+		"rigs[a].channels[/rosout]: only the nodes of ROS 2 themselves may publish under /rosout; choose another",
+		F "rigs[a].channels[simd/mine]: only simd itself may publish under /simd/mine; choose another",
 		F "rigs[a].bridges[lost].plugin: there is no bridge_no-such-plugin.so",
 		F "rigs[a].bridges[lost].converters: there is no converter_no-such-one.so",
 		F
@@ -346,7 +349,8 @@ TEST(all_that_a_start_would_refuse)
 
 	write_file("{\"TimeSource\":\"sundial\",\"bridge\":{\"program\":\"no-such-simbridge\"},"
 		   "\"pools\":[{\"size\":\"1KiB\",\"count\":500}],\"rigs\":[{\"name\":\"a\",\"channels\":["
-		   "{\"name\":\"big\",\"max_body\":4096},{\"name\":\"small\",\"max_body\":64}],\"bridges\":["
+		   "{\"name\":\"big\",\"max_body\":4096},{\"name\":\"small\",\"max_body\":64},{\"name\":\"/rosout\"},"
+		   "{\"name\":\"simd/mine\"}],\"bridges\":["
 		   "{\"name\":\"lost\",\"plugin\":\"no-such-plugin\",\"converters\":[\"no-such-one\"]},"
 		   "{\"name\":\"harmless\",\"plugin\":\"null\"}],\"processes\":["
 		   "{\"name\":\"p\",\"command\":[\"/no/such/program\"]},{\"name\":\"q\",\"command\":[\"true\"]}]}]}");
@@ -355,7 +359,7 @@ TEST(all_that_a_start_would_refuse)
 	for (unsigned i = 0; i < sizeof(want) / sizeof(*want); i++)
 		if (!strstr(r->err, want[i]))
 			fail_msg("no \"%s\" in:\n%s", want[i], r->err);
-	assert_int_equal(lines_in(r->err), 6);
+	assert_int_equal(lines_in(r->err), 8);
 	assert_null(strstr(r->err, "harmless"));
 	assert_null(strstr(r->err, "[q]"));
 	assert_null(strstr(r->err, "small"));

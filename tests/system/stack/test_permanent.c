@@ -2,6 +2,7 @@
 /* Bridges and processes that can never start are given up, which is shown; who has mended them may have another try. */
 #include "stack.h"
 
+#include <sched.h>
 #include <string.h>
 
 #define CONF \
@@ -33,5 +34,24 @@ TEST_WITH(are_given_up, NULL, stack_sweep)
 	r = stack_ctl("process", "restart", "typo", NULL); /* a bridge */
 	assert_int_equal(r->code, 1);
 	assert_non_null(strstr(r->err, "no rig has a process \"typo\""));
+	stack_stop(simd);
+}
+
+#define FAR \
+	"\"TimeSource\":\"system\"," STACK_POOLS \
+	",\"process\":{\"restart_ms\":10},\"rigs\":[{\"name\":\"car\",\"bridges\":[{" \
+	"\"name\":\"far\",\"plugin\":\"ros2\",\"options\":{\"localhost\":false}}]}]"
+
+/* Nothing but a loopback that is down: the status itself says so, as the log does. */
+TEST_WITH(a_bridge_without_a_network_says_so, NULL, stack_sweep)
+{
+	const struct ctl_result *r;
+	pid_t simd;
+
+	assert_int_equal(unshare(CLONE_NEWNET), 0);
+	simd = stack_start(FAR);
+	AWAIT(strstr(stack_bridge_text("far", "detail"), "no network interface with an IPv4 address is up"));
+	r = stack_ctl("bridge", "list", NULL);
+	assert_non_null(strstr(r->out, "no network interface with an IPv4 address is up"));
 	stack_stop(simd);
 }

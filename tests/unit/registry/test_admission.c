@@ -43,7 +43,9 @@ TEST(the_ladder_ascends_to_what_iceoryx_manages)
 	assert_true(pools_bytes(&p) < 40 << 20);
 	assert_int_equal(pools_need(&p) % (1 << 20), 0);
 	assert_int_equal(compute("{}", 16 << 20, &p), -ENOSPC);
-	assert_non_null(strstr(err_why(), "of /dev/shm, 16 MiB are free; enlarge it"));
+	assert_non_null(strstr(err_why(),
+			       "of /dev/shm, 16 MiB are free; enlarge it (mount -o remount,size=... /dev/shm; "
+			       "docker run --shm-size=...)"));
 }
 
 /* The formula of simd.json(5); that it is what a RouDi takes is for tests/system/stack. */
@@ -191,7 +193,7 @@ TEST(what_is_admitted_has_memory)
 	assert_int_equal(pools_reserve(&p, cls, 17, "/other"), -ENOSPC);
 	assert_non_null(strstr(err_why(), "/other needs 17 slots of up to"));
 	assert_non_null(strstr(err_why(), "/dev/shm has "));
-	assert_non_null(strstr(err_why(), " MiB left (mount -o remount,size=... /dev/shm;"));
+	assert_non_null(strstr(err_why(), " MiB left (mount -o remount,size=... /dev/shm; docker run --shm-size=...)"));
 	assert_int_equal(shm.has[cls], 17);
 	assert_int_equal(pools_left(&p, cls), shm.free / pools_slot_bytes(&p, cls));
 	assert_int_equal(pools_reserve(&p, cls, pools_left(&p, cls), "/less"), 0);
