@@ -24,6 +24,9 @@ FLAGS_tests/system/ipc/test_lacks.c := -DLACKING='"$(B)/test/lacking.so"' -DWALL
 $(B)/test/lib/wall.so: $(B)/obj/tests/system/ipc/wall.o
 	@mkdir -p $(@D)
 	$(CC) -shared $(HARDEN_LINK) -o $@ $<
+$(B)/test/system-ipc-wall: $(B)/obj/tests/system/ipc/test_wall.o $(B)/obj/tests/system/ipc/wall.o
+LINK_system-ipc-wall := -ldl
+TESTS += $(B)/test/system-ipc-wall
 $(B)/test/lacking.so: $(B)/obj/tests/system/ipc/lacking.o $(B)/obj/tests/system/ipc/wall.o $(B)/lib/simd/ipc_iox.so
 	$(CC) -shared -Wl,-z,now -Wl,-rpath,'$$ORIGIN/../lib/simd' -o $@ $(filter %.o,$^) -L$(B)/lib/simd -Wl,--no-as-needed -l:ipc_iox.so
 $(B)/test/system-ipc-lacks: | $(B)/test/lacking.so $(B)/test/lib/wall.so

@@ -7,6 +7,8 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/timerfd.h>
@@ -20,10 +22,22 @@ VISIBLE int pthread_cond_timedwait(pthread_cond_t *restrict cond, pthread_mutex_
 				   const struct timespec *restrict until);
 VISIBLE int pthread_mutex_timedlock(pthread_mutex_t *restrict lock, const struct timespec *restrict until);
 VISIBLE int timerfd_create(int clock, int flags);
+VISIBLE int timer_create(clockid_t clock, struct sigevent *restrict event, timer_t *restrict ret);
+VISIBLE int clock_nanosleep(clockid_t clock, int flags, const struct timespec *until, struct timespec *left);
+VISIBLE int pthread_rwlock_timedrdlock(pthread_rwlock_t *restrict lock, const struct timespec *restrict until);
+VISIBLE int pthread_rwlock_timedwrlock(pthread_rwlock_t *restrict lock, const struct timespec *restrict until);
+VISIBLE int sem_clockwait(sem_t *restrict sem, clockid_t clock, const struct timespec *restrict until);
+VISIBLE int pthread_cond_clockwait(pthread_cond_t *restrict cond, pthread_mutex_t *restrict lock, clockid_t clock,
+				   const struct timespec *restrict until);
+VISIBLE int pthread_mutex_clocklock(pthread_mutex_t *restrict lock, clockid_t clock,
+				    const struct timespec *restrict until);
+VISIBLE int pthread_rwlock_clockrdlock(pthread_rwlock_t *restrict lock, clockid_t clock,
+				       const struct timespec *restrict until);
+VISIBLE int pthread_rwlock_clockwrlock(pthread_rwlock_t *restrict lock, clockid_t clock,
+				       const struct timespec *restrict until);
 
 typedef int (*cond_fn)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
 typedef int (*mutex_fn)(pthread_mutex_t *, const struct timespec *);
-typedef int (*timer_fn)(int, int);
 
 /* dlsym() gives the oldest condition variables that the library has; these are the ones that programs are linked with. */
 static void *next(const char *name)
@@ -71,5 +85,73 @@ int timerfd_create(int clock, int flags)
 {
 	if (clock == CLOCK_REALTIME)
 		refuse(__builtin_return_address(0));
-	return ((timer_fn)next("timerfd_create"))(clock, flags);
+	return ((int (*)(int, int))next("timerfd_create"))(clock, flags);
+}
+
+/* Refused where an absolute time of that clock is waited for; `is`: what the call is then. */
+#define OF_THE_WALL(is) \
+	do { \
+		if (is) \
+			refuse(__builtin_return_address(0)); \
+	} while (0)
+
+#define PASS_ON(fn, ...) \
+	static __typeof__(fn) *next_fn; \
+	if (!next_fn) \
+		next_fn = (__typeof__(fn) *)next(#fn); \
+	return next_fn(__VA_ARGS__)
+
+int timer_create(clockid_t clock, struct sigevent *restrict event, timer_t *restrict ret)
+{
+	OF_THE_WALL(clock == CLOCK_REALTIME);
+	PASS_ON(timer_create, clock, event, ret);
+}
+
+int clock_nanosleep(clockid_t clock, int flags, const struct timespec *until, struct timespec *left)
+{
+	OF_THE_WALL(clock == CLOCK_REALTIME && (flags & TIMER_ABSTIME));
+	PASS_ON(clock_nanosleep, clock, flags, until, left);
+}
+
+int pthread_rwlock_timedrdlock(pthread_rwlock_t *restrict lock, const struct timespec *restrict until)
+{
+	OF_THE_WALL(true);
+	PASS_ON(pthread_rwlock_timedrdlock, lock, until);
+}
+
+int pthread_rwlock_timedwrlock(pthread_rwlock_t *restrict lock, const struct timespec *restrict until)
+{
+	OF_THE_WALL(true);
+	PASS_ON(pthread_rwlock_timedwrlock, lock, until);
+}
+
+int sem_clockwait(sem_t *restrict sem, clockid_t clock, const struct timespec *restrict until)
+{
+	OF_THE_WALL(clock == CLOCK_REALTIME);
+	PASS_ON(sem_clockwait, sem, clock, until);
+}
+
+int pthread_cond_clockwait(pthread_cond_t *restrict cond, pthread_mutex_t *restrict lock, clockid_t clock,
+			   const struct timespec *restrict until)
+{
+	OF_THE_WALL(clock == CLOCK_REALTIME);
+	PASS_ON(pthread_cond_clockwait, cond, lock, clock, until);
+}
+
+int pthread_mutex_clocklock(pthread_mutex_t *restrict lock, clockid_t clock, const struct timespec *restrict until)
+{
+	OF_THE_WALL(clock == CLOCK_REALTIME);
+	PASS_ON(pthread_mutex_clocklock, lock, clock, until);
+}
+
+int pthread_rwlock_clockrdlock(pthread_rwlock_t *restrict lock, clockid_t clock, const struct timespec *restrict until)
+{
+	OF_THE_WALL(clock == CLOCK_REALTIME);
+	PASS_ON(pthread_rwlock_clockrdlock, lock, clock, until);
+}
+
+int pthread_rwlock_clockwrlock(pthread_rwlock_t *restrict lock, clockid_t clock, const struct timespec *restrict until)
+{
+	OF_THE_WALL(clock == CLOCK_REALTIME);
+	PASS_ON(pthread_rwlock_clockwrlock, lock, clock, until);
 }
