@@ -265,6 +265,30 @@ TEST(jerk_is_what_the_reference_calls_so)
 	assert_true(fabs(s.accel.linear.x - 2.5) < 1e-9 && fabs(s.jerk - 2.5) < 1e-9);
 }
 
+/* Theirs: sideways wz vx, about z what wz has changed by over the step. */
+TEST(a_turn_accelerates_as_the_reference_says)
+{
+	struct vehicle v = { .origin.mgrs = true };
+	struct sim_GpsOdometry m = odometry(381816.0, 3973739.0, 8);
+	struct vehicle_state s;
+
+	for (int i = 0; i < 2; i++) /* the same report once more changes nothing */
+		assert_true(vehicle_odometry(&v, &m, S, 1));
+	assert_true(vehicle_now(&v, S, 1, &s));
+	near(s.accel.linear.y, 0.3 * 8);
+	near(s.accel.angular.z, 0);
+	m.forward_speed = 10;
+	m.angular_velocity.z = -0.2;
+	for (int i = 0; i < 2; i++)
+		assert_true(vehicle_odometry(&v, &m, 11 * S / 10, 1));
+	assert_true(vehicle_now(&v, 11 * S / 10, 1, &s));
+	near(s.accel.linear.y, -0.2 * 10);
+	near(s.accel.angular.z, (-0.2 - 0.3) / 0.1);
+	assert_true(vehicle_odometry(&v, &m, 11 * S / 10, 2)); /* time has jumped */
+	assert_true(vehicle_now(&v, 11 * S / 10, 2, &s));
+	near(s.accel.angular.z, 0);
+}
+
 TEST(the_odometry_places_the_ego_on_the_map)
 {
 	struct vehicle v = { .origin.mgrs = true };

@@ -42,7 +42,7 @@ static struct sim_Vector3 on_map(const struct vehicle_origin *o, double easting,
 				     .z = altitude - o->altitude };
 }
 
-/* Acceleration is what the speed has changed by since the report before. */
+/* Acceleration is, as the reference has it, what speed and yaw rate have changed by since the report before, and sideways what the turn takes. */
 static bool report(struct vehicle_report *r, struct vehicle_state *s, int64_t stamp_sim_ns, uint32_t generation)
 {
 	if (stamp_sim_ns < 0 || !space_vector_ok(&s->pose.position) || !space_normalise(&s->pose.orientation) ||
@@ -50,15 +50,18 @@ static bool report(struct vehicle_report *r, struct vehicle_state *s, int64_t st
 		return false;
 	if (r->given && r->clock_generation == generation) {
 		int64_t dt_ns = stamp_sim_ns - r->stamp_sim_ns;
+		double dt_s = (double)dt_ns / 1e9;
 
 		if (dt_ns == 0) {
 			s->accel = r->state.accel;
 			s->jerk = r->state.jerk;
 		} else if (dt_ns > 0 && dt_ns <= ACCEL_DUR_NS) {
-			s->accel.linear.x = (s->twist.linear.x - r->state.twist.linear.x) / ((double)dt_ns / 1e9);
+			s->accel.linear.x = (s->twist.linear.x - r->state.twist.linear.x) / dt_s;
+			s->accel.angular.z = (s->twist.angular.z - r->state.twist.angular.z) / dt_s;
 			s->jerk = s->accel.linear.x; /* what the reference gives under that name */
 		}
 	}
+	s->accel.linear.y = s->twist.angular.z * s->twist.linear.x;
 	s->stamp_sim_ns = stamp_sim_ns;
 	*r = (struct vehicle_report){
 		.given = true, .stamp_sim_ns = stamp_sim_ns, .clock_generation = generation, .state = *s
