@@ -545,5 +545,31 @@ int hook_setname(pthread_t thread, const char *name)
 
 int hook_flock(int fd, int op)
 {
-	return iox_own_process() ? flock(fd, op) : 0;
+	int r;
+
+	if (!iox_own_process())
+		return 0;
+	do
+		r = flock(fd, op);
+	while (r < 0 && errno != EWOULDBLOCK &&
+	       iox_start_lacks(errno, "the lock of a file")); /* somebody has that lock */
+	return r;
+}
+
+/* operator new: what it throws in a start, nothing catches. */
+HOOK void *hook_new(size_t n) __asm__("_Znwm");
+
+void *hook_new(size_t n)
+{
+	static _Atomic(void *) next;
+	void *(*throwing)(size_t);
+	void *p;
+
+	do
+		p = malloc(n ? n : 1);
+	while (!p && iox_start_lacks(ENOMEM, "memory"));
+	if (p)
+		return p;
+	*(void **)&throwing = iox_next(&next, "_Znwm");
+	return throwing(n);
 }

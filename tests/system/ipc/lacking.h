@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lacking.so, a module (SIM_IPC_MODULE) whose calls of the system fail from a chosen one on. It comes before the real one. It is
+ * lacking.so, a module (SIM_IPC_MODULE) whose calls of the system fail from a chosen one on; of memory, those of its own threads. It comes before the real one. It is
  * told by memory at a fixed address, for a namespace of its own has no other way in.
  */
 #ifndef TEST_LACKING_H
 #define TEST_LACKING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -16,6 +17,7 @@ struct lacking {
 	_Atomic uint32_t calls; /* so far */
 	_Atomic uint32_t at;    /* this one and all after it fail; 0: none */
 	int error;
+	_Atomic bool memory; /* it is memory that the failed one asked for: no error but ENOMEM */
 };
 
 /* Before the attach. NULL: that address is taken. */
