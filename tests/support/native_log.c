@@ -40,17 +40,17 @@ struct native_log *native_log_create(const char *path, enum log_compression comp
 	return l;
 }
 
-uint32_t native_log_channel(struct native_log *l, const char *topic, const struct sim_type *type)
+static uint32_t add_channel(struct native_log *l, const char *topic, const struct sim_type *type, bool latched)
 {
 	char hash[17] = "";
-	struct log_pair pairs[] = { { "sim_type", type ? type->name : "" }, { "sim_hash", hash } };
+	struct log_pair pairs[] = { { "sim_type", type ? type->name : "" }, { "sim_hash", hash }, { "latching", "1" } };
 	struct log_channel ch = { .topic = topic,
 				  .message_encoding = type ? "cdr" : "json",
 				  .schema_name = type ? type->name : "somebody/Elses",
 				  .schema_encoding = type ? "ros2msg" : "jsonschema",
 				  .schema = { "x", 1 },
 				  .metadata = pairs,
-				  .n_metadata = type ? 2 : 0 };
+				  .n_metadata = type ? 2 + latched : 0 };
 	uint32_t id;
 
 	if (type)
@@ -59,6 +59,16 @@ uint32_t native_log_channel(struct native_log *l, const char *topic, const struc
 	must(id < CHANNELS_MAX ? 0 : -1, "too many channels");
 	l->type[id] = type;
 	return id;
+}
+
+uint32_t native_log_channel(struct native_log *l, const char *topic, const struct sim_type *type)
+{
+	return add_channel(l, topic, type, false);
+}
+
+uint32_t native_log_latched(struct native_log *l, const char *topic, const struct sim_type *type)
+{
+	return add_channel(l, topic, type, true);
 }
 
 void native_log_put(struct native_log *l, uint32_t channel, int64_t log_time_ns, int64_t stamp_sim_ns,

@@ -16,6 +16,8 @@ struct native_log;
 struct native_log *native_log_create(const char *path, enum log_compression compression);
 /* type NULL: of nobody here. */
 uint32_t native_log_channel(struct native_log *l, const char *topic, const struct sim_type *type);
+/* The same, whose messages are latched. */
+uint32_t native_log_latched(struct native_log *l, const char *topic, const struct sim_type *type);
 void native_log_put(struct native_log *l, uint32_t channel, int64_t log_time_ns, int64_t stamp_sim_ns,
 		    const char *frame, const void *body, size_t size);
 void native_log_finish(struct native_log *l);

@@ -23,6 +23,8 @@ struct codec_in; /* one channel of a log on its way into simd */
 int codec_in_create(const struct log_channel *ch, struct codec_in **ret, char *why, size_t why_size);
 void codec_in_destroy(struct codec_in *c);                      /* NULL is fine */
 const struct sim_type *codec_in_type(const struct codec_in *c); /* while c is there */
+bool codec_in_is_static(
+	const struct codec_in *c); /* transforms of a channel called tf_static: each holds until the next one */
 /*
  * 0; 1: the message says nothing of that type. Errors: -ENOBUFS: call again with more room; -EBADMSG and what else a malformed message
  * is. Stamp: of the message's header, else the log's publish time. Straight into ret->buf, which is aligned to 64.

@@ -197,6 +197,11 @@ const struct sim_type *codec_in_type(const struct codec_in *c)
 	return c->type;
 }
 
+bool codec_in_is_static(const struct codec_in *c)
+{
+	return c->is_static;
+}
+
 /* ROS has no field for that frames are fixed: it is the channel's name. */
 static void set_static(struct message_in *m)
 {

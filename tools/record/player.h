@@ -4,6 +4,7 @@
  * is due: at a rate, or as fast as the sink takes them. Each of the two is a thread of its own, or, in tests, is called step by step.
  *
  *   the line   what time is to the player: log time, each loop behind the one before; only a seek breaks it
+ *   latched    where it begins or seeks to, and at each loop, the last latched messages of before come first, with that time
  *   late       a message is given out as soon as it can be, never skipped, and counted
  *
  * Thread: player_pause() and what is below it: any. The sink is called by the consumer alone, merge by the producer.
@@ -43,6 +44,13 @@ struct player_sink {
 	/* Both on the producer's thread. NULL: all are wanted. */
 	bool (*arrives)(void *ctx, unsigned input, const struct log_message *m);
 	void (*damaged)(void *ctx, unsigned input, const char *why);
+	/*
+	 * Likewise, both or none; NULL: nothing is latched. only_latched(): true: only channels that are latched are wanted from the inputs,
+	 * until it is called with false; false: there are none, and all are wanted. latched(): whether that message is one; of those of one channel with
+	 * the same key each replaces the one before it.
+	 */
+	bool (*only_latched)(void *ctx, bool only);
+	bool (*latched)(void *ctx, unsigned input, const struct log_message *m, uint64_t *ret_key);
 };
 
 struct player_options {
@@ -51,6 +59,7 @@ struct player_options {
 	void *ctx;
 	int64_t rate_e6;          /* as struct pace */
 	int64_t begin_ns, end_ns; /* log times, both included */
+	int64_t first_ns;         /* of all logs: nothing is latched at it, or before */
 	int64_t delay_dur_ns;     /* before the first, by the sink's clock */
 	int64_t preload_dur_ns;   /* read so far ahead, in log time */
 	size_t preload_bytes;     /* and no more than that, but for one message */

@@ -11,6 +11,24 @@
 #define LEAD_MAX_NS INT64_C(200000) /* no more than that is spent awake for a message */
 #define LEAD_FADES  512             /* messages */
 
+#define PLAYER_DAMAGES_MAX 1000 /* without a message between them: nothing more will come */
+
+/* A latched message of before where is begun, by its number among those that are read for them. */
+struct player_latched {
+	uint64_t key, nth; /* key: player_sink.latched() */
+	unsigned input;
+	uint32_t channel;
+};
+
+/* What the producer is about. */
+struct player_reading {
+	enum { PLAYER_READ_ALL, PLAYER_FIND_LATCHED, PLAYER_GIVE_LATCHED } what;
+	int64_t from_ns;                /* where it begins */
+	uint64_t nth;                   /* of the next message while latched ones are looked for, and given */
+	struct player_latched *latched; /* found: in any order; given: in that of the log */
+	size_t n, cap, given;
+};
+
 struct player {
 	struct player_options o;
 	pthread_t reader, out;
@@ -31,6 +49,7 @@ struct player {
 	/* the producer's */
 	bool any;          /* this loop has a message */
 	unsigned in_a_row; /* damages */
+	struct player_reading rd;
 
 	pthread_mutex_t lock; /* of all below; no other is taken inside */
 	pthread_cond_t data, room;
@@ -55,5 +74,18 @@ int64_t player_offset(const struct player *p, uint32_t loop);
 void player_ordered(struct player *p);
 /* Under lock: what was read ahead is of no use. */
 void player_clear(struct player *p);
+
+/* ---- the producer's, in player_read.c and player_latched.c ---- */
+
+/* A copy of m, at its time in that loop. NULL: no memory. */
+struct player_item *player_copy(const struct player *p, const struct log_message *m, unsigned input, uint32_t loop);
+/* Takes it; frees it if it is of before a seek. */
+void player_append(struct player *p, struct player_item *item, uint32_t epoch);
+
+/* From that log time on; what is latched then comes first. Errors as merge_seek(). */
+int player_read_from(struct player *p, int64_t log_ns);
+/* One message each. Errors: -ENOMEM, or those of the next seek. */
+int player_find_latched(struct player *p);
+int player_give_latched(struct player *p, uint32_t epoch, uint32_t loop);
 
 #endif

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define LOOP_MIN_DUR_NS NS_PER_MS /* a log of one instant does not play without end in none */
-#define DAMAGES_MAX     1000      /* without a message between them: nothing more will come */
 
 int64_t player_offset(const struct player *p, uint32_t loop)
 {
@@ -49,7 +48,7 @@ static bool has_room(struct player *p, size_t size)
 	return false;
 }
 
-static struct player_item *copy(const struct player *p, const struct log_message *m, unsigned input, uint32_t loop)
+struct player_item *player_copy(const struct player *p, const struct log_message *m, unsigned input, uint32_t loop)
 {
 	struct player_item *item = mem_alloc(sizeof(*item) + m->size);
 
@@ -64,8 +63,7 @@ static struct player_item *copy(const struct player *p, const struct log_message
 	return item;
 }
 
-/* Unless it is of before a seek. */
-static void append(struct player *p, struct player_item *item, uint32_t epoch)
+void player_append(struct player *p, struct player_item *item, uint32_t epoch)
 {
 	pthread_mutex_lock(&p->lock);
 	if (epoch != p->epoch) {
@@ -104,7 +102,7 @@ static void damaged(struct player *p, unsigned input)
 /* The end of a loop, or of all. */
 static void at_end(struct player *p, uint32_t epoch)
 {
-	if (!p->o.loop || !p->any || merge_seek(p->o.merge, p->o.begin_ns) < 0) {
+	if (!p->o.loop || !p->any || player_read_from(p, p->o.begin_ns) < 0) {
 		set_ended(p, epoch);
 		return;
 	}
@@ -124,7 +122,7 @@ static void read_one(struct player *p, uint32_t epoch, uint32_t loop)
 
 	if (r < 0) {
 		damaged(p, input);
-		if (p->in_a_row > DAMAGES_MAX)
+		if (p->in_a_row > PLAYER_DAMAGES_MAX)
 			set_ended(p, epoch);
 		return;
 	}
@@ -135,13 +133,27 @@ static void read_one(struct player *p, uint32_t epoch, uint32_t loop)
 	p->in_a_row = 0;
 	if (m.log_time_ns < p->o.begin_ns || (p->o.sink->arrives && !p->o.sink->arrives(p->o.ctx, input, &m)))
 		return;
-	item = copy(p, &m, input, loop);
+	item = player_copy(p, &m, input, loop);
 	if (!item) { /* it ends here, as a file that is damaged */
 		set_ended(p, epoch);
 		return;
 	}
 	p->any = true;
-	append(p, item, epoch);
+	player_append(p, item, epoch);
+}
+
+static void read_next(struct player *p, uint32_t epoch, uint32_t loop)
+{
+	int r = 0;
+
+	if (p->rd.what == PLAYER_READ_ALL)
+		read_one(p, epoch, loop);
+	else if (p->rd.what == PLAYER_FIND_LATCHED)
+		r = player_find_latched(p);
+	else
+		r = player_give_latched(p, epoch, loop);
+	if (r < 0)
+		set_ended(p, epoch);
 }
 
 int player_fill(struct player *p)
@@ -161,10 +173,10 @@ int player_fill(struct player *p)
 		return 0;
 	if (sought) {
 		p->any = true; /* a loop goes on behind a seek to its very end */
-		if (merge_seek(p->o.merge, seek_ns) < 0)
+		if (player_read_from(p, seek_ns) < 0)
 			set_ended(p, epoch);
 	} else {
-		read_one(p, epoch, loop);
+		read_next(p, epoch, loop);
 	}
 	return 1;
 }

@@ -11,6 +11,7 @@
 #include "timeutil.h"
 
 #include <sim/introspect.h>
+#include <sim/msg/Transforms.h>
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -228,6 +229,7 @@ static void route_free(struct route *rt)
 	if (!rt)
 		return;
 	codec_in_destroy(rt->codec);
+	codec_in_destroy(rt->ahead);
 	mem_free(rt);
 }
 
@@ -263,13 +265,17 @@ static void make_codec(struct player_simd *s, const char *path, struct route *rt
 /* What is not wanted, has no messages, or cannot be played, has no codec. NULL: no memory. */
 static struct route *make_route(struct player_simd *s, struct input *in, const struct log_channel *ch)
 {
+	char why[512];
 	struct route *rt = MEM_NEW(struct route);
 
 	if (!rt || !is_wanted(&s->o, ch->topic) || (log_reader_info(in->reader)->counted && !ch->n_messages))
 		return rt;
 	make_codec(s, in->path, rt, ch);
 	rt->shown = is_shown(ch->topic);
-	rt->latched = channel_is_latched(ch);
+	rt->latched = rt->codec && (channel_is_latched(ch) || codec_in_is_static(rt->codec));
+	if (rt->latched && codec_in_type(rt->codec) == &sim_Transforms_type)
+		(void)!codec_in_create(ch, &rt->ahead, why,
+				       sizeof(why)); /* without it the last message stands for all */
 	return rt;
 }
 
@@ -419,12 +425,11 @@ static int open_routes(struct player_simd *s, unsigned input, bool *want)
 
 static int open_input(struct player_simd *s, unsigned input)
 {
-	size_t n = log_reader_info(s->inputs[input].reader)->n_channels + 1;
-	bool *want = mem_calloc(n, sizeof(*want));
-	int r = want ? open_routes(s, input, want) : -ENOMEM;
+	struct input *in = &s->inputs[input];
 
-	mem_free(want);
-	return r;
+	in->n_want = log_reader_info(in->reader)->n_channels;
+	in->want = mem_calloc(in->n_want + 1, sizeof(*in->want));
+	return in->want ? open_routes(s, input, in->want) : -ENOMEM;
 }
 
 /* Else the first messages would pass by bridges that are on their way. */
@@ -463,7 +468,9 @@ void routes_finish(struct player_simd *s)
 		for (size_t k = 0; k < s->inputs[i].n; k++)
 			route_free(s->inputs[i].routes[k]);
 		mem_free(s->inputs[i].routes);
+		mem_free(s->inputs[i].want);
 	}
+	codec_room_finish(&s->ahead);
 	list_for_each_safe(l, tmp_l, &s->left, link)
 		mem_free(l);
 	list_for_each_safe(o, tmp, &s->outs, link) {

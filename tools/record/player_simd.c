@@ -339,6 +339,16 @@ static bool arrives(void *ctx, unsigned input, const struct log_message *m)
 	return route_arrives(ctx, input, m->channel);
 }
 
+static bool only_latched(void *ctx, bool only)
+{
+	return routes_only_latched(ctx, only);
+}
+
+static bool latched(void *ctx, unsigned input, const struct log_message *m, uint64_t *ret_key)
+{
+	return route_is_latched(ctx, input, m, ret_key);
+}
+
 static void damaged(void *ctx, unsigned input, const char *why)
 {
 	struct player_simd *s = ctx;
@@ -359,7 +369,9 @@ const struct player_sink player_simd_sink = { .now = wall_now,
 					      .forget = unprepare,
 					      .publish = publish,
 					      .arrives = arrives,
-					      .damaged = damaged };
+					      .damaged = damaged,
+					      .only_latched = only_latched,
+					      .latched = latched };
 
 const struct player_sink player_follow_sink = { .now = follow_now,
 						.wake = follow_wake,
@@ -367,7 +379,9 @@ const struct player_sink player_follow_sink = { .now = follow_now,
 						.forget = unprepare,
 						.publish = publish,
 						.arrives = arrives,
-						.damaged = damaged };
+						.damaged = damaged,
+						.only_latched = only_latched,
+						.latched = latched };
 
 /* ---- the whole ---- */
 

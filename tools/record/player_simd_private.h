@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sink into simd, in two files: player_simd.c publishes, player_routes.c knows where to. */
+/* The sink into simd: player_simd.c publishes, player_routes.c knows where to, player_routes_latched.c what holds until the next message. */
 #ifndef PLAYER_SIMD_PRIVATE_H
 #define PLAYER_SIMD_PRIVATE_H
 
@@ -44,6 +44,7 @@ struct route {
 	struct out *out;        /* once simd has it */
 	bool shown;             /* they are printed instead */
 	bool latched, refused;
+	struct codec_in *ahead; /* of latched transforms, which the producer looks into; NULL: it need not */
 	char name[SIM_CHANNEL_MAX + 2];
 };
 
@@ -52,6 +53,8 @@ struct input {
 	const char *path;
 	struct route **routes; /* by channel; under player_simd::lock */
 	size_t n;
+	bool *want; /* of those that were known when it was opened; NULL: none was */
+	size_t n_want;
 };
 
 struct player_simd {
@@ -67,9 +70,10 @@ struct player_simd {
 	int64_t followed_ns, follow_offset_ns;
 	struct sim_slot *slot; /* the next message, decoded; NULL: none */
 	struct out *slot_of;
-	struct message_in in; /* of slot */
-	const char *reason;   /* why the last message could not be decoded, or has no room; NULL: sim_why() */
-	unsigned damages;     /* the producer's */
+	struct message_in in;    /* of slot */
+	const char *reason;      /* why the last message could not be decoded, or has no room; NULL: sim_why() */
+	unsigned damages;        /* the producer's */
+	struct codec_room ahead; /* the producer's, as route::ahead */
 	_Atomic uint64_t queued, local, failed, refused, bad;
 	_Atomic unsigned n_outs, skipped, given;
 };
@@ -83,6 +87,9 @@ static inline bool player_simd_stopped(const struct player_simd *s)
 struct route *route_of(struct player_simd *s, unsigned input, uint32_t channel);
 /* Whether its messages are of any use. Thread: the producer's. */
 bool route_arrives(struct player_simd *s, unsigned input, uint32_t channel);
+/* As player_sink.only_latched() and latched(). Thread: the producer's. */
+bool routes_only_latched(struct player_simd *s, bool only);
+bool route_is_latched(struct player_simd *s, unsigned input, const struct log_message *m, uint64_t *ret_key);
 /* Let simd have its channel, for messages of about so many encoded bytes. -ENOENT: it has refused, which was said. */
 int route_open(struct player_simd *s, struct route *rt, size_t encoded);
 void routes_finish(struct player_simd *s);

@@ -104,6 +104,7 @@ void player_destroy(struct player *p)
 	if (p->item && p->o.sink->forget)
 		p->o.sink->forget(p->o.ctx);
 	mem_free(p->item);
+	mem_free(p->rd.latched);
 	pthread_cond_destroy(&p->room);
 	pthread_cond_destroy(&p->data);
 	pthread_mutex_destroy(&p->lock);

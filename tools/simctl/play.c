@@ -453,6 +453,7 @@ static int make_player(struct play *p)
 				    .rate_e6 = p->rate_e6,
 				    .begin_ns = p->begin_ns,
 				    .end_ns = p->end_ns,
+				    .first_ns = p->first_ns,
 				    .delay_dur_ns = a->delay_dur_ns,
 				    .preload_dur_ns = a->preload_dur_ns ? a->preload_dur_ns : PRELOAD_DUR_NS,
 				    .preload_bytes = (size_t)(a->preload_mib ? a->preload_mib : PRELOAD_DEFAULT) << 20,

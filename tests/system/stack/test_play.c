@@ -17,6 +17,7 @@
 #include <sim/msg/Clock.h>
 #include <sim/msg/CompressedImage.h>
 #include <sim/msg/Imu.h>
+#include <sim/msg/Transforms.h>
 
 TEST_PROCESSES()
 
@@ -618,6 +619,160 @@ TEST_WITH(services_pause_seek_and_step, NULL, stack_sweep)
 	assert_int_equal(end_play(&p, NULL), 0);
 	assert_string_equal(stack_text("GetClock", "clock/source"), "unity");
 	finish();
+}
+
+/* ---- what is latched ---- */
+
+static void put_frame(struct native_log *l, uint32_t channel, int64_t at_ns, const char *child, double x)
+{
+	uint8_t body[512] __attribute__((aligned(64)));
+	struct sim_builder b;
+	struct sim_Transform *t;
+
+	sim_Transforms_init(body, sizeof(body), &b)->is_static = true;
+	t = sim_Transforms_transforms_alloc(&b, 1);
+	t->translation.x = x;
+	assert_int_equal(sim_Transform_parent_frame_set_in(&b, t, "base_link"), 0);
+	assert_int_equal(sim_Transform_child_frame_set_in(&b, t, child), 0);
+	native_log_put(l, channel, at_ns, at_ns, "base_link", body, sim_builder_size(&b));
+}
+
+/* An IMU for 1 s; fixed frames of two publishers, of which one says where it is anew at 0.2 s; something latched at 0, 0.3 and 0.9 s. */
+static void write_latched_log(const char *path)
+{
+	struct native_log *l = native_log_create(path, LOG_COMPRESSION_ZSTD);
+	uint32_t imu = native_log_channel(l, "/imu", &sim_Imu_type),
+		 frames = native_log_channel(l, "/tf_static", &sim_Transforms_type),
+		 latched = native_log_latched(l, "/latched", &sim_Imu_type);
+
+	for (unsigned i = 0; i < 100; i++) {
+		int64_t at_ns = BEGIN + i * 10 * MS;
+
+		put_imu(l, imu, at_ns, i);
+		if (i == 0 || i == 20)
+			put_frame(l, frames, at_ns, "lidar", 1 + i);
+		if (i == 10)
+			put_frame(l, frames, at_ns, "camera", 1 + i);
+		if (i == 0 || i == 30 || i == 90)
+			put_imu(l, latched, at_ns, i);
+	}
+	native_log_finish(l);
+}
+
+/* Appends what there is: "lidar 21, ". */
+static void hear_frames(struct sim_subscriber *s, char *text, size_t size)
+{
+	const struct sim_message *m;
+
+	for (; sim_take(s, &m) == 0;) {
+		uint32_t n;
+		const struct sim_Transform *t =
+			sim_Transforms_transforms(sim_Transforms_from(m->body, m->body_size), m->body_size, &n);
+
+		assert_int_equal(n, 1);
+		snprintf(text + strlen(text), size - strlen(text), "%s %.0f, ",
+			 sim_Transform_child_frame_in(m->body, m->body_size, t), t->translation.x);
+		assert_int_equal(sim_release(s, m), 0);
+	}
+}
+
+static void hear_latched(struct sim_subscriber *s, char *text, size_t size)
+{
+	const struct sim_message *m;
+
+	for (; sim_take(s, &m) == 0;) {
+		snprintf(text + strlen(text), size - strlen(text), "%.0f, ",
+			 sim_Imu_from(m->body, m->body_size)->linear_acceleration.z - 9.81);
+		assert_int_equal(sim_release(s, m), 0);
+	}
+}
+
+struct latched_ear {
+	struct ear e;
+	struct sim_subscriber *frames, *latched;
+};
+
+static void listen_latched(struct latched_ear *l)
+{
+	struct sim_subscriber_options so = { .size = sizeof(so), .depth = 20 };
+
+	listen(&l->e, "/imu", "/camera");
+	assert_int_equal(sim_subscribe(l->e.c, "/tf_static", &sim_Transforms_type, &so, &l->frames), 0);
+	assert_int_equal(sim_subscribe(l->e.c, "/latched", &sim_Imu_type, &so, &l->latched), 0);
+}
+
+static void hears_latched(struct latched_ear *l, const char *frames, const char *latched)
+{
+	char placed[300] = "", held[300] = "";
+
+	hear_frames(l->frames, placed, sizeof(placed));
+	assert_string_equal(placed, frames);
+	hear_latched(l->latched, held, sizeof(held));
+	assert_string_equal(held, latched);
+}
+
+static void deafen_latched(struct latched_ear *l)
+{
+	sim_subscriber_destroy(l->frames);
+	sim_subscriber_destroy(l->latched);
+	deafen(&l->e);
+}
+
+TEST_WITH(a_start_and_a_seek_give_what_is_latched_first, NULL, stack_sweep)
+{
+	struct latched_ear l = { .e = { .begin_ns = BEGIN, .n_imu = 50 } };
+	struct playing p;
+
+	write_latched_log(LOG_FILE);
+	begin(CONF);
+	listen_latched(&l);
+	p = PLAY("--lockstep", "--start", "0.5", LOG_FILE);
+	assert_int_equal(end_play(&p, NULL), 0);
+	hear(&l.e);
+	assert_int_equal(l.e.n_imu, 100); /* no other one of before */
+	hears_latched(&l, "camera 11, lidar 21, ", "30, 90, ");
+
+	p = PLAY("--start-paused", LOG_FILE);
+	AWAIT(on_offer("/play/state"));
+	assert_non_null(strstr(stack_ctl("service", "call", "/play/seek", "{\"time\": 1700000000150000000}", NULL)->out,
+			       "\"success\":true"));
+	assert_int_equal(stack_ctl("service", "call", "/play/resume", NULL)->code, 0);
+	assert_int_equal(end_play(&p, NULL), 0);
+	hears_latched(&l, "lidar 1, camera 11, lidar 21, ", "0, 30, 90, ");
+	deafen_latched(&l);
+	stack_kill(simd);
+}
+
+/* Of a file of another system, which says in its own way what is latched: Cyber's by the name /tf_static alone. */
+static void starts_latched(const char *file, const char *encoding, const char *latched)
+{
+	struct latched_ear l = { .e = { .begin_ns = BEGIN, .n_imu = 50 } };
+	const struct ctl_result *r;
+
+	(void)unlink(file);
+	r = stack_ctl("bag", "convert", LOG_FILE, file, "--encoding", encoding, NULL);
+	if (r->code)
+		fail_msg("%s: %s", file, r->err);
+	begin(CONF);
+	listen_latched(&l);
+	r = stack_ctl("play", "--lockstep", "--start", "0.5", "--remap", "/apollo/sensor/gnss/imu:=/imu", file, NULL);
+	if (r->code)
+		fail_msg("%s: %s", file, r->err);
+	hear_theirs(&l.e);
+	assert_int_equal(l.e.n_imu, 100);
+	hears_latched(&l, "camera 11, lidar 21, ", latched);
+	deafen_latched(&l);
+	assert_int_equal(unlink(file), 0);
+	stack_kill(simd);
+}
+
+TEST_WITH(what_is_latched_in_logs_of_other_systems_comes_first, NULL, stack_sweep)
+{
+	write_latched_log(LOG_FILE);
+	starts_latched("/tmp/ros1.bag", "ros1", "30, 90, ");
+	starts_latched("/tmp/ros2.mcap", "ros2", "30, 90, ");
+	starts_latched("/tmp/cyber.record", "apollo", "90, ");
+	assert_int_equal(unlink(LOG_FILE), 0);
 }
 
 TEST_WITH(a_running_clock_is_followed, NULL, stack_sweep)

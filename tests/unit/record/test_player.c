@@ -21,6 +21,8 @@ struct tape {
 	size_t size;               /* of each message */
 	unsigned n, next, damaged; /* before that message once; 0: none */
 	bool said;
+	unsigned latched; /* its messages are: so many in turn replace each other; 0: they are not */
+	bool off;         /* not wanted now */
 };
 
 static uint8_t payload[1 << 16];
@@ -33,7 +35,7 @@ static int tape_next(void *input, struct log_message *ret)
 		t->said = true;
 		return -EBADMSG;
 	}
-	if (t->next >= t->n)
+	if (t->next >= t->n || t->off)
 		return 0;
 	*ret = (struct log_message){
 		.channel = 7, .sequence = t->next, .log_time_ns = t->at_ns[t->next], .data = payload, .size = t->size
@@ -66,7 +68,8 @@ enum what { JUMP, ADVANCE, MESSAGE };
 struct event {
 	enum what what;
 	int64_t log_ns, now_ns, clock_ns;
-	uint32_t loop;
+	uint32_t loop, sequence;
+	unsigned input;
 };
 
 struct rig {
@@ -129,9 +132,13 @@ static int sink_advance(void *ctx, int64_t from_ns, int64_t log_ns)
 static int sink_publish(void *ctx, const struct player_item *item)
 {
 	struct rig *r = ctx;
+	struct event *e;
 
 	assert_true(r->clock_ns >= item->m.log_time_ns);
-	note(r, MESSAGE, item->m.log_time_ns)->loop = item->loop;
+	e = note(r, MESSAGE, item->m.log_time_ns);
+	e->loop = item->loop;
+	e->input = item->input;
+	e->sequence = item->m.sequence;
 	r->messages++;
 	r->now_ns += r->cost_ns;
 	return 0;
@@ -146,12 +153,35 @@ static void sink_damaged(void *ctx, unsigned input, const char *why)
 	r->damages++;
 }
 
+static bool sink_only_latched(void *ctx, bool only)
+{
+	struct rig *r = ctx;
+	bool any = false;
+
+	for (unsigned i = 0; i < 3; i++)
+		any |= only && r->tape[i].latched;
+	for (unsigned i = 0; i < 3; i++)
+		r->tape[i].off = any && !r->tape[i].latched;
+	return any;
+}
+
+static bool sink_latched(void *ctx, unsigned input, const struct log_message *m, uint64_t *ret_key)
+{
+	const struct tape *t = &((struct rig *)ctx)->tape[input];
+
+	assert_true(t->latched && !t->off);
+	*ret_key = m->sequence % t->latched;
+	return true;
+}
+
 static const struct player_sink sink = { .now = sink_now,
 					 .wake = sink_wake,
 					 .jump = sink_jump,
 					 .advance = sink_advance,
 					 .publish = sink_publish,
-					 .damaged = sink_damaged };
+					 .damaged = sink_damaged,
+					 .only_latched = sink_only_latched,
+					 .latched = sink_latched };
 
 static struct rig *rig(void)
 {
@@ -531,6 +561,97 @@ TEST(an_end_and_a_beginning_within_the_log)
 	assert_int_equal(message(r, 0)->log_ns, 210 * MS);
 	assert_int_equal(message(r, 0)->now_ns, START + NS_PER_S + 5 * MS);
 	assert_int_equal(message(r, 19)->log_ns, 400 * MS);
+	done(r);
+}
+
+/* The next message given out. */
+static void comes(struct rig *r, unsigned input, uint32_t sequence, int64_t log_ns)
+{
+	const struct event *e;
+
+	run(r, r->messages + 1);
+	e = message(r, r->messages - 1);
+	assert_int_equal(e->input, input);
+	assert_int_equal(e->sequence, sequence);
+	assert_int_equal(e->log_ns, log_ns);
+	assert_int_equal(r->clock_ns, log_ns);
+}
+
+TEST(what_is_latched_comes_first_where_it_begins_loops_and_seeks_to)
+{
+	struct rig *r = rig();
+
+	tape_even(r, 0, 100, 0, 10 * MS);
+	tape_even(r, 1, 4, 15 * MS, 100 * MS); /* 15, 115, 215, 315 */
+	tape_even(r, 2, 30, MS, 5 * MS);       /* 1 to 146, of three publishers, say */
+	r->tape[1].latched = 1;
+	r->tape[2].latched = 3;
+	play(r,
+	     (struct player_options){ .begin_ns = 205 * MS, .end_ns = 220 * MS, .loop = true, .preload_dur_ns = MS });
+	for (unsigned i = 0; i < 2; i++) {
+		comes(r, 1, 1, 205 * MS);
+		comes(r, 2, 27, 205 * MS);
+		comes(r, 2, 28, 205 * MS);
+		comes(r, 2, 29, 205 * MS);
+		comes(r, 0, 21, 210 * MS);
+		comes(r, 1, 2, 215 * MS); /* in its place */
+		comes(r, 0, 22, 220 * MS);
+	}
+	assert_int_equal(message(r, 3)->now_ns, START);
+	assert_int_equal(message(r, 4)->now_ns, START + 5 * MS);
+	assert_int_equal(player_seek(r->p, 216 * MS), 0);
+	comes(r, 2, 27, 216 * MS);
+	comes(r, 2, 28, 216 * MS);
+	comes(r, 2, 29, 216 * MS);
+	comes(r, 1, 2, 216 * MS);
+	comes(r, 0, 22, 220 * MS);
+	done(r);
+}
+
+TEST(nothing_is_latched_at_the_first_message_also_where_a_seek_breaks_in)
+{
+	struct rig *r = rig();
+
+	tape_even(r, 0, 100, 0, 10 * MS);
+	tape_even(r, 1, 100, 5 * MS, 10 * MS);
+	r->tape[1].latched = 1;
+	play(r, (struct player_options){ .end_ns = 990 * MS });
+	comes(r, 0, 0, 0);
+	comes(r, 1, 0, 5 * MS);
+	for (unsigned fills = 0; fills < 60; fills++) { /* where the producer is with it */
+		assert_int_equal(player_seek(r->p, 205 * MS), 0);
+		for (unsigned i = 0; i < fills; i++)
+			(void)player_fill(r->p);
+		assert_int_equal(player_seek(r->p, 0), 0);
+		comes(r, 0, 0, 0);
+		assert_int_equal(player_seek(r->p, 305 * MS), 0);
+		for (unsigned i = 0; i < fills; i++)
+			(void)player_fill(r->p);
+		assert_int_equal(player_seek(r->p, 25 * MS), 0);
+		comes(r, 1, 1, 25 * MS);
+		comes(r, 1, 2, 25 * MS);
+		comes(r, 0, 3, 30 * MS);
+	}
+	done(r);
+}
+
+TEST(many_latched_messages_are_held_within_bounds)
+{
+	struct player_status st;
+	struct rig *r = rig();
+
+	tape_even(r, 0, 10, 3000 * MS, MS);
+	tape_even(r, 1, 3000, 0, MS);
+	r->tape[1].latched = 1500;
+	r->tape[1].size = 1000;
+	play(r, (struct player_options){ .begin_ns = 3000 * MS, .end_ns = 4000 * MS, .preload_bytes = 50000 });
+	while (player_fill(r->p))
+		;
+	player_status(r->p, &st);
+	assert_in_range(st.ahead_bytes, 49000, 51000);
+	for (unsigned i = 0; i < 1500; i++)
+		comes(r, 1, 1500 + i, 3000 * MS);
+	comes(r, 0, 0, 3000 * MS);
 	done(r);
 }
 
