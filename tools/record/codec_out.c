@@ -234,6 +234,11 @@ void codec_out_set_latched(struct codec_out *c)
 		codec_out_pair(c, "latching", "1");
 }
 
+bool codec_out_goes_before(const char *a, const char *b, const char *name)
+{
+	return strcmp(b, name) != 0 && (strcmp(a, name) == 0 || strcmp(a, b) < 0);
+}
+
 const struct log_channel *codec_out_channel(const struct codec_out *c)
 {
 	return &c->channel;

@@ -43,6 +43,9 @@ void codec_out_destroy(struct codec_out *c); /* NULL is fine */
 /* Its last message is for who comes later too: said in the channel's metadata, where the encoding has a word for it. Before codec_out_channel(). */
 void codec_out_set_latched(struct codec_out *c);
 
+/* Of two channels of ours that Apollo has one name for: whether `a` is called so, whichever came first: it has that name already, or is the first of them by name. */
+bool codec_out_goes_before(const char *a, const char *b, const char *name);
+
 /* As log_writer_add_channel() takes it. Borrows from c. */
 const struct log_channel *codec_out_channel(const struct codec_out *c);
 

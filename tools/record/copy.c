@@ -206,14 +206,6 @@ static const char *topic_of(const struct copy *c, size_t i)
 	return c->targets[i].recode ? recode_channel(c->targets[i].recode)->topic : c->channels.list[i].topic;
 }
 
-/* Whether channel k has a name that both would have: one that is called so already, else the first by bytes, in whatever order they come. */
-static bool goes_before(const struct copy *c, size_t k, size_t i, const char *name)
-{
-	const char *a = c->channels.list[k].topic, *b = c->channels.list[i].topic;
-
-	return strcmp(b, name) != 0 && (strcmp(a, name) == 0 || strcmp(a, b) < 0);
-}
-
 /*
  * Several channels for Apollo's one name: the others keep their own. Those before `from` are in the file under the names they have; of the
  * others each has still the one that it would have.
@@ -228,7 +220,8 @@ static int choose_topics(struct copy *c, size_t from)
 		for (size_t k = 0; c->targets[i].recode && k < c->n_known && !loses[i]; k++)
 			loses[i] = k != i && !c->targets[k].unsaid && strcmp(topic_of(c, k), topic_of(c, i)) == 0 &&
 				   (k < from ? strcmp(c->channels.list[k].topic, c->channels.list[i].topic) != 0
-					     : goes_before(c, k, i, topic_of(c, i)));
+					     : codec_out_goes_before(c->channels.list[k].topic,
+								     c->channels.list[i].topic, topic_of(c, i)));
 	for (size_t i = from; i < c->n_known; i++)
 		if (loses[i])
 			recode_set_topic(c->targets[i].recode, c->channels.list[i].topic);

@@ -423,13 +423,16 @@ static int right_file(struct recording *s, const struct ring_entry *h, int64_t *
 
 static int know_channel(struct recording *s, struct recording_channel *c, bool latched)
 {
+	struct log_channel ch;
 	int r;
 
 	if (c->number == s->serial)
 		return 0;
 	if (latched)
 		codec_out_set_latched(c->codec);
-	r = log_writer_add_channel(s->w, codec_out_channel(c->codec), &c->log_id);
+	ch = *codec_out_channel(c->codec);
+	ch.topic = recording_topic(s, c);
+	r = log_writer_add_channel(s->w, &ch, &c->log_id);
 	if (r >= 0) {
 		c->number = s->serial;
 		c->in_file = 0;

@@ -31,6 +31,7 @@ struct recording_count {
 
 struct recording_channel {
 	char name[SIM_CHANNEL_MAX + 1];
+	char topic[SIM_CHANNEL_MAX + 12]; /* in the files: recording_topic(); "": not chosen yet */
 	const struct sim_type *type;
 	struct codec_out *codec;         /* says what the channel is in a file; encodes nothing */
 	struct recording_message *spare; /* encoders that are not in use */
@@ -126,6 +127,8 @@ int recording_window_empty(struct recording *s);                   /* writes all
 /* Without counting it as recorded: a channel that the file does not know is added. Fails as log_writer_put(). */
 int recording_file_write(struct recording *s, struct recording_channel *c, const struct ring_entry *h,
 			 int64_t log_time_ns, const struct iovec *pieces, int n);
+/* What the channel is called in the files; chosen by the first call. */
+const char *recording_topic(struct recording *s, struct recording_channel *c);
 /* Of a message that is in a file, or has fallen out of the ring; nothing, if its publisher does not latch. */
 void recording_latched_keep(struct recording *s, const struct ring_entry *h, const struct iovec *pieces, int n);
 /* All that is kept, with that log time, before h, the first message of a file. */

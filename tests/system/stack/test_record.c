@@ -185,14 +185,17 @@ TEST_WITH(logs_of_ros_1_and_apollo_are_recorded, NULL, stack_sweep)
 	static const char *const files[] = { "/tmp/a.bag", "/tmp/a.record" };
 	struct recording rec;
 
-	BEGIN("/a");
+	BEGIN("/b", "/a");
 	for (unsigned i = 0; i < 2; i++) {
-		RECORD(&rec, "/a", "-o", files[i]);
+		RECORD(&rec, "/a", "/b", "-o", files[i]);
 		AWAIT(is_ready());
-		publish_many(0, 0, 50);
+		publish_many(0, 0, 20);
+		publish_many(1, 0, 50);
 		assert_int_equal(end_record(&rec, SIGINT), 0);
-		assert_non_null(strstr(rec.text, "50 messages, 0 lost"));
+		assert_non_null(strstr(rec.text, "70 messages, 0 lost"));
+		/* Cyber has one name for an IMU: the first by name has it */
 		assert_int_equal(messages_of(files[i], i ? "/apollo/sensor/gnss/imu" : "/a"), 50);
+		assert_int_equal(messages_of(files[i], "/b"), 20);
 		assert_int_equal(stack_ctl("bag", "doctor", files[i], NULL)->code, 0);
 	}
 	assert_true(has_text("/tmp/a.record", "modules/common_msgs/sensor_msgs/imu.proto"));
