@@ -392,19 +392,9 @@ static struct ring_entry head_of(const struct recording_message *e, const struct
 	};
 }
 
-int recording_write(struct recording *s, struct recording_message *e, int64_t log_time_ns)
-{
-	struct ring_entry head;
-
-	if (!e)
-		return 0;
-	head = head_of(e, &(struct recording_moment){ .log_time_ns = log_time_ns });
-	return write_now(s, e, &head);
-}
-
 /* A copy for the window; NULL: it does not wait. */
 static struct ring_entry *copy(const struct recording *s, const struct recording_message *e,
-			       const struct ring_entry *head)
+			       const struct ring_entry *head, const struct recording_moment *at)
 {
 	struct iovec iov[IOV_BUF_PIECES];
 	int n = (int)iov_buf_iov(&e->out, iov);
@@ -412,9 +402,18 @@ static struct ring_entry *copy(const struct recording *s, const struct recording
 
 	for (int i = 0; i < n; i++)
 		size += iov[i].iov_len;
-	if (!s->o.window_dur_ns || (s->o.compression == LOG_COMPRESSION_NONE && size > RECORDING_COPY_BYTES))
+	if (!s->o.window_dur_ns || !at->clock_generation || (at->in_step && s->o.steps_in_order) ||
+	    (s->o.compression == LOG_COMPRESSION_NONE && size > RECORDING_COPY_BYTES))
 		return NULL;
 	return recording_entry_new(head, iov, n);
+}
+
+struct recording_moment recording_moment(const struct sim_clock_sample *s)
+{
+	return (struct recording_moment){ .log_time_ns = s->sim_ns,
+					  .mono_ns = s->mono_ns,
+					  .clock_generation = s->clock_generation,
+					  .in_step = s->flags & SIM_CLOCK_LOCKSTEP };
 }
 
 int recording_write_at(struct recording *s, struct recording_message *e, const struct recording_moment *at)
@@ -425,7 +424,12 @@ int recording_write_at(struct recording *s, struct recording_message *e, const s
 	if (!e)
 		return 0;
 	head = head_of(e, at);
-	kept = copy(s, e, &head);
+	if (at->in_step) {
+		pthread_mutex_lock(&s->lock);
+		head.log_time_ns = recording_step_time(s, e->stamp_ns, at);
+		pthread_mutex_unlock(&s->lock);
+	}
+	kept = copy(s, e, &head, at);
 	if (!kept)
 		return write_now(s, e, &head);
 	pthread_mutex_lock(&s->lock);

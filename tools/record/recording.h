@@ -12,14 +12,14 @@
  * with the log time of the file's first message, and its own stamp and sequence; of RECORDING_LATCHED_BYTES in all, and of a quarter of split_bytes. They are not counted as
  * recorded again.
  *
- * Order, of messages whose moment of publishing is told (recording_write_at()): each waits window_dur_ns, and of those that wait the one
+ * Order, of messages whose moment of publishing is known: each waits window_dur_ns, and of those that wait the one
  * that was published first is written first; so in a file log times only rise, unless a message comes later than that, which is written
  * when it comes, with its own time. Time that jumps is told by its generation: a file holds one, or several through which time only
  * rises; what is still to come of an earlier generation gets a file of its own. What waits is a copy, of window_bytes in all: with more,
  * those that were published first wait shorter. Without compression a message above RECORDING_COPY_BYTES does not wait, nor do those
  * that were published before it: its payload goes from the slot into the file.
  *
- * Of others (recording_write()): as they come, behind all that wait. One that is earlier than the last one by less than
+ * Of others, without a generation of the clock: as they come, behind all that wait. One that is earlier than the last one by less than
  * RECORDING_BACK_DUR_NS (two threads that overtook one another) is written with the last one's time, an earlier one is a jump.
  *
  * In each file: metadata "simd" (version, encoding, what recording_options.about says), and at its end "simd_losses": of each channel
@@ -43,6 +43,7 @@
 #ifndef RECORD_RECORDING_H
 #define RECORD_RECORDING_H
 
+#include <sim/clock.h>
 #include <sim/slot.h>
 
 #include "codec_out.h"
@@ -75,6 +76,7 @@ struct recording_options {
 	int64_t split_dur_ns;         /* and when a message is so much later than the first one of its file; 0: never */
 	int64_t flush_dur_ns;         /* of log time: what is older survives a kill; 0: only recording_flush() */
 	int64_t window_dur_ns;        /* of wall time: how long a message waits for earlier ones; 0: it does not */
+	bool steps_in_order;          /* messages of lock-step are given in their order: they do not wait */
 	size_t window_bytes;          /* and how many bytes wait at most; 0: RECORDING_WINDOW_BYTES */
 	bool ring_only;               /* begin with the ring: nothing is written until recording_dump_begin() */
 	int64_t ring_dur_ns;          /* what the ring keeps, of log time */
@@ -92,8 +94,12 @@ struct recording_options {
 struct recording_moment {
 	int64_t log_time_ns; /* simulated time */
 	int64_t mono_ns;     /* CLOCK_MONOTONIC: what was published earlier has less, across jumps and pauses too */
-	uint32_t clock_generation; /* of log_time_ns; not 0 */
+	uint32_t clock_generation; /* of log_time_ns; 0: not known, and neither is mono_ns */
+	bool in_step;              /* in lock-step, in the step of log_time_ns */
 };
+
+/* As it is told by the clock's sample of that moment. */
+struct recording_moment recording_moment(const struct sim_clock_sample *s);
 
 #define RECORDING_RING_BYTES ((size_t)256 << 20)
 
@@ -115,19 +121,16 @@ int recording_add_channel(struct recording *s, const char *name, const struct si
 			  char *why, size_t why_size);
 
 /*
- * One message: encoded, with references into its body, which must stay until recording_write() has returned.
+ * One message: encoded, with references into its body, which must stay until recording_write_at() has returned.
  * Counts it as accepted. *ret is NULL while paused. Errors: those of codec_out_encode(), said to say() the first time for a
  * channel, and counted as lost.
  */
 int recording_encode(struct recording *s, unsigned id, const struct sim_message *m, struct recording_message **ret);
 /*
- * Into the file or the ring; frees e, NULL is fine. Log time: simulated, when it was published. Errors, said and counted as lost: -ENOSPC
- * and others of write(2), the file is closed then; -EMSGSIZE, -EINVAL a time before 0, which close nothing.
- */
-int recording_write(struct recording *s, struct recording_message *e, int64_t log_time_ns);
-/*
- * The same, in the order of publishing within the window. A message that waits has been copied: 0, and what becomes of it is said and
- * counted later. 1: so it is, but another one that has waited could not be written.
+ * Into the file or the ring, in the order of publishing within the window; frees e, NULL is fine. Log time: log_time_ns, or in lock-step the newest
+ * stamp: the message's own, or where one of an earlier step has a later stamp that, but none later than log_time_ns. Errors, said and
+ * counted as lost: -ENOSPC and others of write(2), the file is closed then; -EMSGSIZE, -EINVAL a time before 0, which close nothing. A message that
+ * waits has been copied: 0, and what becomes of it is said and counted later. 1: so it is, but another one that has waited could not be written.
  */
 int recording_write_at(struct recording *s, struct recording_message *e, const struct recording_moment *at);
 /* recording_encode() and that. */
@@ -146,7 +149,7 @@ void recording_pause(struct recording *s, bool paused);
  * What the ring has goes into a file, in order, and the ring is empty. go_on: recording continues behind it, the ring is not filled any more;
  * else the file is closed, and the ring goes on. Of time that jumps back, what was before it is not kept in the ring.
  * In pieces, for who receives messages meanwhile: they come behind those that were in the ring, of which none goes for being old; where there is
- * no room, some is made by writing. recording_dump_some(): about so many bytes; 1: there is more, 0: done. Errors of recording_write(), with a
+ * no room, some is made by writing. recording_dump_some(): about so many bytes; 1: there is more, 0: done. Errors of recording_write_at(), with a
  * sentence, when it is done; what was not written is lost and counted. One dump at a time.
  */
 void recording_dump_begin(struct recording *s, bool go_on);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state of a recording: channels and encoding in recording.c, files in recording_file.c, the ring in recording_ring.c. */
+/* The state of a recording: channels and encoding in recording.c, files in recording_file.c, the ring in recording_ring.c, times of lock-step in recording_step.c. */
 #ifndef RECORDING_PRIVATE_H
 #define RECORDING_PRIVATE_H
 
@@ -65,6 +65,12 @@ struct left_out {
 	bool now, due; /* still so; since the last metadata that has it */
 };
 
+/* Of lock-step: when the last message was published, the newest stamp, and that of the steps before. All simulated time. */
+struct recording_step {
+	int64_t published_ns, newest_ns, before_ns;
+	uint32_t generation;
+};
+
 struct recording {
 	struct recording_options o;
 	struct log_pair *about; /* o's, copied */
@@ -90,6 +96,7 @@ struct recording {
 	int64_t try_mono_ns;                   /* after a failure: not before */
 	int error;                             /* negative errno: why no file is open */
 	bool paused, ring_only;
+	struct recording_step step;
 
 	struct list by_time, by_arrival; /* the window */
 	uint64_t n_window, window_bytes;
@@ -127,6 +134,8 @@ int recording_window_empty(struct recording *s);                   /* writes all
 /* Without counting it as recorded: a channel that the file does not know is added. Fails as log_writer_put(). */
 int recording_file_write(struct recording *s, struct recording_channel *c, const struct ring_entry *h,
 			 int64_t log_time_ns, const struct iovec *pieces, int n);
+/* The log time of a message that was published in a step. */
+int64_t recording_step_time(struct recording *s, int64_t stamp_ns, const struct recording_moment *at);
 /* What the channel is called in the files; chosen by the first call. */
 const char *recording_topic(struct recording *s, struct recording_channel *c);
 /* Of a message that is in a file, or has fallen out of the ring; nothing, if its publisher does not latch. */

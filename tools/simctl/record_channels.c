@@ -288,16 +288,11 @@ static void count_lost(struct record_channels *all, struct taken *t)
 	t->lost = lost;
 }
 
-static struct recording_moment moment(const struct sim_clock_sample *s)
-{
-	return (struct recording_moment){ s->sim_ns, s->mono_ns, s->clock_generation };
-}
-
 static struct recording_moment now(const struct record_channels *all)
 {
 	struct sim_clock_sample s;
 
-	return sim_clock_at(all->o.client, INT64_MAX, &s) < 0 ? all->since : moment(&s);
+	return sim_clock_at(all->o.client, INT64_MAX, &s) < 0 ? all->since : recording_moment(&s);
 }
 
 /* When it was published. */
@@ -310,7 +305,7 @@ static struct recording_moment published(struct record_channels *all, const stru
 		return all->since;
 	r = sim_clock_at(all->o.client, m->header.publish_mono_ns, &s);
 	all->undated += r > 0;
-	return r < 0 ? now(all) : moment(&s);
+	return r < 0 ? now(all) : recording_moment(&s);
 }
 
 /* Not for a moment: simd has restarted, and had no place for it any more. */
@@ -552,6 +547,7 @@ int record_channels_create(const struct record_channels_options *o, struct recor
 	all->o = *o;
 	list_init(&all->list);
 	all->since = now(all);
+	all->since.in_step = false; /* a stamp of before it began counts for nothing */
 	*ret = all;
 	return 0;
 }

@@ -455,6 +455,22 @@ static void add_times(const char *path, struct times *t)
 	log_reader_close(r);
 }
 
+static int64_t first_time_of(const char *path, const char *topic)
+{
+	struct log_reader *r;
+	struct log_message m;
+	char why[300];
+	int64_t ns = -1;
+
+	if (log_reader_open(path, NULL, &r, why, sizeof(why)) < 0)
+		fail_msg("%s", why);
+	while (ns < 0 && log_reader_next(r, &m) == 1)
+		if (strcmp(log_reader_info(r)->channels[m.channel].topic, topic) == 0)
+			ns = m.log_time_ns;
+	log_reader_close(r);
+	return ns;
+}
+
 static void read_times(const char *stem, struct times *t)
 {
 	char path[64];
@@ -522,6 +538,75 @@ TEST_WITH(a_stopped_recorder_writes_the_times_of_the_bridge, NULL, stack_sweep)
 			assert_true(bridge.ns[i][k] > 0);
 			assert_int_equal(recorder.ns[i][k], bridge.ns[i][k]);
 		}
+}
+
+#define STEP_DUR_NS (10 * NS_PER_MS)
+#define MEASURED_NS (35 * NS_PER_MS) /* before it is published, on /b */
+#define STEPS       40
+
+#define STEPPED \
+	"\"TimeSource\":\"unity\",\"pools\":[{\"size\":\"1KiB\",\"count\":3000}]," \
+	"\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"rec\",\"plugin\":\"mcap\",\"connection\":\"/tmp/" \
+	"bridge\",\"channels\":[\"/a\",\"/b\"]}]}]"
+
+/* /b is published behind /a, and has been measured before: in the order of the step, that of stamps, it is first. */
+static void step(struct sim_driver *d, int64_t sim_ns)
+{
+	struct sim_Imu m = { 0 };
+
+	assert_int_equal(sim_driver_advance(d, STEP_DUR_NS, NULL), 0);
+	assert_int_equal(sim_try_queue_copy(voice.pub[0], &m, sizeof(m), sim_ns, NULL, NULL, NULL), 0);
+	assert_int_equal(sim_try_queue_copy(voice.pub[1], &m, sizeof(m), sim_ns - MEASURED_NS, NULL, NULL, NULL), 0);
+}
+
+/*
+ * The step's own order is that of stamps, the recorder's that of publishing, and it stands still for a while besides. What is latched when
+ * it begins has the time of then, not that of its stamp.
+ */
+TEST_WITH(in_lockstep_bridge_and_recorder_have_the_same_newest_stamp, NULL, stack_sweep)
+{
+	static const char *const channels[] = { "/a", "/b" };
+	static struct times bridge, recorder;
+	struct sim_publisher_options po = { .size = sizeof(po), .flags = SIM_PUB_LATCH | SIM_PUB_LOCAL };
+	struct sim_publisher *latched;
+	struct sim_Imu m = { 0 };
+	struct recording rec;
+	struct sim_driver *d;
+
+	begin_with(STEPPED, SIM_PUB_NO_WAIT, channels, 2);
+	AWAIT(!strcmp(stack_bridge_text("rec", "status"), "connected"));
+	assert_int_equal(sim_advertise(voice.c, "/latched", &sim_Imu_type, &po, &latched), 0);
+	assert_int_equal(sim_driver_acquire(voice.c, SIM_DRIVER_FREEWHEEL | SIM_DRIVER_LOCKSTEP, &d), 0);
+	assert_int_equal(sim_driver_advance(d, 100 * NS_PER_MS, NULL), 0);
+	assert_int_equal(sim_publish_local_copy(latched, &m, sizeof(m), 20 * NS_PER_MS), 0);
+	assert_int_equal(sim_driver_advance(d, 100 * NS_PER_MS, NULL), 0);
+	RECORD(&rec, "/a", "/b", "/latched", "-o", FILE_1);
+	AWAIT(is_ready());
+	for (unsigned i = 1; i <= STEPS; i++) {
+		if (i == STEPS / 4)
+			kill(rec.pid, SIGSTOP);
+		step(d, 200 * NS_PER_MS + i * STEP_DUR_NS);
+		if (i == 3 * STEPS / 4)
+			kill(rec.pid, SIGCONT);
+	}
+	assert_int_equal(sim_driver_advance(d, STEP_DUR_NS, NULL), 0);
+	caught_up();
+	assert_int_equal(end_record(&rec, SIGINT), 0);
+	sim_driver_release(d);
+	sim_publisher_destroy(latched);
+	end_voice();
+	stack_stop(simd); /* in order: the bridge has written all */
+	read_times("bridge", &bridge);
+	read_times("a", &recorder);
+	for (unsigned k = 1; k <= STEPS; k++) {
+		int64_t sim_ns = 200 * NS_PER_MS + k * STEP_DUR_NS;
+
+		assert_int_equal(bridge.ns[0][k], sim_ns);
+		assert_int_equal(bridge.ns[1][k], k > 1 ? sim_ns - STEP_DUR_NS : sim_ns - MEASURED_NS);
+		for (unsigned i = 0; i < 2; i++)
+			assert_int_equal(recorder.ns[i][k], bridge.ns[i][k]);
+	}
+	assert_int_equal(first_time_of(FILE_1, "/latched"), 200 * NS_PER_MS);
 }
 
 /* ---- simd ---- */

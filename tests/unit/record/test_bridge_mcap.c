@@ -288,24 +288,54 @@ TEST(a_channel_that_is_left_out_is_in_the_metadata)
 	assert_true(is_named);
 }
 
+/* When it was published, in simulated time, its stamp, and the log time that it is to have, in ms. */
+struct stepped {
+	int64_t step_ms, stamp_ms, expected_ms;
+};
+
+static const struct stepped stepped[] = {
+	{ 200, 100, 100 }, { 200, 120, 120 }, { 200, 140, 140 }, { 220, 110, 140 }, /* measured earlier */
+	{ 220, 160, 160 }, { 220, 300, 220 },                                       /* ahead */
+	{ 240, 150, 220 }, { 50, 40, 50 },                                          /* a jump back */
+	{ 50, 45, 50 },    { 70, 60, 60 },
+};
+#define N_STEPPED (sizeof(stepped) / sizeof(stepped[0]))
+
+/* A piece of the clock for each of them; the next message is published 1 ms behind its begin. */
+static void make_steps(void)
+{
+	make_clock();
+	for (unsigned i = 0; i < N_STEPPED; i++)
+		piece(BEGIN + (1000 + 10 * i) * MS, stepped[i].step_ms * MS, 0, i < 7 ? 3 : 4,
+		      SIM_CLOCK_STARTED | SIM_CLOCK_DRIVEN | SIM_CLOCK_LOCKSTEP);
+	/* time has gone on meanwhile: that depends on when the bridge runs, and changes nothing */
+	now_sim_ns = 240 * MS;
+}
+
+/* What of one step comes first changes nothing: a bridge has its messages by their stamps, a recorder as they were published. */
 TEST(in_lockstep_it_is_the_newest_stamp)
 {
-	static const int64_t stamps[] = { 100, 120, 110, 140, 300, 300 }, expected[] = { 100, 120, 120, 140, 200, 220 };
-	int64_t times[MESSAGES + 1] = { 0 };
-	struct writing w;
+	static const unsigned orders[][N_STEPPED] = { { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 },
+						      { 1, 2, 0, 5, 3, 4, 6, 8, 7, 9 },
+						      { 2, 1, 0, 4, 5, 3, 6, 7, 8, 9 } };
 
-	make_clock();
-	piece(BEGIN + 1000 * MS, 200 * MS, 0, 3, SIM_CLOCK_STARTED | SIM_CLOCK_DRIVEN | SIM_CLOCK_LOCKSTEP);
-	piece(BEGIN + 1200 * MS, 220 * MS, 0, 3, SIM_CLOCK_STARTED | SIM_CLOCK_DRIVEN | SIM_CLOCK_LOCKSTEP);
-	now_sim_ns =
-		240 * MS; /* time has gone on meanwhile: that depends on when the bridge runs, and changes nothing */
-	begin(&w, "steps");
-	for (unsigned i = 0; i < 6; i++)
-		publish(&w, i + 1, BEGIN + (i < 5 ? 1100 : 1200) * MS + i, stamps[i] * MS);
-	end(&w);
-	assert_int_equal(times_of(&w, times), 6);
-	for (unsigned i = 0; i < 6; i++)
-		assert_int_equal(times[i + 1], expected[i] * MS);
+	for (unsigned k = 0; k < 3; k++) {
+		int64_t times[MESSAGES + 1] = { 0 };
+		struct writing w;
+		char name[] = { 's', (char)('0' + k), 0 };
+
+		make_steps();
+		begin(&w, name);
+		for (unsigned i = 0; i < N_STEPPED; i++) {
+			unsigned m = orders[k][i];
+
+			publish(&w, m + 1, BEGIN + (1001 + 10 * m) * MS, stepped[m].stamp_ms * MS);
+		}
+		end(&w);
+		assert_int_equal(times_of(&w, times), N_STEPPED);
+		for (unsigned i = 0; i < N_STEPPED; i++)
+			assert_int_equal(times[i + 1], stepped[i].expected_ms * MS);
+	}
 }
 
 /* What is older than the history has the oldest time that is known; that is said at once, and how many there were at the end. */

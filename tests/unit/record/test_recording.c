@@ -89,10 +89,7 @@ static struct sim_message image(uint64_t seq, unsigned bytes)
 
 static int put_message(struct recording *s, unsigned id, const struct sim_message *m, int64_t ns)
 {
-	struct recording_message *e;
-	int r = recording_encode(s, id, m, &e);
-
-	return r < 0 ? r : recording_write(s, e, ns);
+	return recording_put_at(s, id, m, &(struct recording_moment){ .log_time_ns = ns });
 }
 
 static int put(struct recording *s, unsigned id, uint64_t seq, unsigned bytes, int64_t ns)

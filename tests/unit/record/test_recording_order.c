@@ -261,7 +261,7 @@ TEST(a_large_one_goes_as_it_is)
 	assert_string_equal(holds(&t, 1), "2@10 1@20 4@30 3@40");
 }
 
-/* What has no moment of publishing (lock-step) goes behind all that waits, at once and as it comes. */
+/* What has no moment of publishing goes behind all that waits, at once and as it comes. */
 TEST(others_go_as_they_come)
 {
 	struct test t = { 0 };
@@ -273,7 +273,7 @@ TEST(others_go_as_they_come)
 	put(&t, 0, 10 * MS);
 	m = image(++t.n, 10);
 	assert_int_equal(recording_encode(t.s, t.id, &m, &e), 0);
-	assert_int_equal(recording_write(t.s, e, 15 * MS), 0);
+	assert_int_equal(recording_write_at(t.s, e, &(struct recording_moment){ .log_time_ns = 15 * MS }), 0);
 	assert_int_equal(stats(&t).waiting, 0);
 	assert_int_equal(stats(&t).messages, 3);
 	end(&t);

@@ -54,11 +54,11 @@ static void put(struct recording *s, unsigned id, unsigned n, int64_t at_ns)
 {
 	struct sim_Imu body = { 0 };
 	struct sim_message m = { .body = &body, .body_size = sizeof(body) };
-	struct recording_message *e;
 
 	for (unsigned i = 0; i < n; i++) {
-		assert_int_equal(recording_encode(s, id, &m, &e), 0);
-		assert_int_equal(recording_write(s, e, at_ns + i * MS), 0);
+		const struct recording_moment at = { .log_time_ns = at_ns + i * MS };
+
+		assert_int_equal(recording_put_at(s, id, &m, &at), 0);
 	}
 }
 

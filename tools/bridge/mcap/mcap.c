@@ -35,10 +35,8 @@ struct sim_bridge {
 		lock; /* connecting, one at a time; guards recording and stem, which stay while there are topics */
 	struct recording *recording;
 	char *stem;
-	_Atomic int status;         /* enum sim_bridge_status */
-	pthread_mutex_t write_lock; /* one message after the other, with its log time */
-	int64_t last_ns;            /* latest log time; in lock-step of the last one */
-	_Atomic uint64_t undated;   /* messages whose time of publishing simd does not remember */
+	_Atomic int status;       /* enum sim_bridge_status */
+	_Atomic uint64_t undated; /* messages whose time of publishing simd does not remember */
 };
 
 struct sim_bridge_topic {
@@ -144,7 +142,9 @@ static int read_options(const struct sim_bridge_host *host, struct recording_opt
 {
 	int r;
 
-	*o = (struct recording_options){ .format = LOG_MCAP, .window_dur_ns = RECORDING_WINDOW_DUR_NS };
+	*o = (struct recording_options){ .format = LOG_MCAP,
+					 .window_dur_ns = RECORDING_WINDOW_DUR_NS,
+					 .steps_in_order = true };
 	r = read_kind(host, &o->kind);
 	if (r == 0)
 		r = read_compression(host, &o->compression);
@@ -208,7 +208,6 @@ static int mcap_create(const struct sim_bridge_host *host, struct sim_bridge **r
 	b->options.say = on_say;
 	b->options.arg = b;
 	pthread_mutex_init(&b->lock, NULL);
-	pthread_mutex_init(&b->write_lock, NULL);
 	*ret = b;
 	return 0;
 }
@@ -341,7 +340,6 @@ static void mcap_destroy(struct sim_bridge *b)
 			     (unsigned long long)atomic_load(&b->undated));
 	free(b->stem);
 	codec_apollo_finish(&b->apollo);
-	pthread_mutex_destroy(&b->write_lock);
 	pthread_mutex_destroy(&b->lock);
 	free(b);
 }
@@ -390,33 +388,6 @@ static int look(struct sim_bridge *b, int r)
 	return r < 0 ? r : 0;
 }
 
-/*
- * In lock-step: the time that the recording has reached, of the newest stamp so far, never later than the publishing. Not than now: a
- * message may be written before or after the next step has begun. Under write_lock.
- */
-static int64_t step_time(struct sim_bridge *b, int64_t stamp_sim_ns, int64_t published_sim_ns)
-{
-	int64_t t = stamp_sim_ns < published_sim_ns ? stamp_sim_ns : published_sim_ns;
-
-	if (published_sim_ns < b->last_ns) /* a jump back */
-		t = published_sim_ns;
-	else if (t < b->last_ns)
-		t = b->last_ns;
-	b->last_ns = t;
-	return t;
-}
-
-static int write_in_step(struct sim_bridge *b, struct recording_message *e, int64_t stamp_sim_ns,
-			 int64_t published_sim_ns)
-{
-	int r;
-
-	pthread_mutex_lock(&b->write_lock);
-	r = recording_write(b->recording, e, step_time(b, stamp_sim_ns, published_sim_ns));
-	pthread_mutex_unlock(&b->write_lock);
-	return r;
-}
-
 /* The clock when it was published; where the host does not know, as in lock-step and now. */
 static struct sim_clock_sample clock_of(struct sim_bridge *b, const struct sim_message *m)
 {
@@ -438,14 +409,8 @@ static struct sim_clock_sample clock_of(struct sim_bridge *b, const struct sim_m
 static int write_one(struct sim_bridge *b, struct recording_message *e, const struct sim_message *m)
 {
 	struct sim_clock_sample then = clock_of(b, m);
-	struct recording_moment at = { then.sim_ns, then.mono_ns, then.clock_generation };
+	struct recording_moment at = recording_moment(&then);
 
-	if (then.flags & SIM_CLOCK_LOCKSTEP)
-		return write_in_step(b, e, m->header.stamp_sim_ns, then.sim_ns);
-	pthread_mutex_lock(&b->write_lock);
-	if (at.log_time_ns > b->last_ns)
-		b->last_ns = at.log_time_ns;
-	pthread_mutex_unlock(&b->write_lock);
 	return recording_write_at(b->recording, e, &at);
 }
 
