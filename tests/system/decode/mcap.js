@@ -79,6 +79,30 @@ async function contents(file, decompressHandlers) {
   return lines;
 }
 
+// Of the messages in the order of the file.
+const times = (file, handlers) => asStream(file, handlers).lines.map((l) => BigInt(JSON.parse(l)[3]));
+
+function rising(what, list) {
+  for (let i = 1; i < list.length; i++)
+    if (list[i] < list[i - 1]) throw new Error(`${what}: ${list[i]} comes after ${list[i - 1]}`);
+}
+
+// In pieces, and together again: all that was there, once, in the order of its times from the first piece to the last.
+async function takeApart(name, file, handlers) {
+  const all = (await contents(file, handlers)).sort();
+  execFileSync(simctl, ["bag", "split", file, path.join(dir, `split_${name}.mcap`), "--duration", "50ns"]);
+  const pieces = fs.readdirSync(dir).filter((f) => f.startsWith(`split_${name}_`)).sort().map((f) => path.join(dir, f));
+  if (pieces.length < 2) throw new Error(`${file}: ${pieces.length} pieces`);
+  const lines = [];
+  for (const piece of pieces) lines.push(...(await contents(piece, handlers)));
+  same(`theirs, ${name}, by split`, lines.sort(), all);
+  rising(`theirs, ${name}, by split`, pieces.flatMap((f) => times(f, handlers)));
+  const merged = path.join(dir, `merge_${name}.mcap`);
+  execFileSync(simctl, ["bag", "merge", merged, ...pieces.reverse()]);
+  same(`theirs, ${name}, by merge`, (await contents(merged, handlers)).sort(), all);
+  rising(`theirs, ${name}, by merge`, times(merged, handlers));
+}
+
 function same(what, a, b) {
   for (let i = 0; i < Math.max(a.length, b.length); i++)
     if (a[i] !== b[i]) throw new Error(`${what}: line ${i}: ${a[i]} and ${b[i]}`);
@@ -110,6 +134,7 @@ function same(what, a, b) {
       execFileSync(simctl, ["bag", command, file, copy]);
       same(`theirs, ${name}, by ${command}`, (await contents(copy, handlers)).sort(), (await contents(file, handlers)).sort());
     }
+    await takeApart(name, file, handlers);
   }
 })().catch((e) => {
   console.error(e);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """bag.py read FILE: a line for each message, as ROS's own rosbag reads it. bag.py write FILE COMPRESSION: a bag of its writer's.
 bag.py count FILE: how many messages a topic has, and how far stamps are from times.
-bag.py headers FILE ...: of each message with a header its topic, whether its connection is latched, and its header's number.
+bag.py headers FILE ...: of each message with a header its topic, whether its connection is latched, its header's number and its time.
 bag.py unclosed FILE: one whose writer was killed."""
 import os
 import sys
@@ -34,7 +34,7 @@ def headers(path):
         for topic, message, t, connection in bag.read_messages(return_connection_header=True):
             if hasattr(message, "header"):
                 latched = connection.get("latching", b"0").decode()
-                print(f"{os.path.basename(path)} {topic} latching={latched} seq={message.header.seq}")
+                print(f"{os.path.basename(path)} {topic} latching={latched} seq={message.header.seq} at {t.to_nsec()}")
 
 
 def fill(bag):
