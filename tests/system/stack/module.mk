@@ -32,12 +32,12 @@ $(B)/test/system-stack-lockstep: | $(addprefix $(B)/bin/,simhost sim-sumo sim-li
 $(B)/test/system-stack-late: | $(B)/lib/simd/bridge_mcap.so
 # runs of the whole perception rig, 12 s of simulated time each
 LIMIT_system-stack-lockstep := $(if $(filter 1,$(FULL)),600,300)
-# a disk that stands still, for a recorder
+# a disk that stands still, for a recorder and a bridge
 $(B)/test/lib/gate.so: $(B)/obj/tests/system/stack/gate.o
 	@mkdir -p $(@D)
 	$(CC) -shared $(HARDEN_LINK) -o $@ $<
 TEST_PROGRAMS += $(B)/test/lib/gate.so
-$(B)/test/system-stack-record_bad: | $(B)/test/lib/gate.so
+$(addprefix $(B)/test/system-stack-,record_bad mcap): | $(B)/test/lib/gate.so
 FLAGS_tests/system/stack/test_lost.c := -DDYING='"$(B)/test/dying.so"'
 $(B)/test/system-stack-lost: | $(B)/test/dying.so
 # those that have a DDS program beside them
@@ -98,7 +98,7 @@ FLAGS_tests/system/stack/test_play.c := -Itests -Itools
 $(B)/test/system-stack-mcap: $(addprefix $(B)/lib/,librecord.a libconvert.a libros.a libmsggen.a) | $(B)/lib/simd/bridge_mcap.so
 $(B)/test/system-stack-order: | $(B)/lib/simd/bridge_mcap.so
 LINK_system-stack-mcap += $(LINK_RECORD)
-FLAGS_tests/system/stack/test_mcap.c := -Itools -Itools/record
+FLAGS_tests/system/stack/test_mcap.c := -Itools -Itools/record -DGATE='"$(B)/test/lib/gate.so"'
 # and three bridges to play them through
 $(B)/test/system-stack-replay: $(addprefix $(B)/obj/tests/,system/ros2/typed.o system/ros2/reader.o support/ros_tree.o system/ros1/fake.o unit/convert/sample.o) \
 	$(B)/obj/libclient/loop/address.o $(addprefix $(B)/obj/tools/bridge/ros1/,http.o tcpros.o xmlrpc.o xmlrpc_write.o) $(CYBER_SERVER) $(RECORD_LIBS) \

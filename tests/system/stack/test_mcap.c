@@ -6,6 +6,7 @@
 #include "peer.h"
 #include "stack.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 
 #include "record/log.h"
@@ -58,7 +59,9 @@ static void add_losses(struct found *f, const struct log_info *info)
 		}
 }
 
-static uint64_t newest[2]; /* of each channel */
+static uint64_t newest[2];       /* of each channel */
+static uint64_t steps = STEPS;   /* that were made at most */
+static int64_t published_dur_ns; /* a step's, where each message is to have the time of its own; 0: it is not looked at */
 
 /*
  * Each number once and in order, whatever the number of lanes, and times of each channel only rise; in lock-step those of all. Else one
@@ -73,9 +76,11 @@ static void read_file(struct found *f, struct log_reader *r, bool lockstep)
 	while ((k = log_reader_next(r, &m)) > 0) {
 		unsigned two = !strcmp(log_reader_info(r)->channels[m.channel].topic, "/t/two");
 
-		assert_true(m.sequence > newest[two] && m.sequence <= STEPS);
+		assert_true(m.sequence > newest[two] && m.sequence <= steps);
 		newest[two] = m.sequence;
 		assert_true(m.log_time_ns >= ns[two] && (!lockstep || m.log_time_ns >= ns[!two]));
+		if (published_dur_ns)
+			assert_int_equal(m.log_time_ns, m.sequence * published_dur_ns);
 		ns[two] = m.log_time_ns;
 		*(two ? &f->two : &f->one) += 1;
 	}
@@ -108,7 +113,8 @@ static struct found look(bool lockstep)
 
 /* ---- an engine ---- */
 
-static int run(struct peer *p, unsigned flags, int steps, int64_t step_ns)
+/* n steps; 0: until it is to stop, no faster than a log of 200000 messages lasts for. */
+static int run(struct peer *p, unsigned flags, int n, int64_t step_ns)
 {
 	struct sim_client *c = peer_connect(p, "engine");
 	struct sim_publisher *one = peer_advertise(p, c, "/t/one", 64, 0), *two = peer_advertise(p, c, "/t/two", 64, 0);
@@ -116,7 +122,9 @@ static int run(struct peer *p, unsigned flags, int steps, int64_t step_ns)
 
 	PEER(p, sim_driver_acquire(c, flags, &d) == 0);
 	atomic_store(&p->ready, 1);
-	for (int i = 0; i < steps; i++) {
+	for (int i = 0; n ? i < n : !atomic_load(&p->stop); i++) {
+		if (!n)
+			pace_us(200);
 		PEER(p, sim_driver_advance(d, step_ns, NULL) == 0);
 		PEER(p, peer_queue(p, one, sizeof(struct sim_Ultrasonic), NULL) == 0);
 		PEER(p, peer_queue(p, two, sizeof(struct sim_Ultrasonic), NULL) == 0);
@@ -134,6 +142,12 @@ static int run(struct peer *p, unsigned flags, int steps, int64_t step_ns)
 static int engine(struct peer *p)
 {
 	return run(p, SIM_DRIVER_FREEWHEEL, STEPS, 10 * NS_PER_MS);
+}
+
+/* Until it is to stop. */
+static int long_engine(struct peer *p)
+{
+	return run(p, SIM_DRIVER_FREEWHEEL, 0, STEP_DUR);
 }
 
 static int lockstep_engine(struct peer *p)
@@ -218,6 +232,122 @@ TEST_WITH(others_count_the_same, NULL, stack_sweep)
 	assert_int_equal(f.files, 1);
 	assert_int_equal(f.one + f.two, p->ok);
 	foreign_counts(path_of(1), f.one, f.two);
+	peer_free(p);
+}
+
+/* ---- a disk that stands still ---- */
+
+#define BLOCKED(deadline_ms) \
+	"\"TimeSource\":\"unity\"," STACK_POOLS ",\"dispatch\":{\"deadline_ms\":" deadline_ms "}," \
+	"\"process\":{\"stop_ms\":60000},\"rigs\":[{\"name\":\"car\",\"bridges\":[" \
+	"{\"name\":\"rec\",\"plugin\":\"mcap\",\"connection\":\"/tmp/out\",\"channels\":[\"/t/*\"]}," \
+	"{\"name\":\"free\",\"plugin\":\"null\",\"channels\":[\"/free\"]}]}]"
+#define FREE 300 /* messages past it */
+
+/* simd and what it starts; a thread of theirs that writes into a log waits as long as GATE_FILE is there (gate.c). */
+static void start_gated(const char *conf)
+{
+	setenv("LD_PRELOAD", GATE, 1);
+	simd = stack_start(conf);
+	unsetenv("LD_PRELOAD");
+	AWAIT(!strcmp(stack_bridge_text("rec", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("free", "status"), "connected"));
+}
+
+/* On a channel of another bridge of the rig: each of its messages is delivered. */
+static int past_it(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "free");
+	struct sim_publisher *pub = peer_advertise(p, c, "/free", 64, 0);
+
+	for (unsigned i = 0; i < FREE; i++)
+		PEER(p, peer_queue(p, pub, sizeof(struct sim_Ultrasonic), NULL) == 0);
+	peer_settle(p);
+	sim_publisher_destroy(pub);
+	sim_disconnect(c);
+	return 0;
+}
+
+/*
+ * What the bridge records waits for the disk, and nobody else does: not simd, nor a channel of another bridge. The bridge is not taken for
+ * dead, and when the disk goes on all that was accepted is in one file, with the time at which it was published.
+ */
+TEST_WITH(while_the_disk_stands_producers_wait_and_nothing_is_lost, NULL, stack_sweep)
+{
+	struct peer *p = peer_new(), *other = peer_new();
+	uint64_t called;
+	struct found f;
+	pid_t pid, rec;
+
+	start_gated(BLOCKED("60000"));
+	rec = (pid_t)stack_bridge("rec", "pid");
+	pid = peer_fork(p, long_engine);
+	AWAIT(p->called > 500);
+	close(open("/tmp/gate", O_CREAT | O_WRONLY, 0600));
+	AWAIT(access("/tmp/gate.waits", F_OK) == 0);
+	do { /* until nothing moves any more */
+		called = p->called;
+		moment_us(100000);
+	} while (p->called != called);
+	peer_join(other, peer_fork(other, past_it));
+	peer_check(other, false);
+	assert_int_equal(other->ok, FREE);
+	assert_int_equal(p->called, called);
+	assert_string_equal(stack_bridge_text("rec", "status"), "connected");
+	assert_int_equal(unlink("/tmp/gate"), 0);
+	assert_int_equal(unlink("/tmp/gate.waits"), 0);
+	AWAIT(p->called > called + 500);
+	atomic_store(&p->stop, 1);
+	peer_join(p, pid);
+	peer_check(p, false);
+	assert_int_equal(p->ok, p->accepted);
+	assert_int_equal(stack_bridge("rec", "pid"), rec);
+	stack_stop(simd);
+	steps = p->accepted / 2;
+	published_dur_ns = STEP_DUR;
+	f = look(false);
+	assert_int_equal(f.files, 1);
+	assert_int_equal(f.one, steps);
+	assert_int_equal(f.two, steps);
+	assert_int_equal(f.recorded, 2 * steps);
+	assert_int_equal(f.lost, 0);
+	peer_free(other);
+	peer_free(p);
+}
+
+/* For longer than a bridge may take for an answer: it is passed by, which its producers are told, and takes part again when the disk goes on. */
+TEST_WITH(a_disk_that_stands_for_too_long_is_passed_by, NULL, stack_sweep)
+{
+	struct peer *p = peer_new();
+	uint64_t called, ok;
+	struct found f;
+	pid_t pid, rec;
+
+	start_gated(BLOCKED("200"));
+	rec = (pid_t)stack_bridge("rec", "pid");
+	pid = peer_fork(p, long_engine);
+	AWAIT(p->called > 500);
+	close(open("/tmp/gate", O_CREAT | O_WRONLY, 0600));
+	AWAIT(access("/tmp/gate.waits", F_OK) == 0);
+	AWAIT(p->reasons[SIM_REASON_BRIDGE_SLOW] > 0);
+	called = p->called;
+	AWAIT(p->called > called + 500);
+	assert_int_equal(unlink("/tmp/gate"), 0);
+	assert_int_equal(unlink("/tmp/gate.waits"), 0);
+	ok = p->ok;
+	AWAIT(p->ok > ok + 500);
+	atomic_store(&p->stop, 1);
+	peer_join(p, pid);
+	peer_check(p, false);
+	assert_int_equal(stack_bridge("rec", "pid"), rec);
+	stack_stop(simd);
+	steps = p->accepted / 2;
+	published_dur_ns = STEP_DUR;
+	f = look(false);
+	assert_int_equal(f.files, 1);
+	assert_true(f.one + f.two >= p->ok); /* an answer that came too late is none */
+	assert_true(f.one + f.two < p->accepted);
+	assert_int_equal(f.lost, 0); /* of what it was given */
 	peer_free(p);
 }
 
