@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The demo with every bridge at once: null, logging, ros2 with nobody in its domain, ros2 with a reader. Nothing grows: neither
+ * The demo with every bridge at once: null, logging, ros2 with nobody in its domain, ros2 with a reader, mcap, foxglove with somebody who
+ * looks; a world that SUMO is a host of, with its input log; and `simctl record`. Nothing grows: neither
  * descriptors nor threads of any process, nor, in a run of some minutes, its own memory, by a straight line through what was
- * seen after the first quarter. Lines that begin with "soak: " are the table.
+ * seen after the first quarter; of a recorder, whose memory comes and goes with what waits for the disk, the least of the later half is
+ * no more than the most of the earlier one. Lines that begin with "soak: " are the table.
  * SOAK_SECONDS=n (20).
  */
 #include "peer.h"
@@ -10,7 +12,9 @@
 #include "usage.h"
 
 #include <dds/dds.h>
+#include <sys/socket.h>
 
+#include "../../system/foxglove/raw.h"
 #include "../../system/ros2/typed.h"
 
 #define DOMAIN                  7
@@ -18,12 +22,26 @@
 #define MEMORY_MIN              300 /* samples; before that what each process needs once is most of it */
 #define GROWTH_KIB              64 /* of the line, from its begin to its end: a buffer of Cyclone's is used once to its end */
 #define FRAGMENT                "/tmp/soak.json"
+#define SEEN_BYTES              (4 << 20) /* more than is advertised: clouds and images */
+#define PONG_DUR_NS             (5 * NS_PER_S)
 #define BRIDGE(n, plugin, more) "{\"name\":\"" n "\",\"plugin\":\"" plugin "\"" more "}"
+
+/* The logs lie in memory: of each stem the newest files alone stay, of which one is written. */
+#define SPLIT     "16MiB"
+#define FILES     2
+#define WORLD_LOG "/tmp/out-soak.world"
+#define WORLD \
+	"{\"name\":\"world\",\"command\":[\"sim-world\",\"--listen\",\"127.0.0.1:8082\",\"--control\",\"/tmp/out-soak-world\"," \
+	"\"--input-log\",\"" WORLD_LOG "\"]}"
+#define SUMO \
+	"{\"name\":\"sumo\",\"command\":[\"sim-sumo\",\"--config\",\"config/rigs/demo/town.sumocfg\",\"--seed\",\"1\"," \
+	"\"--world\",\"127.0.0.1:8082\"]}"
 
 struct process {
 	pid_t pid;
 	char name[48];
 	bool foreign; /* it may grow */
+	bool keeps;   /* copies of messages, until they are written: its memory comes and goes */
 	struct usage *seen;
 };
 
@@ -78,6 +96,7 @@ static void find_processes(unsigned samples)
 			continue;
 		p->pid = pid;
 		p->foreign = !strncmp(p->name, "sumo", 4);
+		p->keeps = !strcmp(p->name, "simctl") || !strcmp(p->name, "simbridge mcap");
 		p->seen = calloc(samples, sizeof(*p->seen));
 		assert_non_null(p->seen);
 		assert_true(++n_processes < PROCESSES);
@@ -111,13 +130,18 @@ static pid_t start_demo(void)
 	int fd;
 
 	assert_non_null(f);
-	fprintf(f, "{\"rigs\":[{\"name\":\"demo\",\"bridges\":[%s,%s,%s]}]}", BRIDGE("null", "null", ""),
-		BRIDGE("logging", "logging", ",\"connection\":\"/tmp/soak\""),
-		BRIDGE("heard", "ros2", ",\"options\":{\"domain\":\"7\"}"));
+	fprintf(f, "{\"rigs\":[{\"name\":\"demo\",\"processes\":[%s,%s],\"bridges\":[%s,%s,%s,%s,%s]}]}", WORLD, SUMO,
+		BRIDGE("null", "null", ""), BRIDGE("logging", "logging", ",\"connection\":\"/tmp/out-soak\""),
+		BRIDGE("heard", "ros2", ",\"options\":{\"domain\":\"7\"}"),
+		BRIDGE("mcap", "mcap",
+		       ",\"connection\":\"/tmp/out-bridge\",\"channels\":[\"imu\",\"tf\",\"objects\",\"lidar/front\"],"
+		       "\"options\":{\"split_size\":\"" SPLIT "\"}"),
+		BRIDGE("foxglove", "foxglove", ",\"connection\":\"127.0.0.1:0\""));
 	fclose(f);
 	simd = stack_fork(run_demo, &fd);
 	stack_await_ready(fd);
-	AWAIT(connected("null") && connected("logging") && connected("ros2") && connected("heard"));
+	AWAIT(connected("null") && connected("logging") && connected("ros2") && connected("heard") &&
+	      connected("mcap") && connected("foxglove"));
 	AWAIT(stack_channel("/lidar/top", "messages") > 0);
 	return simd;
 }
@@ -169,7 +193,99 @@ static int listen_to_it(struct peer *p)
 	return 0;
 }
 
+/* Subscribes to what is advertised in a piece of what comes, {"id":7,"topic":..., but where it is cut. */
+static void watch_all(int fd, const char *data, size_t n)
+{
+	static const char id[] = "{\"id\":";
+	const char *end = data + n;
+	char say[128], *rest;
+
+	for (const char *at = data; (at = memmem(at, (size_t)(end - at), id, strlen(id))); at++) {
+		unsigned long k = strtoul(at + strlen(id), &rest, 10);
+
+		if (end - rest < 8 || strncmp(rest, ",\"topic\"", 8) != 0)
+			continue;
+		snprintf(say, sizeof(say), "{\"op\":\"subscribe\",\"subscriptions\":[{\"id\":%lu,\"channelId\":%lu}]}",
+			 k, k);
+		raw_text(fd, say);
+	}
+}
+
+/* As a page does that shows all there is. Says how many bytes came. */
+static int watch_it(struct peer *p)
+{
+	static char data[(1 << 20) + 1];
+	int fd = raw_open((unsigned)p->result, "/", "Host: 127.0.0.1\r\nSec-WebSocket-Protocol: foxglove.sdk.v1\r\n");
+	int64_t said_mono_ns = 0;
+	ssize_t n = 1;
+
+	PEER(p, fd >= 0);
+	while (!atomic_load(&p->stop) && (n = recv(fd, data, sizeof(data) - 1, 0)) > 0) {
+		data[n] = '\0';
+		watch_all(fd, data, (size_t)n);
+		atomic_fetch_add(&p->received, (uint64_t)n);
+		if (mono_now_ns() - said_mono_ns < PONG_DUR_NS)
+			continue;
+		said_mono_ns = mono_now_ns();
+		raw_frame(fd, 0x8a, NULL, 0); /* a pong: who says nothing for a minute is put out */
+	}
+	PEER(p, n > 0);
+	close(fd);
+	return 0;
+}
+
+static pid_t start_watcher(struct peer *p)
+{
+	unsigned port;
+
+	assert_int_equal(sscanf(stack_bridge_text("foxglove", "detail"), "http://127.0.0.1:%u/", &port), 1);
+	p->result = (int)port;
+	return peer_fork(p, watch_it);
+}
+
+static pid_t start_recorder(void)
+{
+	static const char *const args[] = { "imu",          "tf",  "objects",
+					    "/lidar/front", "-o",  "/tmp/out-record.mcap",
+					    "--split-size", SPLIT, NULL };
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		(void)!freopen("/dev/null", "w", stdout);
+		stack_exec_ctl("record", args);
+	}
+	setenv("SIMD_SOCKET", STACK_SOCKET, 1);
+	AWAIT(strstr(stack_ctl("service", "list", "--names", NULL)->out, "/record/split"));
+	return pid;
+}
+
 /* ---- what was seen ---- */
+
+static const char *log_path(const char *stem, unsigned number)
+{
+	static char path[64];
+
+	if (number > 1)
+		snprintf(path, sizeof(path), "/tmp/%s.%u.mcap", stem, number);
+	else
+		snprintf(path, sizeof(path), "/tmp/%s.mcap", stem);
+	return path;
+}
+
+/* Number of the newest file of a stem; those before the last ones are removed. */
+static unsigned keep_newest(const char *stem, unsigned newest)
+{
+	for (; access(log_path(stem, newest + 1), F_OK) == 0; newest++)
+		if (newest >= FILES)
+			(void)unlink(log_path(stem, newest + 1 - FILES));
+	return newest;
+}
+
+static void remove_logs(void)
+{
+	(void)!system("rm -f /tmp/out-*");
+}
 
 static long most(const struct process *p, unsigned from, unsigned to, size_t member, bool least)
 {
@@ -217,7 +333,9 @@ static unsigned judge(unsigned samples)
 		const struct process *p = &processes[i];
 		const struct usage *a = &p->seen[from], *z = &p->seen[samples - 1];
 		double grown = growth_kib(p, from, samples);
-		bool memory = samples >= MEMORY_MIN && grown > GROWTH_KIB,
+		bool memory = samples >= MEMORY_MIN &&
+			      (p->keeps ? leaks(p, from, samples, offsetof(struct usage, anon_kib))
+					: grown > GROWTH_KIB),
 		     fds = leaks(p, from, samples, offsetof(struct usage, descriptors)),
 		     threads = leaks(p, from, samples, offsetof(struct usage, threads));
 
@@ -237,10 +355,12 @@ TEST_WITH(nothing_grows, NULL, stack_sweep)
 	const char *n = getenv("SOAK_SECONDS");
 	unsigned samples = n && atoi(n) >= 8 ? (unsigned)atoi(n) : 20, n_seen = 0;
 	const char *ended = NULL;
-	struct peer *p = peer_new();
-	pid_t simd = start_demo(), pid = peer_fork(p, listen_to_it);
+	struct peer *p = peer_new(), *watcher = peer_new();
+	pid_t simd = start_demo(), pid = peer_fork(p, listen_to_it), watching = start_watcher(watcher),
+	      recorder = start_recorder();
+	unsigned newest[2] = { 1, 1 };
 
-	AWAIT(p->received > 0);
+	AWAIT(p->received > 0 && watcher->received > SEEN_BYTES);
 	find_processes(samples);
 	while (n_seen < samples && !ended) {
 		pace_us(1000000);
@@ -248,16 +368,26 @@ TEST_WITH(nothing_grows, NULL, stack_sweep)
 			if (usage_of(processes[k].pid, &processes[k].seen[n_seen]) < 0)
 				ended = processes[k].name;
 		n_seen += !ended;
+		newest[0] = keep_newest("out-bridge", newest[0]);
+		newest[1] = keep_newest("out-record", newest[1]);
+		(void)!truncate(WORLD_LOG, 0); /* it goes on behind a hole, which takes no memory */
 	}
-	print_message("%llu clouds were heard\n", (unsigned long long)p->received);
+	print_message("%llu clouds were heard, %llu MiB seen, files %u and %u written\n",
+		      (unsigned long long)p->received, (unsigned long long)watcher->received >> 20, newest[0],
+		      newest[1]);
 	assert_int_equal(judge(n_seen), 0);
 	if (ended)
 		fail_msg("%s has ended", ended);
 	assert_true(p->received > samples);
 	peer_join(p, pid);
+	peer_join(watcher, watching);
+	peer_check(watcher, false);
+	kill(recorder, SIGINT);
+	assert_true(WIFEXITED(stack_wait(recorder))); /* 1 where the machine was too busy for a channel for a while */
 	unlink(FRAGMENT);
-	unlink("/tmp/soak.txt.gz");
 	stack_stop(simd);
+	remove_logs();
+	peer_free(watcher);
 	peer_free(p);
 	for (unsigned i = 0; i < n_processes; i++)
 		free(processes[i].seen);

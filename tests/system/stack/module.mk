@@ -87,7 +87,8 @@ LINK_system-stack-sim_time += -lddsc
 $(B)/test/system-stack-converter: $(B)/obj/tests/system/ros2/reader.o $(MSG_OBJS_example) | $(B)/lib/simd/bridge_ros2.so $(CONVERTER_SHELF)
 LINK_system-stack-converter += -lddsc
 $(addprefix $(B)/test/system-stack-,source config): | $(addprefix $(B)/test/plugins/source_,good.so ABI.so SIZE.so)
-$(B)/test/fault-stack-soak: $(addprefix $(B)/obj/tests/,system/ros2/typed.o support/ros_tree.o) $(B)/lib/libros.a | $(B)/lib/simd/bridge_ros2.so $(B)/bin/sim-sumo $(B)/bin/sim-lidar
+$(B)/test/fault-stack-soak: $(addprefix $(B)/obj/tests/,system/ros2/typed.o system/foxglove/raw.o support/ros_tree.o) $(B)/lib/libros.a | $(addprefix $(B)/lib/simd/bridge_,ros2.so mcap.so foxglove.so) \
+	$(addprefix $(B)/bin/,sim-sumo sim-lidar sim-camera sim-world simctl)
 LINK_fault-stack-soak += -lddsc
 $(B)/test/fault-stack-attacks: $(B)/obj/tests/fault/stack/attackers.o | $(B)/lib/simd/bridge_ros2.so
 # logs to play
