@@ -8,19 +8,12 @@
  *   world_1000x1      1000 clients of one object at 20 Hz: percentage of heartbeats that came a quarter of a step late, or more
  *   world_interest    50 000 objects, 100 clients that see 1000 each at 20 Hz: the same
  *   world_threads     most threads of the server with 1 and with 2000 clients
- *   world_stalled     ticks a second of 90 clients while 10 more are stopped, against before
- *   world_slow        ticks a second of 10 clients beside eight that say Hello and never Done, and come again under another name when they are put out, against before
  *   world_encode      time that a tick's sections cost to encode with 100 clients that see all, against one
  */
-#include <arpa/inet.h>
 #include <math.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <sim/world.h>
@@ -32,64 +25,7 @@
 #include "world/frame.h"
 #include "world_load.h"
 #include "world_original.h"
-
-/* ---- the server ---- */
-
-struct server {
-	pid_t pid;
-	FILE *log;
-	char address[32];
-	uint16_t port;
-};
-
-static void server_stop(struct server *s)
-{
-	if (s->pid <= 0)
-		return;
-	kill(s->pid, SIGKILL);
-	bench_wait(s->pid);
-	fclose(s->log);
-	s->pid = 0;
-}
-
-/* Of the line that says where it listens. */
-static int server_port(struct server *s)
-{
-	char line[512];
-	const char *at;
-
-	while (fgets(line, sizeof(line), s->log)) {
-		at = strstr(line, "127.0.0.1:");
-		if (!at)
-			continue;
-		s->port = (uint16_t)atoi(at + strlen("127.0.0.1:"));
-		snprintf(s->address, sizeof(s->address), "127.0.0.1:%u", s->port);
-		return 0;
-	}
-	return -EIO;
-}
-
-static int server_start(const struct bench *b, struct server *s, const char *step, const char *pace, const char *keys)
-{
-	char program[BENCH_PATH + 16];
-	int log[2];
-
-	snprintf(program, sizeof(program), "%s/sim-world", b->bin);
-	if (pipe(log) < 0)
-		return -errno;
-	s->pid = fork();
-	if (!s->pid) {
-		dup2(log[1], STDERR_FILENO);
-		close(log[0]);
-		execl(program, "sim-world", "--listen", "127.0.0.1:0", "--step", step, "--pace", pace, "--clients",
-		      "2100", keys ? "--keys" : NULL, keys, (char *)NULL);
-		_exit(127);
-	}
-	close(log[1]);
-	s->log = fdopen(log[0], "r");
-	bench_pin_process(s->pid, 0);
-	return server_port(s);
-}
+#include "world_server.h"
 
 /* A directory of keys for it and for who loads it; an earlier run's will do. */
 static int make_keys(const struct bench *b, char ret[BENCH_PATH + 16])
@@ -110,72 +46,27 @@ static int make_keys(const struct bench *b, char ret[BENCH_PATH + 16])
 	return bench_wait(pid) == 0 ? 0 : -EIO;
 }
 
-/* ---- those who load it ---- */
-
-struct measured {
-	double ticks_per_s, late_percent;
-};
-
-static uint64_t loaded(_Atomic uint64_t *n)
-{
-	return atomic_load_explicit(n, memory_order_relaxed);
-}
-
-/* Once all are there; a window of so long, and until something has come: a short one on a busy machine may see nothing else. */
-static int measure(struct load *l, int64_t dur_ns, struct measured *ret)
-{
-	uint64_t beats, late;
-	int64_t begin;
-
-	BENCH_UNTIL(60, loaded(&l->n.here) == l->o.clients + l->o.looks_on || loaded(&l->n.ended));
-	BENCH_UNTIL(60, loaded(&l->n.heartbeats) >= 2 * l->o.clients || loaded(&l->n.ended));
-	atomic_fetch_add(&l->n.window, 1);
-	beats = loaded(&l->n.heartbeats);
-	late = loaded(&l->n.late);
-	begin = mono_now_ns();
-	mono_sleep_until(begin + dur_ns);
-	BENCH_UNTIL(60, loaded(&l->n.heartbeats) > beats || loaded(&l->n.ended));
-	beats = loaded(&l->n.heartbeats) - beats;
-	late = loaded(&l->n.late) - late;
-	if (loaded(&l->n.ended) || loaded(&l->n.stale) || !beats) {
-		fprintf(stderr,
-			"bench: world: %llu clients ended, %llu sections were not what was sent, %llu heartbeats\n",
-			(unsigned long long)loaded(&l->n.ended), (unsigned long long)loaded(&l->n.stale),
-			(unsigned long long)beats);
-		return -EIO;
-	}
-	ret->ticks_per_s = (double)beats / l->o.clients / ((double)(mono_now_ns() - begin) / 1e9);
-	ret->late_percent = 100.0 * (double)late / (double)beats;
-	return 0;
-}
-
-static void end(pid_t pid)
-{
-	kill(pid, SIGKILL);
-	bench_wait(pid);
-}
-
 /* One server, one process of clients. objects: what the one who decodes is to see. */
 static int measure_load(struct bench *b, struct load *l, const char *step, const char *pace, int64_t dur_ns,
-			uint64_t objects, struct measured *ret)
+			uint64_t objects, struct world_measured *ret)
 {
-	struct server s = { .pid = 0 };
+	struct world_server s = { .pid = 0 };
 	pid_t pid;
-	int r = server_start(b, &s, step, pace, l->o.keys);
+	int r = world_server_start(b, &s, step, pace, l->o.keys);
 
 	if (r == 0) {
 		memset(&l->n, 0, sizeof(l->n));
 		l->o.port = s.port;
 		pid = bench_fork(load_main, l);
-		r = measure(l, dur_ns, ret);
-		if (r == 0 && objects && loaded(&l->n.seen) != objects) {
+		r = world_measure(l, dur_ns, ret);
+		if (r == 0 && objects && world_loaded(&l->n.seen) != objects) {
 			fprintf(stderr, "bench: world: %llu of %llu objects were seen\n",
-				(unsigned long long)loaded(&l->n.seen), (unsigned long long)objects);
+				(unsigned long long)world_loaded(&l->n.seen), (unsigned long long)objects);
 			r = -EIO;
 		}
-		end(pid);
+		world_end(pid);
 	}
-	server_stop(&s);
+	world_server_stop(&s);
 	return r;
 }
 
@@ -199,15 +90,15 @@ static int measure_roles(struct original *o, int (*server)(void *), int (*client
 	mono_sleep_until(begin + dur_ns);
 	worlds = atomic_load(&o->worlds) - worlds;
 	*ret_worlds = (double)worlds / o->clients / ((double)(mono_now_ns() - begin) / 1e9);
-	end(pid[1]);
-	end(pid[0]);
+	world_end(pid[1]);
+	world_end(pid[0]);
 	return 0;
 }
 
 /* All see all; ours in *ret. keys: NULL: plain text. */
 static int measure_100x10(struct bench *b, struct load *l, const char *keys, int64_t dur_ns, double *ret)
 {
-	struct measured m = { 0 };
+	struct world_measured m = { 0 };
 	int r;
 
 	l->o = (struct load_options){
@@ -250,7 +141,7 @@ static int run_100x10(struct bench *b, struct load *l, struct original *o)
 /* ---- two hosts ---- */
 
 struct pair {
-	struct server s;
+	struct world_server s;
 	_Atomic uint64_t ticks;
 };
 
@@ -286,7 +177,7 @@ static int measure_hosts(struct bench *b, struct pair *p, int64_t dur_ns, double
 	pid_t pid[2];
 	uint64_t ticks;
 	int64_t begin;
-	int r = server_start(b, &p->s, "10ms", "0", NULL);
+	int r = world_server_start(b, &p->s, "10ms", "0", NULL);
 
 	if (r < 0)
 		return r;
@@ -300,8 +191,8 @@ static int measure_hosts(struct bench *b, struct pair *p, int64_t dur_ns, double
 	ticks = atomic_load(&p->ticks) - ticks;
 	*ret = (double)ticks / 2 / ((double)(mono_now_ns() - begin) / 1e9);
 	for (int i = 0; i < 2; i++)
-		end(pid[i]);
-	server_stop(&p->s);
+		world_end(pid[i]);
+	world_server_stop(&p->s);
 	return 0;
 }
 
@@ -333,7 +224,7 @@ static int run_late(struct bench *b, struct load *l, const char *name, const str
 {
 	struct bench_pair pairs[BENCH_PAIRS_MAX];
 	unsigned n = bench_runs(b, 5);
-	struct measured m = { 0 };
+	struct world_measured m = { 0 };
 	int r = 0;
 
 	l->o = *o;
@@ -358,9 +249,9 @@ static int threads_of(pid_t pid)
 
 static int measure_threads(struct bench *b, struct load *l, unsigned clients, int *most)
 {
-	struct server s = { .pid = 0 };
+	struct world_server s = { .pid = 0 };
 	pid_t pid;
-	int r = server_start(b, &s, "100ms", "1", NULL), n;
+	int r = world_server_start(b, &s, "100ms", "1", NULL), n;
 
 	if (r < 0)
 		return r;
@@ -369,12 +260,12 @@ static int measure_threads(struct bench *b, struct load *l, unsigned clients, in
 		.port = s.port, .clients = clients, .objects = 1, .apart = 1000, .radius = 10, .cpu = 1
 	};
 	pid = bench_fork(load_main, l);
-	BENCH_UNTIL(60, loaded(&l->n.here) == clients || loaded(&l->n.ended));
+	BENCH_UNTIL(60, world_loaded(&l->n.here) == clients || world_loaded(&l->n.ended));
 	n = threads_of(s.pid);
 	*most = n > *most ? n : *most;
-	r = loaded(&l->n.ended) ? -EIO : 0;
-	end(pid);
-	server_stop(&s);
+	r = world_loaded(&l->n.ended) ? -EIO : 0;
+	world_end(pid);
+	world_server_stop(&s);
 	return r;
 }
 
@@ -388,132 +279,6 @@ static int run_threads(struct bench *b, struct load *l)
 	pair.ours = most;
 	if (r == 0)
 		bench_report(b, "world_threads", "threads", NULL, BENCH_VALUE, &pair, 1, 4);
-	return r;
-}
-
-/* ---- who is stopped ---- */
-
-static int measure_stalled(struct bench *b, struct load *l, int64_t dur_ns, struct bench_pair *ret)
-{
-	struct load *stopped = l + 1;
-	struct server s = { .pid = 0 };
-	struct measured m = { 0 };
-	pid_t pid[2];
-	int r = server_start(b, &s, "10ms", "1", NULL);
-
-	if (r < 0)
-		return r;
-	for (int i = 0; i < 2; i++) {
-		memset(&l[i].n, 0, sizeof(l[i].n));
-		l[i].o = (struct load_options){
-			.port = s.port, .clients = i ? 10 : 90, .first = i ? 1000 : 0, .objects = 1, .cpu = 1
-		};
-		pid[i] = bench_fork(load_main, &l[i]);
-	}
-	BENCH_UNTIL(60, loaded(&stopped->n.here) == 10);
-	r = measure(l, dur_ns, &m);
-	ret->reference = m.ticks_per_s;
-	kill(pid[1], SIGSTOP);
-	if (r == 0)
-		r = measure(l, dur_ns, &m);
-	ret->ours = m.ticks_per_s;
-	for (int i = 0; i < 2; i++)
-		end(pid[i]);
-	server_stop(&s);
-	return r;
-}
-
-/* ---- who never says Done ---- */
-
-#define SLOW 8
-
-/* Another one each time. */
-static int come_slowly(const struct server *s)
-{
-	static const char hello[] = "\x1b\0\0\0\x20\x08\x01\x12\x04slow\x22\x10";
-	char text[sizeof(hello) - 1 + 16];
-	struct sockaddr_in a = { .sin_family = AF_INET,
-				 .sin_port = htons(s->port),
-				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	memcpy(text, hello, sizeof(hello) - 1);
-	if (getrandom(text + sizeof(hello) - 1, 16, 0) != 16 ||
-	    connect(fd, (const struct sockaddr *)&a, sizeof(a)) < 0 ||
-	    send(fd, text, sizeof(text), MSG_NOSIGNAL) != (ssize_t)sizeof(text)) {
-		close(fd);
-		return -1;
-	}
-	return fd;
-}
-
-static int slow_main(void *arg)
-{
-	static char gone[65536];
-	struct pollfd p[SLOW];
-
-	bench_pin(1);
-	for (unsigned i = 0; i < SLOW; i++)
-		p[i] = (struct pollfd){ .fd = come_slowly(arg), .events = POLLIN };
-	for (;;) {
-		(void)poll(p, SLOW, 100);
-		for (unsigned i = 0; i < SLOW; i++) {
-			if (p[i].fd >= 0 && (!p[i].revents || recv(p[i].fd, gone, sizeof(gone), MSG_DONTWAIT) > 0))
-				continue;
-			if (p[i].fd >= 0)
-				close(p[i].fd);
-			p[i].fd = come_slowly(arg);
-		}
-	}
-	return 0;
-}
-
-static int measure_slow(struct bench *b, struct load *l, int64_t dur_ns, struct bench_pair *ret)
-{
-	struct server s = { .pid = 0 };
-	struct measured m = { 0 };
-	pid_t pid[2] = { -1, -1 };
-	int r = server_start(b, &s, "10ms", "1", NULL);
-
-	if (r < 0)
-		return r;
-	memset(&l->n, 0, sizeof(l->n));
-	l->o = (struct load_options){ .port = s.port, .clients = 10, .objects = 1, .cpu = 1 };
-	pid[0] = bench_fork(load_main, l);
-	r = measure(l, dur_ns, &m);
-	ret->reference = m.ticks_per_s;
-	pid[1] = bench_fork(slow_main, &s);
-	if (r == 0)
-		r = measure(l, dur_ns, &m);
-	ret->ours = m.ticks_per_s;
-	for (int i = 0; i < 2; i++)
-		end(pid[i]);
-	server_stop(&s);
-	return r;
-}
-
-/* One server's rate without a disturbance, and with it. */
-struct disturbance {
-	const char *name, *reference;
-	int (*measure)(struct bench *b, struct load *l, int64_t dur_ns, struct bench_pair *ret);
-	int64_t smoke_dur_ns;
-	double bar;
-};
-
-static const struct disturbance slow = { "world_slow", "before they came", measure_slow, 300 * NS_PER_MS, 0.9 };
-static const struct disturbance stalled = { "world_stalled", "before they were", measure_stalled, 500 * NS_PER_MS,
-					    0.95 };
-
-static int run_disturbed(struct bench *b, struct load *l, const struct disturbance *d)
-{
-	struct bench_pair pairs[BENCH_PAIRS_MAX];
-	unsigned n = bench_runs(b, 5);
-	int r = 0;
-
-	for (unsigned i = 0; i < n && r == 0; i++)
-		r = d->measure(b, l, b->smoke ? d->smoke_dur_ns : 10 * NS_PER_S, &pairs[i]);
-	if (r == 0)
-		bench_report(b, d->name, "ticks/s", d->reference, BENCH_RATE, pairs, n, d->bar);
 	return r;
 }
 
@@ -635,7 +400,7 @@ static int run_world(struct bench *b)
 	const struct load_options interest = {
 		.clients = b->smoke ? 4 : 100, .objects = 500, .apart = 1000, .radius = 300, .cpu = 1
 	};
-	struct load *l = bench_arena(2 * sizeof(*l));
+	struct load *l = bench_arena(sizeof(*l));
 	struct original *o = bench_arena(sizeof(*o));
 	int r = run_100x10(b, l, o);
 
@@ -648,12 +413,8 @@ static int run_world(struct bench *b)
 	if (r == 0)
 		r = run_threads(b, l);
 	if (r == 0)
-		r = run_disturbed(b, l, &stalled);
-	if (r == 0)
-		r = run_disturbed(b, l, &slow);
-	if (r == 0)
 		r = run_encode(b);
-	bench_arena_free(l, 2 * sizeof(*l));
+	bench_arena_free(l, sizeof(*l));
 	bench_arena_free(o, sizeof(*o));
 	return r;
 }

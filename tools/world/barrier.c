@@ -14,6 +14,10 @@
 #define PACE_LEAST    100u               /* a tenth of real time */
 #define SILENT_MAX_NS (5000 * NS_PER_MS) /* of one that has to earn its role */
 #define RTT_KEPT      8u
+#define NEW_DUR_NS    (INT64_C(30) * 1000000000) /* in its role for less: the newcomers' share pays for what it costs */
+#define HELD_EARN_NS  (INT64_C(1) * 1000000000)  /* of one that came while that was used up, once it is there again */
+#define SHARE_RUNGS   20                         /* of waiting that newcomers may cost at once */
+#define SHARE_PART    50                         /* and of all time one part in so many */
 #define HELD_MAX_NS   (INT64_C(3600) * 1000000000)
 
 /* In multiples of the rung's duration. */
@@ -29,6 +33,9 @@ struct participant {
 	uint32_t connection;
 	enum barrier_role role; /* the one it came with */
 	bool demoted;
+	bool silent;          /* came beside others and has promised nothing yet: time does not wait for it */
+	bool held;            /* came while the newcomers' share was used up */
+	int64_t role_mono_ns; /* since when it is in its role */
 	int64_t earn_dur_ns;  /* for which it has to keep pace before it is in its role again */
 	int64_t pace_mono_ns; /* since when it does; INT64_MAX: it does not */
 	int64_t said_mono_ns; /* its last promise that was one, or its coming */
@@ -50,6 +57,8 @@ struct barrier {
 	int64_t ticked_mono_ns;
 	int64_t due_mono_ns; /* of the next one, with a pace */
 	uint32_t pace, waited_for;
+	int64_t share_mono_ns; /* when newcomers have their whole share of waiting again */
+	int64_t paid_mono_ns;  /* up to when time that stood is counted in that */
 };
 
 int barrier_create(const struct barrier_options *o, int64_t now_mono_ns, struct barrier **ret)
@@ -104,6 +113,19 @@ static struct participant *find(const struct barrier *b, uint32_t connection)
 	return i < b->n && b->all[i].connection == connection ? &b->all[i] : NULL;
 }
 
+static bool regulates(const struct participant *p)
+{
+	return p->role == BARRIER_REGULATING && !p->demoted && !p->silent;
+}
+
+static bool others_regulate(const struct barrier *b, const struct participant *p)
+{
+	for (uint32_t i = 0; i < b->n; i++)
+		if (&b->all[i] != p && regulates(&b->all[i]))
+			return true;
+	return false;
+}
+
 static int room(struct barrier *b)
 {
 	uint32_t size = b->size < 8 ? 16 : b->size * 2;
@@ -142,16 +164,58 @@ int barrier_join(struct barrier *b, uint32_t connection, enum barrier_role role,
 					  .pace_mono_ns = INT64_MAX,
 					  .said_mono_ns = now_mono_ns,
 					  .joined_mono_ns = now_mono_ns,
+					  .role_mono_ns = now_mono_ns,
 					  .work_dur_ns = -1 };
+	b->all[i].silent = b->tick && role == BARRIER_REGULATING && others_regulate(b, &b->all[i]);
 	return 0;
 }
 
-void barrier_leave(struct barrier *b, uint32_t connection)
+/* ---- what newcomers cost ---- */
+
+static int64_t share_dur_ns(const struct barrier *b)
+{
+	return SHARE_RUNGS * b->o.rung_dur_ns;
+}
+
+static bool share_is_used_up(const struct barrier *b, int64_t now_mono_ns)
+{
+	return b->share_mono_ns - now_mono_ns >= share_dur_ns(b) * SHARE_PART;
+}
+
+/* Time stood for it, up to now, and it did not promise. What several cost together counts once. */
+static void pay(struct barrier *b, const struct participant *p, int64_t now_mono_ns)
+{
+	int64_t since = p->since_mono_ns > b->paid_mono_ns ? p->since_mono_ns : b->paid_mono_ns;
+
+	if (!regulates(p) || since >= now_mono_ns || now_mono_ns - p->role_mono_ns >= NEW_DUR_NS)
+		return;
+	if (b->share_mono_ns < now_mono_ns)
+		b->share_mono_ns = now_mono_ns;
+	b->share_mono_ns += (now_mono_ns - since) * SHARE_PART;
+	b->paid_mono_ns = now_mono_ns;
+}
+
+/* Its first word beside others: from now on time waits for it. True: not yet, as newcomers have used up what they may cost. */
+static bool speaks(struct barrier *b, struct participant *p, int64_t now_mono_ns)
+{
+	p->silent = false;
+	p->joined_mono_ns = p->role_mono_ns = now_mono_ns;
+	if (!share_is_used_up(b, now_mono_ns))
+		return false;
+	p->demoted = p->held = true;
+	p->rung = BARRIER_DEMOTED;
+	p->earn_dur_ns = NEW_DUR_NS;
+	p->pace_mono_ns = INT64_MAX;
+	return true;
+}
+
+void barrier_leave(struct barrier *b, uint32_t connection, int64_t now_mono_ns)
 {
 	struct participant *p = find(b, connection);
 
 	if (!p)
 		return;
+	pay(b, p, now_mono_ns);
 	b->n--;
 	memmove(p, p + 1, (size_t)(b->all + b->n - p) * sizeof(*p));
 }
@@ -183,27 +247,25 @@ static bool plausible(const struct barrier *b, const struct barrier_done *d, int
 int barrier_done(struct barrier *b, uint32_t connection, const struct barrier_done *d, int64_t now_mono_ns)
 {
 	struct participant *p = find(b, connection);
+	bool held = false;
 
 	if (!p)
 		return -ENOENT;
 	if (!plausible(b, d, now_mono_ns))
 		return -EINVAL;
 	note_trip(p, d, now_mono_ns);
+	if (p->silent)
+		held = speaks(b, p, now_mono_ns);
 	if (d->tick <= p->promised)
-		return 0;
+		return held;
 	p->promised = d->tick;
 	p->said_mono_ns = now_mono_ns;
 	if (d->tick == b->tick)
 		note_work(b, p, now_mono_ns);
-	return 0;
+	return held;
 }
 
 /* ---- the next tick ---- */
-
-static bool regulates(const struct participant *p)
-{
-	return p->role == BARRIER_REGULATING && !p->demoted;
-}
 
 /* Its promise suffices for the tick after the last one. */
 static bool has_promised(const struct barrier *b, const struct participant *p)
@@ -262,31 +324,28 @@ static bool moves(struct barrier *b, struct participant *p, int64_t now_mono_ns,
 {
 	int64_t since = p->since_mono_ns, late = now_mono_ns - since;
 
-	if (p->earn_dur_ns)
+	if (p->earn_dur_ns || p->silent)
 		return is_silent(b, p, now_mono_ns, ret);
 	if (since == INT64_MAX || p->rung == BARRIER_OUT || late < rung_at[p->rung + 1] * rung_dur_ns(b, p))
 		return false;
 	p->rung++;
-	p->demoted |= p->rung == BARRIER_DEMOTED;
+	if (p->rung == BARRIER_DEMOTED) {
+		pay(b, p, now_mono_ns);
+		p->demoted = true;
+	}
 	*ret = (struct barrier_next){
 		.connection = p->connection, .rung = p->rung, .late_dur_ns = late, .wake_mono_ns = now_mono_ns
 	};
 	return true;
 }
 
-static bool others_regulate(const struct barrier *b, const struct participant *p)
+static bool has_earned(const struct barrier *b, struct participant *p, bool alone, int64_t now_mono_ns)
 {
-	for (uint32_t i = 0; i < b->n; i++)
-		if (&b->all[i] != p && regulates(&b->all[i]))
-			return true;
-	return false;
-}
+	int64_t dur = p->held && !share_is_used_up(b, now_mono_ns) ? HELD_EARN_NS : p->earn_dur_ns;
 
-static bool has_earned(struct participant *p, bool alone, int64_t now_mono_ns)
-{
 	if (p->pace_mono_ns == INT64_MAX)
 		p->pace_mono_ns = now_mono_ns;
-	return now_mono_ns - p->pace_mono_ns >= p->earn_dur_ns || alone;
+	return now_mono_ns - p->pace_mono_ns >= dur || alone;
 }
 
 /* It has promised after all: back to the bottom, and into its role when it has caught up, and kept pace for as long as it has to. */
@@ -297,12 +356,14 @@ static bool returns(struct barrier *b, struct participant *p, bool alone, int64_
 	if (p->promised < b->tick && (was_demoted || !has_promised(b, p)))
 		return false;
 	p->since_mono_ns = INT64_MAX;
-	if (was_demoted && !has_earned(p, alone, now_mono_ns))
+	if (was_demoted && !has_earned(b, p, alone, now_mono_ns))
 		return false;
 	p->rung = BARRIER_IN_TIME;
-	p->demoted = false;
+	p->demoted = p->held = false;
 	p->earn_dur_ns = 0;
 	p->pace_mono_ns = INT64_MAX;
+	if (was_demoted)
+		p->role_mono_ns = now_mono_ns;
 	if (was_demoted)
 		*ret = (struct barrier_next){ .connection = p->connection, .rung = BARRIER_IN_TIME };
 	return was_demoted;
@@ -322,6 +383,7 @@ void barrier_earn(struct barrier *b, uint32_t connection, int64_t dur_ns)
 	if (!p || p->role != BARRIER_REGULATING || dur_ns <= 0 || !others_regulate(b, p))
 		return;
 	p->demoted = true;
+	p->silent = p->held = false;
 	p->rung = BARRIER_DEMOTED;
 	p->earn_dur_ns = dur_ns;
 	p->pace_mono_ns = INT64_MAX;
@@ -338,7 +400,7 @@ static int64_t wake_for(const struct barrier *b, const struct participant *p)
 {
 	if (p->rung == BARRIER_OUT)
 		return INT64_MAX;
-	if (p->earn_dur_ns)
+	if (p->earn_dur_ns || p->silent)
 		return silent_until(b, p);
 	if (p->since_mono_ns == INT64_MAX)
 		return INT64_MAX;
@@ -355,10 +417,14 @@ void barrier_next(struct barrier *b, int64_t now_mono_ns, struct barrier_next *r
 
 		if (p->role != BARRIER_REGULATING)
 			continue;
+		if (p->silent && alone) {
+			p->silent = false;
+			p->joined_mono_ns = now_mono_ns;
+		}
 		lose_pace(b, p, now_mono_ns);
 		if ((p->since_mono_ns != INT64_MAX || p->demoted) && returns(b, p, alone, now_mono_ns, ret))
 			return;
-		if (p->since_mono_ns == INT64_MAX && !has_promised(b, p))
+		if (p->since_mono_ns == INT64_MAX && !p->silent && !has_promised(b, p))
 			p->since_mono_ns = waited_since(b, p);
 		if (moves(b, p, now_mono_ns, ret))
 			return;

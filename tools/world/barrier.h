@@ -28,12 +28,16 @@ int barrier_create(const struct barrier_options *o, int64_t now_mono_ns, struct 
 void barrier_destroy(struct barrier *b);
 
 /*
- * A participant, known by its connection number from now on; the tick that is next is the first one that waits for it. lookahead_dur_ns: 0 or more.
+ * A participant, known by its connection number from now on. Where no other one regulates, the tick that is next is the first one that waits for it; beside
+ * others it is the one after its first promise, so that whoever comes and says nothing costs them nothing. lookahead_dur_ns: 0 or more.
+ * What newcomers cost those who are there is bounded for all of them together: where time stood for one that never promised, as it left or became an
+ * observer within 30 s, that is taken from one share, of 20 rungs at once and a fiftieth of all time. Whoever comes while that is used up has to keep
+ * pace before it is waited for: for 1 s, and until there is some share again, or for 30 s.
  * -EEXIST; -EINVAL; -ENOMEM.
  */
 int barrier_join(struct barrier *b, uint32_t connection, enum barrier_role role, int64_t lookahead_dur_ns,
 		 int64_t now_mono_ns) __attribute__((warn_unused_result));
-void barrier_leave(struct barrier *b, uint32_t connection);
+void barrier_leave(struct barrier *b, uint32_t connection, int64_t now_mono_ns);
 /*
  * One that regulates has to keep pace for so long before it is waited for (again): while it has not, it is as if it had been demoted, and it is
  * put out when it has promised nothing for 5 s, or for as long as any other. Not asked of the only one that regulates, whom nobody else waits with.
@@ -47,7 +51,7 @@ struct barrier_done {
 	int64_t echo_mono_ns, held_dur_ns, sent_mono_ns; /* 0: not said */
 };
 /*
- * Its promise, whatever its role. -ENOENT; -EINVAL a tick that has not been, or a duration or moment that cannot be. One that is not later than the last is none, and fine.
+ * Its promise, whatever its role. 1: the first of a newcomer that has to keep pace first, as newcomers have used up what they may cost. -ENOENT; -EINVAL a tick that has not been, or a duration or moment that cannot be. One that is not later than the last is none, and fine.
  */
 int barrier_done(struct barrier *b, uint32_t connection, const struct barrier_done *d, int64_t now_mono_ns)
 	__attribute__((warn_unused_result));
@@ -58,7 +62,7 @@ struct barrier_next {
 	uint32_t connection;    /* somebody is on another rung; 0: nobody. Call again at once */
 	enum barrier_rung rung; /* where; BARRIER_OUT: it is to leave. BARRIER_IN_TIME: back in its own role */
 	int64_t late_dur_ns;    /* how long it has kept time waiting, or */
-	bool earns;             /* has promised nothing, while it had to earn its role */
+	bool earns;             /* has promised nothing, while time did not wait for it */
 };
 void barrier_next(struct barrier *b, int64_t now_mono_ns, struct barrier_next *ret);
 /* Tick `tick` was made, and its heartbeats go out now. */

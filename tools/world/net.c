@@ -135,7 +135,6 @@ uint16_t net_port(const struct net *n)
 /* By TLS a stranger first. */
 static int meet(struct net *n, struct peer *p, int64_t now_mono_ns)
 {
-	char address[INET_ADDRSTRLEN];
 	int r;
 
 	if (n->keys)
@@ -143,8 +142,6 @@ static int meet(struct net *n, struct peer *p, int64_t now_mono_ns)
 	r = session_open(n->w, now_mono_ns, &p->s);
 	if (r < 0)
 		return r;
-	inet_ntop(AF_INET, &p->from.sin_addr, address, sizeof(address));
-	session_set_address(p->s, address);
 	list_append(&n->peers, &p->link);
 	return 0;
 }

@@ -45,11 +45,6 @@ void session_set_certificate(struct session *s, const char *name)
 	snprintf(s->certificate, sizeof(s->certificate), "%s", name);
 }
 
-void session_set_address(struct session *s, const char *address)
-{
-	snprintf(s->address, sizeof(s->address), "%s", address);
-}
-
 void session_close(struct session *s, int64_t now_mono_ns)
 {
 	if (!s)
@@ -507,9 +502,13 @@ static void on_note(struct session *s, const Sim__World__Note *m, int64_t now_mo
 static void on_done(struct session *s, const Sim__World__Done *m, int64_t now_mono_ns)
 {
 	const struct barrier_done d = { m->tick, m->echo_mono_ns, m->held_dur_ns, m->sent_mono_ns };
+	int r = barrier_done(s->w->barrier, s->m->connection, &d, now_mono_ns);
 
-	if (barrier_done(s->w->barrier, s->m->connection, &d, now_mono_ns) == -EINVAL)
+	if (r == -EINVAL)
 		malformed(s, "Done: a tick that has not been, or a time that cannot be");
+	else if (r == 1)
+		world_say(s, WORLD_LATE,
+			  "newcomers have kept time waiting for too long: it is an observer until it has kept pace");
 }
 
 /* ---- frames ---- */

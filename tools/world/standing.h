@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who has kept a world waiting: what it lost stays with its certificate, or without one with its identity and its address, over reconnections. So
- * whoever comes again and again and never says Done costs the world one wait, and not one each time. It reads no clock.
+ * Who has kept a world waiting: what it lost stays with its certificate, or without one with its identity, over reconnections. So whoever comes again and
+ * again and keeps time waiting costs the world one wait, and not one each time. It reads no clock.
  * Thread: that of the ticks.
  */
 #ifndef WORLD_STANDING_H

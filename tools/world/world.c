@@ -102,7 +102,7 @@ void world_leave(struct session *s, bool lost, int64_t now_mono_ns)
 	session_goes_late(s);
 	s->m = NULL;
 	m->session = NULL;
-	barrier_leave(s->w->barrier, m->connection);
+	barrier_leave(s->w->barrier, m->connection, s->w->now_mono_ns);
 	if (lost && s->w->o.grace_dur_ns) {
 		m->until_mono_ns = now_mono_ns + s->w->o.grace_dur_ns;
 	} else {

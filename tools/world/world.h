@@ -58,8 +58,6 @@ void world_stop(struct world *w);
 int session_open(struct world *w, int64_t now_mono_ns, struct session **ret) __attribute__((warn_unused_result));
 /* Who it has proved to be, up to 63 characters: shown beside what it calls itself. Once, before anything came from it. */
 void session_set_certificate(struct session *s, const char *name);
-/* From where it has come, without a port: whoever keeps time waiting and has no certificate is known by it. Once, before anything came from it. */
-void session_set_address(struct session *s, const char *address);
 /* What came from it; nothing is kept of data. After an error of its own making it is told, unless no Hello has come from it, and ends. */
 void session_input(struct session *s, const void *data, size_t len, int64_t now_mono_ns);
 /* What is for it, from the first byte that was not sent; valid until the next call with it or with its world. */

@@ -52,7 +52,6 @@ struct session {
 	int64_t hello_mono_ns; /* by then; INT64_MAX: it has */
 	struct member *m;      /* NULL: it does not take part, not yet or not any more */
 	char name[NAME_MAX_LEN + 1], certificate[NAME_MAX_LEN + 1];
-	char address[48];                  /* without a port; "": not known */
 	const struct access_entry *access; /* its entry; NULL: there is no list, or no Hello yet */
 	bool refusal_said;                 /* by session_refuse() */
 	enum barrier_role role;

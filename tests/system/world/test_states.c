@@ -124,7 +124,7 @@ static int asked(struct far *f)
 
 static int demoted(struct far *f)
 {
-	int r = come(f, "demoted");
+	int r = take_part(f, "demoted", 1);
 
 	while (r == 0 && f->role != SIM__WORLD__ROLE__OBSERVER)
 		r = far_await(f, FRAME_HEARTBEAT);
@@ -146,7 +146,9 @@ static int bye(struct far *f)
 #define HANDSHAKE "its handshake was not done in 5 s"
 #define NO_HELLO  "refused: no Hello came in 5.0 s"
 #define LATE      "time has waited for it for"
-#define LOST      "its connection is lost"
+#define SILENT \
+	"it has promised nothing for" /* where time did not wait: a newcomer, or one that comes while newcomers have cost enough */
+#define LOST "its connection is lost"
 /* Of a client that takes part: what is silent is late, and who dies is lost. */
 #define MEMBER \
 	{ \
@@ -433,6 +435,15 @@ static void strike(pid_t pid, enum fault fault)
 	}
 }
 
+/* Who keeps time waiting is late, and who is not waited for is silent. */
+static void is_why(const char *said, const char *why)
+{
+	bool silent_too = !strcmp(why, LATE) && !strncmp(said, SILENT, strlen(SILENT));
+
+	if (strncmp(said, why, strlen(why)) != 0 && !silent_too)
+		fail_msg("it says %.100s", said);
+}
+
 static void says_why(const struct state *s, const struct struck *c, enum fault fault)
 {
 	char line[200];
@@ -444,9 +455,10 @@ static void says_why(const struct state *s, const struct struck *c, enum fault f
 	else if (s->is == UNKNOWN)
 		snprintf(line, sizeof(line), "(certificate harm-%td): %s", s - states, s->why[fault]);
 	else
-		snprintf(line, sizeof(line), "%s (certificate harm-%td): disconnected: %s", s->name, s - states,
-			 s->why[fault]);
+		snprintf(line, sizeof(line), "%s (certificate harm-%td): disconnected: ", s->name, s - states);
 	server_says(&server, line);
+	if (s->is == IN)
+		is_why(strstr(server.text, line) + strlen(line), s->why[fault]);
 }
 
 /* Who takes part is gone when this returns; others have some seconds yet. */

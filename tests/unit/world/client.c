@@ -36,7 +36,8 @@ static void hello(struct client *c, const struct client_options *o, int64_t now_
 	uint32_t own_code = o->own_code;
 
 	frame_reader_init(&c->in, FRAME_MAX_SERVER);
-	memset(identity, o->identity, sizeof(identity));
+	for (unsigned i = 0; i < sizeof(identity); i++)
+		identity[i] = (uint8_t)(o->identity >> i % 2 * 8);
 	m.version = 1;
 	m.name = (char *)(uintptr_t)(o->name ? o->name : "client");
 	m.role = o->role;
@@ -57,7 +58,6 @@ void client_connect_as(struct client *c, struct world *w, const char *certificat
 	*c = (struct client){ .n_gone = 0 };
 	assert_int_equal(session_open(w, now_mono_ns, &c->s), 0);
 	session_set_certificate(c->s, certificate);
-	session_set_address(c->s, "127.0.0.1");
 	hello(c, o, now_mono_ns);
 }
 

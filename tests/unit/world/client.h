@@ -46,7 +46,7 @@ struct client {
 struct client_options {
 	const char *name;
 	Sim__World__Role role;
-	uint8_t identity; /* of all 16 bytes */
+	uint16_t identity; /* eight times */
 	const char *token;
 	int64_t lookahead_ns;
 	uint32_t level;

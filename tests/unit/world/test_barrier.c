@@ -87,14 +87,14 @@ TEST_WITH(a_tick_waits_for_all_who_regulate, NULL, end)
 	assert_true(ticks());
 	assert_false(ticks());
 	done(1, 2);
-	barrier_leave(b, 2);
+	barrier_leave(b, 2, now);
 	assert_true(ticks());
-	barrier_leave(b, 1);
+	barrier_leave(b, 1, now);
 	for (int i = 0; i < 10; i++)
 		assert_true(ticks());
 }
 
-TEST_WITH(who_joins_is_waited_for_at_once, NULL, end)
+TEST_WITH(who_joins_a_world_of_nobody_is_waited_for_at_once, NULL, end)
 {
 	start(0, false);
 	for (int i = 0; i < 5; i++)
@@ -103,6 +103,132 @@ TEST_WITH(who_joins_is_waited_for_at_once, NULL, end)
 	assert_false(ticks());
 	done(7, 5);
 	assert_true(ticks());
+}
+
+/* And so are those who are there before the first tick. */
+TEST_WITH(who_joins_others_is_waited_for_from_its_first_promise_on, NULL, end)
+{
+	start(0, false);
+	join(1, BARRIER_REGULATING, 0);
+	assert_true(ticks());
+	join(7, BARRIER_REGULATING, 0);
+	for (int i = 0; i < 5; i++) {
+		done(1, tick);
+		assert_true(ticks());
+	}
+	now += 1000 * MS;
+	done(7, tick - 3); /* of the tick that it was told when it came */
+	done(1, tick);
+	assert_false(ticks());
+	for (int i = 0; i < 5; i++) {
+		done(7, tick);
+		assert_true(ticks());
+		done(1, tick);
+		assert_false(ticks());
+	}
+	now += 50 * MS;
+	rung_is(7, BARRIER_WARNED);
+}
+
+TEST_WITH(who_joins_others_and_is_silent_for_5_s_is_out, NULL, end)
+{
+	struct barrier_next n;
+	int64_t begin;
+
+	start(1000, false);
+	join(1, BARRIER_REGULATING, 0);
+	assert_true(ticks());
+	done(1, tick);
+	join(7, BARRIER_REGULATING, 0);
+	begin = now;
+	for (; (n = next()).connection == 0; now += 10 * MS)
+		if (n.tick) {
+			barrier_ticked(b, ++tick, now);
+			done(1, tick);
+		}
+	assert_true(n.connection == 7 && n.rung == BARRIER_OUT && n.earns && now - begin == 5000 * MS);
+	assert_int_equal(barrier_waited_for(b), 0);
+}
+
+/* Those it came beside are gone before it has said anything. */
+TEST_WITH(who_is_left_alone_is_waited_for, NULL, end)
+{
+	start(0, false);
+	join(1, BARRIER_REGULATING, 0);
+	assert_true(ticks());
+	join(7, BARRIER_REGULATING, 0);
+	done(1, tick);
+	assert_true(ticks());
+	barrier_leave(b, 1, now);
+	assert_false(ticks());
+	now += 50 * MS;
+	rung_is(7, BARRIER_WARNED);
+}
+
+/* A newcomer promises once, and time stands for it until it becomes an observer; how many milliseconds that took. */
+static int64_t stall(uint32_t connection)
+{
+	const struct barrier_done d = { .tick = tick };
+	int64_t begin = now;
+	struct barrier_client c;
+
+	join(connection, BARRIER_REGULATING, 0);
+	assert_true(barrier_done(b, connection, &d, now) >= 0);
+	for (; barrier_client(b, connection, &c) && c.role == BARRIER_REGULATING; now += MS) {
+		struct barrier_next n = next();
+
+		if (n.tick)
+			barrier_ticked(b, ++tick, now);
+		done(1, tick);
+	}
+	barrier_leave(b, connection, now);
+	return (now - begin) / MS;
+}
+
+/* Together a second's worth, and then a fiftieth of the time that passes. */
+TEST_WITH(newcomers_cost_a_share_and_no_more, NULL, end)
+{
+	const struct barrier_done d = { .tick = 1 };
+	int64_t all = 0;
+
+	start(1000, false);
+	join(1, BARRIER_REGULATING, 0);
+	assert_true(ticks());
+	done(1, tick);
+	for (uint32_t i = 0; i < 20; i++)
+		all += stall(100 + i);
+	assert_in_range(all, 1000, 1000 + 350);
+	join(7, BARRIER_REGULATING, 0);
+	assert_int_equal(barrier_done(b, 7, &d, now), 1);
+	now += 20000 * MS;
+	assert_true(stall(200) > 300);
+}
+
+/* Who came while others had used that up is waited for when it has kept pace, sooner when there is some share again. */
+TEST_WITH(who_comes_while_the_share_is_used_up_keeps_pace_first, NULL, end)
+{
+	struct barrier_client c;
+	struct barrier_next n;
+	int64_t begin;
+
+	start(1000, false);
+	join(1, BARRIER_REGULATING, 0);
+	assert_true(ticks());
+	done(1, tick);
+	for (uint32_t i = 0; i < 20; i++)
+		(void)stall(100 + i);
+	begin = now;
+	join(2, BARRIER_REGULATING, 0);
+	assert_int_equal(barrier_done(b, 2, &(struct barrier_done){ .tick = tick }, now), 1);
+	assert_true(barrier_client(b, 2, &c) && c.role == BARRIER_OBSERVER);
+	for (; (n = next()).connection == 0 && now - begin < 60000 * MS; now += MS) {
+		if (n.tick)
+			barrier_ticked(b, ++tick, now);
+		done(1, tick);
+		done(2, tick);
+	}
+	assert_true(n.connection == 2 && n.rung == BARRIER_IN_TIME);
+	assert_in_range(now - begin, 1000 * MS, 30000 * MS);
 }
 
 /* The world may have stood for a while. */
@@ -210,7 +336,7 @@ TEST_WITH(who_keeps_time_waiting_climbs_the_ladder, NULL, end)
 	now = begin + 500 * MS;
 	rung_is(2, BARRIER_OUT);
 	assert_true(next().connection == 0);
-	barrier_leave(b, 2);
+	barrier_leave(b, 2, now);
 	done(1, 4);
 	assert_true(ticks());
 	assert_int_equal(barrier_waited_for(b), 0);
@@ -337,8 +463,11 @@ TEST_WITH(who_regulates_alone_has_nothing_to_earn, NULL, end)
 	done(2, tick);
 	assert_true(ticks());
 	join(1, BARRIER_REGULATING, 0);
+	barrier_earn(b, 2, 1000 * MS); /* beside one who has not said anything yet */
+	assert_false(ticks());
+	done(1, tick);
 	barrier_earn(b, 2, 1000 * MS);
-	barrier_leave(b, 1);
+	barrier_leave(b, 1, now);
 	done(2, tick);
 	rung_is(2, BARRIER_IN_TIME);
 }
@@ -488,7 +617,7 @@ TEST(time_waits_for_promises_always)
 {
 	for (uint64_t seed = 1; seed <= 200; seed++) {
 		uint64_t promised[20] = { 0 };
-		bool there[20] = { false };
+		bool there[20] = { false }, spoke[20] = { false };
 		struct rnd r;
 
 		rnd_seed(&r, seed);
@@ -500,25 +629,27 @@ TEST(time_waits_for_promises_always)
 			now += rnd_below(&r, 8) * MS;
 			if (!rnd_below(&r, 60)) {
 				if (there[who])
-					barrier_leave(b, who);
+					barrier_leave(b, who, now);
 				else
 					join(who, BARRIER_REGULATING, 0);
 				promised[who] = tick ? tick - 1 : 0;
 				there[who] = !there[who];
+				spoke[who] = false;
 			} else if (there[who]) {
-				done(who, tick);
+				assert_true(barrier_done(b, who, &(struct barrier_done){ .tick = tick }, now) >= 0);
 				promised[who] = tick;
+				spoke[who] = true;
 			}
 			for (n = next(); n.connection; n = next())
 				if (n.rung == BARRIER_OUT) {
-					barrier_leave(b, n.connection);
+					barrier_leave(b, n.connection, now);
 					there[n.connection] = false;
 				}
 			for (uint32_t k = 1; n.tick && k < 20; k++) {
 				struct barrier_client c;
 
 				assert_int_equal(barrier_client(b, k, &c), there[k]);
-				assert_true(!there[k] || promised[k] >= tick || c.rung == BARRIER_DEMOTED);
+				assert_true(!there[k] || !spoke[k] || promised[k] >= tick || c.rung == BARRIER_DEMOTED);
 			}
 			if (n.tick)
 				barrier_ticked(b, ++tick, now);

@@ -289,36 +289,84 @@ static uint64_t honest(unsigned steps, void (*others)(unsigned step))
 	return info().tick - before;
 }
 
-/* Says Hello and never Done, under another name each time, and does so again when it is put out, or goes before that. */
-static void never_done(unsigned step)
-{
-	static uint8_t identity = 10;
-
-	for (unsigned i = 1; i < N_MAX; i++) {
-		bool goes =
-			i == 1 ? step % 4 == 3 : i == 2 && step % 40 == 39; /* the last one waits until it is put out */
-
-		if (clients[i].s && (goes || clients[i].bye))
-			client_lose(&clients[i], now);
-		if (clients[i].s)
-			continue;
-		identity = identity < 250 ? identity + 1 : 10;
-		client_connect(&clients[i], w,
-			       &(struct client_options){ .role = SIM__WORLD__ROLE__REGULATING, .identity = identity },
-			       now);
-	}
-}
-
-TEST_WITH(who_never_says_done_costs_one_wait, begin, end)
-{
-	come(0);
-	turn();
-	assert_true(honest(2000, never_done) >= 1950); /* without them it is 2000: a wait is 30 steps at most */
-}
-
 static void nobody(unsigned step)
 {
 	(void)step;
+}
+
+static struct {
+	unsigned steps; /* that each of them stays for, the last one until it is put out */
+	bool promises;  /* says Done once */
+} stay;
+
+/* Says Hello, and Done once or never, under another name each time, and does so again when it is put out, or goes before that. */
+static void comes_again(unsigned step)
+{
+	static uint16_t identity = 10;
+
+	for (unsigned i = 1; i < N_MAX; i++) {
+		struct client *c = &clients[i];
+
+		if (c->s && (c->bye || (i < N_MAX - 1 && step % (stay.steps + 1) == i % (stay.steps + 1))))
+			client_lose(c, now);
+		if (c->s)
+			continue;
+		identity = identity < 60000 ? identity + 1 : 10;
+		client_connect(c, w,
+			       &(struct client_options){ .role = SIM__WORLD__ROLE__REGULATING, .identity = identity },
+			       now);
+		client_receive(c, SIZE_MAX, now);
+		if (stay.promises)
+			client_done(c, now);
+		if (!stay.steps && i < N_MAX - 1)
+			client_lose(c, now);
+	}
+}
+
+static void end_others(void)
+{
+	for (unsigned i = 1; i < N_MAX; i++)
+		if (clients[i].s)
+			client_lose(&clients[i], now);
+}
+
+TEST_WITH(who_never_says_done_costs_nothing, begin, end)
+{
+	come(0);
+	turn();
+	stay.promises = false;
+	for (stay.steps = 0; stay.steps < 4; stay.steps++)
+		assert_int_equal(honest(2000, comes_again), 2000);
+}
+
+/* Who comes after them, from wherever, has nothing to earn. */
+TEST_WITH(what_others_did_is_not_a_newcomers, begin, end)
+{
+	come(0);
+	turn();
+	stay.promises = false;
+	stay.steps = 3;
+	(void)honest(2000, comes_again);
+	end_others();
+	client_done(come(1), now);
+	for (unsigned i = 0; i < 10; i++, now += STEP) {
+		turn();
+		assert_int_equal(clients[1].role, SIM__WORLD__ROLE__REGULATING);
+		all_done();
+	}
+}
+
+/* Together a second at once, and a fiftieth of the time. */
+TEST_WITH(who_says_done_once_costs_a_share, begin, end)
+{
+	come(0);
+	turn();
+	stay.promises = true;
+	for (stay.steps = 0; stay.steps < 4; stay.steps++) {
+		assert_true(honest(2000, comes_again) >= 2000 - 100 - 40 - 30);
+		end_others();
+		(void)honest(5000, nobody);
+	}
 }
 
 /* It hung for a while, and is back in its role when it has kept pace for a second. */
