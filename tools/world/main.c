@@ -13,6 +13,7 @@
 #include "config.h"
 #include "control.h"
 #include "err.h"
+#include "events.h"
 #include "fd.h"
 #include "input_log.h"
 #include "keys.h"
@@ -92,22 +93,10 @@ static const struct opt_program PROGRAM = {
 
 static void on_event(void *user, enum world_event what, uint32_t connection, const char *name, const char *sentence)
 {
-	static const struct {
-		enum log_level level;
-		const char *text;
-	} how[] = { [WORLD_CAME] = { LOG_LEVEL_INFO, "connected" },
-		    [WORLD_LEFT] = { LOG_LEVEL_INFO, "disconnected" },
-		    [WORLD_REFUSED] = { LOG_LEVEL_WARN, "refused" },
-		    [WORLD_LATE] = { LOG_LEVEL_WARN, "late" },
-		    [WORLD_IN_TIME] = { LOG_LEVEL_INFO, "in time" } };
-
-	if (user)
-		input_log_event(user, what, connection, name, sentence);
-	log_at(how[what].level, "client %u %s: %s: %s", connection, *name ? name : "(no name)", how[what].text,
-	       sentence);
+	events_take(user, what, connection, name, sentence, mono_now_ns());
 }
 
-static int world_of(const struct args *a, const struct config *config, struct log_ring *ring,
+static int world_of(const struct args *a, const struct config *config, struct log_ring *ring, struct events *events,
 		    struct input_log **ret_log, struct world **ret)
 {
 	struct world_options o = {
@@ -132,7 +121,8 @@ static int world_of(const struct args *a, const struct config *config, struct lo
 		return r;
 	if (config)
 		o.access = *config_access(config);
-	o.user = *ret_log;
+	events_init(events, *ret_log);
+	o.user = events;
 	o.store.user = *ret_log;
 	o.store.told = *ret_log ? input_log_told : NULL;
 	r = world_create(&o, mono_now_ns(), ret);
@@ -271,6 +261,7 @@ static int serve(const struct args *a)
 	struct net *n = NULL;
 	struct control *c = NULL;
 	struct input_log *log = NULL;
+	struct events events;
 	struct old old = { .compat = NULL };
 	char host[64];
 	int r = stop_fd < 0 ? err_sys(-errno, "signals") : address_of("listen", a->listen, 8082, host, &o);
@@ -282,7 +273,7 @@ static int serve(const struct args *a)
 	if (r == 0 && a->config)
 		r = config_load(a->config, &config);
 	if (r == 0)
-		r = world_of(a, config, ring, &log, &w);
+		r = world_of(a, config, ring, &events, &log, &w);
 	if (r == 0) {
 		o.keys = keys;
 		o.tcp_only = a->tcp_only;

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "err.h"
+#include "events.h"
 #include "fd.h"
 #include "list.h"
 #include "log.h"
@@ -35,7 +36,7 @@ struct net_compat {
 	int listen_fd, epoll_fd;
 	struct list peers; /* compat_peer::link */
 	int64_t rest_mono_ns;
-	struct log_limit refused;
+	struct log_limit refused, came, left;
 };
 
 static int watch(const struct net_compat *nc, int op, int fd, uint32_t events, void *who)
@@ -56,9 +57,9 @@ static void peer_destroy(struct compat_peer *p, int64_t now_mono_ns)
 }
 
 /* The connection is over. */
-static void say_end(struct compat_peer *p, const char *why, int64_t now_mono_ns)
+static void say_end(struct net_compat *nc, struct compat_peer *p, const char *why, int64_t now_mono_ns)
 {
-	log_info("tr2016 %u: disconnected: %s", compat_number(p->cl), why);
+	log_limited(&nc->left, now_mono_ns, LOG_LEVEL_INFO, "tr2016 %u: disconnected: %s", compat_number(p->cl), why);
 	peer_destroy(p, now_mono_ns);
 }
 
@@ -93,7 +94,7 @@ static int peer_create(struct net_compat *nc, int fd, int64_t now_mono_ns)
 	}
 	p->fd = fd;
 	list_append(&nc->peers, &p->link);
-	log_info("tr2016 %u: connected", compat_number(p->cl));
+	log_limited(&nc->came, now_mono_ns, LOG_LEVEL_INFO, "tr2016 %u: connected", compat_number(p->cl));
 	return 0;
 }
 
@@ -168,7 +169,7 @@ static void turn_peer(struct net_compat *nc, struct compat_peer *p, int64_t now_
 	const char *why = compat_ends(p->cl);
 
 	if (!there || compat_over(p->cl, now_mono_ns))
-		say_end(p, why ? why : "its connection is lost", now_mono_ns);
+		say_end(nc, p, why ? why : "its connection is lost", now_mono_ns);
 	else
 		watch_peer(nc, p);
 }
@@ -201,7 +202,7 @@ static void ready(void *user, int64_t now_mono_ns)
 		if (!p)
 			accept_all(nc, now_mono_ns);
 		else if (events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR) && !read_peer(p, now_mono_ns))
-			say_end(p, compat_ends(p->cl) ? compat_ends(p->cl) : "its connection is lost", now_mono_ns);
+			say_end(nc, p, compat_ends(p->cl) ? compat_ends(p->cl) : "its connection is lost", now_mono_ns);
 	}
 }
 
@@ -242,6 +243,7 @@ int net_compat_create(struct compat *c, struct net *n, const char *host, uint16_
 	nc->listen_fd = nc->epoll_fd = -1;
 	nc->rest_mono_ns = INT64_MAX;
 	nc->refused = (struct log_limit)LOG_LIMIT(NS_PER_S, 1);
+	nc->came = nc->left = (struct log_limit)EVENTS_LIMIT;
 	list_init(&nc->peers);
 	r = listen_on(nc, host, port);
 	if (r == 0)

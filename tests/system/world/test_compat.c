@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -122,6 +123,24 @@ TEST(who_sends_something_else_is_closed_and_nobody_else)
 	exchange(&a, 1);
 	close(a.fd);
 	close(b.fd);
+	assert_int_equal(server_stop(&server), 0);
+}
+
+TEST(who_comes_and_goes_all_the_time_fills_no_log)
+{
+	pid_t pid;
+
+	start();
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			close(dial(old_port));
+	}
+	server_says(&server, ": connected (");
+	server_says(&server, ": disconnected: its connection is lost (");
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	assert_int_equal(server_stop(&server), 0);
 }
 

@@ -71,6 +71,35 @@ TEST(two_clients_share_a_world)
 	assert_int_equal(server_stop(&server), 0);
 }
 
+/* Until it is killed. */
+static pid_t come_and_go(void)
+{
+	static struct client c;
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;) {
+		client_connect_fd(&c, dial(),
+				  &(struct client_options){ .role = SIM__WORLD__ROLE__OBSERVER, .identity = 7 });
+		client_lose(&c, 1);
+	}
+}
+
+TEST(who_comes_and_goes_all_the_time_fills_no_log)
+{
+	pid_t pid;
+
+	server_start(&server, 0, NULL);
+	pid = come_and_go();
+	server_says(&server, "connected: observer (");
+	server_says(&server, " more like it before)");
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(server_stop(&server), 0);
+}
+
 TEST(time_has_a_pace_without_anybody)
 {
 	static struct client c;

@@ -8,7 +8,7 @@ $(foreach t,$(WORLD_TESTS),$(eval LINK_world-$(t) = $(LINK_WORLD_NET)))
 $(addprefix $(B)/test/world-,access bounds threats world): $(B)/obj/tests/unit/world/client.o
 # its control socket, held against its interface file
 $(B)/test/world-control: $(addprefix $(B)/obj/tests/unit/,world/client.o control/idl.o)
-$(foreach t,control input_log,$(eval LINK_world-$(t) = $(LINK_WORLD) $(LIBBASE_LIBS)))
+$(foreach t,control events input_log,$(eval LINK_world-$(t) = $(LINK_WORLD) $(LIBBASE_LIBS)))
 LINK_world-input_log += -Wl,--wrap=write # a disk that takes nothing
 $(addprefix $(B)/test/world-,section section_pb): $(B)/obj/tests/unit/world/random_world.o
 $(addprefix $(B)/test/world-,datagram datagram_format): $(B)/obj/tests/unit/world/datagram_pair.o

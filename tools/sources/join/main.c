@@ -90,6 +90,7 @@ struct app {
 	struct join_ego ego;
 	int64_t put_sim_ns; /* of the ego, as it was put last */
 	bool absolute;      /* it was said that its place is no use */
+	bool refused;       /* it was said that the world does not take it */
 	unsigned char body[160];
 	int body_size;
 	struct others others;
@@ -155,8 +156,11 @@ static void put_ego(struct app *a)
 	memcpy(o.rotation, a->ego.rotation, sizeof(o.rotation));
 	memcpy(o.velocity, a->ego.velocity, sizeof(o.velocity));
 	memcpy(o.spin, a->ego.spin, sizeof(o.spin));
-	if (sim_world_put(a->world, &o) < 0)
-		log_warn("the ego is not put: %s", sim_world_why());
+	if (sim_world_put(a->world, &o) < 0) {
+		if (!a->refused)
+			log_warn("the ego is not put: %s", sim_world_why());
+		a->refused = true;
+	}
 	a->put_sim_ns = a->ego.stamp_sim_ns;
 }
 
