@@ -20,29 +20,32 @@ void world_server_stop(struct world_server *s)
 	s->pid = 0;
 }
 
-/* Of the line that says where it listens. */
-static int server_port(struct world_server *s)
+/* Of the line that says where it listens, which has this. */
+static int server_port(struct world_server *s, const char *said)
 {
 	char line[512];
 	const char *at;
 
 	while (fgets(line, sizeof(line), s->log)) {
-		at = strstr(line, "127.0.0.1:");
+		at = strstr(line, said);
 		if (!at)
 			continue;
-		s->port = (uint16_t)atoi(at + strlen("127.0.0.1:"));
+		s->port = (uint16_t)atoi(at + strlen(said));
 		snprintf(s->address, sizeof(s->address), "127.0.0.1:%u", s->port);
 		return 0;
 	}
 	return -EIO;
 }
 
-int world_server_start(const struct bench *b, struct world_server *s, const char *step, const char *pace,
-		       const char *keys)
+/* options: up to NULL. */
+static int start(const struct bench *b, struct world_server *s, const char *const *options, const char *said)
 {
+	const char *argv[16] = { "sim-world", "--listen", "127.0.0.1:0" };
 	char program[BENCH_PATH + 16];
 	int log[2];
 
+	for (unsigned i = 3; *options && i < 15; i++)
+		argv[i] = *options++;
 	snprintf(program, sizeof(program), "%s/sim-world", b->bin);
 	if (pipe(log) < 0)
 		return -errno;
@@ -50,17 +53,29 @@ int world_server_start(const struct bench *b, struct world_server *s, const char
 	if (!s->pid) {
 		dup2(log[1], STDERR_FILENO);
 		close(log[0]);
-		execl(program, "sim-world", "--listen", "127.0.0.1:0", "--step", step, "--pace", pace, "--clients",
-		      "2100", keys ? "--keys" : NULL, keys, (char *)NULL);
+		execv(program, (char *const *)(uintptr_t)argv);
 		_exit(127);
 	}
 	close(log[1]);
 	s->log = fdopen(log[0], "r");
 	bench_pin_process(s->pid, 0);
-	return server_port(s);
+	return server_port(s, said);
 }
 
-/* ---- those who load it ---- */
+int world_server_start(const struct bench *b, struct world_server *s, const char *step, const char *pace,
+		       const char *keys)
+{
+	return start(b, s,
+		     (const char *const[]){ "--step", step, "--pace", pace, "--clients", "2100", keys ? "--keys" : NULL,
+					    keys, NULL },
+		     "listening on 127.0.0.1:");
+}
+
+int world_server_start_old(const struct bench *b, struct world_server *s)
+{
+	return start(b, s, (const char *const[]){ "--compat", "tr2016", "--compat-listen", "127.0.0.1:0", NULL },
+		     "clients of tr2016 come to 127.0.0.1:");
+}
 
 uint64_t world_loaded(_Atomic uint64_t *n)
 {

@@ -20,6 +20,8 @@ struct world_server {
 /* keys: NULL: plain text. Negative: it does not run, and world_server_stop() is to be called nevertheless. */
 int world_server_start(const struct bench *b, struct world_server *s, const char *step, const char *pace,
 		       const char *keys);
+/* With --compat and nothing else: port is where clients of TR-2016-06 come. */
+int world_server_start_old(const struct bench *b, struct world_server *s);
 void world_server_stop(struct world_server *s);
 
 struct world_measured {

@@ -4,6 +4,7 @@
 #define WORLD_COMPAT_PRIVATE_H
 
 #include "compat.h"
+#include "compat_message.h"
 #include "list.h"
 #include "world/side.h"
 
@@ -17,12 +18,21 @@ struct compat_number {
 	int64_t seen_mono_ns;
 };
 
+/* A vehicle's message as it is at one tick: made once for all who are told of it. */
+struct compat_said {
+	uint64_t id, tick; /* id 0: none */
+	int64_t wall_s;
+	size_t len;
+	uint8_t message[COMPAT_SIZE_MAX];
+};
+
 struct compat {
 	struct world *w;
 	const struct compat_fields *fields;
 	struct list clients; /* compat_client::link */
 	struct compat_number numbers[COMPAT_NUMBERS];
-	unsigned next, last; /* number for a client, if it is free; for another vehicle */
+	struct compat_said said[COMPAT_NUMBERS]; /* by number */
+	unsigned next, last;                     /* number for a client, if it is free; for another vehicle */
 	int64_t beat_mono_ns, wall_s;
 	bool wheels_said; /* that a vehicle has more or fewer than four */
 	struct compat_info info;

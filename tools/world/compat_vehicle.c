@@ -161,22 +161,36 @@ static void vehicle_of(struct compat *c, const struct remote *o, int number, str
 	wheels_of(c, o, &ret->chassis, ret->wheels);
 }
 
+/* Of the tick that this client is at: whoever is at that tick sees the vehicle as it does. */
+static const struct compat_said *message_of(const struct compat_client *cl, const struct remote *o, int number)
+{
+	struct compat_said *s = &cl->c->said[number];
+	const uint64_t tick = side_tick(cl->side)->tick;
+	struct compat_vehicle v;
+
+	if (s->id == o->id && s->tick == tick && s->wall_s == cl->c->wall_s)
+		return s;
+	vehicle_of(cl->c, o, number, &v);
+	s->len = compat_vehicle_write(cl->c->fields, &v, s->message);
+	s->id = o->id;
+	s->tick = tick;
+	s->wall_s = cl->c->wall_s;
+	return s;
+}
+
 static void say_vehicle(struct compat_client *cl, const struct remote *o)
 {
+	static const uint8_t code = COMPAT_VEHICLE;
 	const int number = compat_number_of(cl->c, o->id, o->owner, cl->now_mono_ns);
-	struct compat_vehicle v;
-	uint8_t *at;
+	const struct compat_said *s;
 
 	if (number < 0) {
 		cl->c->info.left_out++;
 		return;
 	}
-	at = wire_room(&cl->out, 1 + COMPAT_SIZE_MAX);
-	if (!at)
-		return;
-	vehicle_of(cl->c, o, number, &v);
-	*at = COMPAT_VEHICLE;
-	cl->out.len += 1 + compat_vehicle_write(cl->c->fields, &v, at + 1);
+	s = message_of(cl, o, number);
+	wire_append(&cl->out, &code, 1);
+	wire_append(&cl->out, s->message, s->len);
 }
 
 /* All vehicles that it sees but its own. */

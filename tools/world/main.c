@@ -32,6 +32,7 @@
 LOG_TOPIC("world");
 
 #define GRACE_DUR_NS NS_PER_S
+#define NOT_GIVEN    (-1)
 #define LOG_LINES    4096
 #define LOG_DUR_NS   NS_PER_S /* for the last lines to be written, when somebody reads them */
 
@@ -64,7 +65,7 @@ static const struct opt OPTS[] = {
 	    .complete = "file"),
 	OPT("replay", 0, STRING, replay, "FILE", "make the world of an input log again, compare each tick, and end",
 	    .complete = "file"),
-	OPT("step", 's', DUR, step_dur_ns, NULL, "simulated time between ticks [10ms]"),
+	OPT("step", 's', DUR, step_dur_ns, NULL, "simulated time between ticks [10ms; with --compat 500us]"),
 	OPT("pace", 'p', DOUBLE, pace, "FACTOR", "simulated for real time, 0: as fast as it goes [1]", .max = 1000),
 	OPT("dilate", 0, FLAG, dilate, NULL, "slow down for the slow, to a tenth at most"),
 	OPT("section", 0, DOUBLE, section, "METRES", "size of a section [250]", .min = 1, .max = 1000000),
@@ -305,7 +306,7 @@ static int serve(const struct args *a)
 int main(int argc, char **argv)
 {
 	static struct args a = { .listen = "127.0.0.1:8082",
-				 .step_dur_ns = 10 * NS_PER_MS,
+				 .step_dur_ns = NOT_GIVEN,
 				 .pace = 1,
 				 .section = 250,
 				 .grace_dur_ns = 5 * NS_PER_S,
@@ -328,6 +329,9 @@ int main(int argc, char **argv)
 			"sim-world: --compat tr2016 is the one there is; --compat-listen and --compat-fields go with it\n");
 		return 2;
 	}
+	if (a.step_dur_ns ==
+	    NOT_GIVEN) /* clients of the report hear of each other once a tick, and send at 1 kHz: a tick for each that comes */
+		a.step_dur_ns = a.compat ? NS_PER_MS / 2 : 10 * NS_PER_MS;
 	if (a.replay)
 		return replay_file(a.replay);
 	if (fd_limit_raise(2 * (unsigned long)a.clients + 64, &before) == 1)

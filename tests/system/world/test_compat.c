@@ -27,13 +27,14 @@ static int dial(uint16_t port)
 	return fd;
 }
 
+/* As an operator does who gives no more than he has to. */
 static void start(void)
 {
 	static const char said[] = "clients of tr2016 come to 127.0.0.1:";
 
 	server_start(&server, 0,
-		     (const char *const[]){ "--step", "1ms", "--grace", "100ms", "--compat", "tr2016",
-					    "--compat-listen", "127.0.0.1:0", NULL });
+		     (const char *const[]){ "--grace", "100ms", "--compat", "tr2016", "--compat-listen", "127.0.0.1:0",
+					    NULL });
 	server_says(&server, said);
 	old_port = (uint16_t)strtoul(strstr(server.text, said) + strlen(said), NULL, 10);
 }
@@ -61,14 +62,15 @@ static void come(struct old *o)
 		assert_true(hear(o));
 }
 
-/* Sends where it is, and reads until the end of the reply: what the original does. */
+/* Sends where it is, a byte and then the rest, and reads until the end of the reply: what the original does. */
 static void exchange(struct old *o, double x)
 {
 	uint8_t data[1 + OLD_SIZE];
 	const unsigned before = o->c.replies;
 
 	(void)old_update(&o->c, &(struct old_vehicle){ .x = x, .speed = 1 }, data);
-	assert_int_equal(send(o->fd, data, sizeof(data), MSG_NOSIGNAL), sizeof(data));
+	assert_int_equal(send(o->fd, data, 1, MSG_NOSIGNAL), 1);
+	assert_int_equal(send(o->fd, data + 1, OLD_SIZE, MSG_NOSIGNAL), OLD_SIZE);
 	while (o->c.replies == before)
 		assert_true(hear(o));
 }
@@ -106,6 +108,69 @@ TEST(clients_of_both_protocols_share_a_world)
 	client_lose(&host, 1);
 	close(a.fd);
 	assert_int_equal(server_stop(&server), 0);
+}
+
+/* Acknowledgements that came with the timer for those that nothing else has carried, in this namespace. */
+static unsigned long delayed_acks(void)
+{
+	char names[8192], values[8192];
+	char *name, *value, *at_name, *at_value;
+	unsigned long n = 0;
+	FILE *f = fopen("/proc/net/netstat", "r");
+
+	assert_non_null(f);
+	assert_non_null(fgets(names, sizeof(names), f));
+	assert_non_null(fgets(values, sizeof(values), f));
+	fclose(f);
+	name = strtok_r(names, " \n", &at_name);
+	value = strtok_r(values, " \n", &at_value);
+	for (; name && value; name = strtok_r(NULL, " \n", &at_name), value = strtok_r(NULL, " \n", &at_value))
+		if (!strcmp(name, "DelayedACKs"))
+			n = strtoul(value, NULL, 10);
+	return n;
+}
+
+/* It has no NODELAY, so the rest of a message waits for the acknowledgement of its first byte: the server acknowledges that at once. */
+TEST(no_byte_of_a_client_waits_for_a_timer)
+{
+	static struct old a;
+	unsigned long before;
+
+	start();
+	come(&a);
+	for (int i = 0; i < 50; i++) /* at first the system does so by itself */
+		exchange(&a, i);
+	before = delayed_acks();
+	for (int i = 0; i < 100; i++)
+		exchange(&a, i);
+	assert_in_range(delayed_acks() - before, 0, 50); /* else there is one for each */
+	close(a.fd);
+	assert_int_equal(server_stop(&server), 0);
+}
+
+/* The world ticks as often as such clients want to hear of each other, unless the operator says otherwise. */
+TEST(the_step_is_a_fine_one_for_them)
+{
+	static const struct {
+		const char *const options[7];
+		int64_t step_dur_ns;
+	} cases[] = {
+		{ { "--compat", "tr2016", "--compat-listen", "127.0.0.1:0", NULL }, 500000 },
+		{ { "--compat", "tr2016", "--compat-listen", "127.0.0.1:0", "--step", "20ms", NULL }, 20000000 },
+		{ { NULL }, 10000000 },
+	};
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		static struct client host;
+
+		server_start(&server, 0, cases[i].options);
+		client_connect_fd(&host, dial(server.port),
+				  &(struct client_options){ .role = SIM__WORLD__ROLE__OBSERVER, .identity = 9 });
+		assert_true(client_await(&host, 5));
+		assert_int_equal(host.step_dur_ns, cases[i].step_dur_ns);
+		client_lose(&host, 1);
+		assert_int_equal(server_stop(&server), 0);
+	}
 }
 
 TEST(who_sends_something_else_is_closed_and_nobody_else)
