@@ -16,7 +16,7 @@
 #define RTT_KEPT      8u
 #define NEW_DUR_NS    (INT64_C(30) * 1000000000) /* in its role for less: the newcomers' share pays for what it costs */
 #define HELD_EARN_NS  (INT64_C(1) * 1000000000)  /* of one that came while that was used up, once it is there again */
-#define SHARE_RUNGS   20                         /* of waiting that newcomers may cost at once */
+#define SHARE_RUNGS   10                         /* of waiting that newcomers may cost at once */
 #define SHARE_PART    50                         /* and of all time one part in so many */
 #define HELD_MAX_NS   (INT64_C(3600) * 1000000000)
 
@@ -33,7 +33,8 @@ struct participant {
 	uint32_t connection;
 	enum barrier_role role; /* the one it came with */
 	bool demoted;
-	bool silent;          /* came beside others and has promised nothing yet: time does not wait for it */
+	bool silent; /* came beside others while the silents' share was used up, and has promised nothing yet: not waited for */
+	bool spoke;           /* has promised something */
 	bool held;            /* came while the newcomers' share was used up */
 	int64_t role_mono_ns; /* since when it is in its role */
 	int64_t earn_dur_ns;  /* for which it has to keep pace before it is in its role again */
@@ -57,8 +58,9 @@ struct barrier {
 	int64_t ticked_mono_ns;
 	int64_t due_mono_ns; /* of the next one, with a pace */
 	uint32_t pace, waited_for;
-	int64_t share_mono_ns; /* when newcomers have their whole share of waiting again */
-	int64_t paid_mono_ns;  /* up to when time that stood is counted in that */
+	int64_t share_mono_ns
+		[2]; /* when newcomers have their whole share of waiting again: those who have not promised anything, and those who have */
+	int64_t paid_mono_ns; /* up to when time that stood is counted in that */
 };
 
 int barrier_create(const struct barrier_options *o, int64_t now_mono_ns, struct barrier **ret)
@@ -141,6 +143,16 @@ static int room(struct barrier *b)
 	return 0;
 }
 
+static int64_t share_dur_ns(const struct barrier *b)
+{
+	return SHARE_RUNGS * b->o.rung_dur_ns;
+}
+
+static bool share_is_used_up(const struct barrier *b, bool spoke, int64_t now_mono_ns)
+{
+	return b->share_mono_ns[spoke] - now_mono_ns >= share_dur_ns(b) * SHARE_PART;
+}
+
 int barrier_join(struct barrier *b, uint32_t connection, enum barrier_role role, int64_t lookahead_dur_ns,
 		 int64_t now_mono_ns)
 {
@@ -166,41 +178,35 @@ int barrier_join(struct barrier *b, uint32_t connection, enum barrier_role role,
 					  .joined_mono_ns = now_mono_ns,
 					  .role_mono_ns = now_mono_ns,
 					  .work_dur_ns = -1 };
-	b->all[i].silent = b->tick && role == BARRIER_REGULATING && others_regulate(b, &b->all[i]);
+	b->all[i].silent =
+		role == BARRIER_REGULATING && share_is_used_up(b, false, now_mono_ns) && others_regulate(b, &b->all[i]);
 	return 0;
 }
 
 /* ---- what newcomers cost ---- */
 
-static int64_t share_dur_ns(const struct barrier *b)
-{
-	return SHARE_RUNGS * b->o.rung_dur_ns;
-}
-
-static bool share_is_used_up(const struct barrier *b, int64_t now_mono_ns)
-{
-	return b->share_mono_ns - now_mono_ns >= share_dur_ns(b) * SHARE_PART;
-}
-
 /* Time stood for it, up to now, and it did not promise. What several cost together counts once. */
 static void pay(struct barrier *b, const struct participant *p, int64_t now_mono_ns)
 {
 	int64_t since = p->since_mono_ns > b->paid_mono_ns ? p->since_mono_ns : b->paid_mono_ns;
+	int64_t *share = &b->share_mono_ns[p->spoke];
 
 	if (!regulates(p) || since >= now_mono_ns || now_mono_ns - p->role_mono_ns >= NEW_DUR_NS)
 		return;
-	if (b->share_mono_ns < now_mono_ns)
-		b->share_mono_ns = now_mono_ns;
-	b->share_mono_ns += (now_mono_ns - since) * SHARE_PART;
+	if (*share < now_mono_ns)
+		*share = now_mono_ns;
+	*share += (now_mono_ns - since) * SHARE_PART;
 	b->paid_mono_ns = now_mono_ns;
 }
 
-/* Its first word beside others: from now on time waits for it. True: not yet, as newcomers have used up what they may cost. */
+/* Its first promise: from now on time waits for it. True: not yet, as newcomers who had promised something have used up what they may cost. */
 static bool speaks(struct barrier *b, struct participant *p, int64_t now_mono_ns)
 {
+	p->spoke = true;
+	if (p->silent)
+		p->joined_mono_ns = p->role_mono_ns = now_mono_ns;
 	p->silent = false;
-	p->joined_mono_ns = p->role_mono_ns = now_mono_ns;
-	if (!share_is_used_up(b, now_mono_ns))
+	if (!regulates(p) || !share_is_used_up(b, true, now_mono_ns) || !others_regulate(b, p))
 		return false;
 	p->demoted = p->held = true;
 	p->rung = BARRIER_DEMOTED;
@@ -254,7 +260,7 @@ int barrier_done(struct barrier *b, uint32_t connection, const struct barrier_do
 	if (!plausible(b, d, now_mono_ns))
 		return -EINVAL;
 	note_trip(p, d, now_mono_ns);
-	if (p->silent)
+	if (!p->spoke)
 		held = speaks(b, p, now_mono_ns);
 	if (d->tick <= p->promised)
 		return held;
@@ -341,7 +347,7 @@ static bool moves(struct barrier *b, struct participant *p, int64_t now_mono_ns,
 
 static bool has_earned(const struct barrier *b, struct participant *p, bool alone, int64_t now_mono_ns)
 {
-	int64_t dur = p->held && !share_is_used_up(b, now_mono_ns) ? HELD_EARN_NS : p->earn_dur_ns;
+	int64_t dur = p->held && !share_is_used_up(b, true, now_mono_ns) ? HELD_EARN_NS : p->earn_dur_ns;
 
 	if (p->pace_mono_ns == INT64_MAX)
 		p->pace_mono_ns = now_mono_ns;

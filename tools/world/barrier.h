@@ -28,11 +28,11 @@ int barrier_create(const struct barrier_options *o, int64_t now_mono_ns, struct 
 void barrier_destroy(struct barrier *b);
 
 /*
- * A participant, known by its connection number from now on. Where no other one regulates, the tick that is next is the first one that waits for it; beside
- * others it is the one after its first promise, so that whoever comes and says nothing costs them nothing. lookahead_dur_ns: 0 or more.
- * What newcomers cost those who are there is bounded for all of them together: where time stood for one that never promised, as it left or became an
- * observer within 30 s, that is taken from one share, of 20 rungs at once and a fiftieth of all time. Whoever comes while that is used up has to keep
- * pace before it is waited for: for 1 s, and until there is some share again, or for 30 s.
+ * A participant, known by its connection number from now on; the tick that is next is the first one that waits for it. lookahead_dur_ns: 0 or more.
+ * What newcomers cost those who are there is bounded for all of them together: where time stood for one, until it left or became an observer
+ * within 30 s of its coming, that is taken from a share, of 10 rungs at once and a fiftieth of all time. There is one for those that have not promised
+ * anything: while it is used up time waits for a newcomer beside others from its first promise on. And there is one for those that have: while it is used
+ * up whoever promises something for the first time has to keep pace before it is waited for, for 1 s, and until there is some share again, or for 30 s.
  * -EEXIST; -EINVAL; -ENOMEM.
  */
 int barrier_join(struct barrier *b, uint32_t connection, enum barrier_role role, int64_t lookahead_dur_ns,

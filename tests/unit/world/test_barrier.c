@@ -94,7 +94,7 @@ TEST_WITH(a_tick_waits_for_all_who_regulate, NULL, end)
 		assert_true(ticks());
 }
 
-TEST_WITH(who_joins_a_world_of_nobody_is_waited_for_at_once, NULL, end)
+TEST_WITH(who_joins_is_waited_for_at_once, NULL, end)
 {
 	start(0, false);
 	for (int i = 0; i < 5; i++)
@@ -103,42 +103,120 @@ TEST_WITH(who_joins_a_world_of_nobody_is_waited_for_at_once, NULL, end)
 	assert_false(ticks());
 	done(7, 5);
 	assert_true(ticks());
-}
-
-/* And so are those who are there before the first tick. */
-TEST_WITH(who_joins_others_is_waited_for_from_its_first_promise_on, NULL, end)
-{
-	start(0, false);
-	join(1, BARRIER_REGULATING, 0);
-	assert_true(ticks());
-	join(7, BARRIER_REGULATING, 0);
-	for (int i = 0; i < 5; i++) {
-		done(1, tick);
-		assert_true(ticks());
-	}
-	now += 1000 * MS;
-	done(7, tick - 3); /* of the tick that it was told when it came */
-	done(1, tick);
+	done(7, 6);
+	join(8, BARRIER_REGULATING, 0);
 	assert_false(ticks());
-	for (int i = 0; i < 5; i++) {
-		done(7, tick);
-		assert_true(ticks());
-		done(1, tick);
-		assert_false(ticks());
-	}
-	now += 50 * MS;
-	rung_is(7, BARRIER_WARNED);
+	done(8, 6);
+	assert_true(ticks());
 }
 
-TEST_WITH(who_joins_others_and_is_silent_for_5_s_is_out, NULL, end)
+static enum barrier_role role_of(uint32_t connection)
 {
-	struct barrier_next n;
-	int64_t begin;
+	struct barrier_client c;
+
+	assert_true(barrier_client(b, connection, &c));
+	return c.role;
+}
+
+/* A newcomer that promises once, or nothing, until it is an observer, or for 0.4 s; for how many milliseconds time stood for it. */
+static int64_t stall(uint32_t connection, bool promises)
+{
+	const struct barrier_done d = { .tick = tick };
+	int64_t begin = now, ticked = now, stood = 0;
+
+	join(connection, BARRIER_REGULATING, 0);
+	assert_true(!promises || barrier_done(b, connection, &d, now) >= 0);
+	for (; role_of(connection) == BARRIER_REGULATING && now - begin < 400 * MS; now += MS) {
+		struct barrier_next n = next();
+
+		if (n.tick) {
+			barrier_ticked(b, ++tick, now);
+			ticked = now;
+		}
+		done(1, tick);
+		stood += now - ticked >= 10 * MS;
+	}
+	barrier_leave(b, connection, now);
+	return stood;
+}
+
+/* By newcomers of that kind, beside connection 1; how many milliseconds time stood for them. */
+static int64_t use_up_the_share(bool promise)
+{
+	int64_t all = 0;
 
 	start(1000, false);
 	join(1, BARRIER_REGULATING, 0);
 	assert_true(ticks());
 	done(1, tick);
+	for (uint32_t i = 0; i < 10; i++)
+		all += stall(100 + i, promise);
+	return all;
+}
+
+/* Together half a second's worth of each kind, and then a fiftieth of the time that passes. */
+TEST_WITH(newcomers_that_stall_cost_a_share_and_no_more, NULL, end)
+{
+	const struct barrier_done d = { .tick = 1 };
+
+	assert_in_range(use_up_the_share(true), 500, 500 + 350);
+	join(7, BARRIER_REGULATING, 0);
+	assert_int_equal(barrier_done(b, 7, &d, now), 1);
+	barrier_leave(b, 7, now);
+	now += 20000 * MS;
+	done(1, tick);
+	while (ticks())
+		done(1, tick);
+	assert_true(stall(200, true) > 280);
+}
+
+TEST_WITH(newcomers_that_say_nothing_cost_a_share_and_no_more, NULL, end)
+{
+	assert_in_range(use_up_the_share(false), 500, 500 + 350);
+	join(7, BARRIER_REGULATING, 0); /* but what they did is not another one's, once it has said something */
+	done(7, tick);
+	assert_int_equal(role_of(7), BARRIER_REGULATING);
+	for (int i = 0; i < 5; i++) {
+		now += 10 * MS;
+		done(1, tick);
+		assert_true(ticks());
+		assert_false(ticks());
+		done(7, tick);
+	}
+}
+
+TEST_WITH(then_newcomers_are_waited_for_from_their_first_promise_on, NULL, end)
+{
+	uint64_t came;
+
+	(void)use_up_the_share(false);
+	join(7, BARRIER_REGULATING, 0);
+	came = tick;
+	for (int i = 0; i < 100; i++) {
+		now += 10 * MS;
+		assert_true(ticks());
+		done(1, tick);
+	}
+	done(7, came); /* what it was told when it came */
+	now += 10 * MS;
+	assert_false(ticks());
+	for (int i = 0; i < 5; i++) {
+		now += 10 * MS;
+		done(7, tick);
+		assert_true(ticks());
+		done(1, tick);
+		assert_false(ticks());
+	}
+	now += 60 * MS;
+	rung_is(7, BARRIER_WARNED);
+}
+
+TEST_WITH(who_is_not_waited_for_and_silent_for_5_s_is_out, NULL, end)
+{
+	struct barrier_next n;
+	int64_t begin;
+
+	(void)use_up_the_share(false);
 	join(7, BARRIER_REGULATING, 0);
 	begin = now;
 	for (; (n = next()).connection == 0; now += 10 * MS)
@@ -153,55 +231,14 @@ TEST_WITH(who_joins_others_and_is_silent_for_5_s_is_out, NULL, end)
 /* Those it came beside are gone before it has said anything. */
 TEST_WITH(who_is_left_alone_is_waited_for, NULL, end)
 {
-	start(0, false);
-	join(1, BARRIER_REGULATING, 0);
-	assert_true(ticks());
+	(void)use_up_the_share(false);
 	join(7, BARRIER_REGULATING, 0);
-	done(1, tick);
+	now += 10 * MS;
 	assert_true(ticks());
 	barrier_leave(b, 1, now);
 	assert_false(ticks());
-	now += 50 * MS;
+	now += 60 * MS;
 	rung_is(7, BARRIER_WARNED);
-}
-
-/* A newcomer promises once, and time stands for it until it becomes an observer; how many milliseconds that took. */
-static int64_t stall(uint32_t connection)
-{
-	const struct barrier_done d = { .tick = tick };
-	int64_t begin = now;
-	struct barrier_client c;
-
-	join(connection, BARRIER_REGULATING, 0);
-	assert_true(barrier_done(b, connection, &d, now) >= 0);
-	for (; barrier_client(b, connection, &c) && c.role == BARRIER_REGULATING; now += MS) {
-		struct barrier_next n = next();
-
-		if (n.tick)
-			barrier_ticked(b, ++tick, now);
-		done(1, tick);
-	}
-	barrier_leave(b, connection, now);
-	return (now - begin) / MS;
-}
-
-/* Together a second's worth, and then a fiftieth of the time that passes. */
-TEST_WITH(newcomers_cost_a_share_and_no_more, NULL, end)
-{
-	const struct barrier_done d = { .tick = 1 };
-	int64_t all = 0;
-
-	start(1000, false);
-	join(1, BARRIER_REGULATING, 0);
-	assert_true(ticks());
-	done(1, tick);
-	for (uint32_t i = 0; i < 20; i++)
-		all += stall(100 + i);
-	assert_in_range(all, 1000, 1000 + 350);
-	join(7, BARRIER_REGULATING, 0);
-	assert_int_equal(barrier_done(b, 7, &d, now), 1);
-	now += 20000 * MS;
-	assert_true(stall(200) > 300);
 }
 
 /* Who came while others had used that up is waited for when it has kept pace, sooner when there is some share again. */
@@ -211,12 +248,7 @@ TEST_WITH(who_comes_while_the_share_is_used_up_keeps_pace_first, NULL, end)
 	struct barrier_next n;
 	int64_t begin;
 
-	start(1000, false);
-	join(1, BARRIER_REGULATING, 0);
-	assert_true(ticks());
-	done(1, tick);
-	for (uint32_t i = 0; i < 20; i++)
-		(void)stall(100 + i);
+	(void)use_up_the_share(true);
 	begin = now;
 	join(2, BARRIER_REGULATING, 0);
 	assert_int_equal(barrier_done(b, 2, &(struct barrier_done){ .tick = tick }, now), 1);
@@ -463,9 +495,6 @@ TEST_WITH(who_regulates_alone_has_nothing_to_earn, NULL, end)
 	done(2, tick);
 	assert_true(ticks());
 	join(1, BARRIER_REGULATING, 0);
-	barrier_earn(b, 2, 1000 * MS); /* beside one who has not said anything yet */
-	assert_false(ticks());
-	done(1, tick);
 	barrier_earn(b, 2, 1000 * MS);
 	barrier_leave(b, 1, now);
 	done(2, tick);
