@@ -70,6 +70,7 @@ static int done(struct sim_world *w)
 	int r;
 
 	host_come_back(w);
+	w->paused = false;
 	r = side_done(w->side, w->at_tick, mono_now_ns());
 
 	if (r == 0) {
@@ -86,6 +87,17 @@ int sim_world_done(struct sim_world *w)
 
 	lock(w);
 	r = done(w);
+	return unlock(w, r);
+}
+
+int sim_world_pause(struct sim_world *w)
+{
+	int r;
+
+	lock(w);
+	w->paused = true;
+	r = side_pause(w->side);
+	host_flush(w);
 	return unlock(w, r);
 }
 

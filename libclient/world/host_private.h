@@ -41,6 +41,7 @@ struct sim_world {
 	bool waited;      /* a wait has returned waited_tick of this connection */
 	uint64_t waited_tick;
 	uint64_t done_world, done_tick; /* the last Done */
+	bool paused;                    /* said since then */
 	enum sim_world_state state;
 	int error;                  /* why it is not connected */
 	struct sim_world_info info; /* counters and why */

@@ -188,6 +188,14 @@ int side_done(struct side *s, uint64_t tick, int64_t now_mono_ns)
 	return send_if_in(s, FRAME_DONE, &m.base);
 }
 
+int side_pause(struct side *s)
+{
+	Sim__World__Done m = SIM__WORLD__DONE__INIT;
+
+	m.paused = true;
+	return send_if_in(s, FRAME_DONE, &m.base);
+}
+
 int side_note(struct side *s, uint64_t from, uint64_t to, bool all, int64_t time_sim_ns, const void *payload,
 	      size_t len)
 {

@@ -123,6 +123,8 @@ int side_put(struct side *s, const struct side_object *o) __attribute__((warn_un
 int side_remove(struct side *s, uint64_t id) __attribute__((warn_unused_result)); /* also -ENOENT */
 /* All of ticks up to that one is put. */
 int side_done(struct side *s, uint64_t tick, int64_t now_mono_ns) __attribute__((warn_unused_result));
+/* Its own time stands until the next side_done(). */
+int side_pause(struct side *s) __attribute__((warn_unused_result));
 int side_note(struct side *s, uint64_t from, uint64_t to, bool all, int64_t time_sim_ns, const void *payload,
 	      size_t len) __attribute__((warn_unused_result)); /* also -EMSGSIZE */
 /* give: to that connection; else it is asked for, by this one. */

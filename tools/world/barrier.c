@@ -35,6 +35,7 @@ struct participant {
 	bool demoted;
 	bool silent; /* came beside others while the silents' share was used up, and has promised nothing yet: not waited for */
 	bool spoke;           /* has promised something */
+	bool paused, stands;  /* its own time stands; and time goes on without it */
 	bool held;            /* came while the newcomers' share was used up */
 	int64_t role_mono_ns; /* since when it is in its role */
 	int64_t earn_dur_ns;  /* for which it has to keep pace before it is in its role again */
@@ -117,7 +118,7 @@ static struct participant *find(const struct barrier *b, uint32_t connection)
 
 static bool regulates(const struct participant *p)
 {
-	return p->role == BARRIER_REGULATING && !p->demoted && !p->silent;
+	return p->role == BARRIER_REGULATING && !p->demoted && !p->silent && !p->stands;
 }
 
 static bool others_regulate(const struct barrier *b, const struct participant *p)
@@ -250,6 +251,27 @@ static bool plausible(const struct barrier *b, const struct barrier_done *d, int
 	       d->echo_mono_ns <= now_mono_ns && d->sent_mono_ns >= 0 && d->sent_mono_ns <= INT64_MAX / 2;
 }
 
+static void pause_it(struct barrier *b, struct participant *p, int64_t now_mono_ns)
+{
+	pay(b, p, now_mono_ns);
+	p->paused = true;
+	p->stands = !b->o.wait_for_paused;
+	p->since_mono_ns = p->pace_mono_ns = INT64_MAX;
+	if (!p->demoted)
+		p->rung = BARRIER_IN_TIME;
+}
+
+/* It has to catch up before time waits for it again, if time has gone on. */
+static void resume(struct participant *p, int64_t now_mono_ns)
+{
+	p->joined_mono_ns = now_mono_ns;
+	if (p->stands && !p->silent) {
+		p->demoted = true;
+		p->rung = BARRIER_DEMOTED;
+	}
+	p->paused = p->stands = false;
+}
+
 int barrier_done(struct barrier *b, uint32_t connection, const struct barrier_done *d, int64_t now_mono_ns)
 {
 	struct participant *p = find(b, connection);
@@ -260,6 +282,13 @@ int barrier_done(struct barrier *b, uint32_t connection, const struct barrier_do
 	if (!plausible(b, d, now_mono_ns))
 		return -EINVAL;
 	note_trip(p, d, now_mono_ns);
+	p->said_mono_ns = d->paused || p->paused ? now_mono_ns : p->said_mono_ns;
+	if (d->paused) {
+		pause_it(b, p, now_mono_ns);
+		return 0;
+	}
+	if (p->paused)
+		resume(p, now_mono_ns);
 	if (!p->spoke)
 		held = speaks(b, p, now_mono_ns);
 	if (d->tick <= p->promised)
@@ -423,6 +452,10 @@ void barrier_next(struct barrier *b, int64_t now_mono_ns, struct barrier_next *r
 
 		if (p->role != BARRIER_REGULATING)
 			continue;
+		if (p->paused) {
+			next.tick &= !regulates(p) || has_promised(b, p);
+			continue;
+		}
 		if (p->silent && alone) {
 			p->silent = false;
 			p->joined_mono_ns = now_mono_ns;
@@ -528,7 +561,7 @@ bool barrier_client(const struct barrier *b, uint32_t connection, struct barrier
 	if (!p)
 		return false;
 	trip = best_trip(p);
-	*ret = (struct barrier_client){ .role = p->demoted ? BARRIER_OBSERVER : p->role,
+	*ret = (struct barrier_client){ .role = p->demoted || p->stands ? BARRIER_OBSERVER : p->role,
 					.rung = p->rung,
 					.promised = p->promised,
 					.rtt_dur_ns = trip.rtt_dur_ns,

@@ -19,6 +19,7 @@ struct barrier_options {
 	uint32_t pace_permille; /* simulated for real time, in thousandths; 0: as fast as it goes */
 	int64_t rung_dur_ns;    /* 0: as the protocol says */
 	bool dilate;            /* slow down for the slow, with a pace alone */
+	bool wait_for_paused;   /* time waits for one that is paused; else it is an observer meanwhile */
 };
 
 struct barrier;
@@ -29,7 +30,7 @@ void barrier_destroy(struct barrier *b);
 
 /*
  * A participant, known by its connection number from now on; the tick that is next is the first one that waits for it. lookahead_dur_ns: 0 or more.
- * What newcomers cost those who are there is bounded for all of them together: where time stood for one, until it left or became an observer
+ * What newcomers cost those who are there is bounded for all of them together: where time stood for one, until it left, was paused or became an observer
  * within 30 s of its coming, that is taken from a share, of 10 rungs at once and a fiftieth of all time. There is one for those that have not promised
  * anything: while it is used up time waits for a newcomer beside others from its first promise on. And there is one for those that have: while it is used
  * up whoever promises something for the first time has to keep pace before it is waited for, for 1 s, and until there is some share again, or for 30 s.
@@ -49,6 +50,7 @@ int64_t barrier_late_dur_ns(const struct barrier *b, uint32_t connection, int64_
 struct barrier_done {
 	uint64_t tick;
 	int64_t echo_mono_ns, held_dur_ns, sent_mono_ns; /* 0: not said */
+	bool paused;                                     /* its own time stands: no promise, and tick means nothing */
 };
 /*
  * Its promise, whatever its role. 1: the first of a newcomer that has to keep pace first, as newcomers have used up what they may cost. -ENOENT; -EINVAL a tick that has not been, or a duration or moment that cannot be. One that is not later than the last is none, and fine.

@@ -9,11 +9,11 @@ LOG_TOPIC("world");
 static const struct {
 	enum log_level level;
 	const char *text;
-} how[EVENTS_KINDS] = { [WORLD_CAME] = { LOG_LEVEL_INFO, "connected" },
-			[WORLD_LEFT] = { LOG_LEVEL_INFO, "disconnected" },
-			[WORLD_REFUSED] = { LOG_LEVEL_WARN, "refused" },
-			[WORLD_LATE] = { LOG_LEVEL_WARN, "late" },
-			[WORLD_IN_TIME] = { LOG_LEVEL_INFO, "in time" } };
+} how[EVENTS_KINDS] = {
+	[WORLD_CAME] = { LOG_LEVEL_INFO, "connected" },  [WORLD_LEFT] = { LOG_LEVEL_INFO, "disconnected" },
+	[WORLD_REFUSED] = { LOG_LEVEL_WARN, "refused" }, [WORLD_LATE] = { LOG_LEVEL_WARN, "late" },
+	[WORLD_IN_TIME] = { LOG_LEVEL_INFO, "in time" }, [WORLD_PAUSED] = { LOG_LEVEL_INFO, "paused" }
+};
 
 void events_init(struct events *e, struct input_log *input_log)
 {

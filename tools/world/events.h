@@ -11,7 +11,7 @@
 #include "log.h"
 #include "world.h"
 
-#define EVENTS_KINDS (WORLD_IN_TIME + 1)
+#define EVENTS_KINDS (WORLD_PAUSED + 1)
 #define EVENTS_LIMIT LOG_LIMIT(INT64_C(1000000000), 20)
 
 struct events {

@@ -42,7 +42,7 @@ struct args {
 	struct opt_strings names, new_clients;
 	int64_t step_dur_ns, grace_dur_ns, clients, objects, objects_each;
 	double pace, section, radius;
-	bool dilate, clamp, tcp_only;
+	bool dilate, clamp, tcp_only, wait_for_paused;
 };
 
 #define OPT_VALUES struct args
@@ -68,6 +68,8 @@ static const struct opt OPTS[] = {
 	OPT("step", 's', DUR, step_dur_ns, NULL, "simulated time between ticks [10ms; with --compat 500us]"),
 	OPT("pace", 'p', DOUBLE, pace, "FACTOR", "simulated for real time, 0: as fast as it goes [1]", .max = 1000),
 	OPT("dilate", 0, FLAG, dilate, NULL, "slow down for the slow, to a tenth at most"),
+	OPT("wait-for-paused", 0, FLAG, wait_for_paused, NULL,
+	    "time waits for a host whose own time is paused, instead of going on without it"),
 	OPT("section", 0, DOUBLE, section, "METRES", "size of a section [250]", .min = 1, .max = 1000000),
 	OPT("radius", 0, DOUBLE, radius, "METRES", "of interest, where a client says none; 0: the whole world [0]",
 	    .max = 1000000000),
@@ -105,7 +107,9 @@ static int world_of(const struct args *a, const struct config *config, struct lo
 			   .objects_each_max = (uint32_t)a->objects_each,
 			   .section_mm = llround(a->section * 1e3),
 			   .step_dur_ns = a->step_dur_ns },
-		.barrier = { .pace_permille = (uint32_t)lround(a->pace * 1000), .dilate = a->dilate },
+		.barrier = { .pace_permille = (uint32_t)lround(a->pace * 1000),
+			     .dilate = a->dilate,
+			     .wait_for_paused = a->wait_for_paused },
 		.number = rnd_entropy() | 1,
 		.sessions_max = (uint32_t)a->clients,
 		.members_max = 2 * (uint32_t)a->clients,

@@ -158,11 +158,10 @@ static int tick(struct run *run, struct cursor *c)
 
 static int event(struct cursor *c)
 {
-	static const char *const what[] = { [WORLD_CAME] = "connected",
-					    [WORLD_LEFT] = "disconnected",
-					    [WORLD_REFUSED] = "refused",
-					    [WORLD_LATE] = "late",
-					    [WORLD_IN_TIME] = "in time" };
+	static const char *const what[] = {
+		[WORLD_CAME] = "connected", [WORLD_LEFT] = "disconnected", [WORLD_REFUSED] = "refused",
+		[WORLD_LATE] = "late",      [WORLD_IN_TIME] = "in time",   [WORLD_PAUSED] = "paused"
+	};
 	uint64_t kind = get(c, 1);
 	uint32_t connection = (uint32_t)get(c, 4);
 	char text[512];

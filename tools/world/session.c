@@ -501,7 +501,7 @@ static void on_note(struct session *s, const Sim__World__Note *m, int64_t now_mo
 
 static void on_done(struct session *s, const Sim__World__Done *m, int64_t now_mono_ns)
 {
-	const struct barrier_done d = { m->tick, m->echo_mono_ns, m->held_dur_ns, m->sent_mono_ns };
+	const struct barrier_done d = { m->tick, m->echo_mono_ns, m->held_dur_ns, m->sent_mono_ns, m->paused };
 	int r = barrier_done(s->w->barrier, s->m->connection, &d, now_mono_ns);
 
 	if (r == -EINVAL)
@@ -509,6 +509,12 @@ static void on_done(struct session *s, const Sim__World__Done *m, int64_t now_mo
 	else if (r == 1)
 		world_say(s, WORLD_LATE,
 			  "newcomers have kept time waiting for too long: it is an observer until it has kept pace");
+	if (r >= 0 && m->paused != s->paused && s->role == BARRIER_REGULATING)
+		world_say(s, WORLD_PAUSED, "%s",
+			  !m->paused                        ? "its time goes on"
+			  : s->w->o.barrier.wait_for_paused ? "its time stands, and the world's waits for it"
+							    : "its time stands: it is an observer meanwhile");
+	s->paused = m->paused;
 }
 
 /* ---- frames ---- */

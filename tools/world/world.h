@@ -14,7 +14,7 @@
 struct world;
 struct session;
 
-enum world_event { WORLD_CAME, WORLD_LEFT, WORLD_REFUSED, WORLD_LATE, WORLD_IN_TIME };
+enum world_event { WORLD_CAME, WORLD_LEFT, WORLD_REFUSED, WORLD_LATE, WORLD_IN_TIME, WORLD_PAUSED };
 
 /* What an operator wants to read, a line each; name: the client's, printable; "": it has not said one. */
 typedef void (*world_event_fn)(void *user, enum world_event what, uint32_t connection, const char *name,

@@ -53,6 +53,7 @@ struct session {
 	struct member *m;      /* NULL: it does not take part, not yet or not any more */
 	char name[NAME_MAX_LEN + 1], certificate[NAME_MAX_LEN + 1];
 	const struct access_entry *access; /* its entry; NULL: there is no list, or no Hello yet */
+	bool paused;                       /* its own time stands, as it has said */
 	bool refusal_said;                 /* by session_refuse() */
 	enum barrier_role role;
 	int64_t lookahead_dur_ns;

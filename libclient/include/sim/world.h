@@ -182,6 +182,13 @@ SIM_API uint64_t sim_world_id(struct sim_world *w, uint64_t number);
  */
 SIM_API SIM_MUST_CHECK int sim_world_done(struct sim_world *w);
 /*
+ * Say that time stands here: the program, or what it works for, is paused and promises nothing, until the next sim_world_done() or sim_world_step(). The
+ * world goes on without this host, whose objects stay, or waits for it, as its operator has it; without this a host that is silent is put out. It is
+ * kept, and said again when the server is back.
+ * Returns: as sim_world_done(). Since 0.1.
+ */
+SIM_API SIM_MUST_CHECK int sim_world_pause(struct sim_world *w);
+/*
  * Wait for a tick later than the last one that this handle's waits have returned; at once when there is one. timeout_dur_ns of wall time, negative: for ever.
  * Returns: 0; -ETIMEDOUT; -EDEADLK in a callback; -ENOTCONN the server has refused this host for good, sim_world_why(). A server that is away is waited for.
  * A host that was put out, as time had waited for it for too long while its program did something else, such as a pause, comes again with this call.

@@ -137,6 +137,69 @@ TEST_WITH(a_rig_is_a_host_of_a_world, NULL, stack_sweep)
 	assert_int_equal(server_stop(&server), 0);
 }
 
+/* ---- a pause ---- */
+
+#define TICKS_OUT 60 /* in which who keeps time waiting is out: ten times five */
+
+static struct sim_world *look_on(void)
+{
+	const struct sim_world_options o = { .size = sizeof(o),
+					     .address = server.address,
+					     .name = "test",
+					     .role = SIM_WORLD_CONSTRAINED,
+					     .timeout_ms = SERVER_NO_LIMIT_MS };
+	struct sim_world *w;
+
+	if (sim_world_connect(&o, &w) < 0)
+		fail_msg("%s", sim_world_why());
+	return w;
+}
+
+/* At so many ticks. */
+static void ego_is_there(struct sim_world *w, unsigned ticks)
+{
+	struct sim_world_object ego;
+	struct sim_world_tick t;
+
+	for (unsigned i = 0; i < ticks; i++) {
+		assert_int_equal(sim_world_wait(w, -1, &t), 0);
+		assert_int_equal(sim_world_each(w, t.time_sim_ns, is_ego, &ego), 1);
+		assert_true(fabs(ego.position[0] - 100) < 0.01);
+	}
+}
+
+/* Its host is an observer at once, and is not put out; its ego stays in the world; when time goes on it is in its role again. */
+TEST_WITH(a_rig_whose_simd_is_paused_stays_in_the_world, NULL, stack_sweep)
+{
+	struct sim_world_object ego;
+	struct sim_world_tick t;
+	char processes[512];
+	struct sim_world *w;
+	pid_t simd;
+
+	server_start(&server, 0, (const char *const[]){ "--step", "50ms", NULL });
+	snprintf(processes, sizeof(processes),
+		 "{\"name\":\"car\",\"command\":[\"sim-vehicle\",\"--params\",\"config/rigs/vehicle/car.json\",\"--x\",\"100\"]},"
+		 "{\"name\":\"join\",\"command\":[\"sim-join\",\"--world\",\"%s\"]}",
+		 server.address);
+	simd = start(processes);
+	w = look_on();
+	do
+		assert_int_equal(sim_world_wait(w, -1, &t), 0);
+	while (sim_world_each(w, t.time_sim_ns, is_ego, &ego) == 0);
+	setenv("SIMD_SOCKET", STACK_SOCKET, 1);
+	assert_int_equal(stack_ctl("clock", "pause", NULL)->code, 0);
+	server_says(&server, "sim-join: paused: its time stands: it is an observer meanwhile");
+	ego_is_there(w, TICKS_OUT);
+	assert_int_equal(stack_ctl("clock", "resume", NULL)->code, 0);
+	server_says(&server, "sim-join: paused: its time goes on");
+	server_says(&server, "sim-join: in time: it has caught up, and is in its role again");
+	assert_null(strstr(server.text, "sim-join: disconnected"));
+	sim_world_disconnect(w);
+	stack_stop(simd);
+	assert_int_equal(server_stop(&server), 0);
+}
+
 /* ---- an engine that jumps ---- */
 
 #define EGO_M_S 10.0

@@ -501,6 +501,143 @@ TEST_WITH(who_regulates_alone_has_nothing_to_earn, NULL, end)
 	rung_is(2, BARRIER_IN_TIME);
 }
 
+/* ---- pauses ---- */
+
+static void pauses(uint32_t connection)
+{
+	assert_int_equal(barrier_done(b, connection, &(struct barrier_done){ .paused = true }, now), 0);
+}
+
+TEST_WITH(who_is_paused_is_an_observer_at_once, NULL, end)
+{
+	start(1000, false);
+	join(1, BARRIER_REGULATING, 0);
+	join(2, BARRIER_REGULATING, 0);
+	assert_true(ticks());
+	done(1, tick);
+	pauses(2);
+	for (int i = 0; i < 6000; i++) { /* a minute: without a rung, and it is not out for silence */
+		now += 10 * MS;
+		assert_true(ticks());
+		assert_int_equal(role_of(2), BARRIER_OBSERVER);
+		done(1, tick);
+	}
+	assert_int_equal(barrier_waited_for(b), 0);
+	assert_int_equal(barrier_late_dur_ns(b, 2, now), 0);
+	done(2, 1); /* its time goes on, and it has not caught up */
+	now += 10 * MS;
+	assert_true(ticks());
+	done(1, tick);
+	assert_int_equal(role_of(2), BARRIER_OBSERVER);
+	done(2, tick);
+	rung_is(2, BARRIER_IN_TIME);
+	assert_int_equal(role_of(2), BARRIER_REGULATING);
+	now += 10 * MS;
+	assert_true(ticks());
+	done(1, tick);
+	now += 10 * MS;
+	assert_false(ticks()); /* and is waited for */
+}
+
+TEST_WITH(who_goes_on_and_does_not_catch_up_is_out, NULL, end)
+{
+	struct barrier_next n;
+	int64_t begin;
+
+	start(1000, false);
+	join(1, BARRIER_REGULATING, 0);
+	join(2, BARRIER_REGULATING, 0);
+	assert_true(ticks());
+	done(1, tick);
+	pauses(2);
+	now += 10 * MS;
+	assert_true(ticks());
+	done(1, tick);
+	done(2, 0);
+	begin = now;
+	for (; (n = next()).connection == 0; now += 10 * MS)
+		if (n.tick) {
+			barrier_ticked(b, ++tick, now);
+			done(1, tick);
+		}
+	assert_true(n.connection == 2 && n.rung == BARRIER_OUT);
+	assert_in_range(now - begin, 490 * MS, 520 * MS);
+}
+
+TEST_WITH(a_world_waits_for_the_paused_where_asked, NULL, end)
+{
+	const struct barrier_options o = { .step_dur_ns = 10 * MS, .pace_permille = 1000, .wait_for_paused = true };
+
+	now = 1000 * MS;
+	tick = 0;
+	assert_int_equal(barrier_create(&o, now, &b), 0);
+	join(1, BARRIER_REGULATING, 0);
+	join(2, BARRIER_REGULATING, 0);
+	assert_true(ticks());
+	done(1, tick);
+	pauses(2);
+	for (int i = 0; i < 6000; i++, now += 10 * MS)
+		assert_false(ticks());
+	assert_int_equal(role_of(2), BARRIER_REGULATING);
+	done(2, tick);
+	assert_true(ticks());
+	done(1, tick);
+	now += 49 * MS; /* its lateness begins where its pause ends */
+	assert_false(ticks());
+	done(2, tick);
+	assert_true(ticks());
+}
+
+/* A pause is no way around what has to be earned, nor to be waited for as a newcomer. */
+TEST_WITH(a_pause_earns_nothing, NULL, end)
+{
+	start(1000, false);
+	join(1, BARRIER_REGULATING, 0);
+	join(2, BARRIER_REGULATING, 0);
+	barrier_earn(b, 2, 1000 * MS);
+	assert_true(ticks());
+	join(3, BARRIER_REGULATING, 0);
+	pauses(2);
+	pauses(3);
+	for (int i = 0; i < 1000; i++, now += 10 * MS) {
+		done(1, tick);
+		assert_int_equal(next().connection, 0);
+		if (next().tick)
+			barrier_ticked(b, ++tick, now);
+	}
+	assert_false(keep_pace(900)); /* of 2 */
+	assert_true(keep_pace(200));
+}
+
+/* A newcomer that keeps time waiting and is paused then has cost as much as one that leaves. */
+TEST_WITH(a_pause_costs_the_newcomers_share, NULL, end)
+{
+	unsigned stood = 0;
+
+	start(1000, false);
+	join(1, BARRIER_REGULATING, 0);
+	assert_true(ticks());
+	for (uint32_t i = 100; i < 200; i++) {
+		done(1, tick);
+		join(i, BARRIER_REGULATING, 0);
+		assert_true(barrier_done(b, i, &(struct barrier_done){ .tick = tick }, now) >= 0);
+		for (int k = 0; k < 20; k++) {
+			struct barrier_next n;
+
+			now += 10 * MS;
+			for (n = next(); n.connection; n = next())
+				;
+			if (n.tick)
+				barrier_ticked(b, ++tick, now);
+			stood += !n.tick;
+			done(1, tick);
+		}
+		pauses(i);
+		barrier_leave(b, i, now);
+	}
+	assert_in_range(stood, 40, 120); /* of 2000 */
+}
+
 TEST_WITH(nobody_else_is_on_the_ladder, NULL, end)
 {
 	start(0, false);
@@ -616,10 +753,13 @@ TEST_WITH(round_trip_and_offset_are_the_best_of_eight, NULL, end)
 
 TEST_WITH(what_cannot_be_is_refused, NULL, end)
 {
-	static const struct barrier_done bad[] = { { .tick = 2 },         { .tick = UINT64_MAX },
-						   { 1, 0, -1, 0 },       { 1, INT64_MAX, 0, 1 },
-						   { 1, -1, 0, 1 },       { 1, 1, INT64_MAX, 1 },
-						   { 1, 1, 1, INT64_MAX } };
+	static const struct barrier_done bad[] = { { .tick = 2 },
+						   { .tick = UINT64_MAX },
+						   { 1, 0, -1, 0, false },
+						   { 1, INT64_MAX, 0, 1, false },
+						   { 1, -1, 0, 1, false },
+						   { 1, 1, INT64_MAX, 1, false },
+						   { 1, 1, 1, INT64_MAX, false } };
 	const struct barrier_options o[] = { { .step_dur_ns = 0 }, { .step_dur_ns = 1, .rung_dur_ns = -1 } };
 	struct barrier *none = NULL;
 	struct barrier_client c;

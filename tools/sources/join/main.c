@@ -31,6 +31,7 @@ LOG_TOPIC("join");
 #define WAIT_NS       (100 * NS_PER_MS) /* wall: how often a stop is looked for */
 #define RETRY_MS      50
 #define STOP_GRACE_MS 1000
+#define LOOK_NS       (10 * NS_PER_MS) /* wall: how often a pause is looked for; a rung of the world is 50 ms or more */
 #define LEAP_MAX_NS   (3600 * NS_PER_S) /* that one advance takes */
 #define EGO           0                 /* its number in the world */
 
@@ -90,6 +91,7 @@ struct app {
 	struct join_ego ego;
 	int64_t put_sim_ns; /* of the ego, as it was put last */
 	bool absolute;      /* it was said that its place is no use */
+	bool paused;        /* simd is, and the world knows */
 	bool refused;       /* it was said that the world does not take it */
 	unsigned char body[160];
 	int body_size;
@@ -141,27 +143,33 @@ static void hear_ego(struct app *a)
 	}
 }
 
-/* The world moves it on where it has nothing new to say. */
-static void put_ego(struct app *a)
+static void put(struct app *a, bool stands)
 {
 	struct sim_world_object o = {
 		.id = EGO, .code = SIM_WORLD_VEHICLE, .body = a->body, .body_size = (size_t)a->body_size
 	};
 
-	hear_ego(a);
-	if (!a->ego.known || a->ego.stamp_sim_ns == a->put_sim_ns)
-		return;
 	o.time_sim_ns = a->ego.stamp_sim_ns - a->offset_dur_ns;
 	memcpy(o.position, a->ego.position, sizeof(o.position));
 	memcpy(o.rotation, a->ego.rotation, sizeof(o.rotation));
-	memcpy(o.velocity, a->ego.velocity, sizeof(o.velocity));
-	memcpy(o.spin, a->ego.spin, sizeof(o.spin));
+	if (!stands) {
+		memcpy(o.velocity, a->ego.velocity, sizeof(o.velocity));
+		memcpy(o.spin, a->ego.spin, sizeof(o.spin));
+	}
 	if (sim_world_put(a->world, &o) < 0) {
 		if (!a->refused)
 			log_warn("the ego is not put: %s", sim_world_why());
 		a->refused = true;
 	}
 	a->put_sim_ns = a->ego.stamp_sim_ns;
+}
+
+/* The world moves it on where it has nothing new to say. */
+static void put_ego(struct app *a)
+{
+	hear_ego(a);
+	if (a->ego.known && a->ego.stamp_sim_ns != a->put_sim_ns)
+		put(a, false);
 }
 
 /* ---- others ---- */
@@ -233,17 +241,47 @@ static int regain(struct app *a, int why)
 	return -ECANCELED;
 }
 
+/* The world would move the ego on, and wait: it is told that nothing moves here, once. */
+static void tell_pause(struct app *a)
+{
+	struct sim_clock_sample now;
+
+	sim_now_sample(a->client, &now);
+	if (a->paused || !(now.flags & SIM_CLOCK_PAUSED))
+		return;
+	if (a->role != SIM_WORLD_OBSERVER && a->ego.known)
+		put(a, true);
+	(void)!sim_world_pause(a->world); /* where the server is away, it is told when it is back */
+	a->paused = true;
+}
+
+/* sim_driver_advance(), and meanwhile whether time is paused is looked at. -ECANCELED: stop. */
+static int advance(struct app *a, int64_t dur_ns)
+{
+	int64_t granted;
+	int r = sim_driver_begin_advance(a->driver, dur_ns);
+
+	if (r < 0)
+		return r;
+	while ((r = sim_driver_end_advance(a->driver, LOOK_NS, &granted)) == -ETIMEDOUT) {
+		if (stop_requested(&a->stop))
+			return -ECANCELED;
+		tell_pause(a);
+	}
+	return r;
+}
+
 /* The world's pace is time's here: no earlier, no later. */
 static int advance_to(struct app *a, int64_t to_sim_ns)
 {
-	int64_t left, granted;
+	int64_t left;
 
 	while ((left = to_sim_ns - sim_now(a->client)) > 0) {
 		int r;
 
 		if (stop_requested(&a->stop))
 			return -ECANCELED;
-		r = stop_advance(&a->stop, a->driver, left < LEAP_MAX_NS ? left : LEAP_MAX_NS, &granted);
+		r = advance(a, left < LEAP_MAX_NS ? left : LEAP_MAX_NS);
 		if (r == -ENOTCONN || r == -EPERM)
 			r = regain(a, r);
 		else if (r < 0 && r != -ECANCELED)
@@ -269,7 +307,10 @@ static void meet(struct app *a, int64_t world_sim_ns)
 /* Until a tick has come, or stop. */
 static int next_tick(struct app *a)
 {
-	int r = sim_world_step(a->world, WAIT_NS, &a->tick);
+	int r;
+
+	a->paused = false; /* the step says so */
+	r = sim_world_step(a->world, WAIT_NS, &a->tick);
 
 	while (r == -ETIMEDOUT && !stop_requested(&a->stop))
 		r = sim_world_wait(a->world, WAIT_NS, &a->tick);
