@@ -411,7 +411,8 @@ TEST_WITH(methods_need_their_session, begin, end)
 {
 	static const char *const methods[] = { "Enlarge",      "Advertise", "Unadvertise", "Subscribe",
 					       "Unsubscribe",  "OpenToken", "CloseToken",  "AcquireDriver",
-					       "AttachBridge", "Attached",  "DriverWaits", "Requeue", "NameTopic" };
+					       "AttachBridge", "Attached",  "DriverWaits", "Requeue",
+					       "NameTopic" };
 
 	for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++)
 		assert_int_equal(peer_call(&bad, methods[i], "{}", NULL), -EPROTO);
