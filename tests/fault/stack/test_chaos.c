@@ -5,18 +5,28 @@
  * plane of its own, notices nothing.
  * So it is when others have filled /dev/shm to the last page: nobody is killed by a page that there is no memory for. (Not when simd and
  * RouDi are killed at once there: then simd finds no room to start.)
- * FAULT_KILLS=n: a twentieth of it deaths (25), in a full /dev/shm a fiftieth; SEED=n.
+ * And when the RouDi that is to follow a dead one fails for seconds (for 100, where there is time: FAULT_KILLS from 10000 on), and while
+ * the wall clock of simd, RouDi and bridges is set by an hour and back.
+ * FAULT_KILLS=n: a twentieth of it deaths (25), in a full /dev/shm and while the clock is set a fiftieth; SEED=n.
  */
 #include "peer.h"
 #include "stack.h"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 
+#include "fd.h"
 #include "patient.h"
 
+#define FLAKY     "/tmp/out-roudi" /* iox-roudi, unless there is BROKEN */
+#define BROKEN    "/tmp/out-broken"
+#define STEP_FILE "/tmp/out-step"
+#define HOUR_S    3600
 #define CONF \
 	"\"TimeSource\":\"system\",\"process\":{\"restart_ms\":5,\"restart_max_ms\":50}," \
-	"\"roudi\":{\"probe_ms\":200,\"probe_timeout_ms\":1000},\"rigs\":[{\"name\":\"car\",\"bridges\":[" \
+	"\"roudi\":{\"path\":\"" FLAKY \
+	"\",\"retry_ms\":600000,\"probe_ms\":200,\"probe_timeout_ms\":1000},\"rigs\":[{\"name\":\"car\",\"bridges\":[" \
 	"{\"name\":\"b1\",\"plugin\":\"" FAULTY "\",\"options\":{\"mode\":\"slow\",\"delay_us\":300}}," \
 	"{\"name\":\"b2\",\"plugin\":\"" FAULTY "\",\"options\":{\"mode\":\"late\",\"delay_us\":300}}]}]"
 #define WITNESSES 3
@@ -25,6 +35,17 @@
 static pid_t simd, victim;
 static struct peer *prey;
 static uint32_t first_life;
+static _Atomic int64_t *step_s; /* by which the wall clock is off; NULL: it is left alone */
+
+static void begin_simd(void)
+{
+	if (step_s) {
+		setenv("LD_PRELOAD", STEPPED, 1);
+		setenv("STEPPED", STEP_FILE, 1);
+	}
+	simd = stack_start(CONF);
+	unsetenv("LD_PRELOAD");
+}
 
 static int sensor(struct peer *p)
 {
@@ -70,7 +91,7 @@ static void kill_one(int kind)
 	switch (kind) {
 	case 0:
 		stack_kill(simd);
-		simd = stack_start(CONF);
+		begin_simd();
 		break;
 	case 1:
 		pid = stack_life() < first_life + LIVES ? stack_roudi() : 0;
@@ -173,51 +194,54 @@ static void goes_on(const struct peer *w, uint64_t ok, const uint64_t was[SIM_RE
 	}
 }
 
-static void chaos(unsigned share, bool full)
-{
-	const char *all = getenv("FAULT_KILLS");
-	unsigned rounds = (all ? (unsigned)atoi(all) : 500) / share;
-	uint64_t seed = test_seed(21), accepted = 0;
-	struct peer *w[WITNESSES], *ex = peer_new();
+static struct {
+	struct peer *w[WITNESSES], *ex;
 	pid_t pid[WITNESSES], ex_pid;
 	uint32_t slots;
+} all;
+
+static void begin_all(void)
+{
+	static const char script[] = "#!/bin/sh\n[ ! -e " BROKEN " ] || exit 3\nexec iox-roudi \"$@\"\n";
+	uint64_t seed = test_seed(21);
 
 	print_message("SEED=%llu\n", (unsigned long long)seed);
 	srand((unsigned)seed);
+	assert_int_equal(fd_write_file(FLAKY, script, strlen(script), 0700), 0);
 	other_begin();
-	simd = stack_start(CONF);
+	begin_simd();
 	AWAIT(stack_bridge("b1", "pid") > 1 && stack_bridge("b2", "pid") > 1);
 	AWAIT(!strcmp(stack_bridge_text("b2", "status"), "connected"));
-	slots = stack_slots();
+	all.slots = stack_slots();
 	first_life = stack_life();
 	for (int i = 0; i < WITNESSES; i++) {
-		w[i] = peer_new();
-		peer_tell(w[i], 500);
-		pid[i] = peer_fork(w[i], peer_publisher);
-		AWAIT(w[i]->ready || w[i]->failed);
+		all.w[i] = peer_new();
+		peer_tell(all.w[i], 500);
+		all.pid[i] = peer_fork(all.w[i], peer_publisher);
+		AWAIT(all.w[i]->ready || all.w[i]->failed);
 	}
-	ex_pid = peer_fork(ex, peer_exchange);
-	AWAIT(ex->ready);
+	all.ex = peer_new();
+	all.ex_pid = peer_fork(all.ex, peer_exchange);
+	AWAIT(all.ex->ready);
 	hunt();
 	AWAIT(prey->ready);
-	if (full)
-		stack_shm_fill(0);
-	for (unsigned i = 0; i < rounds; i++) {
-		struct round was;
-		int first = rand() % 6;
+}
 
-		kill_one(first);
-		if (rand() % 3 == 0 && !full) { /* a second blow before the first is over */
-			moment_us((unsigned)(rand() % 100000));
-			kill_one(rand() % 6);
-		}
-		remember(&was, w, ex);
-		for (int k = 0; k < WITNESSES; k++)
-			goes_on(w[k], was.ok[k], was.told[k]);
-		AWAIT(ex->received > was.received + 2 || ex->failed);
-		other_goes_on();
-	}
-	stack_shm_clear();
+static void all_go_on(void)
+{
+	struct round was;
+
+	remember(&was, all.w, all.ex);
+	for (int k = 0; k < WITNESSES; k++)
+		goes_on(all.w[k], was.ok[k], was.told[k]);
+	AWAIT(all.ex->received > was.received + 2 || all.ex->failed);
+	other_goes_on();
+}
+
+static void end_all(unsigned rounds)
+{
+	uint64_t accepted = 0;
+
 	other_end();
 	kill(victim, SIGKILL);
 	assert_int_equal(stack_wait(victim), SIGKILL);
@@ -225,19 +249,47 @@ static void chaos(unsigned share, bool full)
 	peer_free(prey);
 	prey = NULL;
 	for (int i = 0; i < WITNESSES; i++) {
-		peer_tell(w[i], -1);
-		peer_join(w[i], pid[i]);
-		peer_check(w[i], false);
-		assert_int_equal(w[i]->called, w[i]->offered);
-		accepted += w[i]->accepted;
-		peer_free(w[i]);
+		peer_tell(all.w[i], -1);
+		peer_join(all.w[i], all.pid[i]);
+		peer_check(all.w[i], false);
+		assert_int_equal(all.w[i]->called, all.w[i]->offered);
+		accepted += all.w[i]->accepted;
+		peer_free(all.w[i]);
 	}
-	peer_join(ex, ex_pid);
-	peer_free(ex);
+	peer_join(all.ex, all.ex_pid);
+	peer_free(all.ex);
 	print_message("%u rounds, %u lives of RouDi, %llu messages\n", rounds, stack_life() - first_life + 1,
 		      (unsigned long long)accepted);
-	AWAIT(stack_slots() <= slots);
+	AWAIT(stack_slots() <= all.slots);
 	stack_stop(simd);
+}
+
+static unsigned kills(void)
+{
+	const char *n = getenv("FAULT_KILLS");
+
+	return n ? (unsigned)atoi(n) : 500;
+}
+
+static void chaos(unsigned share, bool full)
+{
+	unsigned rounds = kills() / share;
+
+	begin_all();
+	if (full)
+		stack_shm_fill(0);
+	for (unsigned i = 0; i < rounds; i++) {
+		kill_one(rand() % 6);
+		if (rand() % 3 == 0 && !full) { /* a second blow before the first is over */
+			moment_us((unsigned)(rand() % 100000));
+			kill_one(rand() % 6);
+		}
+		if (step_s)
+			atomic_store(step_s, i % 2 ? -HOUR_S : HOUR_S);
+		all_go_on();
+	}
+	stack_shm_clear();
+	end_all(rounds);
 }
 
 TEST_WITH(everything_is_killed_and_comes_back, NULL, stack_sweep)
@@ -254,4 +306,47 @@ static int cleared(void **state)
 TEST_WITH(so_it_does_in_a_full_shm, NULL, cleared)
 {
 	chaos(50, true);
+}
+
+/* Others die meanwhile; not simd, whose first start is not tried for so long. */
+TEST_WITH(so_it_does_after_a_roudi_that_fails_for_seconds, NULL, stack_sweep)
+{
+	static const unsigned seconds[] = { 1, 3, 10, 100 };
+	unsigned n = kills() >= 10000 ? 4 : 3;
+
+	begin_all();
+	for (unsigned i = 0; i < n; i++) {
+		assert_int_equal(fd_write_file(BROKEN, "", 0, 0600), 0);
+		assert_int_equal(kill(stack_roudi(), SIGKILL), 0);
+		kill_one(2 + rand() % 4);
+		moment_us(seconds[i] * 1000000);
+		assert_int_equal(unlink(BROKEN), 0);
+		all_go_on();
+		assert_int_equal(kill(simd, 0), 0);
+	}
+	assert_true(stack_count("iox-roudi", "exited: exit code 3") > 0);
+	end_all(n);
+}
+
+static int set_back(void **state)
+{
+	if (step_s)
+		(void)munmap((void *)(uintptr_t)step_s, sizeof(*step_s));
+	step_s = NULL;
+	unsetenv("STEPPED");
+	return stack_sweep(state);
+}
+
+TEST_WITH(so_it_does_while_the_wall_clock_is_set, NULL, set_back)
+{
+	static const int64_t none;
+	int fd;
+
+	assert_int_equal(fd_write_file(STEP_FILE, (const char *)&none, sizeof(none), 0600), 0);
+	fd = open(STEP_FILE, O_RDWR | O_CLOEXEC);
+	assert_true(fd >= 0);
+	step_s = (_Atomic int64_t *)mmap(NULL, sizeof(*step_s), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	assert_true(step_s != MAP_FAILED);
+	chaos(50, false);
 }

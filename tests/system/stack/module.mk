@@ -90,6 +90,8 @@ $(addprefix $(B)/test/system-stack-,source config): | $(addprefix $(B)/test/plug
 $(B)/test/fault-stack-soak: $(addprefix $(B)/obj/tests/,system/ros2/typed.o system/foxglove/raw.o support/ros_tree.o) $(B)/lib/libros.a | $(addprefix $(B)/lib/simd/bridge_,ros2.so mcap.so foxglove.so) \
 	$(addprefix $(B)/bin/,sim-sumo sim-lidar sim-camera sim-world simctl)
 LINK_fault-stack-soak += -lddsc
+FLAGS_tests/fault/stack/test_chaos.c := -DSTEPPED='"$(B)/test/lib/stepped.so"'
+$(B)/test/fault-stack-chaos: | $(B)/test/lib/stepped.so
 $(B)/test/fault-stack-attacks: $(B)/obj/tests/fault/stack/attackers.o | $(B)/lib/simd/bridge_ros2.so
 # logs to play
 $(B)/test/system-stack-play: $(B)/obj/tests/support/native_log.o $(addprefix $(B)/lib/,librecord.a libconvert.a libros.a libmsggen.a) | $(addprefix $(B)/lib/simd/,source_play.so bridge_mcap.so)
