@@ -16,7 +16,7 @@
 #define RTT_KEPT      8u
 #define NEW_DUR_NS    (INT64_C(30) * 1000000000) /* in its role for less: the newcomers' share pays for what it costs */
 #define HELD_EARN_NS  (INT64_C(1) * 1000000000)  /* of one that came while that was used up, once it is there again */
-#define SHARE_RUNGS   10                         /* of waiting that newcomers may cost at once */
+#define SHARE_RUNGS   6                          /* of waiting that newcomers may cost at once */
 #define SHARE_PART    50                         /* and of all time one part in so many */
 #define HELD_MAX_NS   (INT64_C(3600) * 1000000000)
 

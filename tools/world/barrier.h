@@ -31,7 +31,7 @@ void barrier_destroy(struct barrier *b);
 /*
  * A participant, known by its connection number from now on; the tick that is next is the first one that waits for it. lookahead_dur_ns: 0 or more.
  * What newcomers cost those who are there is bounded for all of them together: where time stood for one, until it left, was paused or became an observer
- * within 30 s of its coming, that is taken from a share, of 10 rungs at once and a fiftieth of all time. There is one for those that have not promised
+ * within 30 s of its coming, that is taken from a share, of 6 rungs at once and a fiftieth of all time. There is one for those that have not promised
  * anything: while it is used up time waits for a newcomer beside others from its first promise on. And there is one for those that have: while it is used
  * up whoever promises something for the first time has to keep pace before it is waited for, for 1 s, and until there is some share again, or for 30 s.
  * -EEXIST; -EINVAL; -ENOMEM.

@@ -154,12 +154,12 @@ static int64_t use_up_the_share(bool promise)
 	return all;
 }
 
-/* Together half a second's worth of each kind, and then a fiftieth of the time that passes. */
+/* Together six rungs' worth of each kind, and then a fiftieth of the time that passes. */
 TEST_WITH(newcomers_that_stall_cost_a_share_and_no_more, NULL, end)
 {
 	const struct barrier_done d = { .tick = 1 };
 
-	assert_in_range(use_up_the_share(true), 500, 500 + 350);
+	assert_in_range(use_up_the_share(true), 300, 300 + 350);
 	join(7, BARRIER_REGULATING, 0);
 	assert_int_equal(barrier_done(b, 7, &d, now), 1);
 	barrier_leave(b, 7, now);
@@ -172,7 +172,7 @@ TEST_WITH(newcomers_that_stall_cost_a_share_and_no_more, NULL, end)
 
 TEST_WITH(newcomers_that_say_nothing_cost_a_share_and_no_more, NULL, end)
 {
-	assert_in_range(use_up_the_share(false), 500, 500 + 350);
+	assert_in_range(use_up_the_share(false), 300, 300 + 350);
 	join(7, BARRIER_REGULATING, 0); /* but what they did is not another one's, once it has said something */
 	done(7, tick);
 	assert_int_equal(role_of(7), BARRIER_REGULATING);

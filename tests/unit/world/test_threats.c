@@ -330,14 +330,14 @@ static void end_others(void)
 			client_lose(&clients[i], now);
 }
 
-/* With other newcomers half a second at once, and a fiftieth of the time. */
+/* With other newcomers 0.3 s at once, and a fiftieth of the time. */
 static void costs_a_share(bool promises)
 {
 	come(0);
 	turn();
 	stay.promises = promises;
 	for (stay.steps = 0; stay.steps < 4; stay.steps++) {
-		assert_true(honest(2000, comes_again) >= 2000 - 50 - 40 - 30);
+		assert_true(honest(2000, comes_again) >= 2000 - 30 - 40 - 30);
 		end_others();
 		(void)honest(5000, nobody);
 	}
