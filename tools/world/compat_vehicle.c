@@ -133,8 +133,8 @@ static void wheels_of(struct compat *c, const struct remote *o, const struct com
 
 	for (unsigned i = 0; i < COMPAT_WHEELS; i++)
 		wheels[i] = *chassis;
-	if (!o->body || sim_world_vehicle_read(o->body->data, o->body->len, &v, parts, SIM_WORLD_PARTS_MAX) < 0)
-		return;
+	if (o->body && sim_world_vehicle_read(o->body->data, o->body->len, &v, parts, SIM_WORLD_PARTS_MAX) < 0)
+		v.n_parts = 0;
 	for (size_t i = 0; i < v.n_parts && i < SIM_WORLD_PARTS_MAX; i++) {
 		if (parts[i].kind != SIM_WORLD_WHEEL || all++ >= COMPAT_WHEELS)
 			continue;

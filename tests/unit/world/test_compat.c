@@ -8,6 +8,7 @@
 
 #include "client.h"
 #include "err.h"
+#include "log.h"
 #include "mem.h"
 #include "old_client.h"
 #include "tools/world/compat.h"
@@ -245,6 +246,38 @@ TEST_WITH(it_sees_vehicles_of_others_and_their_wheels, begin, end)
 	assert_true(close_to(old_find(&old[0].c, 1)->ch_time - before, 0.01)); /* simulated time */
 }
 
+static char logged[LOG_LINE_MAX];
+static unsigned lines;
+
+static void take_line(void *user, enum log_level level, const char *topic, const char *text)
+{
+	(void)user, (void)level, (void)topic;
+	snprintf(logged, sizeof(logged), "%s", text);
+	lines++;
+}
+
+/* Its message has four wheels: that others have more or fewer is said once. */
+TEST_WITH(a_vehicle_without_four_wheels_is_named_in_the_log, begin, end)
+{
+	host_comes();
+	come(0);
+	client_object(&host, 0, 5, 6, now);
+	client_object(&host, 1, 7, 6, now);
+	tick();
+	lines = 0;
+	log_set_handler(take_line, NULL);
+	for (unsigned i = 0; i < 10; i++) {
+		say(0, i, 0, 0);
+		tick();
+	}
+	log_set_handler(NULL, NULL);
+	assert_int_equal(old[0].c.n_seen, 2);
+	assert_int_equal(lines, 1);
+	assert_non_null(strstr(logged,
+			       " has 0 wheels, and the message of tr2016 four: those that it lacks are said to be "
+			       "where its chassis is, and more than four are left out"));
+}
+
 TEST_WITH(a_heartbeat_comes_each_second_of_wall_time, begin, end)
 {
 	come(0);
@@ -331,16 +364,25 @@ TEST_WITH(who_is_gone_takes_its_vehicle_along, begin, end)
 
 TEST_WITH(who_says_nothing_for_60_s_is_put_out, begin, end)
 {
+	host_comes();
 	come(0);
 	come(1);
+	say(0, 1, 0, 0);
 	for (unsigned i = 0; i < 59; i++) {
 		tick_of(1000 * MS);
 		say(1, 2, 0, 0);
 	}
+	tick();
 	assert_null(compat_ends(old[0].end));
+	assert_int_equal(client_count(&host), 2);
 	tick_of(1000 * MS);
 	assert_string_equal(compat_ends(old[0].end), "it has said nothing for 60 s");
 	assert_null(compat_ends(old[1].end));
+	assert_true(compat_over(old[0].end, now)); /* so its connection is closed at once, and its vehicle goes */
+	compat_close(old[0].end, now);
+	old[0].end = NULL;
+	tick();
+	assert_int_equal(seen_by_host()->motion.v[MOTION_POSITION], 2000);
 }
 
 /* Of several in one tick the last counts. */

@@ -242,6 +242,26 @@ TEST_WITH(hosts_see_each_other, begin, end)
 	assert_int_equal(side_remove(b->side, 0), -ENOENT);
 }
 
+/* With one stamp, as a host that changes its mind before it promises. */
+TEST_WITH(of_two_puts_in_a_tick_the_last_counts, begin, end)
+{
+	struct host *a, *b;
+
+	start(0);
+	a = come(0, SIDE_REGULATING);
+	b = come(1, SIDE_REGULATING);
+	assert_int_equal(put(a, 0, 1), 0);
+	step();
+	assert_int_equal(put(a, 0, 7), 0);
+	assert_int_equal(put(a, 0, 8), 0);
+	step();
+	assert_int_equal(seen(b, side_id(a->side, 0))->motion.v[MOTION_POSITION], 8000);
+	assert_int_equal(put(a, 1, 3), 0); /* and of one that is new */
+	assert_int_equal(put(a, 1, 4), 0);
+	step();
+	assert_int_equal(seen(b, side_id(a->side, 1))->motion.v[MOTION_POSITION], 4000);
+}
+
 TEST_WITH(all_that_is_put_arrives, begin, end)
 {
 	const struct motion_real m = { .position = { 1, -2, 3.5 },
