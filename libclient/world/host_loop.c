@@ -291,9 +291,9 @@ static void on_welcome(struct sim_world *w, const struct side_event *e)
 	w->waited = false;
 	if (e->udp_port)
 		host_udp_open(w, e->udp_port);
-	if (w->paused)
-		(void)!side_pause(w->side);
 	w->news_tick = !said || side_done(w->side, e->tick.tick, mono_now_ns()) < 0;
+	if (w->paused) /* behind the promise, which would end the pause */
+		(void)!side_pause(w->side);
 	set_state(w, SIM_WORLD_CONNECTED, 0, "");
 }
 

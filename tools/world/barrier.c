@@ -255,7 +255,7 @@ static void pause_it(struct barrier *b, struct participant *p, int64_t now_mono_
 {
 	pay(b, p, now_mono_ns);
 	p->paused = true;
-	p->stands = !b->o.wait_for_paused;
+	p->stands = !b->o.wait_for_paused || !p->spoke;
 	p->since_mono_ns = p->pace_mono_ns = INT64_MAX;
 	if (!p->demoted)
 		p->rung = BARRIER_IN_TIME;

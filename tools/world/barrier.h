@@ -19,7 +19,7 @@ struct barrier_options {
 	uint32_t pace_permille; /* simulated for real time, in thousandths; 0: as fast as it goes */
 	int64_t rung_dur_ns;    /* 0: as the protocol says */
 	bool dilate;            /* slow down for the slow, with a pace alone */
-	bool wait_for_paused;   /* time waits for one that is paused; else it is an observer meanwhile */
+	bool wait_for_paused; /* time waits for one that has promised and is paused, without bound; else it is an observer meanwhile */
 };
 
 struct barrier;
@@ -33,7 +33,7 @@ void barrier_destroy(struct barrier *b);
  * What newcomers cost those who are there is bounded for all of them together: where time stood for one, until it left, was paused or became an observer
  * within 30 s of its coming, that is taken from a share, of 6 rungs at once and a fiftieth of all time. There is one for those that have not promised
  * anything: while it is used up time waits for a newcomer beside others from its first promise on. And there is one for those that have: while it is used
- * up whoever promises something for the first time has to keep pace before it is waited for, for 1 s, and until there is some share again, or for 30 s.
+ * up whoever promises something for the first time has to keep pace before it is waited for: until there is some share again, and for 1 s at least, or for 30 s.
  * -EEXIST; -EINVAL; -ENOMEM.
  */
 int barrier_join(struct barrier *b, uint32_t connection, enum barrier_role role, int64_t lookahead_dur_ns,
@@ -53,7 +53,8 @@ struct barrier_done {
 	bool paused;                                     /* its own time stands: no promise, and tick means nothing */
 };
 /*
- * Its promise, whatever its role. 1: the first of a newcomer that has to keep pace first, as newcomers have used up what they may cost. -ENOENT; -EINVAL a tick that has not been, or a duration or moment that cannot be. One that is not later than the last is none, and fine.
+ * Its promise, whatever its role. 1: it is a newcomer's first, and the newcomer has to keep pace before it is waited for. -ENOENT; -EINVAL a tick that
+ * has not been, or a duration or moment that cannot be. One that is not later than the last is none, and fine.
  */
 int barrier_done(struct barrier *b, uint32_t connection, const struct barrier_done *d, int64_t now_mono_ns)
 	__attribute__((warn_unused_result));

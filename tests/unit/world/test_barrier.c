@@ -575,6 +575,10 @@ TEST_WITH(a_world_waits_for_the_paused_where_asked, NULL, end)
 	join(2, BARRIER_REGULATING, 0);
 	assert_true(ticks());
 	done(1, tick);
+	done(2, tick);
+	now += 10 * MS;
+	assert_true(ticks());
+	done(1, tick);
 	pauses(2);
 	for (int i = 0; i < 6000; i++, now += 10 * MS)
 		assert_false(ticks());
@@ -586,6 +590,24 @@ TEST_WITH(a_world_waits_for_the_paused_where_asked, NULL, end)
 	assert_false(ticks());
 	done(2, tick);
 	assert_true(ticks());
+}
+
+/* A stranger cannot stop it by a pause in place of its first promise. */
+TEST_WITH(it_waits_for_nobody_who_has_promised_nothing, NULL, end)
+{
+	const struct barrier_options o = { .step_dur_ns = 10 * MS, .pace_permille = 1000, .wait_for_paused = true };
+
+	now = 1000 * MS;
+	tick = 0;
+	assert_int_equal(barrier_create(&o, now, &b), 0);
+	join(1, BARRIER_REGULATING, 0);
+	join(2, BARRIER_REGULATING, 0);
+	assert_true(ticks());
+	done(1, tick);
+	pauses(2);
+	now += 10 * MS;
+	assert_true(ticks());
+	assert_int_equal(role_of(2), BARRIER_OBSERVER);
 }
 
 /* A pause is no way around what has to be earned, nor to be waited for as a newcomer. */
