@@ -169,7 +169,7 @@ struct sim_bridge_host {
 	/*
 	 * Room for an inbound message in the slot in which it is going to be published: `room` bytes at *ret_body, aligned to 64. One
 	 * of publish_loan() and unloan() ends it, whatever happens. Errors as publish(); -EMSGSIZE more than the largest slot
-	 * has, -ENOSPC no room for such slots, -ENOBUFS 8 are out, -ENOMEM the pool is empty. Thread of all three: any.
+	 * has, -ENOSPC no room for such slots, -ENOBUFS 8 are out (of slots from 384 MiB on 2, of 512 MiB 1), -ENOMEM the pool is empty. Thread of all three: any.
 	 */
 	int (*loan)(void *ctx, const char *channel, const struct sim_type *type, size_t room, void **ret_body);
 	/*

@@ -90,7 +90,7 @@ SIM_API void sim_publisher_destroy(struct sim_publisher *p);
  * (the caller may set an earlier capture time). Body undefined: use the type's initialiser.
  * Longer than max_body: simd is asked for larger slots, which takes a moment (memory is made, and its subscribers' queues are of such
  * slots from now on); all that those slots hold is max_body then. Loans that are out stay as they are.
- * Returns: 0; -EMSGSIZE no slot can be that large; -ENOSPC no room for such slots; -ENOBUFS 8 loans are out; -ENOMEM the pool is empty; -EBUSY; -ESTALE; -ENOTCONN.
+ * Returns: 0; -EMSGSIZE no slot can be that large; -ENOSPC no room for such slots; -ENOBUFS 8 loans are out (of slots from 384 MiB on 2, of 512 MiB 1); -ENOMEM the pool is empty; -EBUSY; -ESTALE; -ENOTCONN.
  */
 SIM_API SIM_MUST_CHECK int sim_loan(struct sim_publisher *p, size_t body_size, struct sim_slot **ret);
 /* Give a loan back. -EINVAL: not a loan of this publisher. */

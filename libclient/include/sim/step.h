@@ -17,7 +17,7 @@
  * What a turn sees: everything of earlier steps, and of lower ranks in this one. Participants of equal rank
  * run in parallel and do not see each other's output of the same step: the library keeps back what they publish
  * and sends it when all of the rank are done, in the order of the clients' names (give each its own). Then at
- * most 8 messages a publisher and turn can be kept. Until a step ends no message completes and no credit comes
+ * most 8 messages a publisher and turn can be kept (of slots from 384 MiB on 2, of 512 MiB 1). Until a step ends no message completes and no credit comes
  * back, so a publisher has one window of messages a step; one more is refused with -EAGAIN at once, and
  * sim_publish_sync() with -EDEADLK.
  *

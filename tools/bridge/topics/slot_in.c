@@ -10,6 +10,7 @@
 #include "option.h"
 
 #define SLOT_IN_MAX ((size_t)512 << 20)
+#define USUAL_MAX   ((size_t)64 << 20) /* an image of 4K in floats; a stranger cannot have all memory by one message */
 #define SMALL       (1u << 20)
 #define ONCE_LEAST  ((size_t)8 << 20) /* only what is used of it takes memory */
 
@@ -31,10 +32,10 @@ static bool one_size(const struct sim_type *type)
 	return true;
 }
 
-/* Without a word of the rig: all that one of its size can be; what can be of any size, whatever the largest slot holds. */
+/* Without a word of the rig: all that one of its size can be; what can be of any size, 64 MiB. */
 static size_t max_body_of(const struct sim_type *type)
 {
-	return one_size(type) ? type->fixed_size : SLOT_IN_MAX;
+	return one_size(type) ? type->fixed_size : USUAL_MAX;
 }
 
 int slot_in_init(struct slot_in *s, const struct sim_bridge_host *host, const char *channel,
