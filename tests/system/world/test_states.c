@@ -169,11 +169,12 @@ static const struct state {
 	{ "half-greeting", far_half_greeting, RAW, { HANDSHAKE, NULL, HANDSHAKE, HANDSHAKE }, "", 1, 0 },
 	{ "no-hello", far_shake, UNKNOWN, { NO_HELLO, NULL, NO_HELLO, NO_HELLO }, "\xa0\x0f\0\0\x20", 5, 0 },
 	{ "half-hello", half_hello, UNKNOWN, { NO_HELLO, NULL, NO_HELLO, NO_HELLO }, "", 1, 0 },
+	/* first of those that keep time waiting: newcomers after them have to keep pace before they own anything that is asked for */
+	{ "asked", asked, IN, MEMBER, "\x60\xea\0\0\x27", 5, 0 },
 	{ "welcome", welcome, IN, MEMBER, "\x60\xea\0\0\x02", 5, 0 },
 	{ "half-object", half_object, IN, MEMBER, "", 1, 0 },
 	{ "owes-done", owes_done, IN, MEMBER, "\x60\xea\0\0\x02", 5, 0 },
 	{ "not-reading", not_reading, IN, MEMBER, NULL, 0, 4096 },
-	{ "asked", asked, IN, MEMBER, "\x60\xea\0\0\x27", 5, 0 },
 	{ "demoted", demoted, IN, MEMBER, "\x60\xea\0\0\x02", 5, 0 },
 	{ "bye",
 	  bye,
