@@ -78,6 +78,7 @@ static int start(void **state)
 	assert_int_equal(ops->create(&host, &bridge), 0);
 	assert_int_equal(ops->connect(bridge, address), 0);
 	AWAIT(status == SIM_BRIDGE_CONNECTED);
+	AWAIT(cyber_server_clients(server) == 1); /* it has been accepted, too */
 	return 0;
 }
 
