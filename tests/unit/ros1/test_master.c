@@ -9,8 +9,11 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <sim/srv/SetBool.h>
+
 #include "http.h"
 #include "ros/ros_type.h"
+#include "tcpros.h"
 #include "xmlrpc.h"
 
 #define MS INT64_C(1000000)
@@ -60,41 +63,96 @@ static const char *on_option(void *ctx, const char *name)
 						  { "compat", "none" },
 						  { "set_use_sim_time", "false" },
 						  { "use_sim_time", "false" },
-						  { "call", "{}" },
 						  { "subscribe", "{}" } };
 
 	(void)ctx;
+	if (strcmp(name, "call") == 0)
+		return "{\"lamp\":{\"type\":\"std_srvs/SetBool\",\"service\":\"ros/lamp\"}}";
 	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
 		if (strcmp(options[i][0], name) == 0)
 			return options[i][1];
 	return "";
 }
 
-static int set_up(void **state)
+static struct {
+	sim_bridge_serve_fn fn;
+	void *user;
+	int n_answers, result;
+} call; /* of the service of another node */
+
+static int on_serve(void *ctx, const char *name, const struct sim_service_type *type, sim_bridge_serve_fn fn,
+		    void *user)
+{
+	(void)ctx;
+	(void)name;
+	(void)type;
+	call.fn = fn;
+	call.user = user;
+	return 0;
+}
+
+static int on_call_answer(void *ctx, struct sim_pending *p, int result, const char *why, const void *response,
+			  size_t size)
+{
+	(void)ctx;
+	(void)response;
+	(void)size;
+	assert_ptr_equal(p, &call);
+	call.n_answers++;
+	call.result = result;
+	if (why)
+		note(why);
+	return 0;
+}
+
+/* A socket of this machine that listens, and its port. */
+static int open_door(unsigned *ret_port)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t n = sizeof(a);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	assert_int_equal(bind(fd, (struct sockaddr *)&a, n), 0);
+	assert_int_equal(listen(fd, 4), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &n), 0);
+	*ret_port = ntohs(a.sin_port);
+	return fd;
+}
+
+static int set_up(void **state)
+{
+	unsigned port;
 	char uri[64];
 
 	(void)state;
 	unsetenv("ROS_IP");
 	unsetenv("ROS_HOSTNAME");
 	*said = '\0';
-	host = (struct sim_bridge_host){ .size = sizeof(host), .log = on_log, .status = on_status, .option = on_option };
-	door = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	assert_int_equal(bind(door, (struct sockaddr *)&a, n), 0);
-	assert_int_equal(listen(door, 4), 0);
-	assert_int_equal(getsockname(door, (struct sockaddr *)&a, &n), 0);
-	snprintf(uri, sizeof(uri), "http://127.0.0.1:%u", ntohs(a.sin_port));
+	call.n_answers = 0;
+	host = (struct sim_bridge_host){ .size = sizeof(host),
+					 .log = on_log,
+					 .status = on_status,
+					 .option = on_option,
+					 .serve = on_serve,
+					 .answer = on_call_answer };
+	door = open_door(&port);
+	snprintf(uri, sizeof(uri), "http://127.0.0.1:%u", port);
 	b = calloc(1, sizeof(*b));
 	b->host = &host;
 	b->lines.burst = b->peers.burst = 1000;
-	b->common = (struct topics){ .host = &host, .arg = b, .known = ros1_types, .key = "ros1", .format = WIRE_ROS1 };
+	b->common = (struct topics){ .host = &host,
+				     .arg = b,
+				     .known = ros1_types,
+				     .key = "ros1",
+				     .keys = TOPIC_ROS1,
+				     .format = WIRE_ROS1,
+				     .resolve = node_resolve };
 	topics_init(&b->common);
 	message_pool_init(&b->pool, &b->common);
 	assert_int_equal(exec_sim_create(1, S, &b->x), 0);
 	assert_int_equal(node_read_options(b), 0);
-	assert_int_equal(node_open(b), 0);
+	if (node_open(b) < 0)
+		fail_msg("%s", said);
 	assert_int_equal(master_want(b, MASTER_SERVES, "/lamp", ""), 0);
 	master_connect(b, uri);
 	return 0;
@@ -291,4 +349,68 @@ TEST_WITH(a_farewell_is_short, set_up, tear_down)
 	run(110 * MS);
 	assert_true(b->off);
 	close(fd);
+}
+
+/* ---- a service of another node ---- */
+
+#define LAMP_MD5 "09fb03525b03e7ea1fd3992bafd87e16"
+
+static void ask_lamp(void)
+{
+	struct sim_SetBoolRequest q = { .data = true };
+
+	call.fn(call.user, &q, sizeof(q), (struct sim_pending *)(void *)&call);
+}
+
+/* The master says where it is; the connection that comes there, welcomed and asked. */
+static int lamp(int lamp_door, unsigned port)
+{
+	struct tcpros_writer w = { .data = NULL };
+	char uri[64], data[1024];
+	int fd;
+
+	snprintf(uri, sizeof(uri), "rosrpc://127.0.0.1:%u", port);
+	answer(next_call("lookupService"), 1, uri);
+	fd = accept(lamp_door, NULL, NULL);
+	assert_true(fd >= 0);
+	assert_true(recv(fd, data, sizeof(data), 0) > 5);
+	tcpros_put(&w, "callerid", "/lamp");
+	tcpros_put(&w, "md5sum", LAMP_MD5);
+	assert_int_equal(tcpros_end(&w), 0);
+	assert_int_equal(send(fd, w.data, w.len, 0), w.len);
+	tcpros_writer_finish(&w);
+	run(0);
+	assert_int_equal(recv(fd, data, sizeof(data), 0), 5);
+	return fd;
+}
+
+static void expect_lit(int fd, int n)
+{
+	assert_int_equal(send(fd, "\1\5\0\0\0\1\0\0\0\0", 10, 0), 10);
+	run(0);
+	assert_int_equal(call.n_answers, n);
+	assert_int_equal(call.result, 0);
+}
+
+/* The loop has seen that the connection has ended, but has not said so, when the next request comes. */
+TEST_WITH(a_connection_ends_as_a_request_comes, set_up, tear_down)
+{
+	unsigned port;
+	int lamp_door = open_door(&port), fd;
+
+	make_contact();
+	remotes_serve(b, true);
+	ask_lamp();
+	fd = lamp(lamp_door, port);
+	expect_lit(fd, 1);
+	close(fd);
+	assert_int_equal(exec_sim_one(b->x), 1);
+	ask_lamp();
+	fd = lamp(lamp_door, port);
+	assert_int_equal(call.n_answers, 1);
+	expect_lit(fd, 2);
+	run(10 * S); /* nothing is due any more */
+	assert_int_equal(call.n_answers, 2);
+	close(fd);
+	close(lamp_door);
 }

@@ -33,8 +33,10 @@ static void answer(struct remote *r, int result, const char *why, const void *bo
 	struct sim_pending *p = r->pending;
 
 	exec_timer_cancel(&r->due);
+	r->asking = false;
 	r->pending = NULL;
 	free(r->request);
+	r->request = NULL;
 	atomic_store(&r->taken, false); /* the next one may come while this one is answered */
 	(void)b->host->answer(b->host->ctx, p, result, why, body, size);
 }
@@ -66,7 +68,7 @@ static void on_ended(void *arg, int error, const char *why)
 	struct remote *r = arg;
 	bool midst = error == -ECONNRESET && r->opened;
 
-	if (r->pending)
+	if (r->asking)
 		failed(r, midst ? -EBADMSG : error, "%s",
 		       midst ? "it ends the connection in the middle of an answer" : why);
 	hang_up(r);
@@ -134,9 +136,9 @@ static ssize_t take(void *arg, const uint8_t *data, size_t len, char why[STREAM_
 	ssize_t n = 1;
 
 	while (n > 0 && at < len) {
-		n = !r->greeted  ? take_header(r, data + at, len - at, why, STREAM_WHY_MAX)
-		    : r->pending ? take_answer(r, data + at, len - at, why, STREAM_WHY_MAX)
-				 : -EPROTO; /* nobody has asked */
+		n = !r->greeted ? take_header(r, data + at, len - at, why, STREAM_WHY_MAX)
+		    : r->asking ? take_answer(r, data + at, len - at, why, STREAM_WHY_MAX)
+				: -EPROTO; /* nobody has asked */
 		at += n > 0 ? (size_t)n : 0;
 	}
 	return n < 0 ? n : (ssize_t)at;
@@ -210,6 +212,7 @@ static void on_asked(void *arg)
 	struct sim_bridge *b = r->bridge;
 	struct xmlrpc_writer w = { .text = NULL };
 
+	r->asking = true;
 	exec_timer_at(&r->due, exec_now(b->x) + CALL_DUR_NS);
 	if (r->greeted && stream_quiet(r->stream)) {
 		(void)stream_send(r->stream, r->request, r->len);

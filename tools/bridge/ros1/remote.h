@@ -21,11 +21,12 @@ struct remote {
 	const struct topics_call *call;
 	struct service_type type;
 	bool served;       /* the host's */
-	atomic_bool taken; /* by a request; what follows is then of who asks, and from `asked` on the loop's */
+	atomic_bool taken; /* by a request; its three fields are then of who asks, and from `asked` on the loop's */
 	struct sim_pending *pending; /* NULL: no request */
 	uint8_t *request;            /* as it is sent: malloc() */
 	size_t len;
 	struct exec_post asked;
+	bool asking; /* the loop has the request: before, nothing that ends a connection may answer it */
 	struct exec_timer due;
 	struct ask *ask;       /* of the master; NULL: it is not asked */
 	struct stream *stream; /* NULL: none */
