@@ -414,3 +414,36 @@ TEST_WITH(a_connection_ends_as_a_request_comes, set_up, tear_down)
 	close(fd);
 	close(lamp_door);
 }
+
+/* ---- a topic that comes in ---- */
+
+static void want_chatter(void)
+{
+	assert_int_equal(master_want(b, MASTER_SUBSCRIBES, "/chatter", "std_msgs/String"), 0);
+}
+
+/* Its publishers come with the answer to a registration: who wants it again, while the master is busy, has none of them left. */
+TEST_WITH(who_wants_a_topic_again_learns_its_publishers, set_up, tear_down)
+{
+	int fd;
+
+	make_contact();
+	want_chatter();
+	answer(next_call("registerSubscriber"), 1, "");
+	run(S);
+	fd = next_call("lookupNode");
+	master_unwant(b, MASTER_SUBSCRIBES, "/chatter");
+	want_chatter();
+	answer(fd, 1, b->uri);
+	answer(next_call("registerSubscriber"), 1, "");
+	want_chatter(); /* another one, too */
+	fd = next_call("registerSubscriber");
+	master_unwant(b, MASTER_SUBSCRIBES, "/chatter");
+	want_chatter();
+	master_unwant(b, MASTER_SUBSCRIBES, "/chatter");
+	master_unwant(b, MASTER_SUBSCRIBES, "/chatter");
+	answer(fd, 1, "");
+	answer(next_call("unregisterSubscriber"), 1, ""); /* it is not forgotten that it is registered */
+	run(0);
+	assert_int_equal(accept(door, NULL, NULL), -1);
+}

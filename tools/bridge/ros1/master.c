@@ -116,8 +116,10 @@ static void want_on_loop(void *arg)
 			n = NULL;
 		}
 	}
-	if (n)
+	if (n) {
 		n->wanted++;
+		n->again = n->registered && n->kind == MASTER_SUBSCRIBES;
+	}
 	w->result = n ? 0 : -ENOMEM;
 	exec_post(&m->turn);
 }
@@ -145,12 +147,18 @@ void master_unwant(struct sim_bridge *b, enum master_kind kind, const char *name
 	exec_call(b->x, unwant_on_loop, &(struct wanting){ .bridge = b, .kind = kind, .name = name });
 }
 
+/* Registered and not wanted, or the other way round; or its publishers, which come with the answer, are to be known once more. */
+static bool is_wrong(const struct master_name *n)
+{
+	return (n->wanted > 0) != n->registered || (n->wanted && n->again);
+}
+
 /* NULL: all is as it is wanted. */
 static struct master_name *wrong_one(struct master *m)
 {
 	struct master_name *n = m->names;
 
-	while (n && (n->wanted > 0) == n->registered) {
+	while (n && !is_wrong(n)) {
 		struct master_name *next = n->next;
 
 		if (!n->wanted)
@@ -296,6 +304,7 @@ static int64_t on_registered(struct sim_bridge *b, int code, const struct xmlrpc
 	if (code < -1)
 		return lost(b, why);
 	n->registered = true;
+	n->again = false;
 	if (code < 1)
 		log_warn(b, "the master does not register %s: %s", n->name, why);
 	else if (n->kind == MASTER_SUBSCRIBES) /* a master that was restarted does not know all of them yet */

@@ -24,6 +24,7 @@ struct master_name { /* a topic or service that is registered, or is to be */
 	enum master_kind kind;
 	unsigned wanted;
 	bool registered;
+	bool again; /* a topic that comes in was wanted when it was registered: who has come to want it knows no publishers */
 };
 
 struct master {
