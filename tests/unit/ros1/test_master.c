@@ -351,6 +351,23 @@ TEST_WITH(a_farewell_is_short, set_up, tear_down)
 	close(fd);
 }
 
+/* Names are taken back where they are registered. */
+TEST_WITH(another_master_comes_after_the_farewell, set_up, tear_down)
+{
+	unsigned port;
+	int old = door, next = open_door(&port);
+	char uri[64];
+
+	make_contact();
+	snprintf(uri, sizeof(uri), "http://127.0.0.1:%u", port);
+	master_disconnect(b);
+	master_connect(b, uri);
+	answer(next_call("unregisterService"), 1, "");
+	close(old);
+	door = next;
+	make_contact();
+}
+
 /* ---- a service of another node ---- */
 
 #define LAMP_MD5 "09fb03525b03e7ea1fd3992bafd87e16"

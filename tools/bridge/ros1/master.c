@@ -443,6 +443,7 @@ static void turn(void *arg)
 	m->left = false;
 	if (!m->on)
 		return;
+	memcpy(m->uri, m->next_uri, sizeof(m->uri));
 	n = m->contact && !m->lost ? wrong_one(m) : NULL;
 	if (n)
 		put_right(b, n);
@@ -495,7 +496,7 @@ static void connect_on_loop(void *arg)
 	m->on = c->uri;
 	m->left |= !c->uri;
 	if (c->uri) {
-		snprintf(m->uri, sizeof(m->uri), "%s", c->uri);
+		snprintf(m->next_uri, sizeof(m->next_uri), "%s", c->uri);
 		m->shut_down[0] = '\0';
 	}
 	exec_post(&m->turn);

@@ -29,6 +29,7 @@ struct master_name { /* a topic or service that is registered, or is to be */
 
 struct master {
 	char uri[ROS1_TEXT_MAX];
+	char next_uri[ROS1_TEXT_MAX]; /* of the one that is meant, when the one before has had its farewell */
 	struct master_name *names;
 	bool on, stop;
 	bool left;           /* switched off since it last looked: registration starts again, even if it is on again */
