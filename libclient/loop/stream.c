@@ -307,8 +307,10 @@ static int keep(struct stream *s, const uint8_t *data, size_t len)
 {
 	uint8_t *out = mem_realloc(s->out, s->out_len + len);
 
-	if (!out)
+	if (!out) {
+		stream_give_up(s, -ENOMEM, NULL);
 		return -ENOMEM;
+	}
 	memcpy(out + s->out_len, data, len);
 	s->out = out;
 	s->out_len += len;

@@ -57,7 +57,10 @@ int stream_adopt(struct exec *x, int fd, const struct stream_options *o, struct 
 
 /* As far as it is taken: bytes, 0: none, and room() follows. -ENOTCONN or the socket's: ended() follows. */
 ssize_t stream_write(struct stream *s, const struct iovec *iov, unsigned n);
-/* All of it, before what is written later: what the socket does not take is copied. 0; 1: some waits, and room() follows; or as above. */
+/*
+ * All of it, before what is written later: what the socket does not take is copied. 0; 1: some waits, and room() follows; -ENOMEM: a part may
+ * be out, so it ends, and ended() follows; or as above.
+ */
 int stream_send(struct stream *s, const void *data, size_t len);
 /* Change stall_dur_ns from now on. */
 void stream_hurry(struct stream *s, int64_t stall_dur_ns);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A stream in virtual time: the far end is the other descriptor of a pair, or a socket of this machine that listens. */
 #include "stream.h"
+#include "mem.h"
 #include "support/test.h"
 
 #include <arpa/inet.h>
@@ -273,6 +274,17 @@ TEST_WITH(what_is_sent_waits_for_room, set_up, tear_down)
 	assert_int_equal(last, 'z');
 	assert_int_equal(n_room, 1);
 	assert_int_equal(write_text("ab"), 2);
+}
+
+/* Nobody may go on behind a part of what was sent. */
+TEST_WITH(what_cannot_wait_ends_it, set_up, tear_down)
+{
+	fill();
+	mem_fail_after(1);
+	assert_int_equal(stream_send(s, "xyz", 3), -ENOMEM);
+	mem_fail_after(0);
+	run(0);
+	expect_end(-ENOMEM, strerror(ENOMEM));
 }
 
 /* An end in order leaves nothing behind that was sent; a peer that never reads it does not hold it for ever. */
