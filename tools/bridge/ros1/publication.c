@@ -214,6 +214,7 @@ int publication_send(struct publication *p, struct message *m, struct sim_task *
 {
 	struct sim_bridge *b = p->bridge;
 	struct subscriber *s;
+	bool held;
 	int r = 0;
 
 	pthread_mutex_lock(&p->lock);
@@ -222,11 +223,12 @@ int publication_send(struct publication *p, struct message *m, struct sim_task *
 		latch(p, m);
 	if (!list_empty(&p->subscribers))
 		r = message_hold(m, task, exec_now(b->x), job);
-	if (m->job)
-		exec_post(&b->holds);
+	held = m->job; /* once it is put the loop may release it */
 	if (r == 0)
 		list_for_each(s, &p->subscribers, link)
 			subscriber_put(s, m);
+	if (held) /* now that publications_release() finds it */
+		exec_post(&b->holds);
 	pthread_mutex_unlock(&p->lock);
 	message_drop(b, m);
 	return r;
