@@ -108,6 +108,8 @@ static void shorten(struct channel *ch, uint32_t cap)
 	list_for_each(sub, &ch->subscribers, in_channel) {
 		if (subscriber_holds(sub) <= cap || sub->offered == cap)
 			continue;
+		if (sub->offered > sub->depth)
+			sub->depth = sub->offered; /* its client may have made that one by now */
 		sub->offered = cap;
 		news = true;
 	}

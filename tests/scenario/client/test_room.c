@@ -233,6 +233,49 @@ TEST_WITH(a_queue_gets_more_when_there_is_more, setup, teardown)
 	sim_disconnect(c);
 }
 
+static struct subscriber *only_subscriber(const char *channel)
+{
+	const struct channel *ch = channel_find(w.simd, channel);
+
+	assert_non_null(ch);
+	return list_first(&ch->subscribers, struct subscriber, in_channel);
+}
+
+/* Its client may have made the longer one by then, or is about to: that counts until it says otherwise. */
+TEST_WITH(a_queue_that_is_getting_longer_gives_way, setup_beside, teardown)
+{
+	struct sim_publisher_options o = { .size = sizeof(o), .max_body = LONG, .flags = SIM_PUB_LOCAL };
+	struct sim_client *c = world_client(&w, "sensor", 0), *d = world_client(&w, "reader", 0);
+	struct sim_publisher *p = camera(c, "camera", SIM_PUB_LOCAL), *others[5], *second;
+	const struct subscriber *sub;
+	struct sim_subscriber *s;
+
+	fill(c, others);
+	s = imu_subscribe(d, "camera", 0);
+	assert_int_equal(sim_subscriber_depth(s), 4);
+	sub = only_subscriber("/car/camera");
+	clear(others);
+	run(c, 2 * S);
+	assert_int_equal(sub->offered, 12);
+	for (int i = 0; i < 4; i++)
+		others[i] = camera(c, (const char *[]){ "a", "b", "c", "d" }[i], SIM_PUB_LOCAL);
+	assert_int_equal(sim_advertise(c, "camera", &sim_Imu_type, &o, &second), -ENOSPC);
+	assert_int_equal(sub->offered, 4);
+	assert_int_equal(subscriber_holds(sub), 12);
+	run(d, S);
+	beside = d; /* it may have been offered more again */
+	second = camera(c, "camera", SIM_PUB_LOCAL);
+	beside = NULL;
+	assert_int_equal(sim_subscriber_depth(s), 4);
+	sim_publisher_destroy(second);
+	for (int i = 0; i < 4; i++)
+		sim_publisher_destroy(others[i]);
+	sim_subscriber_destroy(s);
+	sim_publisher_destroy(p);
+	sim_disconnect(c);
+	sim_disconnect(d);
+}
+
 /* Both are new, and subscribers come first. */
 TEST_WITH(simd_and_the_data_plane_restart, setup, teardown)
 {
