@@ -318,7 +318,8 @@ int64_t subscriber_renew(struct sim_subscriber *s, struct session *ses, struct a
 		return look_again(s, l, now);
 	if (now >= s->renew_mono_ns) {
 		if (s->fresh_connected) {
-			atomic_store(&s->depth_due, s->fresh->depth != s->newest->depth || atomic_load(&s->depth_due));
+			if (s->fresh->depth != s->newest->depth)
+				atomic_store(&s->depth_due, true);
 			fresh_post(s);
 			return look_again(s, l, now);
 		}
