@@ -128,20 +128,21 @@ static void fresh_drop(struct sim_subscriber *s)
 	s->fresh = NULL;
 }
 
-/* It publishes on one channel itself, and nobody could ask for its queues to be replaced. */
-static void simd_has_died(struct sim_subscriber *s)
+static void ask_for(struct sim_subscriber *s, _Atomic bool *due)
 {
-	bool shorter = atomic_load(&s->depth) != s->newest->depth;
-
-	if (shorter)
-		atomic_store(&s->depth_due, true);
-	if (strcmp(s->name, CLOCK_CHANNEL) == 0)
-		atomic_store(&s->renew_due, true);
-	else if (!shorter)
-		return;
+	atomic_store(due, true);
 	pthread_mutex_lock(&s->c->lock);
 	s->c->renew_due = true;
 	pthread_mutex_unlock(&s->c->lock);
+}
+
+/* It publishes on one channel itself, and nobody could ask for its queues to be replaced. */
+static void simd_has_died(struct sim_subscriber *s)
+{
+	if (atomic_load(&s->depth) != s->newest->depth)
+		ask_for(s, &s->depth_due);
+	if (strcmp(s->name, CLOCK_CHANNEL) == 0)
+		ask_for(s, &s->renew_due);
 }
 
 static int try_register(struct sim_subscriber *s, struct session *ses, struct attachment *l)
@@ -167,6 +168,8 @@ static int try_register(struct sim_subscriber *s, struct session *ses, struct at
 	if (r < 0)
 		return r;
 	fresh_drop(s);
+	if (known && s->newest && s->newest->depth != port->depth)
+		ask_for(s, &s->depth_due); /* simd does not know yet that this one has the depth that it has offered */
 	s->newest = port;
 	sub_port_unref(atomic_exchange(&s->next, port));
 	s->c->unsettled = true;
@@ -262,11 +265,21 @@ static bool may_renew(const struct sim_subscriber *s, const struct attachment *l
 }
 
 /* Its thread has to do something first. */
-static int64_t look_again(const struct sim_subscriber *s, const struct attachment *l, int64_t now)
+static int64_t look_again(struct sim_subscriber *s, const struct attachment *l, int64_t now)
 {
-	if (l && atomic_load(&s->depth_due))
-		return ns_add(now, SETTLE_DUR_NS);
+	if (l && atomic_load(&s->depth_due)) {
+		if (now >= s->depth_mono_ns)
+			s->depth_mono_ns = ns_add(now, SETTLE_DUR_NS);
+		return s->depth_mono_ns;
+	}
 	return l && atomic_load(&s->renew_due) ? ns_add(now, NS_PER_S) : INT64_MAX;
+}
+
+/* What simd has offered stays reserved until it is told, however long that takes. */
+static void ask_later(struct sim_subscriber *s)
+{
+	atomic_store(&s->depth_due, true);
+	s->depth_mono_ns = ns_add(client_now(s->c), NS_PER_S);
 }
 
 /* Tells simd how deep the queue is, and asks how deep it is to be: another port then. */
@@ -277,8 +290,13 @@ static void ask_depth(struct sim_subscriber *s, struct session *ses, struct atta
 	struct varlink_msg m;
 	int64_t depth;
 	json_t *reply;
+	int r;
 
-	if (session_call(s->c, ses, "Requeue", params, &m, &reply) < 0)
+	atomic_store(&s->depth_due, false);
+	r = session_call(s->c, ses, "Requeue", params, &m, &reply);
+	if (r == -ETIMEDOUT || r == -ENOMEM)
+		ask_later(s);
+	if (r < 0)
 		return; /* the next session subscribes with the depth that it has */
 	if (jsonx_int(reply, "depth", 1, IPC_DEPTH_MAX, &depth) == 0) {
 		client_populate(s->c, l, reply);
@@ -295,25 +313,28 @@ static bool is_alone(const struct sim_subscriber *s, const struct attachment *l)
 	return may_renew(s, l) && !s->fresh && !atomic_load(&s->n_old);
 }
 
+static void fresh_make(struct sim_subscriber *s, struct attachment *l, int64_t now)
+{
+	atomic_store(&s->renew_due, false);
+	if (port_create(s, l, false, &s->fresh) < 0) {
+		s->fresh = NULL; /* the one that it has serves on */
+		if (atomic_exchange(&s->depth, s->newest->depth) != s->newest->depth)
+			ask_later(s);
+	}
+	s->fresh_connected = false;
+	s->renew_mono_ns = ns_add(now, RENEW_DUR_NS);
+}
+
 int64_t subscriber_renew(struct sim_subscriber *s, struct session *ses, struct attachment *l)
 {
 	int64_t now = client_now(s->c);
 
 	if (s->fresh && s->fresh->att != l)
 		fresh_drop(s);
-	if (ses && atomic_load(&s->depth_due) && is_alone(s, l)) {
-		atomic_store(&s->depth_due, false);
+	if (ses && atomic_load(&s->depth_due) && now >= s->depth_mono_ns && is_alone(s, l))
 		ask_depth(s, ses, l);
-	}
-	if (!s->fresh && atomic_load(&s->renew_due) && may_renew(s, l)) {
-		atomic_store(&s->renew_due, false);
-		if (port_create(s, l, false, &s->fresh) < 0) {
-			s->fresh = NULL; /* the one that it has serves on */
-			atomic_store(&s->depth, s->newest->depth);
-		}
-		s->fresh_connected = false;
-		s->renew_mono_ns = ns_add(now, RENEW_DUR_NS);
-	}
+	if (!s->fresh && atomic_load(&s->renew_due) && may_renew(s, l))
+		fresh_make(s, l, now);
 	if (!s->fresh)
 		return look_again(s, l, now);
 	if (now >= s->renew_mono_ns) {

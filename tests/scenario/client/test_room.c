@@ -3,6 +3,7 @@
 #include "scenario/client/imu.h"
 #include "registry/channel.h"
 #include "registry/simd.h"
+#include "libclient/src/subscriber.h"
 
 #include <errno.h>
 #include <string.h>
@@ -274,6 +275,98 @@ TEST_WITH(a_queue_that_is_getting_longer_gives_way, setup_beside, teardown)
 	sim_publisher_destroy(p);
 	sim_disconnect(c);
 	sim_disconnect(d);
+}
+
+/* ---- an offer that its client does not take up at once ---- */
+
+static struct {
+	struct sim_client *c, *d;
+	struct sim_publisher *p;
+	struct sim_subscriber *s;
+	const struct subscriber *sub;
+} offer;
+
+static int (*plain_wait_of_offer)(void *arg, int fd, short events, int64_t timeout_dur_ns);
+static int64_t (*plain_now)(void *arg);
+static bool simd_stands_still;
+static int64_t ahead_dur_ns; /* the client's clock, by the waits in which simd stood still */
+
+static int64_t now_ahead(void *arg)
+{
+	return plain_now(arg) + ahead_dur_ns;
+}
+
+static int wait_in_vain(void *arg, int fd, short events, int64_t timeout_dur_ns)
+{
+	if (!simd_stands_still)
+		return plain_wait_of_offer(arg, fd, events, timeout_dur_ns);
+	ahead_dur_ns += timeout_dur_ns;
+	return 0;
+}
+
+/* A queue of 4 that is to be one of 12; its client has not looked yet. */
+static int setup_offer(void **state)
+{
+	struct sim_publisher *others[5];
+
+	setup(state);
+	simd_stands_still = false;
+	ahead_dur_ns = 0;
+	plain_wait_of_offer = w.env.wait;
+	plain_now = w.env.now;
+	w.env.wait = wait_in_vain;
+	w.env.now = now_ahead;
+	offer.c = world_client(&w, "sensor", 0);
+	offer.d = world_client(&w, "reader", 0);
+	offer.p = camera(offer.c, "camera", SIM_PUB_LOCAL);
+	fill(offer.c, others);
+	offer.s = imu_subscribe(offer.d, "camera", 0);
+	offer.sub = only_subscriber("/car/camera");
+	clear(others);
+	run(offer.c, 2 * S);
+	assert_int_equal(sim_subscriber_depth(offer.s), 4);
+	assert_int_equal(offer.sub->offered, 12);
+	return 0;
+}
+
+/* simd counts what the client has, and there is room for all of it. */
+static int teardown_offer(void **state)
+{
+	run(offer.c, S);
+	run(offer.d, 4 * S);
+	assert_int_equal(sim_subscriber_depth(offer.s), 12);
+	assert_int_equal(offer.sub->depth, 12);
+	assert_int_equal(offer.sub->offered, 0);
+	sim_subscriber_destroy(offer.s);
+	sim_publisher_destroy(offer.p);
+	sim_disconnect(offer.c);
+	sim_disconnect(offer.d);
+	return teardown(state);
+}
+
+TEST_WITH(simd_is_asked_again_when_it_has_not_answered, setup_offer, teardown_offer)
+{
+	simd_stands_still = true;
+	sim_process(offer.d);
+	simd_stands_still = false;
+	assert_in_range(ahead_dur_ns, S, 20 * S); /* it has asked */
+	assert_int_equal(sim_client_state(offer.d), SIM_CLIENT_CONNECTED);
+}
+
+TEST_WITH(a_longer_queue_is_made_later_when_it_cannot_be_now, setup_offer, teardown_offer)
+{
+	ipc_mem_roudi_stop(w.bus, true);
+	run(offer.d, 200 * MS);
+	ipc_mem_roudi_stop(w.bus, false);
+	assert_int_equal(offer.sub->offered, 12);
+}
+
+TEST_WITH(the_data_plane_restarts_while_a_queue_gets_longer, setup_offer, teardown_offer)
+{
+	while (!offer.s->fresh)
+		run(offer.d, 20 * MS);
+	world_kill_roudi(&w);
+	world_start_roudi(&w);
 }
 
 /* Both are new, and subscribers come first. */
