@@ -68,7 +68,8 @@ struct channel {
 	struct rate rate;
 	int64_t renewed_mono_ns; /* when its subscribers were last replaced; 0: never */
 	bool renew_due;          /* they are to be */
-	int64_t shrinks_mono_ns; /* since when its queues are to be shorter, where some are */
+	int64_t shrinks_mono_ns; /* since when its queues are to be shorter, where some are; 0: never */
+	int shrinks_pool;        /* the class in which that is to make room */
 	int64_t idle_mono_ns;    /* when its last publisher or subscriber left */
 };
 

@@ -141,6 +141,7 @@ int queues_give_way(const struct client *cl, struct channel *ch, int cls, uint32
 		return -ENOSPC;
 	if (n_deeper(ch, cap, &asked) == 0)
 		return -ENOSPC;
+	ch->shrinks_pool = cls;
 	if (!asked)
 		ch->shrinks_mono_ns = now;
 	else if (now - ch->shrinks_mono_ns >= GIVE_DUR_NS)
@@ -168,6 +169,23 @@ uint32_t queues_told(struct subscriber *sub, uint32_t depth)
 	return sub->offered ? sub->offered : sub->depth;
 }
 
+static bool gives_way(const struct channel *ch)
+{
+	return ch->shrinks_mono_ns && exec_now(ch->s->x) - ch->shrinks_mono_ns < GIVE_DUR_NS;
+}
+
+/* The classes, a bit each, in which a publisher waits for room: what queues give up is for it. */
+static uint64_t awaited(const struct simd *s)
+{
+	const struct channel *ch;
+	uint64_t classes = 0;
+
+	list_for_each(ch, &s->channels, link)
+		if (gives_way(ch))
+			classes |= UINT64_C(1) << ch->shrinks_pool;
+	return classes;
+}
+
 /* It is worth another port when it doubles the queue, or gives it all that it wants. */
 static bool lengthen(struct subscriber *sub)
 {
@@ -192,6 +210,7 @@ static bool lengthen(struct subscriber *sub)
 
 void queues_look(struct simd *s)
 {
+	uint64_t waits_for = awaited(s);
 	struct subscriber *sub;
 	struct channel *ch;
 
@@ -200,6 +219,8 @@ void queues_look(struct simd *s)
 	list_for_each(ch, &s->channels, link) {
 		bool news = false;
 
+		if (ch->pool < 0 || (waits_for >> ch->pool & 1) || gives_way(ch))
+			continue;
 		channel_widen(ch, SPARE);
 		list_for_each(sub, &ch->subscribers, in_channel)
 			news |= lengthen(sub);

@@ -26,7 +26,7 @@ int queues_reserve(struct subscriber *sub);
 int queues_give_way(const struct client *cl, struct channel *ch, int cls, uint32_t slots);
 /* Its client has only one of that depth. Returns the one that it is to have. */
 uint32_t queues_told(struct subscriber *sub, uint32_t depth);
-/* Once a second: those that were cut, and windows, get more where there is more. */
+/* Once a second: those that were cut, and windows, get more where there is more, and no publisher waits for it. */
 void queues_look(struct simd *s);
 
 #endif

@@ -2,6 +2,7 @@
 /* A class of slots with little room: in whatever order its users come, and after a restart, nobody is refused for good. */
 #include "scenario/client/imu.h"
 #include "registry/channel.h"
+#include "registry/queues.h"
 #include "registry/simd.h"
 #include "libclient/src/subscriber.h"
 
@@ -24,6 +25,7 @@ static struct sim_publisher *camera(struct sim_client *c, const char *channel, u
 
 static int (*plain_wait)(void *arg, int fd, short events, int64_t timeout_dur_ns);
 static struct sim_client *beside; /* runs while another client waits */
+static bool looks_beside;         /* ... and then simd looks whether queues can have more */
 
 static int wait_with_another(void *arg, int fd, short events, int64_t timeout_dur_ns)
 {
@@ -32,6 +34,8 @@ static int wait_with_another(void *arg, int fd, short events, int64_t timeout_du
 	beside = NULL; /* its own waits are plain ones */
 	if (c)
 		sim_process(c);
+	if (c && looks_beside)
+		queues_look(w.simd);
 	beside = c;
 	return plain_wait(arg, fd, events, timeout_dur_ns);
 }
@@ -40,6 +44,7 @@ static int setup_beside(void **state)
 {
 	setup(state);
 	beside = NULL;
+	looks_beside = false;
 	plain_wait = w.env.wait;
 	w.env.wait = wait_with_another;
 	return 0;
@@ -273,6 +278,30 @@ TEST_WITH(a_queue_that_is_getting_longer_gives_way, setup_beside, teardown)
 		sim_publisher_destroy(others[i]);
 	sim_subscriber_destroy(s);
 	sim_publisher_destroy(p);
+	sim_disconnect(c);
+	sim_disconnect(d);
+}
+
+/* simd looks for queues that can have more between two tries of the publisher. */
+TEST_WITH(what_a_queue_gives_up_is_for_who_waits, setup_beside, teardown)
+{
+	static const char *const names[] = { "a", "b", "c", "d" };
+	struct sim_client *c = world_client(&w, "sensor", 0), *d = world_client(&w, "reader", 0);
+	struct sim_publisher *p[6] = { camera(c, "camera", SIM_PUB_LOCAL) };
+	struct sim_subscriber *s;
+
+	for (int i = 0; i < 4; i++)
+		p[i + 1] = camera(c, names[i], SIM_PUB_LOCAL);
+	s = imu_subscribe(d, "camera", 0);
+	assert_int_equal(sim_subscriber_depth(s), 12);
+	beside = d;
+	looks_beside = true;
+	p[5] = camera(c, "camera", SIM_PUB_LOCAL);
+	beside = NULL;
+	assert_int_equal(sim_subscriber_depth(s), 4);
+	for (int i = 0; i < 6; i++)
+		sim_publisher_destroy(p[i]);
+	sim_subscriber_destroy(s);
 	sim_disconnect(c);
 	sim_disconnect(d);
 }
