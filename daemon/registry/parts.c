@@ -152,7 +152,7 @@ static uint32_t joins_with(const struct client *cl, const struct channel *ch, in
 		n = channel_window(ch, pools_slot_of(max_body), cls);
 	if (moves)
 		list_for_each(sub, &ch->subscribers, in_channel)
-			n += sub->cl->uid == cl->uid ? sub->depth + HELD_BY_SUBSCRIBER : 0;
+			n += sub->cl->uid == cl->uid ? subscriber_holds(sub) + HELD_BY_SUBSCRIBER : 0;
 	return n;
 }
 
