@@ -3,6 +3,7 @@
 #include "scenario/client/imu.h"
 #include "libclient/src/publisher.h"
 #include "registry/channel.h"
+#include "registry/client.h"
 #include "registry/simd.h"
 
 #include <errno.h>
@@ -167,6 +168,48 @@ TEST_WITH(a_window_gives_way_before_a_channel_is_refused, setup, teardown)
 	for (int i = 1; i < 3; i++)
 		sim_publisher_destroy(p[i]);
 	sim_disconnect(c);
+	bridge_end(&b);
+}
+
+static void be_user(const char *name, uid_t uid)
+{
+	struct client *cl;
+
+	list_for_each(cl, &w.simd->clients, link)
+		if (strcmp(cl->name, name) == 0)
+			cl->uid = uid;
+}
+
+/* Half of the class is what a user may have: 9 and 9, and 3 of the window leave no room for 9 more of that, twice. */
+TEST_WITH(a_window_gets_no_wider_than_its_users_part_allows, setup, teardown)
+{
+	struct sim_publisher_options o = { .size = sizeof(o), .max_body = LONG };
+	struct sim_client *c = world_client(&w, "sensor", 0), *d = world_client(&w, "other", 0);
+	static const char *const names[] = { "one", "two", "three", "four", "narrow" };
+	const struct channel *narrow;
+	struct sim_publisher *p[5];
+	struct bridge_peer b;
+
+	bridge_start(&w, &b);
+	bridge_connected(&w, &b);
+	for (int i = 0; i < 5; i++) {
+		o.flags = i == 1 || i == 2 || i == 3 ? SIM_PUB_LOCAL : SIM_PUB_NO_WAIT;
+		assert_int_equal(sim_advertise(i < 3 ? c : d, names[i], &sim_Imu_type, &o, &p[i]), 0);
+	}
+	narrow = channel_find(w.simd, "/car/narrow");
+	assert_int_equal(narrow->window, 3);
+	be_user("other", 64001);
+	w.simd->limits.per_user_percent = 50;
+	for (int i = 0; i < 3; i++)
+		sim_publisher_destroy(p[i]);
+	world_run(&w, 3 * S);
+	assert_int_equal(narrow->window, 3);
+	sim_publisher_destroy(p[3]);
+	world_run(&w, 3 * S);
+	assert_int_equal(narrow->window, 12);
+	sim_publisher_destroy(p[4]);
+	sim_disconnect(c);
+	sim_disconnect(d);
 	bridge_end(&b);
 }
 
