@@ -16,7 +16,8 @@
 
 #define DEPTH_DEFAULT 16u
 #define CLOCK_CHANNEL "/clock"
-#define SETTLE_DUR_NS (50 * NS_PER_MS)  /* between two looks whether an old port is gone */
+#define SETTLE_DUR_NS (50 * NS_PER_MS)  /* between two looks whether an old port is gone; twice that after each */
+#define LOOKS_SOONER  4                 /* up to 0.8 s */
 #define RENEW_DUR_NS  (100 * NS_PER_MS) /* between two looks whether a port is connected, and before it takes over */
 
 /* ---- ports ---- */
@@ -264,12 +265,14 @@ static bool may_renew(const struct sim_subscriber *s, const struct attachment *l
 	       !atomic_load(&s->draining);
 }
 
-/* Its thread has to do something first. */
+/* Its thread has to do something first: for a message of the old port that it keeps that may be never. */
 static int64_t look_again(struct sim_subscriber *s, const struct attachment *l, int64_t now)
 {
 	if (l && atomic_load(&s->depth_due)) {
-		if (now >= s->depth_mono_ns)
-			s->depth_mono_ns = ns_add(now, SETTLE_DUR_NS);
+		if (now >= s->depth_mono_ns) {
+			s->depth_mono_ns = ns_add(now, SETTLE_DUR_NS << s->n_looks);
+			s->n_looks += s->n_looks < LOOKS_SOONER;
+		}
 		return s->depth_mono_ns;
 	}
 	return l && atomic_load(&s->renew_due) ? ns_add(now, NS_PER_S) : INT64_MAX;
@@ -293,6 +296,7 @@ static void ask_depth(struct sim_subscriber *s, struct session *ses, struct atta
 	int r;
 
 	atomic_store(&s->depth_due, false);
+	s->n_looks = 0;
 	r = session_call(s->c, ses, "Requeue", params, &m, &reply);
 	if (r == -ETIMEDOUT || r == -ENOMEM)
 		ask_later(s);

@@ -59,6 +59,7 @@ struct sim_subscriber {
 	_Atomic bool
 		depth_due; /* simd is to be asked how deep its queue is to be, or told; by whoever reads its events */
 	int64_t depth_mono_ns;  /* when to ask */
+	unsigned n_looks;       /* whether it can be asked, since it was last */
 	_Atomic bool renew_due; /* simd has asked for it; by whoever reads its events */
 	struct sub_port *fresh; /* takes over when it is connected. NULL: none */
 	bool fresh_connected;   /* ... as it was found to be */

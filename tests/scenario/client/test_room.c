@@ -398,6 +398,26 @@ TEST_WITH(the_data_plane_restarts_while_a_queue_gets_longer, setup_offer, teardo
 	world_start_roudi(&w);
 }
 
+/* As who keeps the newest map in place; simd is told when it is released. */
+TEST_WITH(a_message_of_the_old_queue_is_held_for_long, setup_offer, teardown_offer)
+{
+	const struct sim_message *held;
+	unsigned n_looks = 0;
+	int64_t next = 0;
+
+	assert_int_equal(sim_publish_local(offer.p, imu_loan(offer.p)), 0);
+	assert_int_equal(sim_wait(offer.s, 0), 1);
+	assert_int_equal(sim_take(offer.s, &held), 0);
+	for (unsigned i = 0; i < 500; i++) {
+		run(offer.d, 20 * MS);
+		n_looks += offer.s->depth_mono_ns != next;
+		next = offer.s->depth_mono_ns;
+	}
+	assert_int_equal(offer.sub->offered, 12);
+	assert_in_range(n_looks, 5, 20);
+	assert_int_equal(sim_release(offer.s, held), 0);
+}
+
 /* Both are new, and subscribers come first. */
 TEST_WITH(simd_and_the_data_plane_restart, setup, teardown)
 {
