@@ -290,6 +290,14 @@ uint32_t channel_window(const struct channel *ch, uint64_t slot_size, int cls)
 	return ch->window && ch->window < usual ? ch->window : usual;
 }
 
+uint32_t channel_window_least(const struct channel *ch, uint64_t slot_size, int cls)
+{
+	uint32_t window = channel_window(ch, slot_size, cls);
+	bool kept = window_given(ch) || (ch->open && ch->pool == cls);
+
+	return kept || window < POOL_WINDOW_LEAST ? window : POOL_WINDOW_LEAST;
+}
+
 /* A window that no rig asks for gives way where there is no room, beside `others` of the class. */
 static int reserve_window(struct channel *ch, int cls, uint32_t *window, uint32_t others)
 {

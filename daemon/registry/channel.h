@@ -132,6 +132,8 @@ int channel_retype(struct channel **ch, const json_t *type);
 int channel_check_type(const struct channel *ch, const char *type, const char *hash);
 /* The window that it has, or gets, with slots of that size: the rig's, or what is usual for the size, and never more than before. */
 uint32_t channel_window(const struct channel *ch, uint64_t slot_size, int cls);
+/* What that can be where there is no room: neither the rig's shrinks nor, in its class, one in use. */
+uint32_t channel_window_least(const struct channel *ch, uint64_t slot_size, int cls);
 /* A window that gave way gets wider again, where room is left for `times` as much as it takes. */
 void channel_widen(struct channel *ch, uint32_t times);
 /* Size class for bodies of max_body; moves what is reserved when it has to grow, also while messages are in flight. -EMSGSIZE, -ENOSPC. */

@@ -270,10 +270,13 @@ static int give_way(struct client *cl, struct channel *ch, const struct publishe
 	const struct pools *pools = &cl->s->pools;
 	int own = pools_body_class(pools, max_body), cls = ch->pool >= 0 && max_body <= ch->max_body ? ch->pool : own;
 	uint32_t slots = own == cls && !(p && p->pool == cls) ? pools_per_publisher(pools, cls) : 0;
-	uint32_t window = local || (ch->open && ch->pool == cls) ? 0 : channel_window(ch, pools_slot_of(max_body), cls);
+	bool same = local || (ch->open && ch->pool == cls);
+	uint64_t size = pools_slot_of(max_body);
+	uint32_t window = same ? 0 : channel_window(ch, size, cls);
+	uint32_t least = same ? 0 : channel_window_least(ch, size, cls);
 	int r = queues_give_way(cl, ch, cls, slots + window);
 
-	return r == -ENOSPC && window > POOL_WINDOW_LEAST ? queues_give_way(cl, ch, cls, slots + POOL_WINDOW_LEAST) : r;
+	return r == -ENOSPC && least < window ? queues_give_way(cl, ch, cls, slots + least) : r;
 }
 
 /* What the channel has, with it or without. */

@@ -306,6 +306,35 @@ TEST_WITH(what_a_queue_gives_up_is_for_who_waits, setup_beside, teardown)
 	sim_disconnect(d);
 }
 
+static int setup_given(void **state)
+{
+	(void)state;
+	world_create(&w, 1,
+		     "{\"backend\": \"mem\", \"TimeSource\": \"unity\", "
+		     "\"pools\": [{\"size\": 512, \"count\": 4000}, {\"size\": 65536, \"count\": 200}, "
+		     "{\"size\": 1048576, \"count\": 60}], "
+		     "\"rigs\": [{\"name\": \"car\", \"prefix\": \"/car\", "
+		     "\"channels\": [{\"name\": \"camera\", \"window\": 30}]}]}");
+	return 0;
+}
+
+/* The window is as the rig has it, and no queue is cut for a smaller one: 9 and 30 are more than the 15 that others leave. */
+TEST_WITH(no_queue_gives_way_in_vain, setup_given, teardown)
+{
+	struct sim_publisher_options o = { .size = sizeof(o), .max_body = LONG };
+	struct sim_client *c = world_client(&w, "sensor", 0), *d = world_client(&w, "reader", 0);
+	struct sim_subscriber *s = imu_subscribe(d, "camera", 0);
+	struct sim_publisher *others[5], *p;
+
+	fill(c, others);
+	assert_int_equal(sim_advertise(c, "camera", &sim_Imu_type, &o, &p), -ENOSPC);
+	assert_int_equal(only_subscriber("/car/camera")->offered, 0);
+	clear(others);
+	sim_subscriber_destroy(s);
+	sim_disconnect(c);
+	sim_disconnect(d);
+}
+
 /* ---- an offer that its client does not take up at once ---- */
 
 static struct {
