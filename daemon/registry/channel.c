@@ -11,7 +11,6 @@
 #include "log.h"
 #include "mem.h"
 #include "number.h"
-#include "parts.h"
 #include "rig.h"
 #include "shards.h"
 #include "simd.h"
@@ -352,18 +351,7 @@ int channel_set_size(struct channel *ch, uint64_t max_body)
 	return ch->open ? resize_open(ch) : 0;
 }
 
-/* Each user that publishes on it has the window in its part. */
-static bool parts_allow(const struct channel *ch, uint32_t slots)
-{
-	const struct publisher *p;
-
-	list_for_each(p, &ch->publishers, in_channel)
-		if (parts_slots_left(p->cl, ch->pool) < slots)
-			return false;
-	return true;
-}
-
-void channel_widen(struct channel *ch, uint32_t times)
+void channel_widen(struct channel *ch, uint32_t times, uint32_t most)
 {
 	struct pools *p = &ch->s->pools;
 	uint32_t window, more;
@@ -375,7 +363,7 @@ void channel_widen(struct channel *ch, uint32_t times)
 	if (window <= ch->window)
 		return;
 	more = window - ch->window;
-	if (pools_left(p, ch->pool) < times * more || !parts_allow(ch, times * more) ||
+	if (most < times * more || pools_left(p, ch->pool) < times * more ||
 	    pools_reserve(p, ch->pool, more, ch->name) < 0)
 		return;
 	ch->reserved += more;

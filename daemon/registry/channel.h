@@ -134,8 +134,8 @@ int channel_check_type(const struct channel *ch, const char *type, const char *h
 uint32_t channel_window(const struct channel *ch, uint64_t slot_size, int cls);
 /* What that can be where there is no room: neither the rig's shrinks nor, in its class, one in use. */
 uint32_t channel_window_least(const struct channel *ch, uint64_t slot_size, int cls);
-/* A window that gave way gets wider again, where room is left for `times` as much as it takes. */
-void channel_widen(struct channel *ch, uint32_t times);
+/* A window that gave way gets wider again, where room is left for `times` as much as it takes, of `most` slots at most. */
+void channel_widen(struct channel *ch, uint32_t times, uint32_t most);
 /* Size class for bodies of max_body; moves what is reserved when it has to grow, also while messages are in flight. -EMSGSIZE, -ENOSPC. */
 int channel_set_size(struct channel *ch, uint64_t max_body);
 /*

@@ -208,6 +208,20 @@ static bool lengthen(struct subscriber *sub)
 	return true;
 }
 
+/* Slots that each user who publishes in it may have. */
+static uint32_t users_left(const struct channel *ch)
+{
+	const struct publisher *p;
+	uint32_t left = UINT32_MAX;
+
+	list_for_each(p, &ch->publishers, in_channel) {
+		uint32_t its = parts_slots_left(p->cl, ch->pool);
+
+		left = its < left ? its : left;
+	}
+	return left;
+}
+
 void queues_look(struct simd *s)
 {
 	uint64_t waits_for = awaited(s);
@@ -221,7 +235,7 @@ void queues_look(struct simd *s)
 
 		if (ch->pool < 0 || (waits_for >> ch->pool & 1) || gives_way(ch))
 			continue;
-		channel_widen(ch, SPARE);
+		channel_widen(ch, SPARE, users_left(ch));
 		list_for_each(sub, &ch->subscribers, in_channel)
 			news |= lengthen(sub);
 		if (news)
