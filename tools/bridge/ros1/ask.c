@@ -131,10 +131,10 @@ static void on_due(void *arg)
 	answered(arg, -ETIMEDOUT, "it does not answer in time");
 }
 
-static void dial(struct sim_bridge *b, struct ask *a, const char *uri)
+static void dial(struct sim_bridge *b, struct lookup *names, struct ask *a, const char *uri)
 {
 	static const struct stream_ops ops = { .opened = on_opened, .take = take, .ended = on_ended };
-	const struct stream_options o = { .ops = &ops, .arg = a, .buffer = RESPONSE_MAX, .lookup = b->lookup };
+	const struct stream_options o = { .ops = &ops, .arg = a, .buffer = RESPONSE_MAX, .lookup = names };
 	char why[STREAM_WHY_MAX] = "no memory";
 	int r = xmlrpc_end(&a->call);
 
@@ -146,8 +146,8 @@ static void dial(struct sim_bridge *b, struct ask *a, const char *uri)
 		answered(a, r, why);
 }
 
-struct ask *ask_start(struct sim_bridge *b, const char *uri, struct xmlrpc_writer *w, int64_t dur_ns, ask_fn fn,
-		      void *arg)
+struct ask *ask_start(struct sim_bridge *b, struct lookup *names, const char *uri, struct xmlrpc_writer *w,
+		      int64_t dur_ns, ask_fn fn, void *arg)
 {
 	struct ask *a = calloc(1, sizeof(*a));
 
@@ -161,7 +161,7 @@ struct ask *ask_start(struct sim_bridge *b, const char *uri, struct xmlrpc_write
 	exec_post_init(&a->over, b->x, on_over, a);
 	exec_timer_init(&a->due, b->x, on_due, a);
 	exec_timer_at(&a->due, ns_add(exec_now(b->x), dur_ns));
-	dial(b, a, uri);
+	dial(b, names, a, uri);
 	return a;
 }
 

@@ -175,7 +175,7 @@ int incoming_open(struct sim_bridge *b, struct link *l, const struct address *at
 	struct stream_options o = { .ops = &ops,
 				    .buffer = (message > header ? message : header) + 1,
 				    .dial_dur_ns = GREETING_DUR_NS,
-				    .lookup = b->lookup };
+				    .lookup = b->publisher_names };
 	struct incoming *c = calloc(1, sizeof(*c));
 	int r;
 

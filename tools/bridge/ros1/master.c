@@ -57,7 +57,7 @@ static void call(struct sim_bridge *b, struct xmlrpc_writer *w, int64_t dur_ns,
 	struct master *m = &b->master;
 
 	m->then = then;
-	m->ask = ask_start(b, m->uri, w, dur_ns, on_answer, b);
+	m->ask = ask_start(b, b->master_names, m->uri, w, dur_ns, on_answer, b);
 	if (!m->ask)
 		on_answer(b, -ENOMEM, NULL, "no memory");
 }

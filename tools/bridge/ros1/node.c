@@ -267,6 +267,15 @@ static void *loop_main(void *arg)
 	return NULL;
 }
 
+static int open_names(struct sim_bridge *b)
+{
+	int r = lookup_create("ros1-names", &b->master_names);
+
+	if (r == 0)
+		r = lookup_create("ros1-names", &b->service_names);
+	return r < 0 ? r : lookup_create("ros1-names", &b->publisher_names);
+}
+
 static int open_loop(struct sim_bridge *b)
 {
 	int r = b->x ? 0 : exec_threads_create(&b->x); /* a test has its own */
@@ -280,7 +289,7 @@ static int open_loop(struct sim_bridge *b)
 	exec_post_init(&b->news, b->x, on_news, b);
 	exec_timer_init(&b->report, b->x, on_report, b);
 	master_open(b);
-	r = lookup_create("ros1-names", &b->lookup);
+	r = open_names(b);
 	return r < 0 ? r : services_init(b);
 }
 
@@ -333,7 +342,9 @@ static void end_all(struct sim_bridge *b)
 	services_finish(b);
 	master_close(b);
 	subscriptions_close(b);
-	lookup_destroy(b->lookup);
+	lookup_destroy(b->master_names);
+	lookup_destroy(b->service_names);
+	lookup_destroy(b->publisher_names);
 	exec_destroy(b->x);
 	b->x = NULL;
 }

@@ -165,7 +165,7 @@ static void dial(struct remote *r, const struct address *at)
 {
 	static const struct stream_ops ops = { .opened = on_opened, .take = take, .ended = on_ended };
 	const struct stream_options o = {
-		.ops = &ops, .arg = r, .buffer = SERVICE_REQUEST_MAX + 8, .lookup = r->bridge->lookup
+		.ops = &ops, .arg = r, .buffer = SERVICE_REQUEST_MAX + 8, .lookup = r->bridge->service_names
 	};
 	char why[STREAM_WHY_MAX] = "no memory";
 	int e;
@@ -222,7 +222,7 @@ static void on_asked(void *arg)
 	xmlrpc_call(&w, "lookupService");
 	xmlrpc_put_text(&w, b->names.node);
 	xmlrpc_put_text(&w, r->call->name);
-	r->ask = ask_start(b, b->master.uri, &w, CALL_DUR_NS, on_found, r);
+	r->ask = ask_start(b, b->master_names, b->master.uri, &w, CALL_DUR_NS, on_found, r);
 	if (!r->ask)
 		failed(r, -ENOMEM, "no memory");
 }

@@ -53,7 +53,8 @@ struct sim_bridge {
 	struct message_pool pool;
 	struct log_limit lines, peers; /* peers: who comes and goes */
 	struct exec *x; /* the loop, on the thread "ros1-io"; all that follows is its alone, but for posts */
-	struct lookup *lookup;
+	/* Of hosts: one that nobody answers for holds up its own kind alone. */
+	struct lookup *master_names, *service_names, *publisher_names;
 	pthread_t thread;
 	bool running;
 	struct listener *slave, *tcpros;

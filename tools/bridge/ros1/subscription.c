@@ -102,7 +102,7 @@ static void make(void *arg)
 	xmlrpc_put_text(&w, "TCPROS");
 	xmlrpc_array_end(&w);
 	xmlrpc_array_end(&w);
-	l->ask = ask_start(b, l->uri, &w, ASK_DUR_NS, on_place, l);
+	l->ask = ask_start(b, b->publisher_names, l->uri, &w, ASK_DUR_NS, on_place, l);
 	if (!l->ask)
 		not_read(l, "no memory");
 }
