@@ -141,36 +141,54 @@ int parts_slots_ok(const struct client *cl, const struct channel *ch, int cls, u
 		slots_of_user(cl->s, cl->uid, cls), cl->s->limits.per_user_percent, left);
 }
 
-/* What its user would have more of, in the class that the channel then has. */
-static uint32_t joins_with(const struct client *cl, const struct channel *ch, int cls, uint64_t max_body, bool local)
+/* What the queues of its user would have more of, in the class that the channel then has. */
+static uint32_t queues_move(const struct client *cl, const struct channel *ch, int cls)
 {
-	bool moves = ch->pool != cls;
 	const struct subscriber *sub;
 	uint32_t n = 0;
 
-	if (!local && (moves || !publishes(ch, cl->uid)))
-		n = channel_window(ch, pools_slot_of(max_body), cls);
-	if (moves)
-		list_for_each(sub, &ch->subscribers, in_channel)
-			n += sub->cl->uid == cl->uid ? subscriber_holds(sub) + HELD_BY_SUBSCRIBER : 0;
+	if (ch->pool == cls)
+		return 0;
+	list_for_each(sub, &ch->subscribers, in_channel)
+		n += sub->cl->uid == cl->uid ? subscriber_holds(sub) + HELD_BY_SUBSCRIBER : 0;
 	return n;
 }
 
-int parts_publish_ok(const struct client *cl, const struct channel *ch, uint64_t max_body, bool local)
+/* The widest window for which its part has room beside `others`, and the least where it has none. */
+static uint32_t window_for(const struct client *cl, const struct channel *ch, int cls, uint64_t slot_size,
+			   uint32_t others)
+{
+	uint32_t least = channel_window_least(ch, slot_size, cls), window = channel_window(ch, slot_size, cls);
+	uint32_t left = parts_slots_left(cl, cls);
+
+	while (window > least && others + window > left)
+		window = window / 2 > least ? window / 2 : least;
+	return window;
+}
+
+int parts_publish_ok(const struct client *cl, const struct channel *ch, uint64_t max_body, bool local,
+		     uint32_t *ret_window)
 {
 	int own = pools_body_class(&cl->s->pools, max_body),
 	    cls = ch->pool >= 0 && max_body <= ch->max_body ? ch->pool : own;
-	uint32_t more;
-	int r;
+	uint32_t others, window = 0;
+	int r = 0;
 
+	*ret_window = 0;
 	if (client_is_unbounded(cl))
 		return 0;
 	if (own < 0)
 		return err_prefix(own, "channel %s", ch->name);
-	more = joins_with(cl, ch, cls, max_body, local);
-	if (own != cls) {
+	others = queues_move(cl, ch, cls);
+	if (own != cls)
 		r = parts_slots_ok(cl, ch, own, pools_per_publisher(&cl->s->pools, own));
-		return r < 0 ? r : parts_slots_ok(cl, ch, cls, more);
-	}
-	return parts_slots_ok(cl, ch, cls, more + pools_per_publisher(&cl->s->pools, own));
+	else
+		others += pools_per_publisher(&cl->s->pools, own);
+	if (!local && (ch->pool != cls || !publishes(ch, cl->uid)))
+		window = window_for(cl, ch, cls, pools_slot_of(max_body), others);
+	if (r == 0)
+		r = parts_slots_ok(cl, ch, cls, others + window);
+	if (r == 0)
+		*ret_window = window;
+	return r;
 }

@@ -205,9 +205,24 @@ static void publisher_destroy(struct publisher *p)
 	mem_free(p);
 }
 
+/* window: no wider than that, 0: any; it gets wider again when there is room (channel_widen()). */
+static int set_size(struct channel *ch, uint64_t max_body, uint32_t window)
+{
+	uint32_t before = ch->window;
+	int r;
+
+	if (window && (!before || window < before))
+		ch->window = window;
+	r = channel_set_size(ch, max_body);
+	if (r < 0)
+		ch->window = before;
+	return r;
+}
+
 /* The channel's side; after it only the publisher itself is missing. */
 static int prepare(struct client *cl, const struct advertise *a, struct channel *ch)
 {
+	uint32_t window;
 	int r = inbound_ok(cl, ch);
 
 	if (r == 0)
@@ -217,9 +232,9 @@ static int prepare(struct client *cl, const struct advertise *a, struct channel 
 	if (r == 0)
 		r = channel_set_type(ch, a->type);
 	if (r == 0)
-		r = parts_publish_ok(cl, ch, (uint64_t)a->max_body, a->flags & ADVERTISE_LOCAL);
+		r = parts_publish_ok(cl, ch, (uint64_t)a->max_body, a->flags & ADVERTISE_LOCAL, &window);
 	if (r == 0)
-		r = channel_set_size(ch, (uint64_t)a->max_body);
+		r = set_size(ch, (uint64_t)a->max_body, window);
 	return r;
 }
 
@@ -360,14 +375,14 @@ int pubsub_unadvertise(struct client *cl, uint32_t publisher_id)
 }
 
 /* Both get slots of that class, or neither does. */
-static int move(struct publisher *p, int cls, uint64_t max_body)
+static int move(struct publisher *p, int cls, uint64_t max_body, uint32_t window)
 {
 	struct pools *pools = &p->cl->s->pools;
 	int pool, r = channel_reserve(p->ch, cls, pools_per_publisher(pools, cls));
 
 	if (r < 0)
 		return r;
-	r = channel_set_size(p->ch, max_body);
+	r = set_size(p->ch, max_body, window);
 	pool = r < 0 ? cls : p->pool;
 	pools_release(pools, pool, pools_per_publisher(pools, pool));
 	if (r == 0)
@@ -377,10 +392,11 @@ static int move(struct publisher *p, int cls, uint64_t max_body)
 
 static int grow(struct publisher *p, int cls, uint64_t max_body)
 {
-	int r = parts_publish_ok(p->cl, p->ch, max_body, p->flags & ADVERTISE_LOCAL);
+	uint32_t window;
+	int r = parts_publish_ok(p->cl, p->ch, max_body, p->flags & ADVERTISE_LOCAL, &window);
 
 	if (r == 0)
-		r = cls != p->pool ? move(p, cls, max_body) : channel_set_size(p->ch, max_body);
+		r = cls != p->pool ? move(p, cls, max_body, window) : set_size(p->ch, max_body, window);
 	if (r == 0)
 		p->max_body = max_body;
 	return r;

@@ -213,6 +213,33 @@ TEST_WITH(a_window_gets_no_wider_than_its_users_part_allows, setup, teardown)
 	bridge_end(&b);
 }
 
+/* Of the 30 that it may have 18 are taken: what is left beside the 9 of its own is the window, of messages that it announces or not. */
+TEST_WITH(a_window_fits_its_users_part, setup, teardown)
+{
+	struct sim_publisher_options o = { .size = sizeof(o), .max_body = LONG, .flags = SIM_PUB_LOCAL };
+	struct sim_client *c = world_client(&w, "sensor", 0);
+	struct sim_publisher *a, *b, *p;
+
+	w.simd->limits.per_user_percent = 50;
+	be_user("sensor", 64001);
+	assert_int_equal(sim_advertise(c, "a", &sim_Imu_type, &o, &a), 0);
+	assert_int_equal(sim_advertise(c, "b", &sim_Imu_type, &o, &b), 0);
+	p = imu_advertise(c, "narrow", 0);
+	assert_true(channel_find(w.simd, "/car/narrow")->window > 12);
+	assert_int_equal(sim_publish_local(p, long_loan(p)), 0);
+	assert_int_equal(channel_find(w.simd, "/car/narrow")->window, 3);
+	sim_publisher_destroy(p);
+	o.flags = 0;
+	assert_int_equal(sim_advertise(c, "narrow", &sim_Imu_type, &o, &p), 0);
+	assert_int_equal(channel_find(w.simd, "/car/narrow")->window, 3);
+	sim_publisher_destroy(a);
+	sim_publisher_destroy(b);
+	world_run(&w, 3 * S);
+	assert_int_equal(channel_find(w.simd, "/car/narrow")->window, 12);
+	sim_publisher_destroy(p);
+	sim_disconnect(c);
+}
+
 /* The next simd, and the next data plane, are told the larger size at once. */
 TEST_WITH(it_keeps_its_slots_over_a_restart, setup, teardown)
 {
