@@ -205,7 +205,7 @@ static void publisher_destroy(struct publisher *p)
 	mem_free(p);
 }
 
-/* window: no wider than that, 0: any; it gets wider again when there is room (channel_widen()). */
+/* window: no wider than that, 0: any; it gets wider again when there is room (queues_look()). */
 static int set_size(struct channel *ch, uint64_t max_body, uint32_t window)
 {
 	uint32_t before = ch->window;
