@@ -144,6 +144,15 @@ TESTS       += tests/system/stack/wall.sh
 TESTS_NOSAN += tests/system/stack/wall.sh
 TESTS_FULL  += tests/system/stack/wall.sh
 NEEDS_wall.sh = $(B)/test/lib/wall.so
+# a library that is not ours sets the clock
+$(B)/test/lib/mono.so: $(B)/obj/tests/system/stack/mono.o
+	@mkdir -p $(@D)
+	$(CC) -shared $(HARDEN_LINK) -o $@ $<
+TEST_PROGRAMS += $(B)/test/lib/mono.so
+TESTS       += tests/system/stack/faketime.sh
+TESTS_NOSAN += tests/system/stack/faketime.sh
+TESTS_FULL  += tests/system/stack/faketime.sh
+NEEDS_faketime.sh = $(B)/test/lib/mono.so
 TESTS_NS    += $(patsubst tests/system/stack/test_%.c,$(B)/test/system-stack-%,$(sort $(wildcard tests/system/stack/test_*.c)))
 TESTS_FAULT += $(patsubst tests/fault/stack/test_%.c,$(B)/test/fault-stack-%,$(sort $(wildcard tests/fault/stack/test_*.c)))
 TESTS_SOAK  += $(B)/test/system-stack-start

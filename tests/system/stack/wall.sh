@@ -10,10 +10,12 @@ run()
 	tests/support/ns.sh env LD_PRELOAD="$PWD/$b/test/lib/wall.so" "$b/test/$program" || code=1
 }
 code=0
+run system-stack-waits
 run system-stack-client
 run system-stack-step
 run system-stack-rosbridge
 run system-link-service
 run system-ros1-publish
 run system-world-host
+run readback-order
 exit $code
