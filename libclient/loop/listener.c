@@ -142,11 +142,24 @@ static int seat(struct listener *l, int fd, const char *host, const char *from)
 	return 0;
 }
 
+/* Why it was sent away. */
+static void say_why(const struct listener *l, int r, const char *host, char *why, size_t size)
+{
+	unsigned most = l->o.bounds.peers_of_one, n = most ? count_of(l, host) : 0;
+
+	if (r != -EBUSY)
+		snprintf(why, size, "%s", strerror(-r));
+	else if (most && n >= most)
+		snprintf(why, size, "%u of %s are connected", n, host);
+	else
+		snprintf(why, size, "%u are connected", l->n);
+}
+
 /* False: there is nobody, or no descriptor for now. */
 static bool accept_one(struct listener *l)
 {
 	struct sockaddr_storage a = { .ss_family = AF_UNSPEC };
-	char host[LISTENER_FROM_MAX], from[LISTENER_FROM_MAX], why[64];
+	char host[LISTENER_FROM_MAX], from[LISTENER_FROM_MAX], why[LISTENER_FROM_MAX + 32];
 	socklen_t n = sizeof(a);
 	int fd = accept4(l->fd, (struct sockaddr *)&a, &n, SOCK_NONBLOCK | SOCK_CLOEXEC), r = -EBUSY;
 
@@ -164,7 +177,7 @@ static bool accept_one(struct listener *l)
 		r = seat(l, fd, host, from);
 	else
 		fd_close(fd);
-	snprintf(why, sizeof(why), r == -EBUSY ? "%u are connected" : "no memory", l->n);
+	say_why(l, r, host, why, sizeof(why));
 	if (r < 0 && l->o.refused)
 		l->o.refused(l->o.arg, from, why);
 	return true;
@@ -227,6 +240,8 @@ static int listen_at(const struct address *at, char why[STREAM_WHY_MAX])
 
 static int open_it(struct listener *l, const struct address *at, char why[STREAM_WHY_MAX])
 {
+	int r;
+
 	if (*at->host != '/') {
 		l->fd = listen_at(at, why);
 	} else {
@@ -234,7 +249,12 @@ static int open_it(struct listener *l, const struct address *at, char why[STREAM
 		snprintf(why, STREAM_WHY_MAX, "%s", l->fd < 0 ? err_why() : "");
 		snprintf(l->path, sizeof(l->path), "%s", l->fd < 0 ? "" : at->host);
 	}
-	return l->fd < 0 ? l->fd : exec_io_add(l->x, &l->io, l->fd, EPOLLIN, on_peer, l);
+	if (l->fd < 0)
+		return l->fd;
+	r = exec_io_add(l->x, &l->io, l->fd, EPOLLIN, on_peer, l);
+	if (r < 0)
+		snprintf(why, STREAM_WHY_MAX, "%.100s: %s", at->host, strerror(-r));
+	return r;
 }
 
 int listener_create(struct exec *x, const struct address *at, const struct listener_options *o, struct listener **ret,

@@ -489,6 +489,8 @@ int stream_dial(struct exec *x, const struct address *a, const struct stream_opt
 	if (o->dial_dur_ns)
 		exec_timer_at(&s->timer, ns_add(exec_now(x), o->dial_dur_ns));
 	r = find(s, a, why);
+	if (r < 0 && r != -ENOENT)
+		snprintf(why, STREAM_WHY_MAX, "%s", strerror(-r));
 	if (r < 0)
 		stream_destroy(s);
 	else

@@ -49,7 +49,10 @@ struct stream_options {
 	struct lookup *lookup; /* of names, kept while it dials; NULL: stream_dial() blocks */
 };
 
-/* Copies the options. -ENOENT, with why, the name is not known, as far as that is looked up here; -ENOMEM. Else opened() or ended() follows. */
+/*
+ * Copies the options. -ENOENT, with why: the name is not known (with `lookup` set, ended() says so instead); errors of lookup_start(), with
+ * why; -ENOMEM without. Else opened() or ended() follows.
+ */
 int stream_dial(struct exec *x, const struct address *a, const struct stream_options *o, struct stream **ret,
 		char why[STREAM_WHY_MAX]);
 /* Takes fd, which does not block, also where it fails. -ENOMEM, or errors of exec_io_add(). */

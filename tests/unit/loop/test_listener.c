@@ -265,6 +265,7 @@ BOTH(one_address_has_its_share)
 	come(3, "busy");
 	assert_int_equal(n_came, 3);
 	assert_int_equal(n_refused, 1);
+	assert_int_equal(strncmp(refused_why, *at.host == '/' ? "2 of user " : "2 of 127.0.0.1 are connected", 10), 0);
 }
 
 BOTH(a_header_has_its_time)
