@@ -6,11 +6,7 @@
 #include "ros1.h"
 #include "support/test.h"
 
-#include <dlfcn.h>
-#include <errno.h>
-#include <netdb.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <sys/socket.h>
 
 #include <sim/srv/SetBool.h>
@@ -467,65 +463,4 @@ TEST_WITH(who_wants_a_topic_again_learns_its_publishers, set_up, tear_down)
 	answer(next_call("unregisterSubscriber"), 1, ""); /* it is not forgotten that it is registered */
 	run(0);
 	assert_int_equal(accept(door, NULL, NULL), -1);
-}
-
-/* ---- names of hosts ---- */
-
-static atomic_int n_slow; /* that are looked up */
-static atomic_bool slow_is_over;
-
-/* "slow": of a server of names that is not there; "master": of this machine. */
-int getaddrinfo(const char *name, const char *port, const struct addrinfo *hints, struct addrinfo **ret)
-{
-	typeof(getaddrinfo) *next;
-
-	memcpy(&next, &(void *){ dlsym(RTLD_NEXT, "getaddrinfo") }, sizeof(next));
-	if (hints->ai_flags & AI_NUMERICHOST)
-		return next(name, port, hints, ret);
-	if (strcmp(name, "slow") != 0)
-		return next(strcmp(name, "master") == 0 ? "127.0.0.1" : name, port, hints, ret);
-	n_slow++;
-	AWAIT(slow_is_over);
-	return EAI_NONAME;
-}
-
-static bool master_is_called(void)
-{
-	struct pollfd p = { .fd = door, .events = POLLIN };
-
-	run(0);
-	return poll(&p, 1, 0) == 1;
-}
-
-/* A publisher and a service at places that nobody can find, for as long as that takes: the master is found. */
-TEST_WITH(a_slow_name_holds_up_its_kind_alone, set_up, tear_down)
-{
-	struct xmlrpc_value place = { .kind = XMLRPC_STRING, .text = "http://slow:1/" },
-			    places = { .kind = XMLRPC_ARRAY, .first = &place };
-	struct subscription *s = &b->links.all[b->links.n++];
-	unsigned port;
-	char uri[64];
-
-	*s = (struct subscription){
-		.bridge = b, .clock = true, .wanted = true, .type = ros_type_find(ros1_types, "rosgraph_msgs/Clock")
-	};
-	snprintf(s->in.name, sizeof(s->in.name), "/clock");
-	make_contact();
-	subscription_publishers(b, "/clock", &places, true);
-	AWAIT(n_slow == 1);
-	remotes_serve(b, true);
-	ask_lamp();
-	answer(next_call("lookupService"), 1, "rosrpc://slow:1");
-	AWAIT(n_slow == 2);
-	master_disconnect(b);
-	answer(next_call("unregisterService"), 1, "");
-	close(door);
-	door = open_door(&port);
-	snprintf(uri, sizeof(uri), "http://master:%u", port);
-	master_connect(b, uri);
-	AWAIT(master_is_called());
-	make_contact();
-	slow_is_over = true;
-	AWAIT((run(0), call.n_answers == 1));
-	assert_int_equal(call.result, -ENOENT);
 }
