@@ -12,6 +12,6 @@ LINK_ros1-names := -ljansson
 TESTS += $(B)/test/ros1-master
 $(B)/test/ros1-master: $(B)/obj/tests/unit/ros1/test_master.o \
 	$(patsubst %.c,$(B)/obj/%.o,$(filter-out %/ros1.c,$(sort $(wildcard tools/bridge/ros1/*.c)))) \
-	$(addprefix $(B)/lib/,libtopics.a libconvert.a libros.a libmsggen.a libintrospect.a libschema.a libloop.a libbase.a) | $(B)/lib/libsimclient.so
+	$(addprefix $(B)/lib/,libtopics.a libconvert.a libros.a libmsggen.a libloop.a libbase.a) | $(B)/lib/libsimclient.so
 LINK_ros1-master = $(LINK_SIMCLIENT) -lexpat -ljansson -lm
 FLAGS_tests/unit/ros1/test_master.c := -Itools/bridge/topics -Itools/bridge/convert -Ischemas -Ilibclient/base

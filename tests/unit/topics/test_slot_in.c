@@ -151,6 +151,7 @@ TEST_WITH(more_than_usual_has_to_be_asked_for, begin, end)
 	char why[200];
 
 	assert_int_equal(slot_in_take(&in, n, read_bytes, &n), -EMSGSIZE);
+	slot_in_finish(&in);
 	assert_int_equal(slot_in_init(&in, &host, "c", &sim_Image_type, 512 * MIB, why, sizeof(why)), 0);
 	assert_int_equal(slot_in_take(&in, n, read_bytes, &n), 0);
 	assert_int_equal(published, n);
@@ -176,6 +177,7 @@ TEST_WITH(max_body_is_a_bound, begin, end)
 	n = 2001;
 	assert_int_equal(slot_in_take(&in, n, read_bytes, &n), -EMSGSIZE);
 	assert_int_equal(slot_in_take_once(&in, n, read_bytes, &n), -EMSGSIZE);
+	slot_in_finish(&in);
 	assert_int_equal(slot_in_init(&in, &host, "c", &sim_Image_type, 8, why, sizeof(why)), -EINVAL);
 	assert_int_equal(slot_in_init(&in, &host, "c", &sim_Bool_type, 0, why, sizeof(why)), 0);
 	assert_int_equal(slot_in_take(&in, n, read_bytes, &n), -EMSGSIZE);
