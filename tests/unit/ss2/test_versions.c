@@ -173,7 +173,7 @@ TEST(recorded_runs_of_all_versions_are_answered)
 {
 	struct dirent **list;
 	int n = scandir(CORPUS, &list, recorded, by_name), versions = 0;
-	struct world w;
+	static struct world w;
 
 	assert_true(n > 0);
 	for (int i = 0; i < n; i++) {
@@ -218,14 +218,20 @@ static void compare_one(struct run *r, uint32_t number, const char *name)
 	replay_live(r, number, name);
 }
 
+static void compare_all(int version)
+{
+	static struct world w;
+	static struct run r;
+
+	r = (struct run){ .version = version, .take = compare_one, .arg = &w };
+	world_init(&w);
+	walk(&r);
+	world_finish(&w);
+}
+
 TEST(the_record_is_what_the_peer_sends)
 {
-	struct world w;
-
-#define X(v) \
-	world_init(&w); \
-	walk(&(struct run){ .version = v, .take = compare_one, .arg = &w }); \
-	world_finish(&w);
+#define X(v) compare_all(v);
 	PEER_VERSIONS(X)
 #undef X
 }

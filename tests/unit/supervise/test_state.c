@@ -107,8 +107,8 @@ TEST(a_broken_state_is_refused)
 		"{}",
 		"{\"app\": 5}",
 		"{\"app\":\"a\",\"simd\":{\"pid\":-1,\"start\":0},\"iox_generation\":1}",
-		"{\"app\":\"a\",\"simd\":{\"pid\":1,\"start\":0},\"iox_generation\":1,"
-		"\"roudi\":{\"pid\":1,\"start\":0},\"roudi_owned\":true,\"roudi_config\":\"12\",\"apps\":[]}"
+		("{\"app\":\"a\",\"simd\":{\"pid\":1,\"start\":0},\"iox_generation\":1,"
+		 "\"roudi\":{\"pid\":1,\"start\":0},\"roudi_owned\":true,\"roudi_config\":\"12\",\"apps\":[]}"),
 	};
 	static struct state s;
 	char path[TEST_PATH_MAX];
