@@ -242,7 +242,6 @@ TEST(commands_come_to_the_vehicle)
 	peer_join(p, vehicle);
 	peer_free(p);
 	peer_free(q);
-	stack_stop(simd);
 }
 
 TEST(messages_by_name_are_those_of_the_far_sides_release)

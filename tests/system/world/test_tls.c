@@ -437,11 +437,8 @@ TEST(who_is_known_or_gone_is_no_stranger)
 		snprintf(from, sizeof(from), "127.0.%u.%u", 1 + i / 250, i % 250 + 1);
 		close(dial_from(from));
 	}
-	for (unsigned i = 0; i < 300; i++) {
+	for (unsigned i = 0; i < 300; i++) /* its log, which is bounded, does not fill the pipe */
 		AWAIT(is_welcome("127.0.0.1"));
-		server.text[0] = 0;
-		server_says(&server, "disconnected"); /* its log is a pipe, that would fill */
-	}
 	assert_int_equal(server_stop(&server), 0);
 }
 
