@@ -162,7 +162,7 @@ static void check_processes(struct check *k, struct conf_view rig)
 
 /* ---- channels ---- */
 
-/* Nobody may ever publish there. */
+/* Channels of simd itself: no client can publish on them. */
 static void check_channel_names(struct check *k, struct conf_view rig)
 {
 	for (size_t i = 0; i < conf_count(rig, "channels"); i++) {

@@ -132,7 +132,7 @@ static bool resolve(char *path, char ret[PATH_MAX])
 	while (!realpath(path, ret)) {
 		end = strrchr(path, '/');
 		if ((errno != ENOENT && errno != ENOTDIR) || lstat(path, &st) == 0 || !end || end == path)
-			return false; /* also at a link to what is not there yet */
+			return false; /* also at a symbolic link whose target does not exist yet */
 		*end = '\0';
 	}
 	return true;

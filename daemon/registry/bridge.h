@@ -72,13 +72,13 @@ bool bridge_carries(const struct bridge *b, const struct channel *ch);
 /* Names of the bridges that carry it: a new JSON array. */
 json_t *bridge_names_of(const struct channel *ch);
 /* What a bridge, or all of them, have reported of channels: a new JSON array of carried_json(). */
+json_t *bridge_topics(const struct bridge *b);
+json_t *bridge_topics_of(const struct channel *ch);
 /*
  * The bridge of this session says what a channel is over there that does not go through dispatch: one that it brings in, or /clock. Texts are cut.
  * -EPERM it is no bridge; -EINVAL no full name; -ENOSPC too many. With a sentence, but -ENOMEM.
  */
 int bridge_name_topic(const struct client *cl, const char *channel, bool inbound, const char *name, const char *type);
-json_t *bridge_topics(const struct bridge *b);
-json_t *bridge_topics_of(const struct channel *ch);
 /* Whether its rig lets it offer this service to the other side. */
 bool bridge_serves(const struct bridge *b, const char *service);
 /* Tells dispatch which bridges carry a channel that has just been opened. */

@@ -351,23 +351,23 @@ int channel_set_size(struct channel *ch, uint64_t max_body)
 	return ch->open ? resize_open(ch) : 0;
 }
 
-void channel_widen(struct channel *ch, uint32_t times, uint32_t most)
+uint32_t channel_missing(const struct channel *ch)
 {
-	struct pools *p = &ch->s->pools;
-	uint32_t window, more;
+	uint32_t window;
 
 	if (!ch->open)
-		return;
+		return 0;
 	window = usual_window(ch, ch->slot_size, ch->pool);
 	window = window < ch->cells ? window : ch->cells;
-	if (window <= ch->window)
-		return;
-	more = window - ch->window;
-	if (most < times * more || pools_left(p, ch->pool) < times * more ||
-	    pools_reserve(p, ch->pool, more, ch->name) < 0)
+	return window > ch->window ? window - ch->window : 0;
+}
+
+void channel_widen(struct channel *ch, uint32_t more)
+{
+	if (pools_reserve(&ch->s->pools, ch->pool, more, ch->name) < 0)
 		return;
 	ch->reserved += more;
-	ch->window = window;
+	ch->window += more;
 	(void)resize_open(ch); /* without it dispatch counts on fewer than there can be */
 }
 

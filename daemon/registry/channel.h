@@ -132,10 +132,16 @@ int channel_retype(struct channel **ch, const json_t *type);
 int channel_check_type(const struct channel *ch, const char *type, const char *hash);
 /* The window that it has, or gets, with slots of that size: the rig's, or what is usual for the size, and never more than before. */
 uint32_t channel_window(const struct channel *ch, uint64_t slot_size, int cls);
-/* What that can be where there is no room: neither the rig's shrinks nor, in its class, one in use. */
+/* The smallest window where there is no room: a window from the rig does not shrink, nor does one in use that stays in its class. */
 uint32_t channel_window_least(const struct channel *ch, uint64_t slot_size, int cls);
-/* A window that gave way gets wider again, where room is left for `times` as much as it takes, of `most` slots at most. */
-void channel_widen(struct channel *ch, uint32_t times, uint32_t most);
+/* Slots that a window which gave way lacks of the usual one; 0: none. */
+uint32_t channel_missing(const struct channel *ch);
+void channel_widen(struct channel *ch, uint32_t more);
+/* The size class that the channel has with such messages, too; own: theirs. */
+static inline int channel_class_with(const struct channel *ch, uint64_t max_body, int own)
+{
+	return ch->pool >= 0 && max_body <= ch->max_body ? ch->pool : own;
+}
 /* Size class for bodies of max_body; moves what is reserved when it has to grow, also while messages are in flight. -EMSGSIZE, -ENOSPC. */
 int channel_set_size(struct channel *ch, uint64_t max_body);
 /*

@@ -141,7 +141,7 @@ int parts_slots_ok(const struct client *cl, const struct channel *ch, int cls, u
 		slots_of_user(cl->s, cl->uid, cls), cl->s->limits.per_user_percent, left);
 }
 
-/* What the queues of its user would have more of, in the class that the channel then has. */
+/* Slots that the queues of its user would take in addition, in the class that the channel then has. */
 static uint32_t queues_move(const struct client *cl, const struct channel *ch, int cls)
 {
 	const struct subscriber *sub;
@@ -169,8 +169,7 @@ static uint32_t window_for(const struct client *cl, const struct channel *ch, in
 int parts_publish_ok(const struct client *cl, const struct channel *ch, uint64_t max_body, bool local,
 		     uint32_t *ret_window)
 {
-	int own = pools_body_class(&cl->s->pools, max_body),
-	    cls = ch->pool >= 0 && max_body <= ch->max_body ? ch->pool : own;
+	int own = pools_body_class(&cl->s->pools, max_body), cls = channel_class_with(ch, max_body, own);
 	uint32_t others, window = 0;
 	int r = 0;
 

@@ -283,7 +283,7 @@ static int tell_dispatch(const struct publisher *p, int *ret_bell)
 static int give_way(struct client *cl, struct channel *ch, const struct publisher *p, uint64_t max_body, bool local)
 {
 	const struct pools *pools = &cl->s->pools;
-	int own = pools_body_class(pools, max_body), cls = ch->pool >= 0 && max_body <= ch->max_body ? ch->pool : own;
+	int own = pools_body_class(pools, max_body), cls = channel_class_with(ch, max_body, own);
 	uint32_t slots = own == cls && !(p && p->pool == cls) ? pools_per_publisher(pools, cls) : 0;
 	bool same = local || (ch->open && ch->pool == cls);
 	uint64_t size = pools_slot_of(max_body);
@@ -294,7 +294,7 @@ static int give_way(struct client *cl, struct channel *ch, const struct publishe
 	return r == -ENOSPC && least < window ? queues_give_way(cl, ch, cls, slots + least) : r;
 }
 
-/* What the channel has, with it or without. */
+/* The publisher and, unless it is local, an open channel; or neither. */
 static int join(struct client *cl, struct advertise *a, struct channel *ch, struct publisher **ret, int *ret_bell)
 {
 	struct publisher *p;

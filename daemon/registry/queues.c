@@ -60,7 +60,7 @@ int queues_reserve(struct subscriber *sub)
 
 /* ---- giving way ---- */
 
-/* What the channel's queues hold of a class with no more than `cap` each, beyond what they have of it now. uid: of that user; -1: all. */
+/* Slots of a class that the channel's queues would take in addition if none held more than `cap`. uid: queues of that user alone; -1: all. */
 static int64_t more_with(const struct channel *ch, int cls, uint32_t cap, int64_t uid)
 {
 	const struct subscriber *sub;
@@ -214,12 +214,17 @@ static uint32_t users_left(const struct channel *ch)
 	const struct publisher *p;
 	uint32_t left = UINT32_MAX;
 
-	list_for_each(p, &ch->publishers, in_channel) {
-		uint32_t its = parts_slots_left(p->cl, ch->pool);
-
-		left = its < left ? its : left;
-	}
+	list_for_each(p, &ch->publishers, in_channel)
+		left = less(left, parts_slots_left(p->cl, ch->pool));
 	return left;
+}
+
+static void widen(struct channel *ch)
+{
+	uint32_t more = channel_missing(ch);
+
+	if (more && pools_left(&ch->s->pools, ch->pool) >= SPARE * more && users_left(ch) >= SPARE * more)
+		channel_widen(ch, more);
 }
 
 void queues_look(struct simd *s)
@@ -235,7 +240,7 @@ void queues_look(struct simd *s)
 
 		if (ch->pool < 0 || (waits_for >> ch->pool & 1) || gives_way(ch))
 			continue;
-		channel_widen(ch, SPARE, users_left(ch));
+		widen(ch);
 		list_for_each(sub, &ch->subscribers, in_channel)
 			news |= lengthen(sub);
 		if (news)

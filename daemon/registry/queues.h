@@ -17,7 +17,7 @@ struct client;
 struct simd;
 struct subscriber;
 
-/* What the class of its channel has room for, up to sub->wanted. -ENOSPC with a sentence: not for the least. */
+/* Reserves a queue as deep as its channel's class has room for, sub->wanted at most. -ENOSPC with a sentence: not even for the least. */
 int queues_reserve(struct subscriber *sub);
 /*
  * A publisher of cl found no room on the channel: it needs `slots` more of a class, and the queues what they hold. -EAGAIN with a sentence:

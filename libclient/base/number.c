@@ -22,7 +22,7 @@ static unsigned digit(char c)
 	return c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10 : NUMBER_HEX;
 }
 
-/* Which base a number of NUMBER_ANY has; *at moves behind 0x. */
+/* The base of a number under NUMBER_ANY; *at moves behind 0x. */
 static unsigned base_of(const char **at)
 {
 	const char *s = *at;

@@ -181,7 +181,7 @@ static inline struct shortest_decimal without_zeros(struct shortest_decimal d)
 	return d;
 }
 
-/* What remains: very large and very small ones. */
+/* The remaining numbers: very large and very small ones. */
 static __attribute__((noinline)) char *put_slow(struct shortest_decimal d, char *out)
 {
 	int n, point;

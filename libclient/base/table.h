@@ -25,7 +25,7 @@ struct table {
 	uint32_t n; /* entries */
 	/* the table's own */
 	uint32_t places; /* a power of 2, or 0 */
-	char *at;        /* entries; behind them of each place the upper half of its hash, 0: it is free */
+	char *at;        /* entries; behind them of each place the lower half of its hash, 0: it is free */
 };
 
 /* The member comes first. */
@@ -46,7 +46,7 @@ void *table_find(const struct table *t, const void *key); /* NULL: there is none
 /* Finds it or makes one, all zero but the key: 0: it was there, 1: it is new. -ENOMEM: nothing has changed. */
 int table_add(struct table *t, const void *key, void **ret) __attribute__((warn_unused_result));
 
-/* What lies behind it moves up: who walks goes on at its place. */
+/* An entry behind it may move into its place, so a loop with table_next() steps its `at` back by one. */
 void table_remove(struct table *t, void *entry);
 
 /* for (size_t at = 0; (e = table_next(t, &at));): each entry once, in no order; NULL: that was all. */

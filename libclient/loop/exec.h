@@ -6,8 +6,8 @@
  *   exec_threads.c  the real one: CLOCK_MONOTONIC, timers and descriptors in one epoll loop
  *   exec_sim.c      virtual: one thread, time jumps to the next timer, a seeded choice of what runs next
  *
- * Thread: all callbacks of one exec run on one thread, the one inside exec_run() or exec_turn(). exec_post(), exec_call() and
- *         exec_quit() are safe from any thread; everything else belongs to the exec's thread.
+ * Thread: all callbacks of one exec run on one thread, the one inside exec_run() or exec_turn(). exec_post(), exec_call(),
+ *         exec_now() and exec_quit() are safe from any thread; everything else belongs to the exec's thread.
  */
 #ifndef EXEC_H
 #define EXEC_H

@@ -155,7 +155,7 @@ static void say_why(const struct listener *l, int r, const char *host, char *why
 		snprintf(why, size, "%u are connected", l->n);
 }
 
-/* False: there is nobody, or no descriptor for now. */
+/* False: no connection waits, or this process has no free descriptor. */
 static bool accept_one(struct listener *l)
 {
 	struct sockaddr_storage a = { .ss_family = AF_UNSPEC };
@@ -177,9 +177,10 @@ static bool accept_one(struct listener *l)
 		r = seat(l, fd, host, from);
 	else
 		fd_close(fd);
-	say_why(l, r, host, why, sizeof(why));
-	if (r < 0 && l->o.refused)
+	if (r < 0 && l->o.refused) {
+		say_why(l, r, host, why, sizeof(why));
 		l->o.refused(l->o.arg, from, why);
+	}
 	return true;
 }
 

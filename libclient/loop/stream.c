@@ -113,7 +113,6 @@ void stream_set_options(int fd)
 static int try_address(struct stream *s)
 {
 	const struct addrinfo *a = s->address;
-	int r;
 
 	s->fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (s->fd < 0)
@@ -121,8 +120,7 @@ static int try_address(struct stream *s)
 	stream_set_options(s->fd);
 	if (connect(s->fd, a->ai_addr, a->ai_addrlen) < 0 && errno != EINPROGRESS)
 		return -errno;
-	r = exec_io_add(s->x, &s->io, s->fd, EPOLLOUT, on_event, s);
-	return r;
+	return exec_io_add(s->x, &s->io, s->fd, EPOLLOUT, on_event, s);
 }
 
 /* Until one of them can be tried; r: why the last one could not. */

@@ -17,7 +17,6 @@
 #include "clockmap.h"
 #include "driver.h"
 #include "err.h"
-#include "jsonx.h"
 #include "jump.h"
 #include "mem.h"
 #include "publisher.h"

@@ -22,7 +22,6 @@
 
 #define INTERFACE         "io.simd.Control."
 #define PUMP_SLICE_DUR_NS (20 * NS_PER_MS)
-#define QUEUES_OF         "queues_of"
 #define MIB_DUR_NS        (100 * NS_PER_MS) /* what simd may take to make the slots of a message, for each MiB of it */
 #define AGAIN_DUR_NS      (100 * NS_PER_MS) /* between two tries of what cannot be done at the moment */
 #define AGAIN_MOST_DUR_NS (60 * NS_PER_S)   /* so long it is tried: a machine that is overloaded is no refusal */
@@ -109,17 +108,17 @@ static void clock_event(struct sim_client *c, const json_t *params)
 }
 
 /* Those of a channel get another port, if it is damaged, or are to ask how deep their queue is to be. */
-static void renew_event(struct sim_client *c, const json_t *params, const char *member)
+static void renew_event(struct sim_client *c, const json_t *params, bool queues)
 {
 	struct sim_subscriber *sub;
 	const char *channel;
 
-	if (jsonx_string(params, member, SIM_CHANNEL_MAX, &channel) < 0)
+	if (jsonx_string(params, queues ? "queues_of" : "subscribers_of", SIM_CHANNEL_MAX, &channel) < 0)
 		return;
 	list_for_each(sub, &c->subs, link) {
 		if (strcmp(sub->name, channel) != 0)
 			continue;
-		atomic_store(strcmp(member, QUEUES_OF) == 0 ? &sub->depth_due : &sub->renew_due, true);
+		atomic_store(queues ? &sub->depth_due : &sub->renew_due, true);
 		c->renew_due = true;
 	}
 }
@@ -135,9 +134,9 @@ static void session_event(struct sim_client *c, struct session *s, const json_t 
 	if (strcmp(event, "clock") == 0) {
 		clock_event(c, params);
 	} else if (strcmp(event, "renew") == 0) {
-		renew_event(c, params, "subscribers_of");
+		renew_event(c, params, false);
 	} else if (strcmp(event, "queues") == 0) {
-		renew_event(c, params, QUEUES_OF);
+		renew_event(c, params, true);
 	} else if (strcmp(event, "request") == 0 || strcmp(event, "answer") == 0 || strcmp(event, "services") == 0) {
 		services_event(c, s, event, params);
 	} else if (strcmp(event, "dataplane") == 0) {

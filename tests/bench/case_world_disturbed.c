@@ -18,6 +18,21 @@
 
 /* ---- who is stopped ---- */
 
+/* Measures once more, unless that has failed before, and ends all. */
+static int measure_disturbed(int r, struct load *l, int64_t dur_ns, const pid_t pid[2], struct world_server *s,
+			     struct bench_pair *ret)
+{
+	struct world_measured m = { 0 };
+
+	if (r == 0)
+		r = world_measure(l, dur_ns, &m);
+	ret->ours = m.ticks_per_s;
+	for (int i = 0; i < 2; i++)
+		world_end(pid[i]);
+	world_server_stop(s);
+	return r;
+}
+
 static int measure_stalled(struct bench *b, struct load *l, int64_t dur_ns, struct bench_pair *ret)
 {
 	struct load *stopped = l + 1;
@@ -39,13 +54,7 @@ static int measure_stalled(struct bench *b, struct load *l, int64_t dur_ns, stru
 	r = world_measure(l, dur_ns, &m);
 	ret->reference = m.ticks_per_s;
 	kill(pid[1], SIGSTOP);
-	if (r == 0)
-		r = world_measure(l, dur_ns, &m);
-	ret->ours = m.ticks_per_s;
-	for (int i = 0; i < 2; i++)
-		world_end(pid[i]);
-	world_server_stop(&s);
-	return r;
+	return measure_disturbed(r, l, dur_ns, pid, &s, ret);
 }
 
 /* ---- whoever never says Done ---- */
@@ -107,7 +116,7 @@ static int measure_slow(struct bench *b, struct load *l, int64_t dur_ns, struct 
 {
 	struct world_server s = { .pid = 0 };
 	struct world_measured m = { 0 };
-	pid_t pid[2] = { -1, -1 };
+	pid_t pid[2];
 	int r = world_server_start(b, &s, "10ms", "1", NULL);
 
 	if (r < 0)
@@ -118,13 +127,7 @@ static int measure_slow(struct bench *b, struct load *l, int64_t dur_ns, struct 
 	r = world_measure(l, dur_ns, &m);
 	ret->reference = m.ticks_per_s;
 	pid[1] = bench_fork(slow_main, &s);
-	if (r == 0)
-		r = world_measure(l, dur_ns, &m);
-	ret->ours = m.ticks_per_s;
-	for (int i = 0; i < 2; i++)
-		world_end(pid[i]);
-	world_server_stop(&s);
-	return r;
+	return measure_disturbed(r, l, dur_ns, pid, &s, ret);
 }
 
 /* One server's rate without a disturbance, and with it. */

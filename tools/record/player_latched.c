@@ -100,8 +100,8 @@ static int found_all(struct player *p)
 	return merge_seek(p->o.merge, INT64_MIN);
 }
 
-/* Of before the time: 1; 0: there is no more. Damage is passed over: who plays the log from its beginning is told. */
-static int next_latched(struct player *p, struct log_message *m, unsigned *input, uint64_t *ret_key)
+/* One of those before the time: 1; 0: there is no more. Damage is passed over: who plays the log from its beginning is told. */
+static int next_before(struct player *p, struct log_message *m, unsigned *input)
 {
 	int r;
 
@@ -112,8 +112,7 @@ static int next_latched(struct player *p, struct log_message *m, unsigned *input
 		if (r <= 0 || m->log_time_ns >= p->rd.from_ns)
 			return 0;
 		p->in_a_row = 0;
-		*ret_key = 0;
-		return p->o.sink->latched(p->o.ctx, *input, m, ret_key) ? 1 : 2;
+		return 1;
 	}
 }
 
@@ -121,13 +120,12 @@ int player_find_latched(struct player *p)
 {
 	struct player_latched l = { 0 };
 	struct log_message m;
-	int r = next_latched(p, &m, &l.input, &l.key);
 
-	if (r == 0)
+	if (next_before(p, &m, &l.input) == 0)
 		return found_all(p);
 	l.nth = p->rd.nth++;
 	l.channel = m.channel;
-	return r == 1 ? note(&p->rd, &l) : 0;
+	return p->o.sink->latched(p->o.ctx, l.input, &m, &l.key) ? note(&p->rd, &l) : 0;
 }
 
 int player_give_latched(struct player *p, uint32_t epoch, uint32_t loop)
@@ -135,9 +133,8 @@ int player_give_latched(struct player *p, uint32_t epoch, uint32_t loop)
 	struct player_item *item;
 	struct log_message m;
 	unsigned input;
-	uint64_t key;
 
-	if (p->rd.given == p->rd.n || next_latched(p, &m, &input, &key) == 0)
+	if (p->rd.given == p->rd.n || next_before(p, &m, &input) == 0)
 		return read_all(p);
 	if (p->rd.nth++ != p->rd.latched[p->rd.given].nth)
 		return 0;

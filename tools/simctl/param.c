@@ -2,7 +2,6 @@
 /* Parameters of nodes. Thread: main. */
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

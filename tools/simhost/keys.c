@@ -9,11 +9,9 @@
 #include "number.h"
 #include "timeutil.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define KEYS_MAX    64u  /* of a table: a bit for each */

@@ -8,8 +8,6 @@
 #include "jsonx.h"
 #include "mem.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 /* Repeated in Cyber's schema: arrays, however often they occur. */

@@ -18,7 +18,7 @@ struct compat_number {
 	int64_t seen_mono_ns;
 };
 
-/* A vehicle's message as it is at one tick: made once for all who are told of it. */
+/* A vehicle's message at one tick, made once for all clients that get it. */
 struct compat_said {
 	uint64_t id, tick; /* id 0: none */
 	int64_t wall_s;

@@ -27,7 +27,6 @@ static int setup(void **state)
 
 	(void)state;
 	simd = stack_start(CONF);
-	setenv("SIMD_SOCKET", STACK_SOCKET, 1);
 	assert_int_equal(sim_connect(&o, &client), 0);
 	return 0;
 }

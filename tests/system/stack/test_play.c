@@ -637,7 +637,7 @@ static void put_frame(struct native_log *l, uint32_t channel, int64_t at_ns, con
 	native_log_put(l, channel, at_ns, at_ns, "base_link", body, sim_builder_size(&b));
 }
 
-/* An IMU for 1 s; fixed frames of two publishers, of which one says where it is anew at 0.2 s; something latched at 0, 0.3 and 0.9 s. */
+/* An IMU for 1 s; fixed frames of two publishers, of which one sends its frame again at 0.2 s; something latched at 0, 0.3 and 0.9 s. */
 static void write_latched_log(const char *path)
 {
 	struct native_log *l = native_log_create(path, LOG_COMPRESSION_ZSTD);

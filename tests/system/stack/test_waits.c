@@ -67,7 +67,6 @@ static int begin(void **state)
 		assert_int_equal(pthread_create(&wall.thread, NULL, set_again_and_again, NULL), 0);
 	simd = stack_start(CONF);
 	AWAIT(!strcmp(stack_bridge_text("b", "status"), "connected"));
-	setenv("SIMD_SOCKET", STACK_SOCKET, 1);
 	return 0;
 }
 

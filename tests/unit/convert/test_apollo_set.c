@@ -269,6 +269,8 @@ static const struct {
 	  TRANSFORM ":2: it imports what is not there, or is too large: a.proto: it is left out" },
 	{ "package p;\nmessage M {\n optional int32 x = ;",
 	  TRANSFORM ":3: a whole number from 1 to 536870911 is expected" },
+	{ "message M {\n optional int32 x = 00000000000000000000000000000015;",
+	  TRANSFORM ":2: a whole number from 1 to 536870911 is expected" },
 	{ "message M {\n optional int32 x = 1", TRANSFORM ":2: \";\" is expected, not \"\"" },
 	{ "message M {\n int32 x = 1; }",
 	  TRANSFORM ":2: \"optional\", \"required\" or \"repeated\" is expected, not \"int32\"" },

@@ -14,13 +14,22 @@ static struct barrier *b;
 static int64_t now;
 static uint64_t tick;
 
-static void start(uint32_t pace_permille, bool dilate)
+static void start_with(const struct barrier_options *o)
 {
-	const struct barrier_options o = { .step_dur_ns = 10 * MS, .pace_permille = pace_permille, .dilate = dilate };
-
 	now = 1000 * MS;
 	tick = 0;
-	assert_int_equal(barrier_create(&o, now, &b), 0);
+	assert_int_equal(barrier_create(o, now, &b), 0);
+}
+
+static void start(uint32_t pace_permille, bool dilate)
+{
+	start_with(
+		&(struct barrier_options){ .step_dur_ns = 10 * MS, .pace_permille = pace_permille, .dilate = dilate });
+}
+
+static void start_waiting_for_paused(void)
+{
+	start_with(&(struct barrier_options){ .step_dur_ns = 10 * MS, .pace_permille = 1000, .wait_for_paused = true });
 }
 
 static int end(void **state)
@@ -566,11 +575,7 @@ TEST_WITH(who_goes_on_and_does_not_catch_up_is_out, NULL, end)
 
 TEST_WITH(a_world_waits_for_the_paused_where_asked, NULL, end)
 {
-	const struct barrier_options o = { .step_dur_ns = 10 * MS, .pace_permille = 1000, .wait_for_paused = true };
-
-	now = 1000 * MS;
-	tick = 0;
-	assert_int_equal(barrier_create(&o, now, &b), 0);
+	start_waiting_for_paused();
 	join(1, BARRIER_REGULATING, 0);
 	join(2, BARRIER_REGULATING, 0);
 	assert_true(ticks());
@@ -595,11 +600,7 @@ TEST_WITH(a_world_waits_for_the_paused_where_asked, NULL, end)
 /* A stranger cannot stop it by a pause in place of its first promise. */
 TEST_WITH(it_waits_for_nobody_who_has_promised_nothing, NULL, end)
 {
-	const struct barrier_options o = { .step_dur_ns = 10 * MS, .pace_permille = 1000, .wait_for_paused = true };
-
-	now = 1000 * MS;
-	tick = 0;
-	assert_int_equal(barrier_create(&o, now, &b), 0);
+	start_waiting_for_paused();
 	join(1, BARRIER_REGULATING, 0);
 	join(2, BARRIER_REGULATING, 0);
 	assert_true(ticks());

@@ -211,7 +211,8 @@ int64_t proto_expect_number(struct parser *p, int64_t min, int64_t max)
 	int64_t v = 0;
 
 	snprintf(digits, sizeof(digits), "%s%.*s", minus ? "-" : "", (int)(p->l.len < 32 ? p->l.len : 32), p->l.text);
-	if (p->l.token != PROTO_NUMBER || number_i64(digits, NUMBER_ANY, min, max, &v) < 0)
+	if (p->l.token != PROTO_NUMBER || p->l.len + minus >= sizeof(digits) ||
+	    number_i64(digits, NUMBER_ANY, min, max, &v) < 0)
 		proto_fail(p, -EBADMSG, "a whole number from %lld to %lld is expected", (long long)min, (long long)max);
 	else
 		proto_next(p);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bridge_cyber: channels go to Apollo's cyber_bridge. This file is the plug-in's table; see README.md for the others. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

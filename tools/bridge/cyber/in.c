@@ -99,11 +99,11 @@ void cyber_offer(struct sim_bridge *b)
 		const struct cyber_in *in = &b->in[i];
 		int r = slot_in_offer(&in->slot);
 
-		if ((r == 0 || r == -EALREADY) && SIM_BRIDGE_HOST_HAS(b->host, brings))
-			b->host->brings(b->host->ctx, in->channel, in->name, cyber_in_type(in));
-		else if (r < 0 && r != -EALREADY)
+		if (r < 0 && r != -EALREADY)
 			log_warn(b, "%s is not read: %s: %s", in->name, in->channel,
 				 r == -EACCES ? "the rig does not list this channel under \"inbound\"" : strerror(-r));
+		else if (SIM_BRIDGE_HOST_HAS(b->host, brings))
+			b->host->brings(b->host->ctx, in->channel, in->name, cyber_in_type(in));
 	}
 }
 

@@ -38,13 +38,13 @@ static int open_topic(struct host *h)
 	host_topic_named(h, &c->clk.ch, CHANNEL, plugin_foreign(h->plugin, sim_Clock_type.name));
 	r = h->plugin->ops->open(h->bridge, &c->clk.ch, &c->clk.topic);
 	pthread_mutex_unlock(&h->topics_lock);
-	if (r < 0)
+	if (r < 0) {
 		c->clk.topic = NULL;
-	else
-		host_name_topic(h, CHANNEL, false, c->clk.far_name, c->clk.far_type);
-	if (r < 0)
 		log_at(c->clk.named ? LOG_LEVEL_WARN : LOG_LEVEL_INFO, "%s is not carried by this bridge: %s", CHANNEL,
 		       sim_strerror(-r));
+	} else {
+		host_name_topic(h, CHANNEL, false, c->clk.far_name, c->clk.far_type);
+	}
 	return r;
 }
 

@@ -228,10 +228,10 @@ int host_inbound_publish_from(void *ctx, const char *channel, void *body, size_t
 			      const struct sim_bridge_origin *o);
 void host_inbound_withdraw(void *ctx, const char *channel);
 void host_inbound_unloan(void *ctx, const char *channel, void *body);
-/* Tell the plug-in for whom somebody has begun, or ceased, to listen. Thread: main. True: look again soon. */
 /* To simd, of what does not go through dispatch: a channel that comes in, or /clock. channel: its full name. Blocks until simd answers. */
 void host_name_topic(struct host *h, const char *channel, bool inbound, const char *name, const char *type);
 void host_inbound_named(void *ctx, const char *channel, const char *name, const char *type);
+/* Tell the plug-in for whom somebody has begun, or ceased, to listen. Thread: main. True: look again soon. */
 bool host_inbound_watch(struct host *h);
 /* The plug-in has a new connection: it is notified again of who listens. */
 void host_inbound_replay(struct host *h);

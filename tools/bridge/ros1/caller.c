@@ -23,8 +23,7 @@ struct caller {
 	struct caller *next;          /* services::callers */
 	struct ros1_service *service; /* NULL: it is only told why not */
 	struct call *call;            /* what it has asked; NULL: nothing */
-	unsigned id;
-	char peer[ROS1_TEXT_MAX], node[ROS1_TEXT_MAX];
+	char peer[ROS1_TEXT_MAX];
 	bool persistent;
 	bool begun;  /* some of a request is there */
 	bool ending; /* when all is sent, it is closed */
@@ -195,11 +194,8 @@ static struct caller *create(struct sim_bridge *b, struct stream *s, const char 
 		return NULL;
 	c->bridge = b;
 	c->stream = s;
-	c->id = ++b->n_connections;
 	c->persistent = tcpros_is(h, "persistent", "1") || tcpros_is(h, "persistent", "true");
 	snprintf(c->peer, sizeof(c->peer), "%s", peer);
-	tcpros_get(h, "callerid", c->node, sizeof(c->node));
-	log_printable(c->node);
 	stream_hand(s, &ops, c);
 	stream_hurry(s, WAIT_DUR_NS);
 	listener_mood(s, PEER_LEAVES);

@@ -183,7 +183,7 @@ static void none_registered(struct master *m)
 		n->registered = false;
 }
 
-/* ---- what is said of it ---- */
+/* ---- its status ---- */
 
 __attribute__((format(printf, 3, 4))) static void report(struct sim_bridge *b, enum sim_bridge_status status,
 							 const char *fmt, ...)

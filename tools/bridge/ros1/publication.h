@@ -22,7 +22,7 @@ struct ros_type;
 struct sim_bridge;
 
 struct subscriber {       /* a connection on which we send; the loop's, but for its outbox */
-	struct list link; /* publication::subscribers, or sim_bridge::greeting of those that have not said of what */
+	struct list link; /* publication::subscribers, or sim_bridge::greeting while its header has not come */
 	struct sim_bridge *bridge;
 	struct stream *stream;
 	struct publication *publication; /* NULL: it has not said of what */

@@ -60,7 +60,7 @@ struct sim_bridge {
 	struct listener *slave, *tcpros;
 	bool off; /* disconnected, or shut down: nobody is served */
 	struct publication *publications;
-	struct list greeting, askers; /* subscribers that have not said of what; those who ask the node */
+	struct list greeting, askers; /* subscribers whose header has not come yet; callers of the slave API */
 	unsigned n_connections;       /* so far */
 	struct exec_post holds;       /* messages are held; */
 	struct exec_timer release;    /* for so long */

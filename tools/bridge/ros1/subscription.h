@@ -73,7 +73,7 @@ void subscription_publishers(struct sim_bridge *b, const char *topic, const stru
 /* incoming.c: the link's connection begins. -ENOENT, -ENOMEM, with a sentence in why. */
 int incoming_open(struct sim_bridge *b, struct link *l, const struct address *at, char why[STREAM_WHY_MAX]);
 void incoming_end(struct incoming *c); /* NULL is fine */
-/* It has ended: the link is made again; the pauses begin anew where it had been greeted. */
+/* It has ended: the link is made again. If its header had been answered, the pauses between tries start from the shortest. */
 void link_lost(struct link *l, bool greeted);
 
 /* sim_time.c: the newest stamp of the publisher that is followed drives simd, on the thread "ros1-sim-time". */

@@ -8,7 +8,7 @@
 #define TOPICS_FAN_MAX  16u /* of one channel */
 #define TOPICS_IN_MAX   32u
 #define TOPICS_BUFS_MAX 16u
-#define TOPICS_BODY_MAX (64u * 1024) /* that comes in, unless the rig or its type says otherwise */
+#define TOPICS_BODY_MAX (64u * 1024) /* that comes in by a host that lends no slots */
 
 /* To the host's log, of whatever has a `host`. */
 #define log_at(s, level, ...) (s)->host->log((s)->host->ctx, level, __VA_ARGS__)

@@ -10,7 +10,7 @@
 #include "option.h"
 
 #define SLOT_IN_MAX ((size_t)512 << 20)
-#define USUAL_MAX   ((size_t)64 << 20) /* an image of 4K in floats; a stranger cannot have all memory by one message */
+#define USUAL_MAX   ((size_t)64 << 20) /* more than an image of 4K; a stranger cannot have all memory by one message */
 #define SMALL       (1u << 20)
 #define ONCE_LEAST  ((size_t)8 << 20) /* only what is used of it takes memory */
 

@@ -23,7 +23,7 @@ struct slot_in { /* borrows all but body */
 };
 
 /*
- * max_body: what is longer is dropped; 0: what the largest slot holds. -EINVAL, with a sentence: less than the fixed part of the type.
+ * max_body: longer messages are dropped; 0: the size of the type if all its messages have one size, else 64 MiB. -EINVAL, with a sentence: less than the fixed part of the type.
  */
 int slot_in_init(struct slot_in *s, const struct sim_bridge_host *host, const char *channel,
 		 const struct sim_type *type, size_t max_body, char *why, size_t why_size);
