@@ -207,6 +207,19 @@ struct kind { /* of a topic: one of these */
 	struct cyber_own *own;
 };
 
+/* Among the topics and announced in one step: fixed frames that are sent again must not pass the writer. */
+static int make_known(struct sim_bridge *b, struct cyber_topic *t)
+{
+	int r;
+
+	pthread_mutex_lock(&b->probe.lock);
+	t->next = b->probe.topics;
+	b->probe.topics = t;
+	r = cyber_known_add(b, t);
+	pthread_mutex_unlock(&b->probe.lock);
+	return r;
+}
+
 /* Takes kind->own, also where it fails. */
 static int topic_create(struct sim_bridge *b, uint32_t channel, const char *name, const struct channel_options *o,
 			const struct kind *kind, struct cyber_topic **ret)
@@ -238,9 +251,7 @@ static int topic_create(struct sim_bridge *b, uint32_t channel, const char *name
 	if (r == 0 && t->type && apollo_type_sim(t->type) == &sim_Transforms_type && cyber_frames_is(name))
 		r = cyber_frames_of(b, name, &t->frames);
 	if (r == 0)
-		cyber_probe_add(b, t);
-	if (r == 0)
-		r = cyber_known_add(b, t);
+		r = make_known(b, t);
 	if (r < 0)
 		topic_close(b, t);
 	else

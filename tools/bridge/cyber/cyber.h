@@ -195,7 +195,6 @@ void cyber_frames_again(struct sim_bridge *b); /* a new connection knows none */
 
 int cyber_probe_init(struct sim_bridge *b);
 void cyber_probe_finish(struct sim_bridge *b);
-void cyber_probe_add(struct sim_bridge *b, struct cyber_topic *t);
 void cyber_probe_remove(struct sim_bridge *b, struct cyber_topic *t); /* lock is held */
 void cyber_probe_forget(struct sim_bridge *b); /* the connection has ended: what it said may not hold of the next */
 /* Whether another channel of ours goes out under that name; then why says so. */
@@ -206,7 +205,7 @@ int64_t cyber_look(void *bridge); /* of the main link */
 
 int cyber_known_init(struct sim_bridge *b);
 void cyber_known_finish(struct sim_bridge *b);
-/* Announce it, at once or when it is decided whether its type is to be defined. An errno. */
+/* Announce it, at once or when it is decided whether its type is to be defined. An errno. The probe's lock is held. */
 int cyber_known_add(struct sim_bridge *b, struct cyber_topic *t);
 void cyber_known_forget(struct sim_bridge *b);  /* the connection has ended */
 int64_t cyber_known_look(struct sim_bridge *b); /* of the main link: when to look next, ns; -1: whenever */

@@ -276,13 +276,11 @@ int cyber_known_add(struct sim_bridge *b, struct cyber_topic *t)
 	enum cyber_type_state state = CYBER_TYPE_MISSING;
 
 	if (b->probe.on && t->type && apollo_type_files(t->type, files) > 0) {
-		pthread_mutex_lock(&b->probe.lock);
 		k = find_or_add(&b->known, t->type);
 		state = k ? k->state : CYBER_TYPE_MISSING;
 		t->waits = state == CYBER_TYPE_UNDECIDED;
 		if (t->waits)
 			tcp_link_hold(&b->link, t->out, true); /* which has it look */
-		pthread_mutex_unlock(&b->probe.lock);
 	}
 	return state == CYBER_TYPE_UNDECIDED ? 0 : cyber_announce(b, t, state == CYBER_TYPE_MISSING);
 }

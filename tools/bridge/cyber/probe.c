@@ -328,14 +328,6 @@ void cyber_probe_forget(struct sim_bridge *b)
 
 /* ---- topics ---- */
 
-void cyber_probe_add(struct sim_bridge *b, struct cyber_topic *t)
-{
-	pthread_mutex_lock(&b->probe.lock);
-	t->next = b->probe.topics;
-	b->probe.topics = t;
-	pthread_mutex_unlock(&b->probe.lock);
-}
-
 static void forget_other(struct sim_bridge *b, const struct cyber_topic *gone)
 {
 	for (struct cyber_topic *t = b->probe.topics; t; t = t->next)
