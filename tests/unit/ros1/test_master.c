@@ -6,7 +6,11 @@
 #include "ros1.h"
 #include "support/test.h"
 
+#include <dlfcn.h>
+#include <errno.h>
+#include <netdb.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <sim/srv/SetBool.h>
@@ -54,6 +58,7 @@ static void on_status(void *ctx, enum sim_bridge_status status, const char *text
 /* As in ros1.c. */
 static const char *on_option(void *ctx, const char *name)
 {
+	static const char horn[] = "{\"/horn\":{\"type\":\"std_msgs/Bool\",\"channel\":\"horn\"}}";
 	static const char *const options[][2] = { { "node", "simd" },
 						  { "namespace", "/" },
 						  { "remap", "[]" },
@@ -63,7 +68,7 @@ static const char *on_option(void *ctx, const char *name)
 						  { "compat", "none" },
 						  { "set_use_sim_time", "false" },
 						  { "use_sim_time", "false" },
-						  { "subscribe", "{}" } };
+						  { "subscribe", horn } };
 
 	(void)ctx;
 	if (strcmp(name, "call") == 0)
@@ -105,6 +110,31 @@ static int on_call_answer(void *ctx, struct sim_pending *p, int result, const ch
 	return 0;
 }
 
+/* Of names of hosts that are looked up. */
+static struct {
+	pthread_t loop; /* this test's thread, too */
+	atomic_int n_slow;
+	atomic_bool on_loop; /* a name was looked up there */
+	atomic_bool open;    /* what looks up "slow" goes on */
+} names;
+
+/* "slow" is a name whose server does not answer, "master" one of this machine. */
+int getaddrinfo(const char *name, const char *port, const struct addrinfo *hints, struct addrinfo **ret)
+{
+	bool slow = strcmp(name, "slow") == 0, master = strcmp(name, "master") == 0;
+	typeof(getaddrinfo) *next;
+
+	memcpy(&next, &(void *){ dlsym(RTLD_NEXT, "getaddrinfo") }, sizeof(next));
+	if (hints->ai_flags & AI_NUMERICHOST || !(slow || master))
+		return next(name, port, hints, ret);
+	names.on_loop |= pthread_equal(pthread_self(), names.loop) != 0;
+	if (master)
+		return next("127.0.0.1", port, hints, ret);
+	names.n_slow++;
+	AWAIT(names.open || names.on_loop); /* on the loop it would wait for this test itself */
+	return EAI_NONAME;
+}
+
 /* A socket of this machine that listens, and its port. */
 static int open_door(unsigned *ret_port)
 {
@@ -129,6 +159,9 @@ static int set_up(void **state)
 	unsetenv("ROS_HOSTNAME");
 	*said = '\0';
 	call.n_answers = 0;
+	names.loop = pthread_self();
+	names.n_slow = 0;
+	names.on_loop = names.open = false;
 	host = (struct sim_bridge_host){ .size = sizeof(host),
 					 .log = on_log,
 					 .status = on_status,
@@ -161,6 +194,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
+	names.open = true; /* node_close() waits for a name that is looked up */
 	node_close(b);
 	message_pool_finish(&b->pool);
 	topics_finish(&b->common);
@@ -463,4 +497,72 @@ TEST_WITH(who_wants_a_topic_again_learns_its_publishers, set_up, tear_down)
 	answer(next_call("unregisterSubscriber"), 1, ""); /* it is not forgotten that it is registered */
 	run(0);
 	assert_int_equal(accept(door, NULL, NULL), -1);
+}
+
+/* ---- names that take long ---- */
+
+static bool master_is_called(void)
+{
+	struct pollfd p = { .fd = door, .events = POLLIN };
+
+	run(0);
+	return poll(&p, 1, 0) == 1;
+}
+
+/* For each call the name of the master is looked up, beside the loop. */
+static int next_call_by_name(const char *method)
+{
+	AWAIT(master_is_called());
+	return next_call(method);
+}
+
+static void look_up_slow_publisher(void)
+{
+	struct xmlrpc_value place = { .kind = XMLRPC_STRING, .text = "http://slow:1/" },
+			    places = { .kind = XMLRPC_ARRAY, .first = &place };
+
+	subscriptions_listen(b, "horn", 1);
+	answer(next_call("registerSubscriber"), 1, "");
+	subscription_publishers(b, "/horn", &places, true);
+	AWAIT(names.n_slow == 1);
+}
+
+static void look_up_slow_service(void)
+{
+	remotes_serve(b, true);
+	ask_lamp();
+	answer(next_call("lookupService"), 1, "rosrpc://slow:1");
+	AWAIT(names.n_slow == 2);
+}
+
+static void move_master(void)
+{
+	char uri[64];
+	unsigned port;
+
+	master_disconnect(b);
+	answer(next_call("unregisterSubscriber"), 1, "");
+	answer(next_call("unregisterService"), 1, "");
+	close(door);
+	door = open_door(&port);
+	snprintf(uri, sizeof(uri), "http://master:%u", port);
+	master_connect(b, uri);
+}
+
+/* The names of a publisher and of a service are still being looked up when the master's is. */
+TEST_WITH(a_slow_name_does_not_hold_up_the_master, set_up, tear_down)
+{
+	make_contact();
+	look_up_slow_publisher();
+	look_up_slow_service();
+	assert_false(names.on_loop);
+	move_master();
+	answer(next_call_by_name("getPid"), 1, "");
+	answer(next_call_by_name("registerSubscriber"), 1, "");
+	answer(next_call_by_name("registerService"), 1, "");
+	assert_true(is_connected());
+	assert_false(names.on_loop);
+	names.open = true;
+	AWAIT((run(0), call.n_answers == 1));
+	assert_int_equal(call.result, -ENOENT);
 }
