@@ -20,6 +20,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "log_limit.h"
+
 enum log_level {
 	LOG_LEVEL_NONE,
 	LOG_LEVEL_ERROR,
@@ -118,23 +120,6 @@ void log_ring_stop(struct log_ring *ring);
 int log_ring_stop_within(struct log_ring *ring, int64_t dur_ns) __attribute__((warn_unused_result));
 
 /* ---- repeats ---- */
-
-/* At most `burst` lines per `every_dur_ns`; what was held back is counted and told with the next line. */
-struct log_limit {
-	int64_t every_dur_ns;
-	uint32_t burst;
-	uint32_t used;         /* in this window */
-	int64_t start_mono_ns; /* of this window */
-	uint64_t held;         /* lines held back since the last one that passed */
-};
-
-#define LOG_LIMIT(every, n) \
-	{ \
-		.every_dur_ns = (every), .burst = (n), .start_mono_ns = INT64_MIN \
-	}
-
-/* True: log now; *ret_held is the number held back before. The limit belongs to one thread. */
-bool log_limit_pass(struct log_limit *l, int64_t now_ns, uint64_t *ret_held);
 
 #define log_limited(limit, now_ns, level, fmt, ...) \
 	do { \

@@ -172,7 +172,7 @@ static int set_up(void **state)
 	snprintf(uri, sizeof(uri), "http://127.0.0.1:%u", port);
 	b = calloc(1, sizeof(*b));
 	b->host = &host;
-	b->lines.burst = b->peers.burst = 1000;
+	b->strangers = b->peers = (struct log_limit)LOG_LIMIT(S, 2);
 	b->common = (struct topics){ .host = &host,
 				     .arg = b,
 				     .known = ros1_types,
@@ -497,6 +497,17 @@ TEST_WITH(who_wants_a_topic_again_learns_its_publishers, set_up, tear_down)
 	answer(next_call("unregisterSubscriber"), 1, ""); /* it is not forgotten that it is registered */
 	run(0);
 	assert_int_equal(accept(door, NULL, NULL), -1);
+}
+
+TEST_WITH(strangers_do_not_fill_the_log, set_up, tear_down)
+{
+	for (int i = 0; i < 4; i++)
+		node_refuses(b, "stranger %d", i);
+	expect_said("refused: stranger 1");
+	assert_null(strstr(said, "stranger 2"));
+	run(S);
+	node_refuses(b, "stranger 4");
+	expect_said("refused: stranger 4 (2 more like it before)");
 }
 
 /* ---- names that take long ---- */

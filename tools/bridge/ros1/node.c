@@ -29,18 +29,6 @@ static const struct listener_bounds slave_bounds = { .peers = 64,
 						      .header = TCPROS_PEER_MAX + 4,
 						      .header_dur_ns = 10 * NS_PER_S };
 
-bool log_allowed(struct exec *x, struct log_limit *l)
-{
-	int64_t now = exec_now(x) / NS_PER_S;
-
-	if (now != l->mono_s) {
-		l->left = l->mono_s ? l->left + now - l->mono_s : l->burst;
-		l->left = l->left > l->burst ? l->burst : l->left;
-		l->mono_s = now;
-	}
-	return l->left > 0 && l->left-- > 0;
-}
-
 void log_printable(char *text)
 {
 	for (; *text; text++)
@@ -190,7 +178,7 @@ void node_refuses(struct sim_bridge *b, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(why, sizeof(why), fmt, ap);
 	va_end(ap);
-	log_limited(b, 1, "refused: %s", why);
+	log_stranger(b, 1, "refused: %s", why);
 	b->n_refused++;
 	snprintf(b->refused, sizeof(b->refused), "%.*s", (int)sizeof(b->refused) - 1, why);
 	node_has_news(b);

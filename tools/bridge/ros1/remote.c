@@ -51,7 +51,7 @@ __attribute__((format(printf, 3, 4))) static void failed(struct remote *r, int r
 	va_end(ap);
 	log_printable(why);
 	snprintf(all, sizeof(all), "%.90s of ROS 1: %.280s", r->call->name, why);
-	log_limited(r->bridge, 2, "service %s", all);
+	log_stranger(r->bridge, 2, "service %s", all);
 	answer(r, result, all, NULL, 0);
 }
 

@@ -10,6 +10,7 @@
 
 #include "ros/ros_type.h"
 #include "ros1.h"
+#include "timeutil.h"
 
 static const struct sim_bridge_option options[] = {
 	{ "node", "simd", "name of the node" },
@@ -82,8 +83,8 @@ static int ros1_create(const struct sim_bridge_host *host, struct sim_bridge **r
 	set_common(b);
 	topics_init(&b->common);
 	message_pool_init(&b->pool, &b->common);
-	b->lines.burst = 20;
-	b->peers.burst = 100;
+	b->strangers = (struct log_limit)LOG_LIMIT(10 * NS_PER_S, 20);
+	b->peers = (struct log_limit)LOG_LIMIT(10 * NS_PER_S, 100);
 	if (SIM_BRIDGE_HOST_HAS(host, simd_id))
 		snprintf(b->mark, sizeof(b->mark), "%016llx", (unsigned long long)host->simd_id);
 	r = node_read_options(b);

@@ -15,6 +15,7 @@
 
 #include "exec.h"
 #include "list.h"
+#include "log_limit.h"
 #include "lookup.h"
 #include "master.h"
 #include "message.h"
@@ -28,10 +29,6 @@ struct listener;
 struct publication;
 struct xmlrpc_doc;
 struct xmlrpc_writer;
-
-struct log_limit { /* of a log that others can fill: so many at once, then one a second */
-	int64_t burst, left, mono_s;
-};
 
 struct ros1_topic {           /* on its way out */
 	struct topic_out out; /* first */
@@ -51,7 +48,7 @@ struct sim_bridge {
 	long queue;
 	_Atomic int status;
 	struct message_pool pool;
-	struct log_limit lines, peers; /* peers: who comes and goes */
+	struct log_limit strangers, peers; /* lines of the log: what anybody can cause, who comes and goes */
 	struct exec *x; /* the loop, on the thread "ros1-io"; all that follows is its alone, but for posts */
 	/* Of hosts: one that nobody answers for holds up its own kind alone. */
 	struct lookup *master_names, *service_names, *publisher_names;
@@ -78,17 +75,19 @@ struct sim_bridge {
 };
 
 /* What anybody on the network can cause. Thread: the loop's. */
-#define log_limited(b, level, ...) \
+#define log_within(b, limit, level, fmt, ...) \
 	do { \
-		if (log_allowed((b)->x, &(b)->lines)) \
-			log_at(b, level, __VA_ARGS__); \
+		uint64_t held_; \
+		if (log_limit_pass((limit), exec_now((b)->x), &held_)) { \
+			if (held_) \
+				log_at(b, level, fmt " (%llu more like it before)", ##__VA_ARGS__, \
+				       (unsigned long long)held_); \
+			else \
+				log_at(b, level, fmt, ##__VA_ARGS__); \
+		} \
 	} while (0)
-#define log_peer(b, ...) \
-	do { \
-		if (log_allowed((b)->x, &(b)->peers)) \
-			log_info(b, __VA_ARGS__); \
-	} while (0)
-bool log_allowed(struct exec *x, struct log_limit *l);
+#define log_stranger(b, level, ...) log_within(b, &(b)->strangers, level, __VA_ARGS__)
+#define log_peer(b, ...)            log_within(b, &(b)->peers, 2, __VA_ARGS__)
 /* What a peer says of itself: other bytes than printable ASCII become '?'. */
 void log_printable(char *text);
 

@@ -13,7 +13,7 @@ void sim_time_take(struct sim_bridge *b, struct link *from, const void *data, si
 	int r = map_in_clock(WIRE_ROS1, data, len, &sim_ns);
 
 	if (r < 0) {
-		log_limited(b, 1, "/clock: a message of %s is dropped: %s", from->connection->node, topics_reason(r));
+		log_stranger(b, 1, "/clock: a message of %s is dropped: %s", from->connection->node, topics_reason(r));
 		return;
 	}
 	if (!t->followed) {

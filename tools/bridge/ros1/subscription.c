@@ -49,8 +49,8 @@ static void not_read(struct link *l, const char *why)
 
 	snprintf(text, sizeof(text), "%s", why);
 	log_printable(text);
-	log_limited(l->subscription->bridge, 1, "%s: its publisher at %s cannot be read: %s", l->subscription->in.name,
-		    l->uri, text);
+	log_stranger(l->subscription->bridge, 1, "%s: its publisher at %s cannot be read: %s", l->subscription->in.name,
+		     l->uri, text);
 	link_lost(l, false);
 }
 
