@@ -60,30 +60,23 @@ static void on_output(void *arg, uint32_t events)
 
 const char *process_end_text(int status, int64_t oom_before, int64_t oom_now, char ret[PROCESS_END_TEXT])
 {
+	bool unseen = status == PROCESS_END_UNSEEN;
+	bool killed = !unseen && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
 	size_t n;
 
-	spawn_status_text(status, ret, PROCESS_END_TEXT);
-	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL || oom_before < 0 || oom_now < 0)
-		return ret;
-	n = strlen(ret);
-	if (oom_now == oom_before)
-		snprintf(ret + n, PROCESS_END_TEXT - n, ", not by the kernel for want of memory");
+	if (unseen)
+		snprintf(ret, PROCESS_END_TEXT, "it is no child of this simd, so its exit status is unknown");
 	else
-		snprintf(ret + n, PROCESS_END_TEXT - n,
-			 ", while the kernel killed %lld of simd's control group for want of memory (memory.events)",
-			 (long long)(oom_now - oom_before));
-	return ret;
-}
-
-const char *process_end_unseen(int64_t oom_before, int64_t oom_now, char ret[PROCESS_END_TEXT])
-{
-	size_t n =
-		(size_t)snprintf(ret, PROCESS_END_TEXT, "it is no child of this simd, so its exit status is unknown");
-
-	if (oom_before >= 0 && oom_now > oom_before)
+		spawn_status_text(status, ret, PROCESS_END_TEXT);
+	n = strlen(ret);
+	if ((!unseen && !killed) || oom_before < 0 || oom_now < 0)
+		return ret;
+	if (oom_now > oom_before)
 		snprintf(ret + n, PROCESS_END_TEXT - n,
 			 "; meanwhile the kernel killed %lld of simd's control group for want of memory (memory.events)",
 			 (long long)(oom_now - oom_before));
+	else if (killed)
+		snprintf(ret + n, PROCESS_END_TEXT - n, ", not by the kernel for want of memory");
 	return ret;
 }
 

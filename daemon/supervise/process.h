@@ -90,10 +90,12 @@ void process_expect_end(struct process *p, const char *why);
 void process_again(struct process *p);
 bool process_alive(const struct process *p);
 
-#define PROCESS_END_TEXT 192
-/* How a process ended. oom_before, oom_now: memory_oom_kills() at its start and now; it says of a SIGKILL whether that moved. */
+#define PROCESS_END_TEXT   192
+#define PROCESS_END_UNSEEN (-1) /* the status of no process: it is somebody else's child */
+/*
+ * How a process ended. oom_before, oom_now: memory_oom_kills() at its start and now. Of a SIGKILL, and of an end that was not
+ * seen, the text has whether that moved.
+ */
 const char *process_end_text(int status, int64_t oom_before, int64_t oom_now, char ret[PROCESS_END_TEXT]);
-/* The same of one whose status somebody else has: whether that moved is all there is. */
-const char *process_end_unseen(int64_t oom_before, int64_t oom_now, char ret[PROCESS_END_TEXT]);
 
 #endif

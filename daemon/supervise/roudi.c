@@ -303,12 +303,11 @@ static void start_failed(struct roudi *r, int rc, bool for_good)
 /* Reaps it, if it is a child. The kernel tells nobody else the status. */
 static const char *how_it_ended(struct roudi *r, char ret[PROCESS_END_TEXT])
 {
-	int status = 0;
+	int status = PROCESS_END_UNSEEN;
 
-	if (!r->is_child)
-		return process_end_unseen(r->oom, memory_oom_kills(""), ret);
+	if (r->is_child)
+		(void)r->ops->reap(r->user, r->proc.pid, r->pidfd, &status);
 	r->is_child = false;
-	(void)r->ops->reap(r->user, r->proc.pid, r->pidfd, &status);
 	return process_end_text(status, r->oom, memory_oom_kills(""), ret);
 }
 

@@ -637,18 +637,18 @@ TEST(how_a_process_ended_in_words)
 			    "killed by signal 9 (Killed), not by the kernel for want of memory");
 	assert_string_equal(
 		process_end_text(SIGKILL, 4, 6, text),
-		"killed by signal 9 (Killed), while the kernel killed 2 of simd's control group for want of memory (memory.events)");
+		"killed by signal 9 (Killed); meanwhile the kernel killed 2 of simd's control group for want of memory (memory.events)");
 }
 
 TEST(what_ends_a_process_of_others_is_said_as_far_as_it_is_known)
 {
 	char text[PROCESS_END_TEXT];
 
-	assert_string_equal(process_end_unseen(-1, -1, text),
+	assert_string_equal(process_end_text(PROCESS_END_UNSEEN, -1, -1, text),
 			    "it is no child of this simd, so its exit status is unknown");
-	assert_null(strstr(process_end_unseen(4, 4, text), "memory"));
+	assert_null(strstr(process_end_text(PROCESS_END_UNSEEN, 4, 4, text), "memory"));
 	assert_non_null(
-		strstr(process_end_unseen(4, 6, text),
+		strstr(process_end_text(PROCESS_END_UNSEEN, 4, 6, text),
 		       "meanwhile the kernel killed 2 of simd's control group for want of memory (memory.events)"));
 }
 
