@@ -243,6 +243,7 @@ json_t *call_give_fd(struct call *call, int fd, const char *name)
 
 static void parked_free(struct parked *p)
 {
+	exec_timer_cancel(&p->due);
 	share_put(p->share);
 	mem_free(p);
 }

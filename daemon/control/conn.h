@@ -46,7 +46,8 @@ struct parked {
 	struct share *share;
 	bool oneway;
 	bool service;           /* waits for a service's answer, which does not come when the connection goes */
-	bool step;              /* waits for time_engine_step(), which forgets it on request */
+	bool step;              /* waits for time_engine_step(), which forgets it on request, */
+	struct exec_timer due;  /* and no longer than until then */
 	bool drain;             /* it waits for the pause, and then until all messages have arrived */
 	struct time_wait pause; /* for a pause to begin, or the drain; link empty: for neither */
 };
@@ -93,7 +94,7 @@ struct args {
 		*service, *source, *type, *version, *what, *why;
 	json_t *definition /* "type" of Advertise */, *request, *response;
 	int64_t abi, cell, deadline_ms, depth, dur_ns, flags, iox_generation, max_body, number /* "errno" */,
-		publisher_id, queue, rank, request_id, service_id, subscriber_id, tag, timeout_ms;
+		publisher_id, queue, rank, request_id, service_id, subscriber_id, tag, timeout_ms, timeout_ns;
 	double scale;
 	bool drain, freewheel, inbound, keep /* "continue" */, lockstep, wait, stages;
 };

@@ -8,6 +8,7 @@
 #include "engine.h"
 #include "err.h"
 #include "jsonx.h"
+#include "timeutil.h"
 
 #define STEP_MAX_DUR_NS 3600000000000LL
 
@@ -86,6 +87,17 @@ static void on_step(void *arg, int result, int64_t sim_ns)
 	call_answer(p, result, reply);
 }
 
+static void on_step_due(void *arg)
+{
+	struct parked *p = (struct parked *)arg;
+
+	time_engine_step_forget(timekeeper_engine(p->conn->s->time), p);
+	call_answer(p,
+		    err_set(-ETIMEDOUT,
+			    "the step goes on: its driver, participants or bridges have not come to its end"),
+		    NULL);
+}
+
 static int method_step(struct call *call)
 {
 	struct parked *p = call_park(call);
@@ -93,6 +105,9 @@ static int method_step(struct call *call)
 	if (!p)
 		return err_nomem();
 	p->step = true;
+	exec_timer_init(&p->due, call->s->x, on_step_due, p);
+	if (call->a.timeout_ns >= 0)
+		exec_timer_at(&p->due, ns_add(exec_now(call->s->x), call->a.timeout_ns));
 	return call_parked(call, time_engine_step(timekeeper_engine(call->s->time), call->a.dur_ns, on_step, p));
 }
 
@@ -102,7 +117,7 @@ const struct method clock_methods[] = {
 	  PARAMS(OPT_BOOL("wait", wait), OPT_BOOL("drain", drain)) },
 	{ "ResumeClock", method_resume, METHOD_ADMIN | RIGHT(PAUSE), NULL },
 	{ "StepClock", method_step, METHOD_ADMIN | RIGHT(PAUSE),
-	  PARAMS(ARG_INT("dur_ns", dur_ns, 1, STEP_MAX_DUR_NS)) },
+	  PARAMS(ARG_INT("dur_ns", dur_ns, 1, STEP_MAX_DUR_NS), OPT_INT("timeout_ns", timeout_ns, 0, INT64_MAX, -1)) },
 	{ "SetScale", method_scale, METHOD_ADMIN | RIGHT(PAUSE), PARAMS(ARG_REAL("scale", scale)) },
 	{ "SetSource", method_source, METHOD_ADMIN | RIGHT(PAUSE),
 	  PARAMS(ARG_STR("source", source, 64), OPT_BOOL("continue", keep)) },

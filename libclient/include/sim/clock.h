@@ -110,8 +110,9 @@ SIM_API SIM_MUST_CHECK int sim_clock_resume(struct sim_client *c);
 SIM_API SIM_MUST_CHECK int sim_clock_set_scale(struct sim_client *c, int64_t scale_e6);
 /*
  * Step a paused clock by dur_ns, 1 ns to 1 h: 0 when the driver, participants and bridges are through with it.
- * wall_timeout_dur_ns  < 0: as long as they take; -ETIMEDOUT: the step goes on, and what this client asks simd from then on waits for
- *                      it: another client can end it, by a pause or a resume.
+ * wall_timeout_dur_ns  < 0: as long as they take; 0: until it has begun, which is -ETIMEDOUT as a rule. What other threads ask of simd
+ *                      through this client waits meanwhile.
+ * -ETIMEDOUT: the step goes on, to its end or until a pause or a resume, which may be this client's; sim_clock_page() shows both.
  * ret_sim_ns           what time it is then; may be NULL; untouched on failure
  * -ERANGE dur_ns, or time would end; -EBUSY time is running, or a step is; -ENOTCONN also without a driver, or if it goes; -ECANCELED
  * paused, resumed or switched meanwhile.

@@ -155,3 +155,39 @@ TEST_WITH(a_pause_that_cuts_a_step_short_is_waited_for, setup, teardown)
 	sim_disconnect(c);
 	sim_disconnect(other);
 }
+
+/* Its caller asks for more at once, sees the step's end, and can end the next one itself. */
+TEST_WITH(a_step_that_has_timed_out_holds_up_nothing, setup, teardown)
+{
+	struct sim_client *engine = world_client(&w, "engine", 0), *c = world_client(&w, "lead", 0);
+	struct sim_driver *d;
+	int64_t granted, began;
+
+	assert_ok(sim_driver_acquire(engine, 0, &d));
+	assert_ok(sim_clock_pause(c, -1));
+	began = exec_now(w.x);
+	assert_int_equal(sim_clock_step(c, 15 * MS, 2 * S, NULL), -ETIMEDOUT);
+	assert_non_null(strstr(sim_why(), "the step goes on"));
+	assert_in_range(exec_now(w.x) - began, 2 * S, 2 * S + MS);
+	began = exec_now(w.x);
+	assert_ok(sim_clock_set_scale(c, SIM_RATE_ONE / 2));
+	assert_int_equal(sim_clock_step(c, TICK, 0, NULL), -EBUSY);
+	assert_int_equal(sim_clock_step(c, TICK, -1, NULL), -EBUSY);
+	assert_in_range(exec_now(w.x) - began, 0, 100 * MS);
+
+	assert_ok(sim_driver_advance(d, TICK, &granted));
+	assert_int_equal(granted, TICK);
+	assert_ok(sim_driver_advance(d, TICK, &granted));
+	assert_int_equal(granted, 5 * MS);
+	assert_ok(sim_driver_begin_advance(d, TICK));
+	world_process(&w, c);
+	assert_true(is(c, SIM_CLOCK_PAUSED));
+	assert_int_equal(sim_now(c), 15 * MS);
+
+	assert_int_equal(sim_clock_step(c, 15 * MS, 0, NULL), -ETIMEDOUT);
+	assert_ok(sim_clock_resume(c));
+	assert_false(is(c, SIM_CLOCK_PAUSED));
+	sim_driver_release(d);
+	sim_disconnect(engine);
+	sim_disconnect(c);
+}

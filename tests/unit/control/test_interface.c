@@ -82,6 +82,7 @@ static const struct sample {
 	{ NULL, "queue", "3" },
 	{ NULL, "deadline_ms", "1000" },
 	{ NULL, "timeout_ms", "900" },
+	{ NULL, "timeout_ns", "900000000" },
 	{ NULL, "tag", "5" },
 	{ NULL, "errno", "-5" },
 	{ NULL, "why", "\"no power\"" },
@@ -386,6 +387,7 @@ static void use_the_clock(void)
 	call(&tool, "PauseClock", NULLS, NULL);
 	call(&tool, "PauseClock", FULL, NULL);
 	call(&tool, "StepClock", MINIMAL, NULL);
+	call(&tool, "StepClock", FULL, NULL);
 	call(&tool, "ResumeClock", MINIMAL, NULL);
 	follow_a_clock();
 	call(&tool, "SetSource", FULL, "{\"source\": \"system\"}");

@@ -499,6 +499,11 @@ TEST_WITH(a_step_answers_at_its_end, begin, end)
 	peer_open(&desk, &one);
 }
 
+static bool shows(json_t *reply, const char *key)
+{
+	return json_is_true(json_object_get(json_object_get(reply, "clock"), key));
+}
+
 static void ask_driver(int fd)
 {
 	struct driver_packet p = { .op = DRIVER_ADVANCE, .dur_ns = 10 * MS };
@@ -507,11 +512,6 @@ static void ask_driver(int fd)
 	exec_sim_settle(desk.x);
 	while (recv(fd, &p, sizeof(p), MSG_DONTWAIT) > 0)
 		continue;
-}
-
-static bool shows(json_t *reply, const char *key)
-{
-	return json_is_true(json_object_get(json_object_get(reply, "clock"), key));
 }
 
 /* A driver that was granted something has not asked again. */
@@ -553,6 +553,37 @@ TEST_WITH(a_pause_is_waited_for_on_request, begin, end)
 	assert_string_equal(text(peer_next(&one, NULL), "error"), "io.simd.Control.Failed");
 	assert_int_equal(peer_call(&two, "PauseClock", "{}", &j), 0); /* the driver's own client */
 	assert_true(shows(j, "paused"));
+	close(fd);
+}
+
+/* By default time is driven; this driver does not ask for the step. */
+TEST_WITH(a_step_is_waited_for_as_long_as_its_caller_says, begin, end)
+{
+	static const char step[] = "{\"method\": \"io.simd.Control.StepClock\", "
+				   "\"parameters\": {\"dur_ns\": 1000000, \"timeout_ns\": 500000000}}";
+	json_t *j;
+	int fd;
+
+	peer_hello(&two, "engine", "source");
+	assert_int_equal(peer_call(&two, "AcquireDriver", "{}", NULL), 0);
+	fd = varlink_msg_take_fd(&two.msg, 0);
+	assert_int_equal(peer_call(&one, "PauseClock", "{\"wait\": true}", NULL), 0);
+	peer_send(&one, step, sizeof(step));
+	desk_run(&desk, 400 * MS);
+	assert_null(peer_next(&one, NULL));
+	desk_run(&desk, 100 * MS);
+	j = json_object_get(peer_next(&one, NULL), "parameters");
+	assert_int_equal(number(j, "errno"), -ETIMEDOUT);
+	assert_int_equal(peer_call(&one, "GetClock", "{}", &j), 0);
+	assert_true(shows(j, "stepping"));
+	assert_int_equal(peer_call(&one, "ResumeClock", "{}", NULL), 0);
+	assert_int_equal(peer_call(&one, "PauseClock", "{\"wait\": true}", NULL), 0);
+	assert_int_equal(peer_call(&one, "StepClock", "{\"dur_ns\": 1, \"timeout_ns\": -1}", NULL), -EINVAL);
+	peer_send(&one, step, sizeof(step));
+	exec_sim_settle(desk.x);
+	peer_close(&one); /* before that time */
+	desk_run(&desk, S);
+	peer_open(&desk, &one);
 	close(fd);
 }
 
