@@ -67,7 +67,8 @@ static struct bridge *by_id(struct simd *s, uint32_t id)
 
 static void bridge_free(struct bridge *b)
 {
-	carried_clear(&b->carried);
+	carried_clear_reported(&b->carried);
+	carried_clear_named(&b->carried);
 	exec_io_del(&b->exit_io);
 	fd_close(b->exit_fd);
 	list_remove(&b->link);
@@ -517,6 +518,7 @@ int bridge_attach(struct client *cl, const char *name, struct bridge **ret, int 
 		fd_close(sv[1]);
 		return r;
 	}
+	carried_clear_named(&b->carried);
 	b->pid = cl->pid;
 	b->cl = cl;
 	cl->bridge = b;
@@ -644,7 +646,7 @@ static void on_forgot(void *user, uint32_t id)
 	struct bridge *b = by_id((struct simd *)user, id);
 
 	if (b)
-		carried_clear(&b->carried);
+		carried_clear_reported(&b->carried);
 }
 
 static void end(struct bridge *b, const char *why, bool now)

@@ -84,12 +84,23 @@ int carried_name(struct list *all, const char *channel, bool inbound, const char
 	return -ENOMEM;
 }
 
-void carried_clear(struct list *all)
+static void clear(struct list *all, bool by_name)
 {
 	struct carried *k, *next;
 
 	list_for_each_safe(k, next, all, link)
-		carried_free(k);
+		if ((k->channel != NULL) == by_name)
+			carried_free(k);
+}
+
+void carried_clear_reported(struct list *all)
+{
+	clear(all, false);
+}
+
+void carried_clear_named(struct list *all)
+{
+	clear(all, true);
 }
 
 void carried_forget(struct list *all, uint32_t channel_id)

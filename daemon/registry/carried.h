@@ -33,8 +33,12 @@ int carried_set(struct list *all, uint32_t channel_id, int result, const char *n
  * -ENOMEM.
  */
 int carried_name(struct list *all, const char *channel, bool inbound, const char *name, const char *type);
-/* All that it has reported is void. */
-void carried_clear(struct list *all);
+/*
+ * Another process is that bridge: what the last one has reported, by number or by name, is void. By number that is an event of
+ * dispatch, behind what it reported; it may come when the process has named its topics already.
+ */
+void carried_clear_reported(struct list *all);
+void carried_clear_named(struct list *all);
 /* The channel's number is free again. */
 void carried_forget(struct list *all, uint32_t channel_id);
 
