@@ -91,6 +91,8 @@ TEST_WITH(what_a_bridge_brings_in_is_heard_on_other_machines, start, end)
 	for (unsigned i = 0; i < 3; i++)
 		AWAIT(atomic_load(&heard->at[i].received) >= 100);
 	assert_true(machine_says(&m[0], "info " CHANNEL, "from another machine"));
+	AWAIT(machine_says(&m[0], "bridge info link", "  " CHANNEL " <- " CHANNEL ", sim/Ultrasonic\n"));
+	assert_false(machine_says(&m[1], "bridge info link", "  " CHANNEL " <- "));
 	/* here it goes to the link alone; there it is like all that comes from another machine */
 	assert_int_equal(machine_bridge(&m[1], "in", "attempted"), 0);
 	assert_int_equal(machine_bridge(&m[1], "count", "attempted"), 0);

@@ -313,6 +313,8 @@ int link_import_offer(struct sim_bridge *b, const struct manifest_channel *c, co
 		name_refusal(b, i, host);
 	} else if (i->offered) {
 		log_info(b, "%s (%s) is imported from machine %s", i->name, i->type->name, host);
+		if (SIM_BRIDGE_HOST_HAS(h, brings))
+			h->brings(h->ctx, i->name, i->name, i->type->name);
 	}
 	return i->offered ? 0 : r;
 }
