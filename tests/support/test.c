@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <fnmatch.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -213,8 +214,47 @@ static int begin_case(void **state)
 	return running->setup_func ? running->setup_func(state) : 0;
 }
 
+/*
+ * Where another thread than the test's fails, by a signal or by an assertion, cmocka ends the process without a word: what it notes is of that thread.
+ * So the signal is said here, with the stack; of an assertion that there was one.
+ */
+static void (*of_cmocka[NSIG])(int sig);
+
+static void on_signal(int sig)
+{
+	void *stack[64];
+	char text[100];
+	int n;
+
+	if (gettid() == getpid())
+		of_cmocka[sig](sig);
+	n = snprintf(text, sizeof(text), "signal %d in thread %d, which is not the test's:\n", sig, (int)gettid());
+	(void)!write(STDERR_FILENO, text, (size_t)n);
+	backtrace_symbols_fd(stack, backtrace(stack, 64), STDERR_FILENO);
+	(void)signal(sig, SIG_DFL);
+	(void)raise(sig);
+}
+
+static void watch_faults(void)
+{
+	static const int sigs[] = { SIGFPE, SIGILL, SIGSEGV, SIGBUS, SIGSYS, SIGABRT };
+	void *stack[1];
+
+	(void)backtrace(stack, 1); /* what it needs it loads now */
+	for (size_t i = 0; i < sizeof(sigs) / sizeof(sigs[0]); i++)
+		of_cmocka[sigs[i]] = signal(sigs[i], on_signal);
+}
+
+static void on_end(int status, void *arg)
+{
+	(void)arg;
+	if (status == -1 && gettid() != getpid())
+		fprintf(stderr, "an assertion failed in thread %d, which is not the test's\n", (int)gettid());
+}
+
 static void run_case(void **state)
 {
+	watch_faults();
 	running->test_func(state);
 	well = true;
 }
@@ -252,6 +292,7 @@ int main(int argc, char **argv)
 	}
 	if (!n)
 		return argc < 2 ? SKIPPED : none_chosen();
+	(void)on_exit(on_end, NULL);
 	w = wrapped(tests, n);
 	if (!w)
 		return 1;
