@@ -143,7 +143,7 @@ TESTS_NS    += tests/system/stack/leaves.sh
 TESTS       += tests/system/stack/wall.sh
 TESTS_NOSAN += tests/system/stack/wall.sh
 TESTS_FULL  += tests/system/stack/wall.sh
-NEEDS_wall.sh = $(B)/test/lib/wall.so
+NEEDS_wall.sh = $(B)/test/lib/wall.so $(B)/test/readback-order
 # a library that is not ours sets the clock
 $(B)/test/lib/mono.so: $(B)/obj/tests/system/stack/mono.o
 	@mkdir -p $(@D)
