@@ -39,16 +39,20 @@ VISIBLE int pthread_rwlock_clockwrlock(pthread_rwlock_t *restrict lock, clockid_
 typedef int (*cond_fn)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
 typedef int (*mutex_fn)(pthread_mutex_t *, const struct timespec *);
 
-/* dlsym() gives the oldest condition variables that the library has; these are the ones that programs are linked with. */
-static void *next(const char *name)
+/*
+ * Asked for what there is, as one that fails allocates its sentence: where the caller is a thread of the module's own libc, it would do so without
+ * a lock beside the threads of the program's.
+ */
+static void *there(void *fn)
 {
-	void *fn = dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2");
-
-	if (!fn)
-		fn = dlsym(RTLD_NEXT, name);
 	if (!fn)
 		abort();
 	return fn;
+}
+
+static void *next(const char *name)
+{
+	return there(dlsym(RTLD_NEXT, name));
 }
 
 static void refuse(const void *caller)
@@ -72,7 +76,8 @@ int pthread_cond_timedwait(pthread_cond_t *restrict cond, pthread_mutex_t *restr
 {
 	if (!(cond->__data.__wrefs & MONOTONIC))
 		refuse(__builtin_return_address(0));
-	return ((cond_fn)next("pthread_cond_timedwait"))(cond, lock, until);
+	/* dlsym() gives the oldest condition variables that the library has; this is the one that programs are linked with. */
+	return ((cond_fn)there(dlvsym(RTLD_NEXT, "pthread_cond_timedwait", "GLIBC_2.3.2")))(cond, lock, until);
 }
 
 int pthread_mutex_timedlock(pthread_mutex_t *restrict lock, const struct timespec *restrict until)
