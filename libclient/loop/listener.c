@@ -17,7 +17,7 @@
 #include "timeutil.h"
 
 #define RETRY_DUR_NS (100 * NS_PER_MS) /* no descriptor is free for a connection */
-#define BACKLOG      64
+#define BACKLOG      512
 
 struct peer {
 	struct peer *next; /* of the listener; newest first */
@@ -155,6 +155,14 @@ static void say_why(const struct listener *l, int r, const char *host, char *why
 		snprintf(why, size, "%u are connected", l->n);
 }
 
+static void rest(struct listener *l, int error)
+{
+	(void)exec_io_mod(&l->io, 0);
+	exec_timer_at(&l->again, exec_now(l->x) + RETRY_DUR_NS);
+	if (l->o.refused)
+		l->o.refused(l->o.arg, NULL, strerror(error));
+}
+
 /* False: no connection waits, or this process has no free descriptor. */
 static bool accept_one(struct listener *l)
 {
@@ -165,14 +173,11 @@ static bool accept_one(struct listener *l)
 
 	if (fd < 0 && (errno == EINTR || errno == ECONNABORTED))
 		return true;
-	if (fd < 0 && errno != EAGAIN) {
-		(void)exec_io_mod(&l->io, 0);
-		exec_timer_at(&l->again, exec_now(l->x) + RETRY_DUR_NS);
-	}
+	if (fd < 0 && errno != EAGAIN)
+		rest(l, errno);
 	if (fd < 0)
 		return false;
 	name_peer(fd, &a, n, host, from);
-	stream_set_options(fd);
 	if (make_place(l, host))
 		r = seat(l, fd, host, from);
 	else
@@ -184,10 +189,11 @@ static bool accept_one(struct listener *l)
 	return true;
 }
 
+/* Others have their turn between so many. */
 static void on_peer(void *arg, uint32_t events)
 {
 	(void)events;
-	while (accept_one(arg))
+	for (unsigned i = 0; i < BACKLOG && accept_one(arg); i++)
 		continue;
 }
 

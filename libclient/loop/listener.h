@@ -31,7 +31,7 @@ struct listener_options {
 	void *arg;
 	/* A peer, silent so far, from "address:port" or "user 1000": what its stream's arg is, whose stream_destroy() ends it. NULL: go. */
 	void *(*came)(void *arg, struct stream *s, const char *from);
-	/* One was sent away, as there is no place: why borrows. NULL: nobody wants to know. */
+	/* One was sent away, as there is no place; from NULL: nobody can be accepted for 0.1 s. why borrows. NULL: nobody wants to know. */
 	void (*refused)(void *arg, const char *from, const char *why);
 };
 

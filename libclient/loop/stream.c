@@ -101,12 +101,17 @@ void stream_give_up(struct stream *s, int error, const char *why)
 
 static void on_event(void *arg, uint32_t events);
 
-void stream_set_options(int fd)
+static void set_options(const struct stream *s)
 {
-	int on = 1;
+	const int on = 1, silent_s = (int)s->o.silent_s, each_s = 2, times = 5;
 
-	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+	(void)setsockopt(s->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	(void)setsockopt(s->fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+	if (!silent_s)
+		return;
+	(void)setsockopt(s->fd, IPPROTO_TCP, TCP_KEEPIDLE, &silent_s, sizeof(silent_s));
+	(void)setsockopt(s->fd, IPPROTO_TCP, TCP_KEEPINTVL, &each_s, sizeof(each_s));
+	(void)setsockopt(s->fd, IPPROTO_TCP, TCP_KEEPCNT, &times, sizeof(times));
 }
 
 /* Begin to connect to the address that is tried. */
@@ -117,7 +122,7 @@ static int try_address(struct stream *s)
 	s->fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (s->fd < 0)
 		return -errno;
-	stream_set_options(s->fd);
+	set_options(s);
 	if (connect(s->fd, a->ai_addr, a->ai_addrlen) < 0 && errno != EINPROGRESS)
 		return -errno;
 	return exec_io_add(s->x, &s->io, s->fd, EPOLLOUT, on_event, s);
@@ -215,6 +220,7 @@ static bool make_room(struct stream *s)
 
 static void read_some(struct stream *s)
 {
+	const int on = 1;
 	ssize_t n;
 
 	if (s->n == s->room && !make_room(s)) {
@@ -222,6 +228,8 @@ static void read_some(struct stream *s)
 		return;
 	}
 	n = recv(s->fd, s->data + s->n, s->room - s->n, MSG_DONTWAIT);
+	if (s->o.quick_ack) /* the system forgets it now and then */
+		(void)setsockopt(s->fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
@@ -507,6 +515,7 @@ int stream_adopt(struct exec *x, int fd, const struct stream_options *o, struct 
 	}
 	s->fd = fd;
 	s->state = OPEN;
+	set_options(s);
 	r = exec_io_add(x, &s->io, fd, EPOLLIN, on_event, s);
 	if (r < 0)
 		stream_destroy(s);

@@ -47,6 +47,8 @@ struct stream_options {
 	int64_t dial_dur_ns;  /* to be connected, at any of the host's addresses; 0: as long as it takes */
 	int64_t stall_dur_ns; /* the stream ends when the peer takes nothing of what was written for so long; 0: never */
 	struct lookup *lookup; /* of names, kept while it dials; NULL: stream_dial() blocks */
+	unsigned silent_s; /* then the system asks whether the peer's machine is there, and once in 2 s, five times; 0: after hours */
+	bool quick_ack; /* what comes is acknowledged at once: for a peer that writes a message in pieces, and waits between them */
 };
 
 /*

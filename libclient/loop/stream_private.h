@@ -10,6 +10,5 @@ void stream_seat(struct stream *s, void (*left)(void *peer), void *peer, size_t 
 void *stream_peer(const struct stream *s);
 /* ended() follows; why NULL: that of the errno. */
 void stream_give_up(struct stream *s, int error, const char *why);
-void stream_set_options(int fd);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -21,7 +22,6 @@
 #include "mem.h"
 #include "net.h"
 #include "net_compat.h"
-#include "number.h"
 #include "opt.h"
 #include "replay.h"
 #include "rnd.h"
@@ -135,16 +135,12 @@ static int world_of(const struct args *a, const struct config *config, struct lo
 }
 
 /* "HOST:PORT", of which either may be absent. */
-static int address_of(const char *option, const char *text, uint64_t port, char host[64], struct net_options *ret)
+static int address_of(const char *option, const char *text, unsigned port, struct address *a, struct net_options *ret)
 {
-	const char *colon = strrchr(text, ':');
-	size_t len = colon ? (size_t)(colon - text) : strlen(text);
-
-	if (len >= 64 || (colon && number_u64(colon + 1, NUMBER_DEC, UINT16_MAX, &port) < 0))
+	*a = (struct address){ .host = "127.0.0.1", .port = port };
+	if (address_read(text, strlen(text), a) < 0)
 		return err_set(-EINVAL, "--%s %s: give HOST:PORT, as 127.0.0.1:8082", option, text);
-	memcpy(host, text, len);
-	host[len] = 0;
-	*ret = (struct net_options){ .host = len ? host : NULL, .port = (uint16_t)port };
+	*ret = (struct net_options){ .host = a->host, .port = (uint16_t)a->port };
 	return 0;
 }
 
@@ -187,8 +183,8 @@ static int open_old(const struct args *a, struct world *w, struct net *n, struct
 {
 	const char *at = a->compat_listen ? a->compat_listen : "127.0.0.1:8083";
 	struct net_options o;
-	char host[64];
-	int r = address_of("compat-listen", at, 8083, host, &o);
+	struct address host;
+	int r = address_of("compat-listen", at, 8083, &host, &o);
 
 	compat_fields_default(&ret->fields);
 	if (r == 0 && a->compat_fields)
@@ -196,10 +192,9 @@ static int open_old(const struct args *a, struct world *w, struct net *n, struct
 	if (r == 0)
 		r = compat_create(w, &ret->fields, mono_now_ns(), &ret->compat);
 	if (r == 0)
-		r = net_compat_create(ret->compat, n, o.host ? o.host : "127.0.0.1", o.port, &ret->net);
+		r = net_compat_create(ret->compat, n, &o, &ret->net);
 	if (r == 0)
-		log_info("clients of %s come to %s:%u", a->compat, o.host ? o.host : "127.0.0.1",
-			 net_compat_port(ret->net));
+		log_info("clients of %s come to %s:%u", a->compat, host.host, net_compat_port(ret->net));
 	return r;
 }
 
@@ -209,30 +204,48 @@ static void close_old(struct old *o)
 	compat_destroy(o->compat);
 }
 
-static void on_control(void *user, int64_t now_mono_ns)
+/* What an operator connects to. */
+struct desk {
+	struct control *c; /* NULL: nobody can */
+	struct exec_io io;
+	struct net *n;
+};
+
+static void on_control(void *arg, uint32_t events)
 {
-	control_turn(user, now_mono_ns);
+	struct desk *d = arg;
+
+	(void)events;
+	control_turn(d->c, exec_now(net_exec(d->n)));
+	net_soon(d->n);
+}
+
+static void close_desk(struct desk *d)
+{
+	exec_io_del(&d->io);
+	control_destroy(d->c);
+	d->c = NULL;
 }
 
 /* Without a word of the user's a world goes on without it: another world may have the usual place. */
-static int open_control(const char *asked, struct world *w, struct net *n, struct control **ret)
+static int open_desk(const char *asked, struct world *w, struct net *n, struct desk *d)
 {
 	char *path = asked ? mem_strdup(asked) : control_usual_path();
-	int r = control_create(w, ret);
+	int r = control_create(w, &d->c);
 
+	d->n = n;
 	if (r == 0)
-		r = path ? control_listen(*ret, path)
+		r = path ? control_listen(d->c, path)
 			 : err_set(-ENOENT, "there is neither /run/simd nor $XDG_RUNTIME_DIR");
 	if (r == 0)
-		r = net_also(n, &(struct net_source){ .fd = control_fd(*ret), .ready = on_control, .user = *ret });
+		r = exec_io_add(net_exec(n), &d->io, control_fd(d->c), EPOLLIN, on_control, d);
 	if (r == 0)
 		log_info("control socket %s", path);
 	mem_free(path);
 	if (r == 0 || asked)
 		return r;
 	log_warn("no control socket (--control): %s", err_why());
-	control_destroy(*ret);
-	*ret = NULL;
+	close_desk(d);
 	return 0;
 }
 
@@ -264,12 +277,12 @@ static int serve(const struct args *a)
 	struct net_options o;
 	struct world *w = NULL;
 	struct net *n = NULL;
-	struct control *c = NULL;
+	struct desk desk = { .c = NULL };
 	struct input_log *log = NULL;
 	struct events events;
 	struct old old = { .compat = NULL };
-	char host[64];
-	int r = stop_fd < 0 ? err_sys(-errno, "signals") : address_of("listen", a->listen, 8082, host, &o);
+	struct address host;
+	int r = stop_fd < 0 ? err_sys(-errno, "signals") : address_of("listen", a->listen, 8082, &host, &o);
 
 	if (r == 0)
 		r = log_begin(&ring);
@@ -285,19 +298,19 @@ static int serve(const struct args *a)
 		r = net_create(&o, w, &n);
 	}
 	if (r == 0)
-		r = open_control(a->control, w, n, &c);
+		r = open_desk(a->control, w, n, &desk);
 	if (r == 0 && a->compat)
 		r = open_old(a, w, n, &old);
 	if (r == 0) {
-		log_info("listening on %s:%u, %s%s", o.host ? o.host : "127.0.0.1", net_port(n),
-			 keys ? "TLS 1.3" : "plain text", a->tcp_only ? "" : " and datagrams");
+		log_info("listening on %s:%u, %s%s", host.host, net_port(n), keys ? "TLS 1.3" : "plain text",
+			 a->tcp_only ? "" : " and datagrams");
 		r = net_run(n, stop_fd, GRACE_DUR_NS);
 	}
 	if (r < 0)
 		log_error("%s", err_why());
-	net_destroy(n);
-	control_destroy(c);
 	close_old(&old);
+	close_desk(&desk);
+	net_destroy(n);
 	world_destroy(w);
 	config_destroy(config);
 	tls_keys_destroy(keys);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A world on TCP and UDP: listens, reads and writes for its sessions, and makes its ticks when they are due. One thread, one epoll, however many clients.
+ * A world on TCP and UDP: listens, reads and writes for its sessions, and makes its ticks when they are due. One thread, one loop, however many clients.
  * With keys by TLS; else plain text, so on loopback alone.
  */
 #ifndef WORLD_NET_H
 #define WORLD_NET_H
 
+#include "loop/listener.h"
 #include "world.h"
 
 struct net;
@@ -25,19 +26,19 @@ int net_create(const struct net_options *o, struct world *w, struct net **ret) _
 void net_destroy(struct net *n);
 uint16_t net_port(const struct net *n);
 
-/* Another part of the loop. */
-struct net_source {
-	int fd;
-	void (*ready)(void *user, int64_t now_mono_ns);
-	int64_t (*turn)(void *user,
-			int64_t now_mono_ns); /* behind what the world does; when to come again. NULL: none */
-	void *user;
-};
+/* For what else runs in the loop. */
+struct exec *net_exec(const struct net *n); /* borrows */
+/* A turn follows: what is due happens, and what clients have been told goes out. */
+void net_soon(struct net *n);
+/* In each turn, behind what the world does; turn() returns when to come again. One at most; user: kept until destroy. */
+void net_also(struct net *n, int64_t (*turn)(void *user, int64_t now_mono_ns), void *user);
+/*
+ * Where others connect, in the same loop. at: an address of four numbers; closed: why it has to be of loopback; NULL: any. As listener_create(), -EINVAL and
+ * -EACCES as above.
+ */
+int net_listen(const struct net *n, const struct net_options *at, const char *closed, const struct listener_options *o,
+	       struct listener **ret) __attribute__((warn_unused_result));
 
-#define NET_SOURCES 2u
-
-/* NET_SOURCES at most; fd, user: kept until destroy. With a sentence. */
-int net_also(struct net *n, const struct net_source *s) __attribute__((warn_unused_result));
 /* Until stop_fd is readable; then clients are told, and waited for up to grace_dur_ns. 0, or what the system refused. */
 int net_run(struct net *n, int stop_fd, int64_t grace_dur_ns) __attribute__((warn_unused_result));
 

@@ -8,9 +8,10 @@
 
 struct net_compat;
 
-/* host: an address of loopback; port 0: any. c, n: kept. -EACCES another address; as net_create(). With a sentence. */
-int net_compat_create(struct compat *c, struct net *n, const char *host, uint16_t port, struct net_compat **ret)
+/* at: an address of loopback. c, n: kept. -EACCES another address; as net_create(). With a sentence. */
+int net_compat_create(struct compat *c, struct net *n, const struct net_options *at, struct net_compat **ret)
 	__attribute__((warn_unused_result));
+/* Before n. */
 void net_compat_destroy(struct net_compat *nc);
 uint16_t net_compat_port(const struct net_compat *nc);
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Datagrams of all clients: one socket, on the address where the server listens. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include "err.h"
@@ -18,37 +20,42 @@
 #define SEGMENTS_MAX 54u /* of one call: 65 507 bytes at most */
 #define ROOM         (4 << 20)
 
-int net_udp_open(struct net *n)
+static void on_datagrams(void *arg, uint32_t events)
 {
-	const int room = ROOM;
-	struct sockaddr_in a;
-	socklen_t len = sizeof(a);
+	struct net *n = arg;
 
-	n->udp_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (n->udp_fd < 0 || getsockname(n->listen_fd, (struct sockaddr *)&a, &len) < 0)
-		return err_sys(-errno, "the server's socket");
-	(void)setsockopt(n->udp_fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
-	(void)setsockopt(n->udp_fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
-	if (bind(n->udp_fd, (const struct sockaddr *)&a, sizeof(a)) < 0)
-		return err_sys(-errno, "UDP port %u (--tcp-only does without)", ntohs(a.sin_port));
-	return 0;
-}
-
-void net_udp_read(struct net *n, int64_t now_mono_ns)
-{
+	(void)events;
+	net_soon(n);
 	for (unsigned i = 0; i < READS_MAX; i++) {
 		struct session_address from = { .len = 0 };
 		struct sockaddr_in a;
 		socklen_t len = sizeof(a);
-		ssize_t r = recvfrom(n->udp_fd, n->buffer, PACKET_MAX + 1, 0, (struct sockaddr *)&a, &len);
+		uint8_t data[PACKET_MAX + 1];
+		ssize_t r = recvfrom(n->udp_fd, data, sizeof(data), 0, (struct sockaddr *)&a, &len);
 
 		if (r < 0)
 			return;
 		memcpy(from.bytes, &a.sin_addr, sizeof(a.sin_addr));
 		memcpy(from.bytes + sizeof(a.sin_addr), &a.sin_port, sizeof(a.sin_port));
 		from.len = sizeof(a.sin_addr) + sizeof(a.sin_port);
-		(void)!world_datagram(n->w, n->buffer, (size_t)r, &from, now_mono_ns);
+		(void)!world_datagram(n->w, data, (size_t)r, &from, exec_now(n->x));
 	}
+}
+
+int net_udp_open(struct net *n, const char *host)
+{
+	const int room = ROOM;
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons(net_port(n)) };
+
+	(void)inet_pton(AF_INET, host, &a.sin_addr);
+	n->udp_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (n->udp_fd < 0)
+		return err_sys(-errno, "the server's socket");
+	(void)setsockopt(n->udp_fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
+	(void)setsockopt(n->udp_fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
+	if (bind(n->udp_fd, (const struct sockaddr *)&a, sizeof(a)) < 0)
+		return err_sys(-errno, "UDP port %u (--tcp-only does without)", net_port(n));
+	return exec_io_add(n->x, &n->udp, n->udp_fd, EPOLLIN, on_datagrams, n);
 }
 
 static struct sockaddr_in address_of(const struct session_address *to)

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -72,7 +73,7 @@ static void *came(void *arg, struct stream *s, const char *from)
 static void refused(void *arg, const char *from, const char *why)
 {
 	assert_ptr_equal(arg, &far);
-	assert_true(*from);
+	assert_true(!from || *from);
 	n_refused++;
 	snprintf(refused_why, sizeof(refused_why), "%s", why);
 }
@@ -357,11 +358,38 @@ BOTH(without_a_descriptor_they_wait)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
 	reach(1, "wait");
 	assert_int_equal(n_came, 1);
+	assert_string_equal(refused_why, "Too many open files");
 	assert_true(exec_sim_run(x, exec_now(x) + 1000 * MS) < 100);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 	run(100 * MS);
 	assert_int_equal(n_came, 2);
 	assert_string_equal(nears[1].got, "wait");
+}
+
+/* Of the one that came last, whose descriptor is the highest. */
+static int option_of(int level, int option)
+{
+	socklen_t len = sizeof(int);
+	int v = -1, fd = dup(0);
+
+	close(fd);
+	while (--fd > far[0] && getsockopt(fd, level, option, &v, &len) < 0)
+		continue;
+	return v;
+}
+
+TEST_WITH(what_its_streams_ask_of_the_system, at_port, tear_down)
+{
+	options.stream.silent_s = 7;
+	options.stream.quick_ack = true;
+	again();
+	come(0, "one");
+	assert_int_equal(option_of(IPPROTO_TCP, TCP_KEEPIDLE), 7);
+	assert_int_equal(stream_send(nears[0].s, "x", 1), 0); /* who answers would acknowledge with its next answer */
+	assert_int_equal(send(far[0], "two", 3, MSG_NOSIGNAL), 3);
+	run(0);
+	assert_string_equal(nears[0].got, "onetwo");
+	assert_int_equal(option_of(IPPROTO_TCP, TCP_QUICKACK), 1);
 }
 
 TEST(where_nobody_can_listen)

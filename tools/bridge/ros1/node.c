@@ -120,7 +120,7 @@ static const char *choose_address(struct sim_bridge *b)
 
 static void refused(void *bridge, const char *from, const char *why)
 {
-	node_refuses(bridge, "a connection from %s: %s", from, why);
+	node_refuses(bridge, "a connection from %s: %s", from ? from : "whoever comes", why);
 }
 
 static int listen_at(struct sim_bridge *b, const char *host, const struct listener_bounds *bounds,
