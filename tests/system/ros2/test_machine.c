@@ -6,8 +6,11 @@
 #include "test.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <net/if.h>
+#include <sched.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
 #include <dds/dds.h>
 
@@ -346,7 +349,8 @@ TEST_WITH(what_is_set_stays_as_it_is, cables_lay, cables_cut)
 	"<CycloneDDS><Domain><General><Interfaces><NetworkInterface name=\"near0\"/></Interfaces></General>" \
 	"<Discovery><ParticipantIndex>0</ParticipantIndex></Discovery></Domain></CycloneDDS>"
 	opens("true", NULL, NULL, true, NULL);
-	assert_true(log_has("in domain 0 on loopback; but participants on near0, near1 are not heard"));
+	assert_true(log_has("connected: in domain 0 on loopback"));
+	assert_false(log_has("; but ")); /* nobody is on the networks */
 	opens("true", "ROS_LOCALHOST_ONLY", "0", true, NULL);
 	opens("auto", NULL, NULL, false, NULL);
 	assert_true(log_has("in domain 0 with all of this machine"));
@@ -374,6 +378,103 @@ TEST_WITH(the_environment_is_read_as_ros_reads_it, cables_lay, cables_cut)
 		assert_true(log_has(row[i].scope));
 	}
 	unsetenv("ROS_LOCALHOST_ONLY");
+}
+
+/* ---- who is not heard ---- */
+
+/* A participant on interfaces of its own choice. It is forked before the plug-in is loaded, begins when it is told to, and ends with a goodbye. */
+struct party {
+	pid_t pid;
+	int go;
+};
+
+#define ON(interface) "<NetworkInterface name=\"" interface "\" multicast=\"true\"/>"
+
+static _Noreturn void be_party(int go, unsigned domain, const char *interfaces, pid_t net)
+{
+	char uri[512], path[64], c;
+	int fd;
+	dds_entity_t p;
+
+	snprintf(uri, sizeof(uri),
+		 "<CycloneDDS><Domain Id=\"any\"><General><Interfaces>%s</Interfaces></General><Discovery><ParticipantIndex>auto"
+		 "</ParticipantIndex></Discovery></Domain></CycloneDDS>",
+		 interfaces);
+	setenv("CYCLONEDDS_URI", uri, 1);
+	snprintf(path, sizeof(path), "/proc/%d/ns/net", (int)net);
+	if (net && ((fd = open(path, O_RDONLY | O_CLOEXEC)) < 0 || setns(fd, CLONE_NEWNET) < 0))
+		_exit(1);
+	if (read(go, &c, 1) != 1 || (p = dds_create_participant(domain, NULL, NULL)) < 0 || read(go, &c, 1) != 1 ||
+	    dds_delete(p) < 0)
+		_exit(1);
+	_exit(0);
+}
+
+/* net: of whose process it has the network; 0: ours. */
+static struct party party(unsigned domain, const char *interfaces, pid_t net)
+{
+	struct party p;
+	int go[2];
+
+	assert_int_equal(pipe2(go, O_CLOEXEC), 0);
+	p = (struct party){ .pid = fork(), .go = go[1] };
+	if (p.pid == 0)
+		be_party(go[0], domain, interfaces, net);
+	close(go[0]);
+	return p;
+}
+
+static void go_on(const struct party *p)
+{
+	assert_int_equal(write(p->go, "", 1), 1);
+}
+
+static void party_end(const struct party *p)
+{
+	int status = -1;
+
+	go_on(p);
+	assert_int_equal(waitpid(p->pid, &status, 0), p->pid);
+	assert_int_equal(status, 0);
+	close(p->go);
+}
+
+static bool log_ends(const char *text)
+{
+	size_t n, k = strlen(text);
+	bool ends;
+
+	pthread_mutex_lock(&h.log_lock);
+	n = strlen(h.log);
+	ends = n >= k && strcmp(h.log + n - k, text) == 0;
+	pthread_mutex_unlock(&h.log_lock);
+	return ends;
+}
+
+/* Those of our domain that do not take part, on the interface where they are, and as long as they are there. */
+TEST_WITH(those_on_a_network_are_named_where_we_are_on_loopback_alone, cables_lay, cables_cut)
+{
+	static const char *const options[] = { "localhost", "true", "graph_wait_ms", "0", NULL };
+	struct party here = party(0, ON("near0"), 0), other = party(5, ON("near1"), 0);
+	struct party both = party(0, ON("lo") ON("near1"), 0), far = party(0, ON("far1"), cables_stranger());
+	struct sim_bridge *b;
+
+	set_up(2, true);
+	host_init(&h, PLUGIN, options);
+	b = host_create(&h);
+	go_on(&other);
+	go_on(&both);
+	go_on(&far);
+	go_on(&here);
+	host_wait_log(&h, "participants on near0 in domain 0 are not heard: this bridge is on loopback alone");
+	host_wait_log(&h, "connected: in domain 0 on loopback; but participants on near0 are not heard, and 1 more");
+	party_end(&here);
+	party_end(&other);
+	AWAIT(log_ends("connected: in domain 0 on loopback"));
+	party_end(&both);
+	party_end(&far);
+	assert_false(log_has("near1"));
+	h.ops->destroy(b);
 }
 
 TEST_GROUP(have_fast, NULL)

@@ -16,18 +16,26 @@
 #define SHORT_DUR_NS    100000000
 #define ROOM            600000 /* bytes of a buffer, as asked for: the kernel counts with twice as many */
 
-static int receiver_with(int room, struct sockaddr_in *ret)
+/* port 0: whatever the kernel chooses. */
+static int receiver_at(uint16_t port, int room, struct sockaddr_in *ret)
 {
 	int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	struct sockaddr_in a = { .sin_family = AF_INET,
+				 .sin_port = htons(port),
+				 .sin_addr = { htonl(INADDR_LOOPBACK) } };
 	socklen_t len = sizeof(a);
 
 	assert_int_equal(setsockopt(s, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room)), 0);
 	assert_int_equal(bind(s, (struct sockaddr *)&a, sizeof(a)), 0);
 	assert_int_equal(getsockname(s, (struct sockaddr *)&a, &len), 0);
-	assert_true(ntohs(a.sin_port) >= 7400); /* as whatever the kernel chooses */
+	assert_true(ntohs(a.sin_port) >= 7400);
 	*ret = a;
 	return s;
+}
+
+static int receiver_with(int room, struct sockaddr_in *ret)
+{
+	return receiver_at(0, room, ret);
 }
 
 static int receiver(struct sockaddr_in *ret)
@@ -70,6 +78,30 @@ TEST(room_is_not_waited_for)
 	assert_in_range(receivers_wait(r, 2 * DATAGRAM), ROOM - 1000, ROOM);
 	receivers_close(r);
 	close(s);
+}
+
+/* Where participants of a domain announce themselves no sample goes; at the port after it they do. */
+TEST(discovery_is_not_waited_for)
+{
+	static const uint16_t discovery[] = { 7400, 7400 + 250, 7400 + 250 * 101 };
+	struct sockaddr_in a;
+	struct receivers *r;
+
+	assert_int_equal(receivers_open(SHORT_DUR_NS, &r), 0);
+	receivers_begin(r, false);
+	for (size_t i = 0; i < sizeof(discovery) / sizeof(discovery[0]); i++) {
+		int s = receiver_at(discovery[i], ROOM, &a);
+
+		send_to(&a, 10);
+		assert_int_equal(receivers_wait(r, 10 * ROOM), 10 * ROOM);
+		close(s);
+		s = receiver_at(discovery[i] + 1, ROOM, &a);
+		send_to(&a, 10);
+		receivers_begin(r, false);
+		assert_int_equal(receivers_wait(r, 10 * ROOM), -ETIMEDOUT);
+		close(s);
+	}
+	receivers_close(r);
 }
 
 /* Nobody knows whose a socket is that has never received anything, but where a reader has just come it may be that one's. */

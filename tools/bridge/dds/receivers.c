@@ -18,6 +18,8 @@
 
 #define SOCKETS_MAX    256u
 #define PORT_MIN       7400u
+#define PORTS_EACH     250u   /* of a domain: the first is for its discovery alone */
+#define PORTS_LOCAL    32768u /* from here on the kernel gives them to anybody */
 #define LOOK_DUR_NS    100000
 #define STUCK_DUR_NS   20000000
 #define STUCK_MAX      3u
@@ -82,6 +84,12 @@ static void note_memory(struct receivers *r, struct receiver *s, const uint32_t 
 	s->seen = r->look;
 }
 
+/* No sample goes to the port where participants announce themselves; what listens there reads when it likes. */
+static bool takes_samples(unsigned port)
+{
+	return port >= PORT_MIN && (port >= PORTS_LOCAL || (port - PORT_MIN) % PORTS_EACH != 0);
+}
+
 static void note(struct receivers *r, const struct nlmsghdr *h)
 {
 	const char *at = (const char *)h + NLMSG_SPACE(sizeof(struct inet_diag_msg)),
@@ -92,7 +100,7 @@ static void note(struct receivers *r, const struct nlmsghdr *h)
 	if (at > end)
 		return;
 	memcpy(&m, (const char *)h + NLMSG_HDRLEN, sizeof(m));
-	s = ntohs(m.id.idiag_sport) < PORT_MIN ? NULL : find(r, m.idiag_inode);
+	s = takes_samples(ntohs(m.id.idiag_sport)) ? find(r, m.idiag_inode) : NULL;
 	while (s && (size_t)(end - at) >= sizeof(struct rtattr)) {
 		uint32_t mem[SK_MEMINFO_VARS];
 		struct rtattr a;

@@ -2,7 +2,8 @@
 /*
  * What the UDP sockets of this machine have received and not read yet, as the kernel reports (sock_diag, as `ss -uanm`
  * does): a large message is sent as fast as they are read, and not faster than their buffers hold. Which of them read our topics is not
- * known: all from port 7400 on count, where DDS lives. Sockets of other network namespaces and other machines are not seen.
+ * known: all from port 7400 on count, where DDS lives, but for those of its discovery. Sockets of other network namespaces and other
+ * machines are not seen.
  * Thread: one at a time.
  */
 #ifndef RECEIVERS_H

@@ -147,7 +147,7 @@ static int bind_to_lo(int fd, const struct found *f)
  * Whatever addresses a packet has: if it comes from outside, the kernel has its type not as PACKET_LOOPBACK, and its interface is
  * not lo.
  */
-static int filter_by_origin(int fd)
+int sockets_hear_machine(int fd)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(SKF_AD_OFF + SKF_AD_IFINDEX)),
@@ -265,7 +265,7 @@ static void keep(void *arg, int fd)
 	if (!address_of(fd, &a))
 		r = -EAFNOSUPPORT;
 	else if (a == htonl(INADDR_ANY))
-		r = filter_by_origin(fd);
+		r = sockets_hear_machine(fd);
 	else
 		r = a == htonl(INADDR_LOOPBACK) ? stay_on_lo(fd) : -EADDRNOTAVAIL;
 	p->error = p->error < 0 ? p->error : r;

@@ -29,6 +29,9 @@ int sockets_narrow(const struct sim_bridge_host *host, const struct sockets *bef
  */
 int sockets_keep_to_machine(const struct sockets *before);
 
+/* The same of one socket of one's own; before it is bound. */
+int sockets_hear_machine(int fd);
+
 /* Whether Cyclone sends with addresses of loopback alone. */
 bool sockets_on_loopback(const struct sockets *before);
 

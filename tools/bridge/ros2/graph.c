@@ -298,6 +298,7 @@ static int create_entities(struct sim_bridge *b)
 	r = b->participants < 0 ? -ENOMEM : waiter_open(&g->waiter, b->participant, g->reader);
 	if (r == 0)
 		r = ros2_missed_open(b);
+	ros2_unheard_open(b);
 	return r < 0 ? r : ros2_clock_publishers_open(b, g->waiter.set);
 }
 

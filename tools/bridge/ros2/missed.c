@@ -2,13 +2,11 @@
 /*
  * What is there and does not take part, for the log and for the sentence of the bridge's status: publishers of another type on a
  * topic that is read, another domain that this machine uses while nobody is in ours, DDS Security, two distributions in one graph,
- * and what the network settings leave out. Behind "; but " the sentence says what, so that `simctl doctor` warns of it.
+ * and participants on a network where we are on loopback alone (unheard.c). Behind "; but " the sentence says what, so that `simctl
+ * doctor` warns of it.
  *
  * Thread: "ros2-graph", and the host's for ros2_report_status().
  */
-#include <ifaddrs.h>
-#include <net/if.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,7 +22,10 @@
 #define LINK_DOMAIN  86  /* of the link bridge, if nothing else is said: no nodes are there */
 #define LOOK_DUR_NS  INT64_C(5000000000)
 #define PARTICIPANTS 256 /* that are looked at */
-#define MORE_MAX     32  /* characters of "; but ", and of how many more there are */
+#define GONE \
+	(DDS_ANY_SAMPLE_STATE | DDS_ANY_VIEW_STATE | DDS_NOT_ALIVE_DISPOSED_INSTANCE_STATE | \
+	 DDS_NOT_ALIVE_NO_WRITERS_INSTANCE_STATE)
+#define MORE_MAX 32 /* characters of "; but ", and of how many more there are */
 
 /* ---- publishers of another type ---- */
 
@@ -153,7 +154,7 @@ static void look_at_domains(struct sim_bridge *b)
 	m->domain = d;
 }
 
-/* ---- DDS Security ---- */
+/* ---- participants ---- */
 
 static void log_secured(struct sim_bridge *b, const dds_guid_t *guid)
 {
@@ -178,58 +179,54 @@ int ros2_missed_open(struct sim_bridge *b)
 	return dds_errno(b->missed.participants);
 }
 
-static void look_at_security(struct sim_bridge *b)
+/* What is read remains, also of those that are gone: PARTICIPANTS of them would hide the rest. */
+static void forget_those_who_left(const struct ros2_missed *m)
 {
 	void *sample[PARTICIPANTS] = { NULL };
 	dds_sample_info_t info[PARTICIPANTS];
-	int n = b->inside ? dds_read(b->missed.participants, sample, info, PARTICIPANTS, PARTICIPANTS) : 0;
-	unsigned secured = 0;
+	int n = dds_take_mask(m->participants, sample, info, PARTICIPANTS, PARTICIPANTS, GONE);
 
-	for (int i = 0; i < n; i++) {
-		const dds_builtintopic_participant_t *p = sample[i];
-
-		if (!info[i].valid_data || info[i].instance_state != DDS_IST_ALIVE ||
-		    !cyclone_inside_secured(b->inside, &p->key))
-			continue;
-		secured++;
-		if (info[i].sample_state == DDS_SST_NOT_READ)
-			log_secured(b, &p->key);
-	}
 	if (n > 0)
-		dds_return_loan(b->missed.participants, sample, n);
-	b->missed.secured = secured;
+		dds_return_loan(m->participants, sample, n);
+}
+
+static void look_at_participant(struct sim_bridge *b, const dds_guid_t *guid, bool is_new)
+{
+	ros2_unheard_found(&b->unheard, guid);
+	if (!b->inside || !cyclone_inside_secured(b->inside, guid))
+		return;
+	b->missed.secured++;
+	if (is_new)
+		log_secured(b, guid);
+}
+
+static void look_at_participants(struct sim_bridge *b)
+{
+	struct ros2_missed *m = &b->missed;
+	void *sample[PARTICIPANTS] = { NULL };
+	dds_sample_info_t info[PARTICIPANTS];
+	int n;
+
+	forget_those_who_left(m);
+	n = dds_read(m->participants, sample, info, PARTICIPANTS, PARTICIPANTS);
+	m->secured = 0;
+	for (int i = 0; i < n; i++)
+		if (info[i].valid_data && info[i].instance_state == DDS_IST_ALIVE)
+			look_at_participant(b, &((const dds_builtintopic_participant_t *)sample[i])->key,
+					    info[i].sample_state == DDS_SST_NOT_READ);
+	if (n > 0)
+		dds_return_loan(m->participants, sample, n);
+	ros2_unheard_look(b);
 }
 
 /* ---- the sentence ---- */
 
-/* What is on a network interface, where we are on loopback alone: " on eth0, wlan0"; "": there is none. */
-static void print_interfaces(char *out, size_t size)
-{
-	struct ifaddrs *all = NULL;
-	size_t n = 0;
-
-	out[0] = '\0';
-	if (getifaddrs(&all) < 0)
-		return;
-	for (const struct ifaddrs *i = all; i; i = i->ifa_next)
-		if (i->ifa_addr && i->ifa_addr->sa_family == AF_INET && i->ifa_flags & IFF_UP &&
-		    !(i->ifa_flags & IFF_LOOPBACK) && n + strlen(i->ifa_name) + 5 < size)
-			n += (size_t)snprintf(out + n, size - n, "%s%s", n ? ", " : " on ", i->ifa_name);
-	freeifaddrs(all);
-}
-
 static size_t print_scope(const struct sim_bridge *b, char *out, size_t size)
 {
-	char interfaces[60];
-
-	if (b->machine)
-		return (size_t)snprintf(out, size, "in domain %u with all of this machine", b->domain_id);
-	if (!b->localhost)
-		return (size_t)snprintf(out, size, "in domain %u on a network", b->domain_id);
-	print_interfaces(interfaces, sizeof(interfaces));
-	return (size_t)snprintf(out, size, "in domain %u on loopback%s%s%s", b->domain_id,
-				*interfaces ? "; but participants" : "", interfaces,
-				*interfaces ? " are not heard" : "");
+	return (size_t)snprintf(out, size, "in domain %u %s", b->domain_id,
+				b->machine     ? "with all of this machine"
+				: b->localhost ? "on loopback"
+					       : "on a network");
 }
 
 /* What is worst, and how many more there are. */
@@ -237,13 +234,15 @@ static void print_all(const struct sim_bridge *b, char *out, size_t size)
 {
 	const struct ros2_missed *m = &b->missed;
 	size_t n = print_scope(b, out, size);
-	unsigned more = m->n + m->secured + (m->domain >= 0) + b->graph.thr.mixed;
+	unsigned more = (*b->unheard.on != '\0') + m->n + m->secured + (m->domain >= 0) + b->graph.thr.mixed;
 
 	if (!more || n + MORE_MAX >= size)
 		return;
 	out += n;
 	size -= n + MORE_MAX;
-	if (m->n)
+	if (*b->unheard.on)
+		n = (size_t)snprintf(out, size, "; but participants on %s are not heard", b->unheard.on);
+	else if (m->n)
 		n = (size_t)snprintf(out, size, "; but a publisher of %s on %s is not heard", m->one[0].type,
 				     m->one[0].topic);
 	else if (m->secured)
@@ -286,7 +285,7 @@ int64_t ros2_missed_look(struct sim_bridge *b)
 		look_for_more(b);
 	if (now >= m->due || (m->domain >= 0 && b->graph.thr.n_peers)) {
 		look_at_domains(b);
-		look_at_security(b);
+		look_at_participants(b);
 		m->due = now + LOOK_DUR_NS;
 	}
 	pthread_mutex_lock(&m->lock);

@@ -112,6 +112,7 @@ static void ros2_destroy(struct sim_bridge *b)
 	ros2_services_close(b);
 	waiter_close(&b->sim_time.waiter);
 	waiter_close(&b->graph.waiter); /* its thread looks at what comes in */
+	ros2_unheard_close(&b->unheard);
 	ros2_inbound_close(b);
 	log_info(b, "%llu messages converted, %llu not, without a subscriber",
 		 (unsigned long long)atomic_load(&b->converted), (unsigned long long)atomic_load(&b->skipped));
@@ -147,7 +148,7 @@ static int ros2_create(const struct sim_bridge_host *host, struct sim_bridge **r
 	topics_init(&b->common);
 	pthread_mutex_init(&b->lock, NULL);
 	pthread_mutex_init(&b->missed.lock, NULL);
-	b->missed.domain = -1;
+	b->missed.domain = b->unheard.fd = -1;
 	for (size_t i = 0; r == 0 && i < sizeof(open) / sizeof(open[0]); i++)
 		r = open[i](b);
 	if (r < 0) {

@@ -28,8 +28,11 @@
 #define ROS2_REPLIES_BYTES_MAX    (16u << 20)
 #define ROS2_PEERS_MAX            256u /* participants of others whose nodes are known */
 #define ROS2_MISSED_MAX           32u  /* publishers of another type than is read */
+#define ROS2_UNHEARD_MAX          32u  /* participants on networks, where we are on loopback alone */
+#define ROS2_UNHEARD_TEXT         60u
 #define ROS2_STATUS_TEXT          200u /* simd keeps so many bytes of a status' sentence */
 #define ROS2_CLOCK_PUBLISHERS_MAX 32u  /* other publishers of /clock */
+#define ROS2_PREFIX               12u  /* of a GUID, which all entities of a participant have */
 #define ROS2_GID_TEXT             64u  /* a GUID as `ros2 topic info -v` prints it */
 #define ROS2_WHO_MAX              (GRAPH_NODE_MAX + ROS2_GID_TEXT + 4u)
 #define ROS2_MAX_BLOCK_DUR_NS     100000000 /* in QoS; a keep-last writer does not wait for slow readers */
@@ -92,6 +95,17 @@ struct ros2_clock_publishers { /* who else publishes /clock; but for `ours` the 
 	bool changed; /* not reported to simd yet */
 	struct limit lines;
 	_Atomic int ours; /* topics of that name that we have */
+};
+
+struct ros2_unheard { /* unheard.c; the graph's thread's */
+	int fd;       /* -1: we are not on loopback alone */
+	struct {
+		uint8_t prefix[ROS2_PREFIX]; /* of its GUID */
+		unsigned interface;          /* on which it has announced itself */
+		dds_time_t first, last;
+	} one[ROS2_UNHEARD_MAX];
+	unsigned n;
+	char on[ROS2_UNHEARD_TEXT]; /* "eth0, wlan0"; "": there are none */
 };
 
 struct ros2_missed { /* what does not take part; but for `lock` and `told` the graph's thread's */
@@ -160,6 +174,7 @@ struct sim_bridge {
 	struct ros2_graph graph;
 	struct ros2_clock_publishers clock_publishers;
 	struct ros2_missed missed;
+	struct ros2_unheard unheard;
 	char node[64], node_namespace[64];
 	_Atomic int status;
 	pthread_mutex_t lock; /* guards topics, services, their numbers, and the order of graph samples */
@@ -209,6 +224,16 @@ void ros2_missed_add(struct sim_bridge *b, const dds_builtintopic_endpoint_t *e,
 void ros2_missed_drop(struct sim_bridge *b, dds_instance_handle_t instance);
 int64_t ros2_missed_look(struct sim_bridge *b);
 void ros2_report_status(struct sim_bridge *b, enum sim_bridge_status status);
+
+/*
+ * unheard.c: participants of our domain and this machine on its networks, where we are on loopback alone. open(): before the graph's thread
+ * runs, close(): after it. found(): this one has been discovered, so it is heard. look(): each few seconds, after found() of all.
+ * Thread: the graph's.
+ */
+void ros2_unheard_open(struct sim_bridge *b);
+void ros2_unheard_close(struct ros2_unheard *u);
+void ros2_unheard_found(struct ros2_unheard *u, const dds_guid_t *participant);
+void ros2_unheard_look(struct sim_bridge *b);
 
 /* peer.c */
 void ros2_print_gid(const dds_guid_t *g, char ret[ROS2_GID_TEXT]);
