@@ -7,7 +7,10 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
 #include <net/if.h>
+#include <netinet/udp.h>
 #include <sched.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -148,6 +151,118 @@ TEST_WITH(all_where_loopback_has_no_multicast, cables_lay, cables_cut)
 TEST_FULL_WITH(all_where_there_is_neither, cables_lay, cables_cut)
 {
 	all_take_part(0, false);
+}
+
+/* ---- what is sent ---- */
+
+#define SAMPLES 50
+#define AGAIN   1000 /* by then a reader that is gone is forgotten */
+
+struct sent { /* samples of one writer, as they come over lo */
+	int fd;
+	uint8_t writer[16]; /* its GUID */
+	uint32_t last;      /* number of the newest */
+	unsigned n, again;  /* new ones in a row; those that were sent again, in all */
+};
+
+/* The writer of /clock, which is in this process. */
+static void find_clock(uint8_t ret[16])
+{
+	dds_entity_t p, r;
+	dds_sample_info_t info;
+	void *sample = NULL;
+	bool found = false;
+
+	assert_int_equal(dds_lookup_participant(0, &p, 1), 1);
+	r = dds_create_reader(p, DDS_BUILTIN_TOPIC_DCPSPUBLICATION, NULL, NULL);
+	while (!found && dds_take(r, &sample, &info, 1, 1) > 0) {
+		const dds_builtintopic_endpoint_t *e = sample;
+
+		found = info.valid_data && strcmp(e->topic_name, "rt/clock") == 0;
+		memcpy(ret, e->key.v, 16);
+		dds_return_loan(r, &sample, 1);
+		sample = NULL;
+	}
+	assert_true(found);
+	dds_delete(r);
+}
+
+static uint32_t u32_at(const uint8_t *p)
+{
+	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+/* A packet of RTPS: its DATA of the writer, whose numbers only grow, unless a sample is sent again. */
+static void count_samples(struct sent *s, const uint8_t *p, size_t n)
+{
+	if (n < 20 || memcmp(p, "RTPS", 4) != 0 || memcmp(p + 8, s->writer, 12) != 0)
+		return;
+	for (size_t at = 20, len; at + 24 <= n; at += len) {
+		uint32_t number = u32_at(p + at + 20);
+
+		len = 4u + p[at + 2] + ((unsigned)p[at + 3] << 8); /* little-endian, as this machine is */
+		if (p[at] != 0x15 || memcmp(p + at + 12, s->writer + 12, 4) != 0)
+			continue;
+		s->again += number <= s->last;
+		s->n = number > s->last ? s->n + 1 : 0;
+		s->last = number > s->last ? number : s->last;
+	}
+}
+
+static struct sent listen_to_lo(void)
+{
+	struct sockaddr_ll a = { .sll_family = AF_PACKET,
+				 .sll_protocol = htons(ETH_P_IP),
+				 .sll_ifindex = (int)if_nametoindex("lo") };
+	struct sent s = { .fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0) };
+
+	assert_true(s.fd >= 0 && bind(s.fd, (struct sockaddr *)&a, sizeof(a)) == 0);
+	find_clock(s.writer);
+	return s;
+}
+
+/* So many samples, or too many of them again; each packet goes out over lo and comes in. */
+static void count_some(struct sent *s)
+{
+	struct sockaddr_ll from;
+	uint8_t packet[2048];
+
+	while (s->n < SAMPLES && s->again < AGAIN) {
+		socklen_t len = sizeof(from);
+		ssize_t n = recvfrom(s->fd, packet, sizeof(packet), 0, (struct sockaddr *)&from, &len);
+		size_t head = (size_t)(packet[0] & 15) * 4 + sizeof(struct udphdr);
+
+		assert_true(n > 0);
+		if (from.sll_pkttype != PACKET_OUTGOING && packet[9] == IPPROTO_UDP && (size_t)n > head)
+			count_samples(s, packet + head, (size_t)n - head);
+	}
+}
+
+/* Whatever it announces: addresses of several interfaces, and of groups. */
+TEST_WITH(a_sample_is_sent_once_to_one_reader, cables_lay, cables_cut)
+{
+	struct sim_bridge *b;
+	struct node n;
+
+	set_up(CABLES, true);
+	b = ours();
+	for (unsigned i = 0; i < NODE_HIDDEN; i++)
+		for (int fast = 0; fast < 2; fast++) {
+			struct sent s;
+
+			if (!node_can_be(fast))
+				continue;
+			node_start(&n, fast, i, REVERSE, 0);
+			node_wait(&n);
+			s = listen_to_lo();
+			count_some(&s);
+			close(s.fd);
+			if (s.n < SAMPLES)
+				fail_msg("%s, %s: samples are sent again", fast ? "Fast DDS" : "Cyclone",
+					 node_settings[i]);
+			node_end(&n);
+		}
+	done(b);
 }
 
 /* ---- another machine ---- */
