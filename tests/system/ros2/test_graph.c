@@ -6,6 +6,7 @@
 #include "test.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -611,6 +612,47 @@ TEST(a_participant_with_security_is_named)
 	host_wait_log(&h, "has DDS Security (ROS_SECURITY_ENABLE): unless its governance allows others");
 	host_wait_log(&h, "with all of this machine; but a participant has DDS Security");
 	end(secured);
+	h.ops->destroy(b);
+}
+
+/* ---- those who left ---- */
+
+#define CROWD 1000
+#define CROWD_MAX \
+	800000 /* bytes, some 500000 of them Cyclone's own; a reader that keeps who left has 800 of each, and another one more */
+
+/* Each tool of ROS 2 that runs once is a participant. Then a node, which is heard of after them. */
+static void be_crowd(int told, int go, unsigned arg)
+{
+	dds_entity_t p = reader_participant();
+
+	(void)arg;
+	tell_and_wait(told, go);
+	for (unsigned i = 0; i < CROWD; i++) {
+		dds_entity_t one = dds_create_participant(0, NULL, NULL);
+
+		EXPECT(one > 0 && dds_delete(one) == 0);
+	}
+	be_node(p, 24);
+	tell_and_wait(told, go);
+}
+
+TEST_FULL(those_who_left_are_forgotten)
+{
+	static const char *const automatic[] = { WAITS, NULL };
+	struct peer crowd = start(be_crowd, 0);
+	struct sim_bridge *b;
+	size_t before;
+
+	mallopt(M_ARENA_MAX, 1); /* so that mallinfo2() has all threads' memory */
+	wait_told(crowd);
+	b = ours(automatic);
+	before = mallinfo2().uordblks;
+	go(crowd);
+	wait_told(crowd);
+	host_wait_log(&h, "the graph is written in Humble's form");
+	AWAIT(mallinfo2().uordblks < before + CROWD_MAX);
+	end(crowd);
 	h.ops->destroy(b);
 }
 

@@ -22,10 +22,7 @@
 #define LINK_DOMAIN  86  /* of the link bridge, if nothing else is said: no nodes are there */
 #define LOOK_DUR_NS  INT64_C(5000000000)
 #define PARTICIPANTS 256 /* that are looked at */
-#define GONE \
-	(DDS_ANY_SAMPLE_STATE | DDS_ANY_VIEW_STATE | DDS_NOT_ALIVE_DISPOSED_INSTANCE_STATE | \
-	 DDS_NOT_ALIVE_NO_WRITERS_INSTANCE_STATE)
-#define MORE_MAX 32 /* characters of "; but ", and of how many more there are */
+#define MORE_MAX     32  /* characters of "; but ", and of how many more there are */
 
 /* ---- publishers of another type ---- */
 
@@ -184,7 +181,7 @@ static void forget_those_who_left(const struct ros2_missed *m)
 {
 	void *sample[PARTICIPANTS] = { NULL };
 	dds_sample_info_t info[PARTICIPANTS];
-	int n = dds_take_mask(m->participants, sample, info, PARTICIPANTS, PARTICIPANTS, GONE);
+	int n = dds_take_mask(m->participants, sample, info, PARTICIPANTS, PARTICIPANTS, ROS2_GONE);
 
 	if (n > 0)
 		dds_return_loan(m->participants, sample, n);
@@ -208,6 +205,7 @@ static void look_at_participants(struct sim_bridge *b)
 	int n;
 
 	forget_those_who_left(m);
+	ros2_peers_forget(b);
 	n = dds_read(m->participants, sample, info, PARTICIPANTS, PARTICIPANTS);
 	m->secured = 0;
 	for (int i = 0; i < n; i++)

@@ -42,6 +42,17 @@ static bool participant_has(struct sim_bridge *b, dds_instance_handle_t particip
 	return has;
 }
 
+void ros2_peers_forget(struct sim_bridge *b)
+{
+	dds_sample_info_t info;
+	void *sample = NULL;
+
+	while (dds_take_mask(b->participants, &sample, &info, 1, 1, ROS2_GONE) > 0) {
+		dds_return_loan(b->participants, &sample, 1);
+		sample = NULL;
+	}
+}
+
 bool ros2_is_ours(struct sim_bridge *b, dds_instance_handle_t participant)
 {
 	return participant_has(b, participant, b->mark, true);

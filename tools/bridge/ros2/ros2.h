@@ -235,7 +235,11 @@ void ros2_unheard_close(struct ros2_unheard *u);
 void ros2_unheard_found(struct ros2_unheard *u, const dds_guid_t *participant);
 void ros2_unheard_look(struct sim_bridge *b);
 
-/* peer.c */
+/* peer.c; forget(): those that are gone, of whom a reader keeps what it has read. */
+#define ROS2_GONE \
+	(DDS_ANY_SAMPLE_STATE | DDS_ANY_VIEW_STATE | DDS_NOT_ALIVE_DISPOSED_INSTANCE_STATE | \
+	 DDS_NOT_ALIVE_NO_WRITERS_INSTANCE_STATE)
+void ros2_peers_forget(struct sim_bridge *b);
 void ros2_print_gid(const dds_guid_t *g, char ret[ROS2_GID_TEXT]);
 /* Whether it is of a bridge of this simd, or nothing is known of it. */
 bool ros2_is_ours(struct sim_bridge *b, dds_instance_handle_t participant);
