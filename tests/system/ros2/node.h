@@ -10,8 +10,9 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define NODE_SETTINGS 5u
-#define NODE_HIDDEN   4u /* ROS_AUTOMATIC_DISCOVERY_RANGE=OFF: nobody sees it */
+#define NODE_SETTINGS       5u
+#define NODE_LOCALHOST_ONLY 1u /* of Humble */
+#define NODE_HIDDEN         4u /* ROS_AUTOMATIC_DISCOVERY_RANGE=OFF: nobody sees it */
 extern const char *const node_settings[NODE_SETTINGS];
 
 struct node {

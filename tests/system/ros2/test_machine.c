@@ -37,9 +37,8 @@ static struct host h;
 
 /* ---- our side ---- */
 
-static struct sim_bridge *ours(void)
+static struct sim_bridge *ours_with(const char *const *options)
 {
-	static const char *const options[] = { "subscribe", GEAR, "graph_wait_ms", "0", NULL };
 	struct sim_slot *s = host_image(64, 48);
 	struct sim_bridge *b;
 
@@ -49,6 +48,13 @@ static struct sim_bridge *ours(void)
 	free(s);
 	host_clock_start(&h, b);
 	return b;
+}
+
+static struct sim_bridge *ours(void)
+{
+	static const char *const options[] = { "subscribe", GEAR, "graph_wait_ms", "0", NULL };
+
+	return ours_with(options);
 }
 
 static void done(struct sim_bridge *b)
@@ -389,16 +395,11 @@ TEST_WITH(on_a_network_another_machine_takes_part, cables_lay, cables_cut)
 {
 	static const char *const options[] = { "localhost", "false",     "interface", "near0", "graph_wait_ms",
 					       "0",         "subscribe", GEAR,        NULL };
-	struct sim_slot *s = host_image(64, 48);
 	uint8_t our[CABLES_PREFIX];
 	struct sim_bridge *b;
 	struct node far;
 
-	host_init(&h, PLUGIN, options);
-	b = host_create(&h);
-	assert_int_equal(host_publish(&h, b, host_open(&h, b, "/camera", &sim_Image_type, KEPT), s), 0);
-	free(s);
-	host_clock_start(&h, b);
+	b = ours_with(options);
 	prefix(our);
 	node_start(&far, false, 2, REVERSE, cables_stranger());
 	node_wait(&far);
@@ -577,6 +578,44 @@ static bool log_ends(const char *text)
 	return ends;
 }
 
+/* How many participants ours has discovered, itself among them. */
+static int participants(void)
+{
+	dds_entity_t p, r;
+	dds_sample_info_t info[8];
+	void *sample[8] = { NULL };
+	int n;
+
+	assert_int_equal(dds_lookup_participant(0, &p, 1), 1);
+	r = dds_create_reader(p, DDS_BUILTIN_TOPIC_DCPSPARTICIPANT, NULL, NULL);
+	n = dds_take(r, sample, info, 8, 8);
+	dds_delete(r);
+	return n;
+}
+
+/* While a network is up; what README says of loopback alone. */
+TEST_WITH(on_loopback_alone_those_of_humble_take_part, cables_lay, cables_cut)
+{
+	static const char *const options[] = { "localhost", "true", "subscribe", GEAR, "graph_wait_ms", "0", NULL };
+	struct node apart[2 * NODE_SETTINGS];
+	struct sim_bridge *b;
+	unsigned n = 0;
+
+	set_up(1, true);
+	b = ours_with(options);
+	for (unsigned i = 0; i < NODE_SETTINGS; i++)
+		for (int fast = 0; fast < 2; fast++)
+			if (i != NODE_LOCALHOST_ONLY && node_can_be(fast))
+				node_start(&apart[n++], fast, i, PARK, 0);
+	each_takes_part(NODE_LOCALHOST_ONLY, NODE_LOCALHOST_ONLY + 1);
+	host_wait_log(&h, "; but participants on near0 are not heard");
+	for (unsigned i = 0; i < n; i++) {
+		assert_false(node_has(&apart[i]));
+		node_end(&apart[i]);
+	}
+	done(b);
+}
+
 /* Those of our domain that do not take part, on the interface where they are, and as long as they are there. */
 TEST_WITH(those_on_a_network_are_named_where_we_are_on_loopback_alone, cables_lay, cables_cut)
 {
@@ -588,8 +627,9 @@ TEST_WITH(those_on_a_network_are_named_where_we_are_on_loopback_alone, cables_la
 	set_up(2, true);
 	host_init(&h, PLUGIN, options);
 	b = host_create(&h);
-	go_on(&other);
 	go_on(&both);
+	AWAIT(participants() == 2);
+	go_on(&other);
 	go_on(&far);
 	go_on(&here);
 	host_wait_log(&h, "participants on near0 in domain 0 are not heard: this bridge is on loopback alone");
