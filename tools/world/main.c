@@ -276,6 +276,7 @@ static int serve(const struct args *a)
 	struct config *config = NULL;
 	struct net_options o;
 	struct world *w = NULL;
+	struct exec *x = NULL;
 	struct net *n = NULL;
 	struct desk desk = { .c = NULL };
 	struct input_log *log = NULL;
@@ -295,8 +296,12 @@ static int serve(const struct args *a)
 	if (r == 0) {
 		o.keys = keys;
 		o.tcp_only = a->tcp_only;
-		r = net_create(&o, w, &n);
+		r = exec_threads_create(&x);
 	}
+	if (r == 0)
+		r = net_create(x, &o, w, &n);
+	if (r == 0)
+		r = net_stop_at(n, stop_fd, GRACE_DUR_NS);
 	if (r == 0)
 		r = open_desk(a->control, w, n, &desk);
 	if (r == 0 && a->compat)
@@ -304,13 +309,14 @@ static int serve(const struct args *a)
 	if (r == 0) {
 		log_info("listening on %s:%u, %s%s", host.host, net_port(n), keys ? "TLS 1.3" : "plain text",
 			 a->tcp_only ? "" : " and datagrams");
-		r = net_run(n, stop_fd, GRACE_DUR_NS);
+		r = exec_run(x);
 	}
 	if (r < 0)
 		log_error("%s", err_why());
 	close_old(&old);
 	close_desk(&desk);
 	net_destroy(n);
+	exec_destroy(x);
 	world_destroy(w);
 	config_destroy(config);
 	tls_keys_destroy(keys);

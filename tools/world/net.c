@@ -244,13 +244,10 @@ static void on_stop(void *arg, uint32_t events)
 	net_soon(n);
 }
 
-int net_run(struct net *n, int stop_fd, int64_t grace_dur_ns)
+int net_stop_at(struct net *n, int stop_fd, int64_t grace_dur_ns)
 {
-	int r = exec_io_add(n->x, &n->stop, stop_fd, EPOLLIN, on_stop, n);
-
 	n->grace_dur_ns = grace_dur_ns;
-	net_soon(n);
-	return r < 0 ? r : exec_run(n->x);
+	return exec_io_add(n->x, &n->stop, stop_fd, EPOLLIN, on_stop, n);
 }
 
 /* ---- create and destroy ---- */
@@ -283,26 +280,24 @@ static int listen_on(struct net *n, const struct net_options *o)
 		.came = came,
 		.refused = refused,
 	};
-	int r = exec_threads_create(&n->x);
 
-	if (r < 0)
-		return r;
-	exec_timer_init(&n->turn, n->x, on_turn, n);
-	exec_timer_init(&n->grace, n->x, on_grace, n->x);
 	return net_listen(n, o, o->keys ? NULL : "plain text is for this machine alone; give --keys, or", &l,
 			  &n->listener);
 }
 
-int net_create(const struct net_options *o, struct world *w, struct net **ret)
+int net_create(struct exec *x, const struct net_options *o, struct world *w, struct net **ret)
 {
 	struct net *n = MEM_NEW(struct net);
 	int r;
 
 	if (!n)
 		return err_nomem();
+	n->x = x;
 	n->w = w;
 	n->keys = o->keys;
 	n->udp_fd = -1;
+	exec_timer_init(&n->turn, x, on_turn, n);
+	exec_timer_init(&n->grace, x, on_grace, x);
 	list_init(&n->peers);
 	n->refused = (struct log_limit)LOG_LIMIT(NS_PER_S, 1);
 	n->failed = (struct log_limit)LOG_LIMIT(NS_PER_S, 10);
@@ -315,6 +310,7 @@ int net_create(const struct net_options *o, struct world *w, struct net **ret)
 		net_destroy(n);
 		return r;
 	}
+	net_soon(n);
 	*ret = n;
 	return 0;
 }
@@ -328,9 +324,11 @@ void net_destroy(struct net *n)
 	listener_destroy(n->listener);
 	list_for_each_safe(p, next, &n->peers, link)
 		peer_destroy(p);
+	exec_timer_cancel(&n->turn);
+	exec_timer_cancel(&n->grace);
+	exec_io_del(&n->stop);
 	exec_io_del(&n->udp);
 	fd_close(n->udp_fd);
-	exec_destroy(n->x);
 	mem_free(n);
 }
 

@@ -20,13 +20,13 @@ struct net_options {
 };
 
 /*
- * w: kept until destroy, and nobody else's meanwhile. -EINVAL no address; -EACCES an address that others reach, without keys; -EADDRINUSE; as the system says. With a sentence.
+ * x, w: kept until destroy, w nobody else's meanwhile. -EINVAL no address; -EACCES an address that others reach, without keys; -EADDRINUSE; as the system says. With a sentence.
  */
-int net_create(const struct net_options *o, struct world *w, struct net **ret) __attribute__((warn_unused_result));
+int net_create(struct exec *x, const struct net_options *o, struct world *w, struct net **ret)
+	__attribute__((warn_unused_result));
 void net_destroy(struct net *n);
 uint16_t net_port(const struct net *n);
 
-/* For what else runs in the loop. */
 struct exec *net_exec(const struct net *n); /* borrows */
 /* A turn follows: what is due happens, and what clients have been told goes out. */
 void net_soon(struct net *n);
@@ -39,7 +39,7 @@ void net_also(struct net *n, int64_t (*turn)(void *user, int64_t now_mono_ns), v
 int net_listen(const struct net *n, const struct net_options *at, const char *closed, const struct listener_options *o,
 	       struct listener **ret) __attribute__((warn_unused_result));
 
-/* Until stop_fd is readable; then clients are told, and waited for up to grace_dur_ns. 0, or what the system refused. */
-int net_run(struct net *n, int stop_fd, int64_t grace_dur_ns) __attribute__((warn_unused_result));
+/* When stop_fd is readable clients are told, and waited for up to grace_dur_ns, and then the loop ends. As the system says, with a sentence. */
+int net_stop_at(struct net *n, int stop_fd, int64_t grace_dur_ns) __attribute__((warn_unused_result));
 
 #endif
