@@ -8,11 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <dds/ddsi/ddsi_keyhash.h>
-#include <dds/ddsi/ddsi_sertype.h>
-#include <dds/ddsi/q_radmin.h>
-
 #include "in_parts.h"
+#include "keyless.h"
 
 #define CDR_HEADER 4u
 #define TAKE       16
@@ -200,25 +197,6 @@ static void sample_free(struct ddsi_serdata *d)
 
 /* ---- samples: the way in ---- */
 
-/* Copy bytes from..to of a chain of fragments, which may overlap; false: there is a gap. */
-static bool gather(const struct nn_rdata *chain, size_t from, size_t to, uint8_t *buf)
-{
-	size_t at = from;
-
-	for (; chain && at < to; chain = chain->nextfrag) {
-		const uint8_t *p = NN_RMSG_PAYLOADOFF(chain->rmsg, NN_RDATA_PAYLOAD_OFF(chain));
-		size_t end = chain->maxp1 < to ? chain->maxp1 : to;
-
-		if (chain->min > at)
-			return false;
-		if (end <= at)
-			continue;
-		memcpy(buf + (at - from), p + (at - chain->min), end - at);
-		at = end;
-	}
-	return at == to;
-}
-
 static void find_room(struct sample *s)
 {
 	const struct blob_place *p = &s->holder->place;
@@ -254,14 +232,14 @@ static struct ddsi_serdata *from_ser(const struct ddsi_sertype *t, enum ddsi_ser
 	if (!s)
 		return NULL;
 	s->size = s->prefix = have;
-	if (!gather(chain, 0, have, s->data)) {
+	if (!keyless_gather(chain, 0, have, s->data)) {
 		ddsi_serdata_unref(&s->c);
 		return NULL;
 	}
 	s->in.r = blob_read(s->data, have, size, &s->in.head, &s->in.why);
 	if (s->in.r == 0)
 		find_room(s);
-	if (s->in.r == 0 && !gather(chain, BLOB_HEAD, BLOB_HEAD + s->in.head.body_size, s->in.body)) {
+	if (s->in.r == 0 && !keyless_gather(chain, BLOB_HEAD, BLOB_HEAD + s->in.head.body_size, s->in.body)) {
 		ddsi_serdata_unref(&s->c);
 		return NULL;
 	}
@@ -293,45 +271,14 @@ static struct ddsi_serdata *to_untyped(const struct ddsi_serdata *d)
 	return k;
 }
 
-static bool eqkey(const struct ddsi_serdata *a, const struct ddsi_serdata *b)
-{
-	(void)a;
-	(void)b;
-	return true; /* no keys: one instance */
-}
-
 static size_t print(const struct ddsi_sertype *t, const struct ddsi_serdata *d, char *buf, size_t size)
 {
 	(void)t;
 	return (size_t)snprintf(buf, size, "%zu bytes", sample_of(d)->size);
 }
 
-static void get_keyhash(const struct ddsi_serdata *d, struct ddsi_keyhash *buf, bool force_md5)
-{
-	(void)d;
-	(void)force_md5;
-	memset(buf->value, 0, sizeof(buf->value));
-}
-
-/* Readers take the bytes: there are no samples to make. */
-static bool to_sample(const struct ddsi_serdata *d, void *sample, void **bufptr, void *buflim)
-{
-	(void)d;
-	(void)sample;
-	(void)bufptr;
-	(void)buflim;
-	return false;
-}
-
-static bool untyped_to_sample(const struct ddsi_sertype *t, const struct ddsi_serdata *d, void *sample, void **bufptr,
-			      void *buflim)
-{
-	(void)t;
-	return to_sample(d, sample, bufptr, buflim);
-}
-
 static const struct ddsi_serdata_ops sample_ops = {
-	.eqkey = eqkey,
+	KEYLESS_DATA_OPS,
 	.get_size = get_size,
 	.from_ser = from_ser,
 	.from_ser_iov = from_ser_iov,
@@ -340,12 +287,9 @@ static const struct ddsi_serdata_ops sample_ops = {
 	.to_ser = to_ser,
 	.to_ser_ref = to_ser_ref,
 	.to_ser_unref = to_ser_unref,
-	.to_sample = to_sample,
 	.to_untyped = to_untyped,
-	.untyped_to_sample = untyped_to_sample,
 	.free = sample_free,
 	.print = print,
-	.get_keyhash = get_keyhash,
 };
 
 /* ---- the type ---- */
@@ -357,50 +301,16 @@ static void type_free(struct ddsi_sertype *t)
 	free(t);
 }
 
-static void type_zero(const struct ddsi_sertype *t, void *samples, size_t count)
-{
-	(void)t;
-	(void)samples;
-	(void)count;
-}
-
-static void type_realloc(void **ptrs, const struct ddsi_sertype *t, void *old, size_t oldcount, size_t count)
-{
-	(void)t;
-	(void)old;
-	(void)oldcount;
-	for (size_t i = 0; i < count; i++)
-		ptrs[i] = NULL;
-}
-
-static void type_free_samples(const struct ddsi_sertype *t, void **ptrs, size_t count, dds_free_op_t op)
-{
-	(void)t;
-	(void)ptrs;
-	(void)count;
-	(void)op;
-}
-
 /* Each has a place of its own, so none stands for another one of that name. */
 static bool type_equal(const struct ddsi_sertype *a, const struct ddsi_sertype *b)
 {
 	return ((const struct type *)(const void *)a)->holder == ((const struct type *)(const void *)b)->holder;
 }
 
-static uint32_t type_hash(const struct ddsi_sertype *t)
-{
-	(void)t;
-	return 0;
-}
-
 static const struct ddsi_sertype_ops type_ops = {
-	.version = ddsi_sertype_v0,
+	KEYLESS_TYPE_OPS,
 	.free = type_free,
-	.zero_samples = type_zero,
-	.realloc_samples = type_realloc,
-	.free_samples = type_free_samples,
 	.equal = type_equal,
-	.hash = type_hash,
 };
 
 dds_entity_t blob_topic_create(dds_entity_t participant, const char *name, const char *type_name,

@@ -7,13 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <dds/ddsi/ddsi_keyhash.h>
-#include <dds/ddsi/ddsi_serdata.h>
-#include <dds/ddsi/ddsi_sertype.h>
-#include <dds/ddsi/q_radmin.h>
-
 #include "iov_buf.h"
 #include "in_parts.h"
+#include "keyless.h"
 #include "rtps_identity.h"
 
 #define CDR_HEADER 4u
@@ -132,13 +128,6 @@ static struct bytes *bytes_new(const struct ddsi_sertype *type, enum ddsi_serdat
 
 /* ---- samples ---- */
 
-static bool data_eqkey(const struct ddsi_serdata *a, const struct ddsi_serdata *b)
-{
-	(void)a;
-	(void)b;
-	return true; /* no keys: one instance */
-}
-
 static uint32_t data_size(const struct ddsi_serdata *d)
 {
 	return (uint32_t)bytes_of(d)->size;
@@ -213,37 +202,18 @@ static size_t data_print(const struct ddsi_sertype *type, const struct ddsi_serd
 	return (size_t)snprintf(buf, size, "%zu bytes", bytes_of(d)->size);
 }
 
-static void data_keyhash(const struct ddsi_serdata *d, struct ddsi_keyhash *buf, bool force_md5)
-{
-	(void)d;
-	(void)force_md5;
-	memset(buf->value, 0, sizeof(buf->value));
-}
-
 /* From the fragments that came in, which may overlap. What is too large for us becomes no bytes: its reader counts it. */
 static struct ddsi_serdata *data_from_ser(const struct ddsi_sertype *type, enum ddsi_serdata_kind kind,
 					  const struct nn_rdata *chain, size_t size)
 {
 	const struct sertype *own = (const struct sertype *)(const void *)type;
 	struct bytes *b = bytes_new(type, kind, size <= own->taken_max ? size : 0);
-	uint32_t at = 0;
 
 	if (b && own->keeps_origin)
 		rtps_identity_read(chain, &b->origin);
 	if (!b || size > own->taken_max)
 		return b ? &b->c : NULL;
-	for (; chain; chain = chain->nextfrag) {
-		const uint8_t *from = NN_RMSG_PAYLOADOFF(chain->rmsg, NN_RDATA_PAYLOAD_OFF(chain));
-		uint32_t end = chain->maxp1 < size ? chain->maxp1 : (uint32_t)size;
-
-		if (chain->min > at) /* a gap */
-			break;
-		if (end <= at)
-			continue;
-		memcpy(b->data + at, from + (at - chain->min), end - at);
-		at = end;
-	}
-	if (at == size)
+	if (keyless_gather(chain, 0, size, b->data))
 		return &b->c;
 	ddsi_serdata_unref(&b->c);
 	return NULL;
@@ -273,24 +243,8 @@ static struct ddsi_serdata *data_from_keyhash(const struct ddsi_sertype *type, c
 	(void)keyhash;
 	return data_from_sample(type, SDK_KEY, NULL);
 }
-/* Readers take the bytes with dds_takecdr(): there are no samples to make. */
-static bool data_to_sample(const struct ddsi_serdata *d, void *sample, void **bufptr, void *buflim)
-{
-	(void)d;
-	(void)sample;
-	(void)bufptr;
-	(void)buflim;
-	return false;
-}
-static bool data_untyped_to_sample(const struct ddsi_sertype *type, const struct ddsi_serdata *d, void *sample,
-				   void **bufptr, void *buflim)
-{
-	(void)type;
-	return data_to_sample(d, sample, bufptr, buflim);
-}
-
 static const struct ddsi_serdata_ops data_ops = {
-	.eqkey = data_eqkey,
+	KEYLESS_DATA_OPS,
 	.get_size = data_size,
 	.from_ser = data_from_ser,
 	.from_ser_iov = data_from_iov,
@@ -299,12 +253,9 @@ static const struct ddsi_serdata_ops data_ops = {
 	.to_ser = data_to_ser,
 	.to_ser_ref = data_to_ser_ref,
 	.to_ser_unref = data_to_ser_unref,
-	.to_sample = data_to_sample,
 	.to_untyped = data_to_untyped,
-	.untyped_to_sample = data_untyped_to_sample,
 	.free = data_free,
 	.print = data_print,
-	.get_keyhash = data_keyhash,
 };
 
 /* ---- the type ---- */
@@ -315,47 +266,16 @@ static void type_free(struct ddsi_sertype *t)
 	ddsi_sertype_fini(t);
 	free(t);
 }
-static void type_zero(const struct ddsi_sertype *t, void *samples, size_t count)
-{
-	(void)t;
-	(void)samples;
-	(void)count;
-}
-static void type_realloc(void **ptrs, const struct ddsi_sertype *t, void *old, size_t oldcount, size_t count)
-{
-	(void)t;
-	(void)old;
-	(void)oldcount;
-	for (size_t i = 0; i < count; i++)
-		ptrs[i] = NULL;
-}
-static void type_free_samples(const struct ddsi_sertype *t, void **ptrs, size_t count, dds_free_op_t op)
-{
-	(void)t;
-	(void)ptrs;
-	(void)count;
-	(void)op;
-}
 static bool type_equal(const struct ddsi_sertype *a, const struct ddsi_sertype *b)
 {
 	(void)a;
 	(void)b;
 	return true; /* the name, which Cyclone compares, is all there is */
 }
-static uint32_t type_hash(const struct ddsi_sertype *t)
-{
-	(void)t;
-	return 0;
-}
-
 static const struct ddsi_sertype_ops type_ops = {
-	.version = ddsi_sertype_v0,
+	KEYLESS_TYPE_OPS,
 	.free = type_free,
-	.zero_samples = type_zero,
-	.realloc_samples = type_realloc,
-	.free_samples = type_free_samples,
 	.equal = type_equal,
-	.hash = type_hash,
 };
 
 dds_entity_t sertype_topic_create(dds_entity_t participant, const char *name, const char *type_name,
