@@ -178,10 +178,10 @@ static int64_t room_here(const struct boot *b)
 	return *plane ? roudi_shm_room(plane) : roudi_shm_free();
 }
 
-/* A simd that takes a RouDi over uses the memory which that has, so it starts without the room for another. */
-static int64_t room_to_start(const char *plane)
+/* After a simd that was killed its RouDi is taken over with its memory, or what clients hold of that is waited for. */
+static int64_t room_to_start(const struct runtime *rt)
 {
-	return roudi_has_left(plane) ? -1 : roudi_shm_room(plane);
+	return roudi_has_left(rt->plane) || access(rt->state, F_OK) == 0 ? -1 : roudi_shm_room(rt->plane);
 }
 
 int boot_show_config(struct boot *b)
@@ -419,7 +419,7 @@ int boot_runtime(struct boot *b)
 
 int boot_memory(struct boot *b)
 {
-	return pools_compute(b->conf, room_to_start(b->rt.plane), &b->pools);
+	return pools_compute(b->conf, room_to_start(&b->rt), &b->pools);
 }
 
 void boot_runtime_end(struct boot *b)

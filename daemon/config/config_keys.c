@@ -51,7 +51,8 @@ static const struct conf_key roudi_keys[] = {
 	    "A check without an answer for so long means that it hangs: it is killed and started again."),
 	INT("retry_ms", 60000, 0, 86400000,
 	    "One that worked and cannot be started again: how long simd goes on trying, with pauses up to 5 s, before it ends with exit "
-	    "code 1. At simd's own start it tries six times."),
+	    "code 1. At simd's own start it tries six times, and after a simd that was killed waits for so long for room in "
+	    "/dev/shm."),
 	{ 0 }
 };
 

@@ -22,6 +22,7 @@
 #include "process.h"
 #include "roudi_files.h"
 #include "roudi_job.h"
+#include "roudi_room.h"
 #include "timeutil.h"
 
 #include <errno.h>
@@ -44,6 +45,9 @@ LOG_TOPIC("roudi");
 #define SOON_DUR_NS      (50 * NS_PER_MS)
 #define STARVED_MAX      30                /* probes that it was not given a CPU for */
 #define ROOM_DUR_NS      (500 * NS_PER_MS) /* how often to look for room in /dev/shm */
+#define RETURN_DUR_NS    (10 * NS_PER_S)   /* clients of a simd that was killed are back by then */
+#define ALONE_DUR_NS \
+	(1 * NS_PER_S) /* by then clients without a simd have missed RouDi: iceoryx's heartbeat every 300 ms fails */
 
 enum phase { ABSENT, STARTING, UP };
 
@@ -65,7 +69,10 @@ struct roudi {
 	enum phase phase;
 	bool owned, adopted, first, stopping;
 	bool waits_for_room; /* and has logged it */
-	bool robust;         /* a client's death leaves it no lock to wait for */
+	bool inherits;       /* an earlier simd was killed, whose clients may hold the memory of its RouDi */
+	struct roudi_room room;
+	int64_t put_by_mono_ns; /* from then on memory is put by */
+	bool robust;            /* a client's death leaves it no lock to wait for */
 	struct state_proc proc;
 	int pidfd;
 	bool is_child; /* we must reap it */
@@ -131,6 +138,13 @@ static int begin_memory(struct roudi *r, struct pools *p)
 	return rc < 0 ? err_sys(rc, "\"pools\" need %lld MiB of /dev/shm", (long long)(pools_need(p) >> 20)) : 0;
 }
 
+/* For the next generation, but first everybody who was here gets what he had. */
+static void put_by(struct roudi *r)
+{
+	if (exec_now(r->x) >= r->put_by_mono_ns)
+		segment_commit_ballast(&r->commit, r->plane);
+}
+
 /* Segments that the clients have released are set aside at once, the other old ones soon after: RouDi may die again. */
 void roudi_all_moved(struct roudi *r)
 {
@@ -139,7 +153,7 @@ void roudi_all_moved(struct roudi *r)
 	segment_reclaim_now(&r->reclaim);
 	if (!r->owned)
 		return;
-	segment_commit_ballast(&r->commit, r->plane);
+	put_by(r);
 	if (!r->job)
 		exec_timer_at(&r->timer, exec_now(r->x) + SOON_DUR_NS);
 }
@@ -223,6 +237,12 @@ static void give_up(struct roudi *r, int err)
 	r->ev.failed(r->arg, err);
 }
 
+/* What an earlier simd has set aside. */
+static void inherit(struct roudi *r)
+{
+	segment_reclaim_inherit(&r->reclaim, r->left.hash == r->config_hash ? &r->pools : NULL);
+}
+
 static void end_generation(struct roudi *r, const char *why)
 {
 	bool was_up = r->phase == UP;
@@ -236,10 +256,15 @@ static void end_generation(struct roudi *r, const char *why)
 	kill_process(r);
 	forget_process(r);
 	dead = segment_commit_end(&r->commit);
+	if (r->owned && (was_up || r->adopted))
+		roudi_set_aside(r->plane, r->generation);
 	if (was_up)
 		segment_reclaim_add(&r->reclaim, &dead, r->generation);
 	else
-		segment_commit_close(&dead); /* no client has it */
+		segment_commit_close(&dead); /* no client of ours has it */
+	/* one that was dying when it was taken over: clients of the earlier simd have it */
+	if (!was_up && r->adopted)
+		inherit(r);
 	if (r->owned)
 		roudi_clean(r->plane);
 	r->adopted = false;
@@ -378,49 +403,11 @@ static void on_probed(struct roudi *r, struct roudi_job *j)
 	}
 	roudi_log_stopped(r->output, &r->output_read);
 	if (r->owned)
-		segment_commit_ballast(&r->commit, r->plane);
+		put_by(r);
 	exec_timer_at(&r->timer, exec_now(r->x) + r->probe_ms * NS_PER_MS);
 }
 
 /* ---- the beginning of a generation ---- */
-
-/* Admission counts what really exists: in somebody else's RouDi that is not what we would have configured. */
-static int foreign_pools(struct ipc *ipc, const struct pools *wanted, struct pools *ret)
-{
-	struct ipc_pool have[POOLS_MAX];
-	int n = ipc_pools(ipc, have, POOLS_MAX);
-
-	if (n < 0)
-		return err_set(n, "the pools of the running RouDi cannot be read: %s", ipc_why());
-	ret->n = (unsigned)n;
-	for (int i = 0; i < n; i++)
-		ret->c[i] = (struct pool_class){ .size = have[i].size, .count = have[i].total };
-	for (unsigned i = 0; i < wanted->n && !wanted->fixed; i++) {
-		int cls = pools_class(ret, wanted->c[i].size - POOL_SLOT_ALIGN);
-
-		if (cls >= 0)
-			ret->c[cls].listed += wanted->c[i].listed;
-	}
-	for (unsigned i = 0; i < wanted->n && wanted->fixed; i++) {
-		const struct pool_class *w = &wanted->c[i];
-		uint64_t fit = 0;
-		unsigned at = 0;
-
-		for (unsigned k = ret->n; k-- > 0 && ret->c[k].size >= w->size;) {
-			fit += ret->c[k].count;
-			at = k;
-		}
-		if (fit < w->count)
-			return err_set(
-				-ENOSPC,
-				"the running RouDi has %llu slots of %llu bytes or more, simd needs %u; stop it and let simd "
-				"start one, or set \"pools\" to what it has",
-				(unsigned long long)fit, (unsigned long long)w->size, w->count);
-		ret->c[at].listed += w->listed;
-	}
-	ret->fixed = true;
-	return 0;
-}
 
 /* It died or was replaced while we attached: the next one may do. */
 static bool is_passing(int rc)
@@ -447,7 +434,7 @@ static void on_attached(struct roudi *r, struct roudi_job *j)
 	if (rc < 0) {
 		err_set(rc, "%s", j->why);
 	} else if (!r->owned) {
-		rc = foreign_pools(j->ipc, &r->pools, &pools);
+		rc = roudi_foreign_pools(j->ipc, &r->pools, &pools);
 		if (rc < 0)
 			ipc_detach(j->ipc);
 	}
@@ -458,6 +445,8 @@ static void on_attached(struct roudi *r, struct roudi_job *j)
 	}
 	if (rc == 0) {
 		r->phase = UP;
+		if (r->first && r->inherits && !r->adopted)
+			r->put_by_mono_ns = exec_now(r->x) + RETURN_DUR_NS;
 		r->robust = roudi_is_robust(r->proc.pid);
 		if (r->first && !r->robust)
 			log_warn("the locks of iox-roudi (pid %d) are not robust: a program that is killed while it publishes can "
@@ -466,7 +455,9 @@ static void on_attached(struct roudi *r, struct roudi_job *j)
 		rc = r->ev.up(r->arg, j->ipc, r->generation, &pools);
 	}
 	if (rc < 0) { /* -ENOTRECOVERABLE: this process has used up its attachments, trying again does not help */
-		bool for_good = (r->first && !is_passing(rc)) || rc == -ENOTRECOVERABLE || !r->owned || gives_up(r);
+		bool room = r->inherits && rc == -ENOSPC;
+		bool for_good =
+			(r->first && !is_passing(rc) && !room) || rc == -ENOTRECOVERABLE || !r->owned || gives_up(r);
 
 		if (!for_good && r->phase == STARTING && (err_is_lack(rc) || rc == -EAGAIN || rc == -ESTALE))
 			attach_later(r);
@@ -475,7 +466,7 @@ static void on_attached(struct roudi *r, struct roudi_job *j)
 		return;
 	}
 	if (r->owned)
-		segment_commit_ballast(&r->commit, r->plane);
+		put_by(r);
 	r->first = false;
 	r->failures = 0;
 	r->ev.changed(r->arg);
@@ -519,31 +510,37 @@ static int begin(struct roudi *r)
 	return rc;
 }
 
-/*
- * A RouDi without room exits, again and again, until simd gives up. There is room again when the memory of the old
- * generation is freed, or /dev/shm is cleared. At simd's start there is no generation to wait for.
- */
+/* Of the first start what is put by comes when it can: that of the killed simd went with it. */
+static int64_t bytes_to_start(const struct roudi *r)
+{
+	return r->ev.need(r->arg) + ROOM_SPARE - (r->first ? POOL_ASIDE_BYTES : 0);
+}
+
+/* At the start of a simd that inherits nothing there is no generation to wait for. */
 static bool has_room(struct roudi *r)
 {
-	int64_t need = r->ev.need(r->arg) + ROOM_SPARE, have = roudi_shm_free();
-	bool files = roudi_shm_has_files(), yes = r->first || (files && (have < 0 || have >= need));
+	int64_t known_dur_ns = r->first ? ALONE_DUR_NS : ROOM_DUR_NS;
 
-	if (!yes && !r->waits_for_room && !files)
-		log_error(
-			"no new generation of the data plane yet: /dev/shm has no room for %d files more (its inodes are used "
-			"up); remove some there, or remount it with a larger nr_inodes",
-			ROUDI_FILES);
-	else if (!yes && !r->waits_for_room)
-		log_error(
-			"no new generation of the data plane yet: it needs %lld MiB of /dev/shm, %lld MiB are free; the memory "
-			"of the last one goes back first, and if that is not enough, make room there",
-			(long long)(need >> 20), (long long)(have >> 20));
-	if (!yes && r->waits_for_room) /* clients have heard of its end by now */
+	if ((r->first && !r->inherits) || roudi_room_look(&r->room, exec_now(r->x), bytes_to_start(r)))
+		return true;
+	if (exec_now(r->x) - r->room.full_mono_ns >= known_dur_ns)
 		segment_reclaim_for_room(&r->reclaim);
-	if (!yes)
-		r->failures = 0; /* failures are counted from 0 once there is room */
-	r->waits_for_room = !yes;
-	return yes;
+	r->failures = 0; /* they are counted from 0 once there is room */
+	return false;
+}
+
+/* The next RouDi, as soon as there is room for it. */
+static int begin_with_room(struct roudi *r)
+{
+	int64_t bound_dur_ns = r->first ? r->retry_dur_ns : INT64_MAX;
+
+	if (has_room(r))
+		return begin(r);
+	if (roudi_room_over(&r->room, exec_now(r->x), bytes_to_start(r), bound_dur_ns))
+		give_up(r, -ENOSPC);
+	else
+		exec_timer_at(&r->timer, exec_now(r->x) + ROOM_DUR_NS);
+	return 0;
 }
 
 static void on_timer(void *arg)
@@ -568,11 +565,7 @@ static void on_timer(void *arg)
 				"the RouDi that simd used has exited, and simd did not start it; start it again, then simd"));
 		return;
 	}
-	if (!has_room(r)) {
-		exec_timer_at(&r->timer, exec_now(r->x) + ROOM_DUR_NS);
-		return;
-	}
-	rc = begin(r);
+	rc = begin_with_room(r);
 	if (rc < 0)
 		start_failed(r, rc, gives_up(r));
 }
@@ -597,6 +590,16 @@ static int use_present(struct roudi *r, pid_t pid, bool owned)
 	return job_start(r, true, 4000);
 }
 
+/* What dead RouDis have left is to go; clients of the simd that was killed hold it until they have moved. */
+static int succeed(struct roudi *r)
+{
+	r->owned = true;
+	roudi_set_aside(r->plane, r->generation);
+	inherit(r);
+	roudi_clean(r->plane);
+	return begin_with_room(r);
+}
+
 static int replace(struct roudi *r, struct state_proc proc, const char *why)
 {
 	log_info("replacing iox-roudi (pid %d), left by an earlier simd: it %s", (int)proc.pid, why);
@@ -606,8 +609,7 @@ static int replace(struct roudi *r, struct state_proc proc, const char *why)
 	if (r->pidfd >= 0)
 		kill_process(r);
 	forget_process(r);
-	roudi_clean(r->plane);
-	return begin(r);
+	return succeed(r);
 }
 
 /* Left by a simd that was killed, and made with the same pools: keep it. Else it is replaced. */
@@ -618,6 +620,7 @@ static int adopt(struct roudi *r)
 	if (ipc_probe(r->plane, r->probe_timeout_ms) < 0)
 		return replace(r, r->left.proc, "does not answer");
 	r->adopted = true;
+	inherit(r);
 	r->oom = memory_oom_kills("");
 	return use_present(r, r->left.proc.pid, true);
 }
@@ -663,8 +666,7 @@ int roudi_start(struct roudi *r)
 	pid = roudi_find(r->plane, r->config);
 	if (pid)
 		return replace(r, state_proc_of(pid), "is in no state file");
-	roudi_clean(r->plane);
-	return begin(r);
+	return succeed(r);
 }
 
 /* ---- making and ending ---- */
@@ -701,6 +703,7 @@ static int copy_options(struct roudi *r, const struct roudi_options *o)
 		r->left.proc = o->state->roudi;
 		r->left.owned = o->state->roudi_owned;
 		r->left.hash = o->state->roudi_hash;
+		r->inherits = true;
 	}
 	return 0;
 }
@@ -722,8 +725,8 @@ int roudi_create(const struct roudi_options *o, struct roudi **ret)
 	r->pidfd = -1;
 	segment_commit_init(&r->commit);
 	r->first = true;
-	segment_reclaim_init(&r->reclaim, r->x);
 	exec_timer_init(&r->timer, r->x, on_timer, r);
+	segment_reclaim_init(&r->reclaim, r->x, o->plane);
 	rc = copy_options(r, o);
 	if (r->generation == 0)
 		r->generation = first_generation(r);

@@ -37,6 +37,7 @@ LOG_TOPIC("roudi");
 #define CMDLINE_MAX      4096
 #define MAPS_MAX         ((size_t)4 << 20)
 #define SEGMENT_PATH_MAX 300
+#define ASIDE_PAYLOAD    "payload"
 #define ATTACHMENTS_MAX  15 /* of a process, see ipc.h */
 
 /* The length, or -ENOBUFS. */
@@ -145,6 +146,48 @@ int64_t roudi_punch(int fd)
 	if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, st.st_size) < 0)
 		return -errno;
 	return before;
+}
+
+bool roudi_aside_path(const char *plane, bool mgmt, uint32_t generation, char *ret, size_t n)
+{
+	return snprintf(ret, n, "%s/%s.%u", plane, mgmt ? PLANE_MGMT : ASIDE_PAYLOAD, generation) < (int)n;
+}
+
+void roudi_set_aside(const char *plane, uint32_t generation)
+{
+	char path[SEGMENT_PATH_MAX], aside[SEGMENT_PATH_MAX];
+
+	if (!*plane)
+		return;
+	if (plane_memory(plane, PLANE_MGMT, path, sizeof(path)) &&
+	    roudi_aside_path(plane, true, generation, aside, sizeof(aside)))
+		(void)rename(path, aside);
+	if (payload_path(plane, path, sizeof(path)) && roudi_aside_path(plane, false, generation, aside, sizeof(aside)))
+		(void)rename(path, aside);
+}
+
+void roudi_forget_aside(const char *plane, uint32_t generation)
+{
+	char path[SEGMENT_PATH_MAX];
+
+	for (int mgmt = 0; mgmt < 2 && *plane; mgmt++)
+		if (roudi_aside_path(plane, mgmt, generation, path, sizeof(path)))
+			(void)unlink(path);
+}
+
+void roudi_all_aside(const char *plane, void (*fn)(void *arg, uint32_t generation), void *arg)
+{
+	static const char prefix[] = ASIDE_PAYLOAD ".";
+	DIR *d = opendir(plane);
+	const struct dirent *e;
+	int64_t n;
+
+	while (d && (e = readdir(d)))
+		if (!strncmp(e->d_name, prefix, sizeof(prefix) - 1) &&
+		    number_i64(e->d_name + sizeof(prefix) - 1, NUMBER_DEC, 1, UINT32_MAX, &n) == 0)
+			fn(arg, (uint32_t)n);
+	if (d)
+		closedir(d);
 }
 
 void roudi_clean(const char *plane)
@@ -471,6 +514,44 @@ int roudi_suits(pid_t pid)
 			-EPROTO,
 			"iox-roudi (pid %d) has %u payload segments, simd needs exactly one; stop it and let simd start one",
 			(int)pid, n);
+	return 0;
+}
+
+/* Admission counts what really exists: in somebody else's RouDi that is not what we would have configured. */
+int roudi_foreign_pools(struct ipc *ipc, const struct pools *wanted, struct pools *ret)
+{
+	struct ipc_pool have[POOLS_MAX];
+	int n = ipc_pools(ipc, have, POOLS_MAX);
+
+	if (n < 0)
+		return err_set(n, "the pools of the running RouDi cannot be read: %s", ipc_why());
+	ret->n = (unsigned)n;
+	for (int i = 0; i < n; i++)
+		ret->c[i] = (struct pool_class){ .size = have[i].size, .count = have[i].total };
+	for (unsigned i = 0; i < wanted->n && !wanted->fixed; i++) {
+		int cls = pools_class(ret, wanted->c[i].size - POOL_SLOT_ALIGN);
+
+		if (cls >= 0)
+			ret->c[cls].listed += wanted->c[i].listed;
+	}
+	for (unsigned i = 0; i < wanted->n && wanted->fixed; i++) {
+		const struct pool_class *w = &wanted->c[i];
+		uint64_t fit = 0;
+		unsigned at = 0;
+
+		for (unsigned k = ret->n; k-- > 0 && ret->c[k].size >= w->size;) {
+			fit += ret->c[k].count;
+			at = k;
+		}
+		if (fit < w->count)
+			return err_set(
+				-ENOSPC,
+				"the running RouDi has %llu slots of %llu bytes or more, simd needs %u; stop it and let simd "
+				"start one, or set \"pools\" to what it has",
+				(unsigned long long)fit, (unsigned long long)w->size, w->count);
+		ret->c[at].listed += w->listed;
+	}
+	ret->fixed = true;
 	return 0;
 }
 

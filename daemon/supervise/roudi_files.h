@@ -14,6 +14,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct ipc;
+
 /* Writes <dir>/roudi.toml. ret_hash: of its text. */
 int roudi_write_config(const char *dir, const struct pools *p, char **ret_path, uint64_t *ret_hash);
 
@@ -30,6 +32,15 @@ bool roudi_has_left(const char *plane);
 
 /* Descriptor of the payload segment, to free its memory later. */
 int roudi_open_segment(const char *plane);
+/*
+ * The segments of a dead generation get another name, so that a simd that follows finds those which clients still hold; they lose it
+ * when nothing is to be freed of them any more.
+ */
+void roudi_set_aside(const char *plane, uint32_t generation);
+void roudi_forget_aside(const char *plane, uint32_t generation);
+bool roudi_aside_path(const char *plane, bool mgmt, uint32_t generation, char *ret, size_t n);
+/* Calls fn with each generation that was set aside. */
+void roudi_all_aside(const char *plane, void (*fn)(void *arg, uint32_t generation), void *arg);
 /* Free the memory of an earlier generation's payload; mappings stay valid and read zeros. Returns the bytes freed. */
 int64_t roudi_punch(int fd);
 
@@ -68,6 +79,8 @@ bool roudi_runs(void);
 bool roudi_is_ours(pid_t pid, const char *config);
 /* Whether that process suits us: monitoring off, one payload segment (-EPROTO), of root if we are (-EPERM); with what to change. */
 int roudi_suits(pid_t pid);
+/* Its pools, with what of `wanted` is listed. -ENOSPC: they are less than that. */
+int roudi_foreign_pools(struct ipc *ipc, const struct pools *wanted, struct pools *ret);
 
 /*
  * What is changed in the environment of a RouDi that we start, ended by NULL: what it is to preload, with which its files lie in the plane, and a

@@ -8,12 +8,14 @@
 #include "plane.h"
 #include "roudi_files.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define BALLAST_SPARE (1 << 20) /* what is written after it was looked at */
+#define SEGMENT_PATH_MAX 300
+#define BALLAST_SPARE    (1 << 20) /* what is written after it was looked at */
 
 static uint64_t align8(uint64_t n)
 {
@@ -52,13 +54,10 @@ void segment_commit_close(struct segment_commit *dead)
 	dead->mgmt_fd = fd_close(dead->mgmt_fd);
 }
 
-static int open_mgmt(struct segment_commit *c, const char *plane)
+static int open_mgmt(struct segment_commit *c, const char *path)
 {
-	char path[300];
 	struct stat st;
 
-	if (!plane_memory(plane, PLANE_MGMT, path, sizeof(path)))
-		return err_set(-ENAMETOOLONG, "the management segment of %s has too long a name", plane);
 	c->mgmt_fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	if (c->mgmt_fd < 0 || fstat(c->mgmt_fd, &st) < 0)
 		return err_sys(-errno, "management segment %s", path);
@@ -143,21 +142,57 @@ static int back_mgmt(struct segment_commit *c)
 	return rc;
 }
 
-int segment_commit_begin(struct segment_commit *c, const char *plane, const struct pools *p)
+static void know_classes(struct segment_commit *c, const struct pools *p)
 {
-	int r = open_mgmt(c, plane);
-
-	if (r < 0)
-		return r;
-	c->payload_fd = roudi_open_segment(plane);
-	if (c->payload_fd < 0)
-		return c->payload_fd;
 	c->n = p->n;
 	for (unsigned i = 0; i < p->n; i++) {
 		c->at[i] = (uint64_t)pools_at(p, (int)i);
 		c->chunk[i] = (uint64_t)pools_chunk_bytes(p, (int)i);
 		c->count[i] = p->c[i].count;
 	}
+}
+
+/* Members of our group may write to the plane: no link to what another simd uses. */
+static bool is_ours(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_nlink == 1;
+}
+
+int segment_commit_find(struct segment_commit *c, const char *plane, uint32_t generation, const struct pools *p)
+{
+	char path[SEGMENT_PATH_MAX];
+	uint64_t end;
+	int r;
+
+	if (!roudi_aside_path(plane, true, generation, path, sizeof(path)))
+		return -ENAMETOOLONG;
+	r = open_mgmt(c, path);
+	if (r < 0)
+		return r;
+	(void)roudi_aside_path(plane, false, generation, path, sizeof(path));
+	c->payload_fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (c->payload_fd < 0)
+		return -errno;
+	know_classes(c, p);
+	return is_ours(c->mgmt_fd) && is_ours(c->payload_fd) && lay_out(c, &end) ? 0 : -EPROTO;
+}
+
+int segment_commit_begin(struct segment_commit *c, const char *plane, const struct pools *p)
+{
+	char path[SEGMENT_PATH_MAX];
+	int r;
+
+	if (!plane_memory(plane, PLANE_MGMT, path, sizeof(path)))
+		return err_set(-ENAMETOOLONG, "the management segment of %s has too long a name", plane);
+	r = open_mgmt(c, path);
+	if (r < 0)
+		return r;
+	c->payload_fd = roudi_open_segment(plane);
+	if (c->payload_fd < 0)
+		return c->payload_fd;
+	know_classes(c, p);
 	r = back_mgmt(c);
 	return r < 0 ? err_sys(r, "the data plane's management needs %lld MiB of /dev/shm",
 			       (long long)(POOL_MGMT_BYTES >> 20))

@@ -30,6 +30,8 @@ struct segment_commit {
 void segment_commit_init(struct segment_commit *c);
 /* Those of the RouDi in that plane, which has these pools; the management segment gets its pages. Negative: -ENOSPC, -errno, with a sentence. */
 int segment_commit_begin(struct segment_commit *c, const char *plane, const struct pools *p);
+/* Those of a generation that was set aside (roudi_files.h): no page is made. -EPROTO: they are laid out otherwise, or not ours. */
+int segment_commit_find(struct segment_commit *c, const char *plane, uint32_t generation, const struct pools *p);
 /* Pages for the first so many slots of a class. -ENOSPC: there are none. */
 int segment_commit_slots(struct segment_commit *c, unsigned cls, uint32_t slots);
 /*

@@ -22,6 +22,7 @@ LOG_TOPIC("roudi");
 
 struct dead_segment {
 	struct list link; /* segment_reclaim::segments */
+	const char *plane;
 	struct exec_timer timer;
 	uint32_t generation;
 	struct segment_commit of; /* n 0: nothing is known of its slots */
@@ -32,6 +33,7 @@ static void dead_segment_free(struct dead_segment *v)
 	exec_timer_cancel(&v->timer);
 	list_remove(&v->link);
 	segment_commit_close(&v->of);
+	roudi_forget_aside(v->plane, v->generation);
 	mem_free(v);
 }
 
@@ -118,9 +120,10 @@ static void on_timer(void *arg)
 	log_info("freed generation %u, but for the slots that clients hold who have not moved yet", v->generation);
 }
 
-void segment_reclaim_init(struct segment_reclaim *g, struct exec *x)
+void segment_reclaim_init(struct segment_reclaim *g, struct exec *x, const char *plane)
 {
 	g->x = x;
+	g->plane = plane;
 	list_init(&g->segments);
 }
 
@@ -155,13 +158,43 @@ void segment_reclaim_add(struct segment_reclaim *g, struct segment_commit *dead,
 
 	if (!v) {
 		segment_commit_close(dead);
+		roudi_forget_aside(g->plane, generation);
 		return;
 	}
+	v->plane = g->plane;
 	v->of = *dead;
 	v->generation = generation;
 	list_append(&g->segments, &v->link);
 	exec_timer_init(&v->timer, g->x, on_timer, v);
 	exec_timer_at(&v->timer, exec_now(g->x) + WAIT_DUR_NS);
+}
+
+struct heir {
+	struct segment_reclaim *g;
+	const struct pools *p;
+};
+
+static void inherit_one(void *arg, uint32_t generation)
+{
+	const struct heir *h = (const struct heir *)arg;
+	const struct dead_segment *v;
+	struct segment_commit dead;
+
+	list_for_each(v, &h->g->segments, link)
+		if (v->generation == generation)
+			return;
+	segment_commit_init(&dead);
+	if (h->p && segment_commit_find(&dead, h->g->plane, generation, h->p) == 0) {
+		segment_reclaim_add(h->g, &dead, generation);
+		return;
+	}
+	segment_commit_close(&dead);
+	roudi_forget_aside(h->g->plane, generation);
+}
+
+void segment_reclaim_inherit(struct segment_reclaim *g, const struct pools *p)
+{
+	roudi_all_aside(g->plane, inherit_one, &(struct heir){ g, p });
 }
 
 void segment_reclaim_now(struct segment_reclaim *g)

@@ -15,18 +15,23 @@
 #include <stdint.h>
 
 struct exec;
+struct pools;
 struct segment_commit;
 
 struct segment_reclaim {
 	struct exec *x;
+	const char *plane;    /* where they are set aside; "": nowhere */
 	struct list segments; /* dead_segment::link */
 };
 
-void segment_reclaim_init(struct segment_reclaim *g, struct exec *x);
+/* plane: keeps. */
+void segment_reclaim_init(struct segment_reclaim *g, struct exec *x, const char *plane);
 /* Forgets them all; the memory is freed with its last mapping. */
 void segment_reclaim_finish(struct segment_reclaim *g);
-/* dead: takes its descriptors. */
+/* dead: takes its descriptors. It was set aside (roudi_files.h), and is forgotten there when all of it is freed. */
 void segment_reclaim_add(struct segment_reclaim *g, struct segment_commit *dead, uint32_t generation);
+/* Adds those, of which it does not know yet, which an earlier simd has set aside, whose RouDis had these pools; NULL: others, then they are forgotten. */
+void segment_reclaim_inherit(struct segment_reclaim *g, const struct pools *p);
 /* There is no room for the next generation: the pages that can be spared go back now. */
 void segment_reclaim_for_room(struct segment_reclaim *g);
 /* They are no longer read: free all of it now. */

@@ -168,6 +168,8 @@ static int read_app(const json_t *o, struct state_app *ret)
 
 	if (r == 0)
 		r = jsonx_bool(o, "bridge", &ret->bridge);
+	if (r == 0) /* a file of a simd that did not write it has none */
+		r = jsonx_opt_bool(o, "client", false, &ret->client);
 	if (r == 0)
 		r = read_proc(o, "process", &ret->proc);
 	if (r == 0)
@@ -273,6 +275,7 @@ int state_save(const char *path, const struct state *s)
 	for (unsigned i = 0; i < s->n_apps; i++)
 		json_array_append_new(apps,
 				      JSONX_MAKE(JX_STR("app", s->apps[i].app), JX_BOOL("bridge", s->apps[i].bridge),
+						 JX_BOOL("client", s->apps[i].client),
 						 JX_NEW("process", proc_json(&s->apps[i].proc))));
 	for (unsigned i = 0; i < s->n_children; i++)
 		json_array_append_new(children, proc_json(&s->children[i]));

@@ -25,6 +25,7 @@ struct state_proc {
 struct state_app {
 	char app[STATE_APP_MAX];
 	bool bridge; /* it may hold slots that simd took for it */
+	bool client; /* it was here when simd was killed: not one that had left, or that had not come back */
 	struct state_proc proc;
 };
 

@@ -189,7 +189,7 @@ static void op_client_attached(void *user)
 {
 	struct supervisor *k = (struct supervisor *)user;
 
-	if (k->roudi && k->s && session_all_attached(k->s))
+	if (k->roudi && k->s && session_all_attached(k->s) && supervisor_all_came_back(k))
 		roudi_all_moved(k->roudi);
 }
 
@@ -243,6 +243,7 @@ static int on_up(void *arg, struct ipc *ipc, uint32_t generation, const struct p
 	if (r < 0)
 		return r;
 	k->up = true;
+	k->lives++;
 	if (first) {
 		supervisor_adopt(k);
 		supervisor_maybe_ready(k);

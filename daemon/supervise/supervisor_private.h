@@ -23,6 +23,7 @@ struct wait {
 	int pidfd;
 	bool old;  /* its ports went with an earlier RouDi: only files are left */
 	bool idle; /* a bridge that has reported that it holds nothing of the old simd */
+	bool back; /* it has been seen at this simd */
 };
 
 struct supervisor {
@@ -37,6 +38,7 @@ struct supervisor {
 	struct state *left;  /* by an earlier simd; NULL: none */
 	struct list waits;   /* applications: their ports are freed */
 	struct list orphans; /* children: nothing is ready before they have exited */
+	uint32_t lives;      /* of the data plane, at this simd */
 	bool up, notified_ready, stopping, drained, reexec;
 	int result; /* of stopped() */
 	bool old_app_freed;
@@ -62,6 +64,8 @@ void supervisor_sessions_changed(void *user);
 /* RouDi has been taken over: free what the dead of the earlier simd's time have left, and the earlier simd itself. */
 void supervisor_adopt(struct supervisor *k);
 void supervisor_bridge_idle(void *user, uint32_t id);
+/* Nobody of the earlier simd's time that lives on reads the memory of its RouDi, provided that all who are here have moved. */
+bool supervisor_all_came_back(struct supervisor *k);
 void supervisor_forget_waits(struct supervisor *k);
 /* fd: its pidfd, taken unless this fails. */
 int wait_create(struct list *all, const struct wait *like, int fd);

@@ -48,13 +48,14 @@ int supervisor_load_state(struct supervisor *k)
 	return 0;
 }
 
-static void add_app(struct state *st, const char *app, bool bridge, pid_t pid)
+static void add_app(struct state *st, const char *app, bool client, bool bridge, pid_t pid)
 {
 	struct state_app *a = &st->apps[st->n_apps];
 
 	if (!*app || st->n_apps == STATE_APPS_MAX)
 		return;
 	snprintf(a->app, sizeof(a->app), "%s", app);
+	a->client = client;
 	a->bridge = bridge;
 	a->proc = state_proc_of(pid);
 	st->n_apps++;
@@ -79,15 +80,15 @@ static void collect(struct supervisor *k, struct state *st)
 	list_for_each(cl, &k->s->clients, link) {
 		client_plane_name_of(cl, app);
 		if (cl->role != CLIENT_TOOL)
-			add_app(st, app, cl->bridge != NULL, cl->pid);
+			add_app(st, app, true, cl->bridge != NULL, cl->pid);
 	}
 	list_for_each(p, &k->s->reapers, link) {
 		list_for_each(m, &p->remains, link)
-			add_app(st, m->app, false, p->pid);
+			add_app(st, m->app, false, false, p->pid);
 	}
 	/* killed again before they had exited: they are still to be freed */
 	list_for_each(w, &k->waits, link)
-		add_app(st, w->app.app, w->app.bridge && !w->idle, w->app.proc.pid);
+		add_app(st, w->app.app, false, w->app.bridge && !w->idle, w->app.proc.pid);
 	st->n_children = processes_children(k->processes, st->children, STATE_CHILDREN_MAX);
 }
 
@@ -176,6 +177,39 @@ static void free_old_simd(struct supervisor *k)
 	roudi_dead_apps(k->o.rt->plane, false, free_dead, k);
 	if (k->left->simd_app[0])
 		supervisor_free_app(k, k->left->simd_app, false);
+}
+
+static unsigned sessions_of(const struct simd *s, pid_t pid)
+{
+	const struct client *cl;
+	unsigned n = 0;
+
+	list_for_each(cl, &s->clients, link)
+		n += cl->role != CLIENT_TOOL && cl->pid == pid;
+	return n;
+}
+
+/* A process may have several clients. */
+static bool is_back(const struct supervisor *k, pid_t pid)
+{
+	const struct wait *w;
+	unsigned had = 0;
+
+	list_for_each(w, &k->waits, link)
+		had += w->app.client && w->app.proc.pid == pid;
+	return sessions_of(k->s, pid) >= had;
+}
+
+bool supervisor_all_came_back(struct supervisor *k)
+{
+	struct wait *w;
+	bool all = true;
+
+	list_for_each(w, &k->waits, link) {
+		w->back |= !w->app.client || is_back(k, w->app.proc.pid);
+		all &= w->back;
+	}
+	return all || k->lives > 1;
 }
 
 void wait_free(struct wait *w)

@@ -253,6 +253,14 @@ void stack_kill(pid_t simd)
 	assert_int_equal(stack_wait(simd), SIGKILL);
 }
 
+void stack_kill_both(pid_t simd, pid_t roudi)
+{
+	assert_int_equal(kill(simd, SIGSTOP), 0);
+	if (roudi > 1)
+		(void)kill(roudi, SIGKILL); /* it may be dying */
+	stack_kill(simd);
+}
+
 static void remove_files(const char *dir)
 {
 	DIR *d = opendir(dir);

@@ -41,6 +41,8 @@ void stack_stop(pid_t simd);
 pid_t stack_fork(void (*run)(const char *ready_fd), int *ret_ready_fd);
 void stack_await_ready(int ready_fd);
 void stack_kill(pid_t simd); /* SIGKILL, and waits */
+/* The same with its RouDi (0: none), at once: neither sees the other's end. */
+void stack_kill_both(pid_t simd, pid_t roudi);
 /* Waits for a child; its wait status. */
 int stack_wait(pid_t pid);
 /* What is left on the machine of any simd, "" when it is clean; static. */

@@ -3,8 +3,7 @@
  * Everything that can die does, in a random order, under running clients: simd, RouDi, bridges, sensors, several at
  * once. After each death the witnesses go on, and in the end each message had exactly one outcome. A second simd beside it, with a data
  * plane of its own, notices nothing.
- * So it is when others have filled /dev/shm to the last page: nobody is killed by a page that there is no memory for. (Not when simd and
- * RouDi are killed at once there: then simd finds no room to start.)
+ * So it is when others have filled /dev/shm to the last page: nobody is killed by a page that there is no memory for.
  * And when the RouDi that is to follow a dead one fails for seconds (for 100, where there is time: FAULT_KILLS from 10000 on), and while
  * the wall clock of simd, RouDi and bridges is set by an hour and back.
  * FAULT_KILLS=n: a twentieth of it deaths (25), in a full /dev/shm and while the clock is set a fiftieth; SEED=n.
@@ -84,7 +83,8 @@ static void hunt(void)
 
 static void kill_one(int kind)
 {
-	static const char *const names[] = { "simd", "RouDi", "b1", "b2", "the sensor", "the sensor" };
+	static const char *const names[] = { "simd", "RouDi", "b1", "b2", "the sensor", "the sensor", "simd and RouDi" };
+	bool spared = stack_life() >= first_life + LIVES; /* RouDi */
 	pid_t pid;
 
 	print_message("kills %s\n", names[kind]);
@@ -94,7 +94,7 @@ static void kill_one(int kind)
 		begin_simd();
 		break;
 	case 1:
-		pid = stack_life() < first_life + LIVES ? stack_roudi() : 0;
+		pid = spared ? 0 : stack_roudi();
 		if (pid > 1)
 			kill(pid, SIGKILL);
 		break;
@@ -103,6 +103,10 @@ static void kill_one(int kind)
 		pid = (pid_t)stack_bridge(kind == 2 ? "b1" : "b2", "pid");
 		if (pid > 1)
 			kill(pid, SIGKILL);
+		break;
+	case 6:
+		stack_kill_both(simd, spared ? 0 : stack_roudi());
+		begin_simd();
 		break;
 	default:
 		hunt();
@@ -279,10 +283,10 @@ static void chaos(unsigned share, bool full)
 	if (full)
 		stack_shm_fill(0);
 	for (unsigned i = 0; i < rounds; i++) {
-		kill_one(rand() % 6);
-		if (rand() % 3 == 0 && !full) { /* a second blow before the first is over */
+		kill_one(rand() % 7);
+		if (rand() % 3 == 0) { /* a second blow before the first is over */
 			moment_us((unsigned)(rand() % 100000));
-			kill_one(rand() % 6);
+			kill_one(rand() % 7);
 		}
 		if (step_s)
 			atomic_store(step_s, i % 2 ? -HOUR_S : HOUR_S);

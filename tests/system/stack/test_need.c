@@ -6,6 +6,8 @@
 #include "peer.h"
 #include "stack.h"
 
+#include "fd.h"
+#include "mem.h"
 #include "patient.h"
 
 #include <stdio.h>
@@ -18,7 +20,7 @@
 #include <sys/wait.h>
 
 #define CONF \
-	"\"TimeSource\":\"system\",\"rigs\":[{\"name\":\"car\",\"bridges\":[" \
+	"\"TimeSource\":\"system\",\"roudi\":{\"retry_ms\":600000},\"rigs\":[{\"name\":\"car\",\"bridges\":[" \
 	"{\"name\":\"b1\",\"plugin\":\"null\",\"channels\":[\"/**\"]}]}]"
 #define MIB       (1 << 20)
 #define FULL_HD   (1920 * 1080 * 3 + 64)
@@ -476,6 +478,132 @@ TEST_WITH(a_simd_that_is_killed_in_a_full_shm_comes_back, NULL, again)
 	stack_stop(simd);
 }
 
+/* What the two have left is held by the clients, who are to let it go. */
+TEST_WITH(a_simd_that_is_killed_with_its_roudi_in_a_full_shm_comes_back, NULL, again)
+{
+	unsigned waited;
+	struct peer *p;
+	pid_t simd, pid;
+	int fd;
+
+	shm_of("300m");
+	simd = start();
+	p = begin(10, FULL_HD, &pid);
+	round_of(p, 1);
+	stack_shm_fill(0);
+	for (int i = 2; i <= 4; i++) {
+		stack_kill_both(simd, stack_roudi());
+		simd = start();
+		round_of(p, i);
+	}
+	/* also one that waits for room itself */
+	stack_shm_fill(0);
+	waited = stack_count("no new generation", "MiB are free");
+	assert_int_equal(kill(stack_roudi(), SIGKILL), 0);
+	AWAIT(stack_count("no new generation", "MiB are free") > waited);
+	stack_kill(simd);
+	simd = start();
+	round_of(p, 5);
+	/* and with nothing to spare it waits until there is */
+	waited = stack_count("no new generation", "MiB are free");
+	stack_kill_both(simd, stack_roudi());
+	stack_shm_fill(0);
+	simd = stack_spawn(CONF, &fd);
+	AWAIT(stack_count("no new generation", "MiB are free") > waited);
+	stack_shm_fill(0); /* what has gone back meanwhile */
+	stack_shm_clear();
+	stack_await_ready(fd);
+	round_of(p, 6);
+	peer_join(p, pid);
+	peer_free(p);
+	stack_stop(simd);
+}
+
+/* As often as it is told writes a whole slot and gives it back, as soon as it gets one. */
+static int painter(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "painter");
+	struct sim_publisher *pub = peer_advertise(p, c, "/painted", FULL_HD, 0);
+	struct sim_slot *slot;
+
+	for (;;) {
+		PEER_AWAIT(p, atomic_load(&p->stop) || atomic_load(&p->command) > atomic_load(&p->result));
+		if (atomic_load(&p->stop))
+			break;
+		while (sim_loan(pub, FULL_HD, &slot) < 0) {
+			atomic_fetch_add(&p->refused, 1);
+			pace_us(1000);
+		}
+		memset(sim_slot_body_mut(slot), 0x5a, FULL_HD);
+		PEER(p, sim_unloan(pub, slot) == 0);
+		atomic_fetch_add(&p->result, 1);
+	}
+	sim_disconnect(c);
+	return 0;
+}
+
+static bool has_ended(pid_t pid)
+{
+	siginfo_t info = { .si_pid = 0 };
+
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT), 0);
+	return info.si_pid == pid;
+}
+
+static int64_t taken_by_others(void)
+{
+	struct stat st;
+
+	stack_shm_fill(0);
+	assert_int_equal(stat("/dev/shm/of-others", &st), 0);
+	return st.st_size;
+}
+
+/* What is free of the dead RouDi's memory goes back, and others take it, while its client has no simd to tell it. */
+TEST_WITH(who_has_lost_all_writes_to_no_memory_that_goes_back, NULL, again)
+{
+	struct peer *p = peer_new();
+	pid_t simd, pid;
+	int64_t taken;
+	int fd;
+
+	shm_of("200m");
+	simd = start();
+	pid = peer_fork(p, painter);
+	peer_tell(p, 1);
+	AWAIT(p->result == 1);
+	stack_kill_both(simd, stack_roudi());
+	taken = taken_by_others();
+	simd = stack_spawn(CONF, &fd);
+	AWAIT(taken_by_others() > taken + 20 * MIB);
+	peer_tell(p, 2);
+	AWAIT(p->refused > 20 || has_ended(pid));
+	stack_shm_clear();
+	stack_await_ready(fd);
+	AWAIT(p->result == 2 || has_ended(pid));
+	peer_join(p, pid);
+	peer_free(p);
+	stack_stop(simd);
+}
+
+TEST_WITH(a_killed_simd_is_not_waited_for_without_end, NULL, again)
+{
+	pid_t simd;
+	int fd;
+
+	shm_of("100m");
+	simd = start();
+	stack_kill_both(simd, stack_roudi());
+	stack_shm_fill(0);
+	simd = stack_spawn("\"TimeSource\":\"system\",\"roudi\":{\"retry_ms\":1000}", &fd);
+	assert_int_equal(WEXITSTATUS(stack_wait(simd)), 1);
+	close(fd);
+	assert_true(stack_said("/dev/shm has had no room for "));
+	stack_shm_clear();
+	simd = start();
+	stack_stop(simd);
+}
+
 #define PORTS 100 /* publishers of a process; and twice as many subscribers */
 
 /* All its ports are made when nobody has a page to spare. */
@@ -603,6 +731,39 @@ TEST_FULL_WITH(a_slot_in_hand_outlasts_its_generation, NULL, again)
 	stack_shm_fill(0);
 	assert_int_equal(kill(pid, SIGCONT), 0);
 	AWAIT(p->result == 1);
+	stack_shm_clear();
+	assert_int_equal(stack_wait(pid), 0);
+	peer_free(p);
+	stack_stop(simd);
+}
+
+static bool is_written_down(const char *app)
+{
+	char *text;
+	bool yes;
+
+	if (fd_read_file(STACK_DIR "/state.json", 1 << 20, &text, NULL) < 0)
+		return false;
+	yes = strstr(text, app) != NULL;
+	mem_free(text);
+	return yes;
+}
+
+/* Others have moved to the next simd's generation: the memory of the last one goes back when he has, too. */
+TEST_WITH(a_slot_in_hand_outlasts_simd_and_its_roudi, NULL, again)
+{
+	struct peer *p = peer_new();
+	pid_t simd, pid;
+
+	shm_of("300m");
+	simd = start();
+	pid = peer_fork(p, late_writer);
+	AWAIT(p->ready && is_written_down("late-"));
+	stack_kill_both(simd, stack_roudi());
+	simd = start();
+	stack_shm_fill(0);
+	assert_int_equal(kill(pid, SIGCONT), 0);
+	AWAIT(p->result == 1 || has_ended(pid));
 	stack_shm_clear();
 	assert_int_equal(stack_wait(pid), 0);
 	peer_free(p);

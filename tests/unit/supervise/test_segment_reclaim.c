@@ -2,12 +2,18 @@
 /* What of a dead generation's memory goes back when. */
 #include "tests/support/test.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "err.h"
 #include "exec.h"
+#include "ipc_iox_layout.h"
+#include "plane.h"
+#include "supervise/roudi_files.h"
 #include "supervise/segment_commit.h"
 #include "supervise/segment_reclaim.h"
 #include "timeutil.h"
@@ -25,7 +31,7 @@ static int setup(void **state)
 {
 	(void)state;
 	assert_ok(exec_sim_create(1, 0, &x));
-	segment_reclaim_init(&g, x);
+	segment_reclaim_init(&g, x, "");
 	return 0;
 }
 
@@ -136,4 +142,82 @@ TEST_WITH(where_slots_are_not_known_all_goes, setup, teardown)
 	segment_reclaim_add(&g, &c, 1);
 	exec_sim_run(x, exec_now(x) + 11 * NS_PER_S);
 	assert_int_equal(kept(0, SIZE), 0);
+}
+
+/* ---- what an earlier simd has left ---- */
+
+static const struct pools pools = { .n = 2, .c = { { .size = 256, .count = 100 }, { .size = 16384, .count = 8 } } };
+
+static void make_file(const char *plane, const char *name, uint64_t size)
+{
+	char path[TEST_PATH_MAX + 32];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", plane, name);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, (off_t)size), 0);
+	close(fd);
+}
+
+/* As a RouDi of these pools leaves it, and longer. */
+static void leave(const char *plane, uint32_t generation, uint64_t more)
+{
+	struct segment_commit c = { .n = 2, .count = { 100, 8 } };
+	uint64_t slots = 108;
+
+	make_file(plane, PLANE_MGMT,
+		  segment_commit_list_at(&c, 2) + IOX_ENTRY_SIZE * slots + (4 * (slots + 1) + 7) / 8 * 8 +
+			  IOX_MGMT_TAIL + more);
+	make_file(plane, "payload", SIZE);
+	roudi_set_aside(plane, generation);
+}
+
+static bool is_aside(const char *plane, uint32_t generation)
+{
+	char path[TEST_PATH_MAX + 32];
+
+	return roudi_aside_path(plane, false, generation, path, sizeof(path)) && access(path, F_OK) == 0 &&
+	       roudi_aside_path(plane, true, generation, path, sizeof(path)) && access(path, F_OK) == 0;
+}
+
+static unsigned known(void)
+{
+	const struct list *at;
+	unsigned n = 0;
+
+	for (at = g.segments.next; at != &g.segments; at = at->next)
+		n++;
+	return n;
+}
+
+TEST_WITH(what_was_set_aside_is_found_once_and_loses_its_name_at_the_end, setup, teardown)
+{
+	char plane[TEST_PATH_MAX], other[TEST_PATH_MAX], mine[TEST_PATH_MAX + 32];
+
+	test_path(plane, "aside");
+	assert_int_equal(mkdir(plane, 0700), 0);
+	segment_reclaim_init(&g, x, plane);
+	leave(plane, 7, 0);
+	leave(plane, 8, 0);
+	leave(plane, 9, 100); /* of another build of iceoryx */
+	leave(plane, 11, 0);
+	assert_true(roudi_aside_path(plane, false, 11, mine, sizeof(mine)));
+	test_path(other, "another");
+	assert_int_equal(link(mine, other), 0); /* somebody has made it a name of a file that is used elsewhere */
+	for (int i = 0; i < 2; i++) {
+		segment_reclaim_inherit(&g, &pools);
+		assert_int_equal(known(), 2);
+		assert_true(is_aside(plane, 7) && is_aside(plane, 8) && !is_aside(plane, 9) && !is_aside(plane, 11));
+	}
+	segment_reclaim_now(&g);
+	assert_int_equal(known(), 0);
+	assert_false(is_aside(plane, 7) || is_aside(plane, 8));
+	/* with other pools nobody knows where its slots are */
+	leave(plane, 10, 0);
+	segment_reclaim_inherit(&g, NULL);
+	assert_int_equal(known(), 0);
+	assert_false(is_aside(plane, 10));
+	assert_int_equal(rmdir(plane), 0);
+	assert_int_equal(unlink(other), 0);
 }

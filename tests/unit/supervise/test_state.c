@@ -39,6 +39,7 @@ static void same(const struct state *a, const struct state *b)
 	for (unsigned i = 0; i < a->n_apps; i++) {
 		assert_string_equal(a->apps[i].app, b->apps[i].app);
 		assert_int_equal(a->apps[i].bridge, b->apps[i].bridge);
+		assert_int_equal(a->apps[i].client, b->apps[i].client);
 		same_proc(&a->apps[i].proc, &b->apps[i].proc);
 	}
 	assert_int_equal(a->n_children, b->n_children);
@@ -62,6 +63,7 @@ TEST(state_comes_back)
 	a.n_apps = 2;
 	snprintf(a.apps[0].app, sizeof(a.apps[0].app), "cam-1.1");
 	a.apps[1].bridge = true;
+	a.apps[1].client = true;
 	snprintf(a.apps[1].app, sizeof(a.apps[1].app), "log-2.1");
 	a.apps[1].proc = (struct state_proc){ 5, 6 };
 	a.n_children = 2;
