@@ -106,36 +106,3 @@ void mcap_end(struct mcap_buf *b, size_t at)
 	for (unsigned i = 0; i < 8; i++)
 		b->p[at + 1 + i] = (uint8_t)(bytes >> 8 * i);
 }
-
-/* ---- reading ---- */
-
-struct log_bytes mcap_get_bytes(struct mcap_cursor *c, uint64_t n)
-{
-	const uint8_t *p = mcap_take(c, n);
-
-	return (struct log_bytes){ .data = p ? p : (const uint8_t *)"", .size = p ? (size_t)n : 0 };
-}
-
-struct log_bytes mcap_get_str(struct mcap_cursor *c)
-{
-	return mcap_get_bytes(c, mcap_get_int(c, 4));
-}
-
-struct mcap_cursor mcap_get_sub(struct mcap_cursor *c)
-{
-	struct log_bytes b = mcap_get_str(c);
-
-	return (struct mcap_cursor){ .p = b.data, .left = b.size, .bad = c->bad };
-}
-
-bool mcap_get_record(struct mcap_cursor *c, uint8_t *ret_op, struct mcap_cursor *ret_content)
-{
-	struct log_bytes b;
-
-	if (c->bad || !c->left)
-		return false;
-	*ret_op = (uint8_t)mcap_get_int(c, 1);
-	b = mcap_get_bytes(c, mcap_get_int(c, 8));
-	*ret_content = (struct mcap_cursor){ .p = b.data, .left = b.size };
-	return !c->bad;
-}

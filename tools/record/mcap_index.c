@@ -23,41 +23,41 @@ struct summary {
 	bool bad, unknown; /* unknown: what is in some chunk */
 };
 
-static void statistics(struct summary *s, struct mcap_cursor c)
+static void statistics(struct summary *s, struct mcap_cursor *c)
 {
 	struct statistics *st = &s->st;
 
-	st->messages = mcap_get_int(&c, 8);
-	mcap_get_int(&c, 2);
-	st->channels = (uint32_t)mcap_get_int(&c, 4);
-	st->attachments = (uint32_t)mcap_get_int(&c, 4);
-	st->metadata = (uint32_t)mcap_get_int(&c, 4);
-	st->chunks = mcap_get_int(&c, 4);
-	st->start = mcap_get_int(&c, 8);
-	st->end = mcap_get_int(&c, 8);
-	st->counts = mcap_get_sub(&c);
-	st->there = !c.bad;
-	s->bad |= c.bad;
+	st->messages = mcap_get_int(c, 8);
+	mcap_get_int(c, 2);
+	st->channels = (uint32_t)mcap_get_int(c, 4);
+	st->attachments = (uint32_t)mcap_get_int(c, 4);
+	st->metadata = (uint32_t)mcap_get_int(c, 4);
+	st->chunks = mcap_get_int(c, 4);
+	st->start = mcap_get_int(c, 8);
+	st->end = mcap_get_int(c, 8);
+	st->counts = mcap_get_sub(c);
+	st->there = !c->bad;
+	s->bad |= c->bad;
 }
 
-static int chunk_index(struct mcap_reader *r, struct summary *s, struct mcap_cursor c)
+static int chunk_index(struct mcap_reader *r, struct summary *s, struct mcap_cursor *c)
 {
 	struct mcap_entry e = { .kind = MCAP_CHUNK };
 	struct mcap_cursor map;
 	struct log_bytes name;
 	uint64_t uncompressed;
 
-	e.start = mcap_get_int(&c, 8);
-	e.end = mcap_get_int(&c, 8);
-	e.at = mcap_get_int(&c, 8);
-	e.size = mcap_get_int(&c, 8);
-	map = mcap_get_sub(&c);
-	mcap_get_int(&c, 8);
-	name = mcap_get_str(&c);
-	mcap_get_int(&c, 8);
-	uncompressed = mcap_get_int(&c, 8);
+	e.start = mcap_get_int(c, 8);
+	e.end = mcap_get_int(c, 8);
+	e.at = mcap_get_int(c, 8);
+	e.size = mcap_get_int(c, 8);
+	map = mcap_get_sub(c);
+	mcap_get_int(c, 8);
+	name = mcap_get_str(c);
+	mcap_get_int(c, 8);
+	uncompressed = mcap_get_int(c, 8);
 	s->unknown |= uncompressed && !map.left;
-	if (c.bad || map.left % 10 || e.size > r->base.info.size || e.at > r->base.info.size - e.size) {
+	if (c->bad || map.left % 10 || e.size > r->base.info.size || e.at > r->base.info.size - e.size) {
 		s->bad = true;
 		return 0;
 	}
@@ -75,16 +75,16 @@ static int chunk_index(struct mcap_reader *r, struct summary *s, struct mcap_cur
 	return mcap_add_entry(r, &e);
 }
 
-static int metadata_index(struct mcap_reader *r, struct summary *s, struct mcap_cursor c)
+static int metadata_index(struct mcap_reader *r, struct summary *s, struct mcap_cursor *c)
 {
-	uint64_t at = mcap_get_int(&c, 8), size = mcap_get_int(&c, 8);
+	uint64_t at = mcap_get_int(c, 8), size = mcap_get_int(c, 8);
 	struct mcap_cursor content;
 	uint8_t *p;
 	int err = -EBADMSG;
 
 	/* together they are no more than the file, however often one of them is named */
 	s->metadata_bytes += size;
-	if (c.bad || size < MCAP_HEAD || size > r->base.info.size || s->metadata_bytes > r->base.info.size ||
+	if (c->bad || size < MCAP_HEAD || size > r->base.info.size || s->metadata_bytes > r->base.info.size ||
 	    size > r->base.options.max_bytes) {
 		s->bad = true;
 		return 0;
@@ -100,28 +100,28 @@ static int metadata_index(struct mcap_reader *r, struct summary *s, struct mcap_
 	return err == -EBADMSG ? 0 : err;
 }
 
-static int attachment_index(struct mcap_reader *r, struct summary *s, struct mcap_cursor c)
+static int attachment_index(struct mcap_reader *r, struct summary *s, struct mcap_cursor *c)
 {
-	uint64_t at = mcap_get_int(&c, 8), size = mcap_get_int(&c, 8);
+	uint64_t at = mcap_get_int(c, 8), size = mcap_get_int(c, 8);
 
-	if (c.bad || size > r->base.info.size || at > r->base.info.size - size || size < MCAP_HEAD) {
+	if (c->bad || size > r->base.info.size || at > r->base.info.size - size || size < MCAP_HEAD) {
 		s->bad = true;
 		return 0;
 	}
 	return mcap_add_attachment(r, at, size);
 }
 
-static int summary_record(struct mcap_reader *r, struct summary *s, uint8_t op, struct mcap_cursor c)
+static int summary_record(struct mcap_reader *r, struct summary *s, uint8_t op, struct mcap_cursor *c)
 {
 	char why[LOG_WHY_MAX];
 	int err = 0;
 
 	switch (op) {
 	case MCAP_OP_SCHEMA:
-		err = mcap_define_schema(r, &c);
+		err = mcap_define_schema(r, c);
 		break;
 	case MCAP_OP_CHANNEL:
-		err = mcap_define_channel(r, &c, why, sizeof(why));
+		err = mcap_define_channel(r, c, why, sizeof(why));
 		break;
 	case MCAP_OP_CHUNK_INDEX:
 		return chunk_index(r, s, c);
@@ -272,7 +272,7 @@ int mcap_read_summary(struct mcap_reader *r)
 	while (err >= 0 &&
 	       mcap_get_record(&all, &op, &c)) /* definitions help where the chunk that has them is damaged */
 		if (!r->base.options.scan || op == MCAP_OP_SCHEMA || op == MCAP_OP_CHANNEL)
-			err = summary_record(r, &s, op, c);
+			err = summary_record(r, &s, op, &c);
 	s.bad |= all.bad;
 	if (err < 0)
 		goto out;

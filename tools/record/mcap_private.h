@@ -73,7 +73,6 @@ static inline const uint8_t *mcap_take(struct mcap_cursor *c, uint64_t n)
 	return p;
 }
 
-/* Inline: a large file's index has thousands of them. */
 static inline uint64_t mcap_get_int(struct mcap_cursor *c, unsigned bytes)
 {
 	const uint8_t *p = mcap_take(c, bytes);
@@ -83,12 +82,39 @@ static inline uint64_t mcap_get_int(struct mcap_cursor *c, unsigned bytes)
 	return bytes == 8 ? log_u64(p) : bytes == 4 ? log_u32(p) : bytes == 2 ? log_u16(p) : p[0];
 }
 
-struct log_bytes mcap_get_bytes(struct mcap_cursor *c, uint64_t n);
-struct log_bytes mcap_get_str(struct mcap_cursor *c);   /* not terminated */
-struct mcap_cursor mcap_get_sub(struct mcap_cursor *c); /* a map or an array: u32 bytes, then these */
+static inline struct log_bytes mcap_get_bytes(struct mcap_cursor *c, uint64_t n)
+{
+	const uint8_t *p = mcap_take(c, n);
+
+	return (struct log_bytes){ .data = p ? p : (const uint8_t *)"", .size = p ? (size_t)n : 0 };
+}
+
+/* Not terminated. */
+static inline struct log_bytes mcap_get_str(struct mcap_cursor *c)
+{
+	return mcap_get_bytes(c, mcap_get_int(c, 4));
+}
+
+/* A map or an array: u32 bytes, then these. */
+static inline struct mcap_cursor mcap_get_sub(struct mcap_cursor *c)
+{
+	struct log_bytes b = mcap_get_str(c);
+
+	return (struct mcap_cursor){ .p = b.data, .left = b.size, .bad = c->bad };
+}
 
 /* The next record of c; its content is skipped in c. False: the end, or c->bad. */
-bool mcap_get_record(struct mcap_cursor *c, uint8_t *ret_op, struct mcap_cursor *ret_content);
+static inline bool mcap_get_record(struct mcap_cursor *c, uint8_t *ret_op, struct mcap_cursor *ret_content)
+{
+	struct log_bytes b;
+
+	if (c->bad || !c->left)
+		return false;
+	*ret_op = (uint8_t)mcap_get_int(c, 1);
+	b = mcap_get_bytes(c, mcap_get_int(c, 8));
+	*ret_content = (struct mcap_cursor){ .p = b.data, .left = b.size };
+	return !c->bad;
+}
 
 /* ---- chunks ---- */
 
