@@ -11,7 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOOK_DUR_NS 50000000
+#define LOOK_DUR_NS  50000000
+#define PAUSE_DUR_NS 10000000 /* how often a pause is looked for: a rung of a world is 50 ms or more */
 
 static void ending_signals(sigset_t *ret)
 {
@@ -55,15 +56,20 @@ int stop_init(struct stop *s, int grace_ms)
 	return r;
 }
 
-int stop_advance(struct stop *s, struct sim_driver *d, int64_t dur_ns, int64_t *ret_granted_dur_ns)
+int stop_advance(struct stop *s, struct sim_driver *d, int64_t dur_ns, void (*look)(void *user), void *user,
+		 int64_t *ret_granted_dur_ns)
 {
+	const int64_t look_dur_ns = look ? PAUSE_DUR_NS : LOOK_DUR_NS;
 	int r = sim_driver_begin_advance(d, dur_ns);
 
 	if (r < 0)
 		return r;
-	while ((r = sim_driver_end_advance(d, LOOK_DUR_NS, ret_granted_dur_ns)) == -ETIMEDOUT)
+	while ((r = sim_driver_end_advance(d, look_dur_ns, ret_granted_dur_ns)) == -ETIMEDOUT) {
 		if (stop_requested(s))
 			return -ECANCELED;
+		if (look)
+			look(user);
+	}
 	return r;
 }
 

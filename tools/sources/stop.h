@@ -28,8 +28,12 @@ static inline bool stop_requested(struct stop *s)
 {
 	return atomic_load(&s->requested);
 }
-/* sim_driver_advance(), which a pause holds up: -ECANCELED on stop, and then d is to be released. */
-int stop_advance(struct stop *s, struct sim_driver *d, int64_t dur_ns, int64_t *ret_granted_dur_ns);
+/*
+ * sim_driver_advance(), which a pause holds up: -ECANCELED on stop, and then d is to be released. Meanwhile look(user) is called again and again, every 10 ms
+ * of wall time, for who has to tell others of a pause; NULL: nothing is.
+ */
+int stop_advance(struct stop *s, struct sim_driver *d, int64_t dur_ns, void (*look)(void *user), void *user,
+		 int64_t *ret_granted_dur_ns);
 /* The same of sim_driver_jump(). */
 int stop_jump(struct stop *s, struct sim_driver *d, int64_t sim_ns);
 /* Sleep for wall_ms or until stop; true: stop. */

@@ -434,3 +434,74 @@ TEST_WITH(a_scenario_of_sumo_is_a_host_of_a_world, NULL, stack_sweep)
 	stack_stop(simd);
 	assert_int_equal(server_stop(&server), 0);
 }
+
+#define TICKS_STANDING 10
+
+static struct town town_at(struct sim_world *w, struct sim_world_tick *ret)
+{
+	struct town town = { .said = true };
+
+	assert_int_equal(sim_world_wait(w, -1, ret), 0);
+	(void)sim_world_each(w, ret->time_sim_ns, count, &town);
+	return town;
+}
+
+/* From when all of it stands: nothing comes, goes or moves. */
+static void town_stands(struct sim_world *w)
+{
+	struct sim_world_tick t;
+	struct town first, town;
+
+	do
+		first = town_at(w, &t);
+	while (first.moving);
+	for (unsigned i = 0; i < TICKS_STANDING; i++) {
+		town = town_at(w, &t);
+		assert_int_equal(town.moving, 0);
+		assert_int_equal(town.vehicles, first.vehicles);
+		assert_int_equal(town.people, first.people);
+		assert_true(fabs(town.sum - first.sum) < 0.01);
+	}
+}
+
+/*
+ * Its host is an observer at once, and is not put out. When time goes on it is in its role again, and the scenario goes on where it was: the time that the
+ * world had meanwhile is not made up for.
+ */
+TEST_WITH(a_scenario_whose_simd_is_paused_stays_in_the_world, NULL, stack_sweep)
+{
+	struct sim_world_tick resumed, t;
+	int64_t stood_sim_ns, now_sim_ns;
+	char processes[512];
+	struct sim_world *w;
+	pid_t simd;
+
+	server_start(&server, 0, (const char *const[]){ "--step", "200ms", NULL });
+	snprintf(
+		processes, sizeof(processes),
+		"{\"name\":\"sumo\",\"command\":[\"sim-sumo\",\"--config\",\"config/rigs/demo/town.sumocfg\",\"--world\",\"%s\"]}",
+		server.address);
+	simd = start(processes);
+	w = look_on();
+	while (town_at(w, &t).moving < 3)
+		;
+	setenv("SIMD_SOCKET", STACK_SOCKET, 1);
+	assert_int_equal(stack_ctl("clock", "pause", NULL)->code, 0);
+	server_says(&server, "sim-sumo: paused: its time stands: it is an observer meanwhile");
+	town_stands(w);
+	stood_sim_ns = stack_int("GetClock", "clock/sim_ns");
+	resumed = info_of(w).tick;
+	assert_int_equal(stack_ctl("clock", "resume", NULL)->code, 0);
+	server_says(&server, "sim-sumo: paused: its time goes on");
+	server_says(&server, "sim-sumo: in time: it has caught up, and is in its role again");
+	while (town_at(w, &t).moving < 3)
+		;
+	now_sim_ns = stack_int("GetClock", "clock/sim_ns");
+	t = info_of(w).tick;
+	assert_true(now_sim_ns > stood_sim_ns);
+	assert_true(now_sim_ns - stood_sim_ns <= t.time_sim_ns - resumed.time_sim_ns + 2 * t.step_dur_ns);
+	assert_null(strstr(server.text, "sim-sumo: disconnected"));
+	sim_world_disconnect(w);
+	stack_stop(simd);
+	assert_int_equal(server_stop(&server), 0);
+}

@@ -31,7 +31,6 @@ LOG_TOPIC("join");
 #define WAIT_NS       (100 * NS_PER_MS) /* wall: how often a stop is looked for */
 #define RETRY_MS      50
 #define STOP_GRACE_MS 1000
-#define LOOK_NS       (10 * NS_PER_MS) /* wall: how often a pause is looked for; a rung of the world is 50 ms or more */
 #define LEAP_MAX_NS   (3600 * NS_PER_S) /* that one advance takes */
 #define EGO           0                 /* its number in the world */
 
@@ -242,8 +241,9 @@ static int regain(struct app *a, int why)
 }
 
 /* The world would move the ego on, and wait: it is told that nothing moves here, once. */
-static void tell_pause(struct app *a)
+static void tell_pause(void *app)
 {
+	struct app *a = app;
 	struct sim_clock_sample now;
 
 	sim_now_sample(a->client, &now);
@@ -255,33 +255,17 @@ static void tell_pause(struct app *a)
 	a->paused = true;
 }
 
-/* sim_driver_advance(), and meanwhile whether time is paused is looked at. -ECANCELED: stop. */
-static int advance(struct app *a, int64_t dur_ns)
-{
-	int64_t granted;
-	int r = sim_driver_begin_advance(a->driver, dur_ns);
-
-	if (r < 0)
-		return r;
-	while ((r = sim_driver_end_advance(a->driver, LOOK_NS, &granted)) == -ETIMEDOUT) {
-		if (stop_requested(&a->stop))
-			return -ECANCELED;
-		tell_pause(a);
-	}
-	return r;
-}
-
 /* The world's pace is time's here: no earlier, no later. */
 static int advance_to(struct app *a, int64_t to_sim_ns)
 {
-	int64_t left;
+	int64_t left, granted;
 
 	while ((left = to_sim_ns - sim_now(a->client)) > 0) {
 		int r;
 
 		if (stop_requested(&a->stop))
 			return -ECANCELED;
-		r = advance(a, left < LEAP_MAX_NS ? left : LEAP_MAX_NS);
+		r = stop_advance(&a->stop, a->driver, left < LEAP_MAX_NS ? left : LEAP_MAX_NS, tell_pause, a, &granted);
 		if (r == -ENOTCONN || r == -EPERM)
 			r = regain(a, r);
 		else if (r < 0 && r != -ECANCELED)

@@ -425,6 +425,17 @@ static void end_run(struct app *a)
 		(void)!sim_driver_end(a->driver, -1);
 }
 
+/* The world would wait for this host: it is told that time stands here. */
+static void tell_pause(void *app)
+{
+	const struct app *a = app;
+	struct sim_clock_sample now;
+
+	sim_now_sample(a->client, &now);
+	if (now.flags & SIM_CLOCK_PAUSED)
+		share_pause(a->share);
+}
+
 /* Advance by a whole step, however small the pieces are that simd grants. */
 static int advance(struct app *a)
 {
@@ -435,7 +446,7 @@ static int advance(struct app *a)
 
 		if (stop_requested(&a->stop))
 			return -ECANCELED;
-		r = stop_advance(&a->stop, a->driver, left, &granted);
+		r = stop_advance(&a->stop, a->driver, left, a->share ? tell_pause : NULL, a, &granted);
 		if (r == 0)
 			left -= granted;
 		else if (r == -ENOTCONN || r == -EPERM)

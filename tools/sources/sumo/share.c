@@ -21,6 +21,7 @@ LOG_TOPIC("sumo");
 struct shared {
 	uint64_t key; /* of the scenario; 0: this number is free */
 	bool seen;
+	struct sim_world_object last; /* as it was put; without its body */
 };
 
 struct share {
@@ -30,6 +31,8 @@ struct share {
 	bool has_ego;                /* the world has */
 	struct shared at[SHARE_MAX]; /* by number in the world */
 	bool full;                   /* it was said that not all are */
+	bool paused;                 /* the world knows that time stands here */
+	bool resumes;                /* the world has not waited for it since */
 };
 
 const char *share_why(void)
@@ -103,6 +106,7 @@ static int put(struct share *s, struct sim_world_object *o, const struct sim_wor
 	o->rotation[3] = sin(yaw / 2);
 	o->velocity[0] = speed * cos(yaw);
 	o->velocity[1] = speed * sin(yaw);
+	s->at[o->id].last = *o;
 	o->body = body;
 	o->body_size = (size_t)n;
 	return sim_world_put(s->world, o);
@@ -199,19 +203,57 @@ static int put_all(struct share *s, const struct moment *m)
 
 /* ---- time ---- */
 
+/* Where the server is away, all of this is said when it is back. */
+void share_pause(struct share *s)
+{
+	for (unsigned i = 0; i < SHARE_MAX && !s->paused; i++) {
+		struct sim_world_object o = s->at[i].last;
+
+		if (i == EGO ? !s->has_ego : !s->at[i].key)
+			continue;
+		memset(o.velocity, 0, sizeof(o.velocity));
+		memset(o.spin, 0, sizeof(o.spin));
+		(void)!sim_world_put(s->world, &o);
+	}
+	if (!s->paused)
+		(void)!sim_world_pause(s->world);
+	s->paused = s->resumes = true;
+}
+
+/* What is said now is of the world's next tick: to make up for a long pause would take so long that the world puts this host out. */
+static int go_on(struct share *s, const struct moment *m)
+{
+	int r = sim_world_wait(s->world, 0, &s->tick);
+	int64_t offset_dur_ns = m->stamp_sim_ns - s->tick.time_sim_ns - s->tick.step_dur_ns;
+
+	if (r < 0 && r != -ETIMEDOUT)
+		return r;
+	if (offset_dur_ns >= s->offset_dur_ns)
+		return 0;
+	if (s->paused)
+		log_info("time goes on; the world's has gone on by %.3f s meanwhile",
+			 (double)(s->offset_dur_ns - offset_dur_ns) / 1e9);
+	s->offset_dur_ns = offset_dur_ns;
+	return 0;
+}
+
 int share_turn(struct share *s, const struct moment *m, bool (*stop)(void *user), void *user)
 {
 	int r;
 
 	if (m->stamp_sim_ns - s->offset_dur_ns < s->tick.time_sim_ns + s->tick.step_dur_ns)
 		return 0;
-	r = put_all(s, m);
+	r = s->resumes ? go_on(s, m) : 0;
+	s->paused = false;
+	if (r == 0)
+		r = put_all(s, m);
 	if (r == 0)
 		r = sim_world_step(s->world, WAIT_NS, &s->tick);
 	while (r == -ETIMEDOUT && !stop(user))
 		r = sim_world_wait(s->world, WAIT_NS, &s->tick);
 	if (r == -ETIMEDOUT)
 		return -ECANCELED;
+	s->resumes &= s->tick.role == SIM_WORLD_OBSERVER;
 	/* another run of the world: it begins with where this scenario is */
 	if (r == 0 && m->stamp_sim_ns - s->offset_dur_ns > s->tick.time_sim_ns + s->tick.step_dur_ns)
 		s->offset_dur_ns = m->stamp_sim_ns - s->tick.time_sim_ns;

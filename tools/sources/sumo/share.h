@@ -22,6 +22,11 @@ void share_close(struct share *s); /* NULL is fine */
  * Returns: 0; -ECANCELED; else as above.
  */
 int share_turn(struct share *s, const struct moment *m, bool (*stop)(void *user), void *user);
+/*
+ * Time here stands until the next turn: the world is told, once, and that nothing moves there meanwhile. Where the world's time has gone on then, both go on
+ * with the difference: nothing here is made up for.
+ */
+void share_pause(struct share *s);
 const char *share_why(void);
 
 #endif
