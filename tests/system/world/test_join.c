@@ -374,6 +374,65 @@ TEST_WITH(an_engine_may_jump_in_a_world, NULL, stack_sweep)
 	assert_int_equal(server_stop(&server), 0);
 }
 
+/* ---- what is said once ---- */
+
+/* For a turn of sim-join that begins later: the one that makes the first tick may have heard its ego before. */
+static void say_and_hear(struct sim_world *w, struct sim_world_tick *t, struct sim_publisher *p, bool absolute,
+			 double easting)
+{
+	struct sim_GpsOdometry *m;
+	struct sim_builder b;
+	struct sim_slot *slot;
+
+	assert_int_equal(sim_loan(p, sizeof(*m), &slot), 0);
+	m = sim_GpsOdometry_init(sim_slot_body_mut(slot), sizeof(*m), &b);
+	m->ignore_map_origin = absolute;
+	m->easting = easting;
+	m->orientation.w = 1;
+	slot->stamp_sim_ns = t->time_sim_ns;
+	assert_int_equal(sim_publish_local(p, slot), 0);
+	step(w, t);
+	step(w, t);
+}
+
+/* An ego that it cannot put: it tries with each message, and does not say so each time. */
+TEST_WITH(why_the_ego_is_not_in_the_world_is_said_once, NULL, stack_sweep)
+{
+	struct sim_client_options co = { .size = sizeof(co), .name = "test", .socket = STACK_SOCKET };
+	const struct sim_publisher_options po = { .size = sizeof(po), .flags = SIM_PUB_LOCAL };
+	struct sim_publisher *odometry;
+	struct sim_world_tick t;
+	char processes[256];
+	struct sim_client *c;
+	struct sim_world *w;
+	pid_t simd;
+
+	server_start(&server, 0, (const char *const[]){ SERVER_NEVER_LATE, NULL });
+	snprintf(processes, sizeof(processes), "{\"name\":\"join\",\"command\":[\"sim-join\",\"--world\",\"%s\"]}",
+		 server.address);
+	simd = start(processes);
+	server_says(&server, "sim-join: connected");
+	w = join(&t);
+	assert_int_equal(sim_connect(&co, &c), 0);
+	assert_int_equal(sim_advertise(c, "/gps_odometry", &sim_GpsOdometry_type, &po, &odometry), 0);
+	while (!stack_said("its place is absolute, not in the map"))
+		say_and_hear(w, &t, odometry, true, 0);
+	for (unsigned i = 0; i < 5; i++)
+		say_and_hear(w, &t, odometry, true, 0);
+	while (!stack_said("the ego is not put: object 0: a number is beyond the protocol's range"))
+		say_and_hear(w, &t, odometry, false, 2e9);
+	for (unsigned i = 0; i < 5; i++)
+		say_and_hear(w, &t, odometry, false, 2e9);
+	sim_world_disconnect(w);
+	sim_publisher_destroy(odometry);
+	sim_disconnect(c);
+	assert_int_equal(kill(simd, SIGTERM), 0);
+	assert_int_equal(stack_wait(simd), 0); /* all that it had to say is in the log */
+	assert_int_equal(stack_count("its place is absolute", ""), 1);
+	assert_int_equal(stack_count("the ego is not put", ""), 1);
+	assert_int_equal(server_stop(&server), 0);
+}
+
 /* ---- SUMO ---- */
 
 struct town {
