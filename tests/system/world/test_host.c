@@ -393,6 +393,53 @@ TEST(who_is_away_comes_back_when_it_acts)
 	assert_int_equal(server_stop(&server), 0);
 }
 
+/* The one connection of this process to the server, while there is one. */
+static int connection_to_server(void)
+{
+	for (int fd = 3; fd < 64; fd++) {
+		struct sockaddr_in a = { .sin_family = AF_UNSPEC };
+		socklen_t len = sizeof(a);
+
+		if (getpeername(fd, (struct sockaddr *)&a, &len) == 0 && a.sin_family == AF_INET &&
+		    ntohs(a.sin_port) == server.port)
+			return fd;
+	}
+	fail_msg("no connection to port %u", server.port);
+	return -1;
+}
+
+/*
+ * Its connection is lost while time stands in the tick that it has promised, as another host says nothing: what it said of that tick is said again, and then
+ * its pause, which a promise behind it would end.
+ */
+TEST(who_is_paused_is_so_behind_a_lost_connection)
+{
+	static const char stands[] = "a: paused: its time stands: it is an observer meanwhile";
+	struct sim_world *a, *holder;
+	struct sim_world_tick t;
+	int fd;
+
+	server_start(&server, 0, as_fast_as_it_goes);
+	a = come("a", SIM_WORLD_REGULATING, 0, NULL, NULL);
+	fd = connection_to_server();
+	assert_int_equal(sim_world_wait(a, -1, &t), 0);
+	put(a, 0, 7, t.time_sim_ns + t.step_dur_ns); /* for what it owns the server knows it again */
+	assert_int_equal(sim_world_step(a, -1, &t), 0);
+	holder = come("holder", SIM_WORLD_REGULATING, 0, NULL, NULL);
+	assert_int_equal(sim_world_done(a), 0);
+	assert_int_equal(sim_world_pause(a), 0);
+	server_says(&server, stands);
+	server.text[0] = 0;
+	assert_int_equal(shutdown(fd, SHUT_RDWR), 0);
+	server_says(&server, stands);
+	assert_int_equal(info(a).reconnects, 1);
+	sim_world_disconnect(a);
+	server_says(&server, "a: disconnected: it has said Bye");
+	assert_null(strstr(server.text, "a: paused: its time goes on"));
+	sim_world_disconnect(holder);
+	assert_int_equal(server_stop(&server), 0);
+}
+
 /* ---- asked for ---- */
 
 static bool add_x(void *user, const struct sim_world_object *o)
