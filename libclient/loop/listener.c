@@ -18,6 +18,7 @@
 
 #define RETRY_DUR_NS (100 * NS_PER_MS) /* no descriptor is free for a connection */
 #define BACKLOG      512
+#define AT_ONCE      32 /* half a batch of the loop's: who has gone is seen before others need the places */
 
 struct peer {
 	struct peer *next; /* of the listener; newest first */
@@ -189,11 +190,10 @@ static bool accept_one(struct listener *l)
 	return true;
 }
 
-/* Others have their turn between so many. */
 static void on_peer(void *arg, uint32_t events)
 {
 	(void)events;
-	for (unsigned i = 0; i < BACKLOG && accept_one(arg); i++)
+	for (unsigned i = 0; i < AT_ONCE && accept_one(arg); i++)
 		continue;
 }
 
