@@ -25,10 +25,10 @@ FLAGS_tests/system/link/test_inbound.c := -DFAULTY='"$(FAULTY)"'
 $(B)/test/system-link-inbound: | $(FAULTY) $(B)/lib/simd/bridge_null.so
 # a peer of our own making, that lies
 FLAGS_tests/system/link/test_hostile.c := -Itools/bridge/link -DDDS_HAS_SHM=1
-$(B)/test/system-link-hostile: $(addprefix $(B)/obj/tools/bridge/,link/blob.o link/blob_type.o dds/in_parts.o)
+$(B)/test/system-link-hostile: $(addprefix $(B)/obj/tools/bridge/,link/blob.o link/blob_type.o dds/in_parts.o dds/keyless.o)
 LINK_system-link-hostile += -lddsc
 # authorities that the test makes, and a peer with keys of its own that lies
 FLAGS_tests/system/link/test_keys.c = -Itools/keys -Itools/bridge/link -DDDS_HAS_SHM=1 \
 	-DDDS_SECURITY='"$(shell ${CC} -print-file-name=libddsc.so | xargs readlink -f | xargs dirname)/libddsc0debian/libdds_security_"'
-$(B)/test/system-link-keys: $(B)/lib/libkeys.a $(B)/lib/liblinktime.a $(addprefix $(B)/obj/tools/bridge/,link/blob.o link/blob_type.o dds/in_parts.o)
+$(B)/test/system-link-keys: $(B)/lib/libkeys.a $(B)/lib/liblinktime.a $(addprefix $(B)/obj/tools/bridge/,link/blob.o link/blob_type.o dds/in_parts.o dds/keyless.o)
 LINK_system-link-keys += -lcrypto -lddsc
