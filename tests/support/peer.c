@@ -233,6 +233,7 @@ int peer_exchange(struct peer *p)
 				atomic_store(&p->ready, 1);
 			}
 		}
+		pace_us(50); /* that it goes on is looked at, not how fast; who never waits starves others on some kernels */
 	}
 	sim_subscriber_destroy(sub);
 	sim_publisher_destroy(pub);

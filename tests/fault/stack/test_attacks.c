@@ -11,6 +11,7 @@
 
 #define CONF \
 	"\"TimeSource\":\"system\",\"log\":\"*:warn\",\"socket\":{\"mode\":\"0666\",\"admin\":\"owner\"}," \
+	"\"dispatch\":{\"deadline_ms\":600000}," /* a bridge may have no CPU for a while */ \
 	"\"pools\":[{\"size\":\"1KiB\",\"count\":2500}],\"rigs\":[{\"name\":\"car\",\"bridges\":[" \
 	"{\"name\":\"none\",\"plugin\":\"null\",\"lossless\":true,\"channels\":[\"/t/*\"]}," \
 	"{\"name\":\"log\",\"plugin\":\"logging\",\"connection\":\"/tmp/out\",\"channels\":[\"/e/*\"]}," \
