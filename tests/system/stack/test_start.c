@@ -7,6 +7,7 @@
 #include "mem.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -197,6 +198,16 @@ TEST_WITH(what_is_cleaned_up, NULL, stack_sweep)
 	assert_string_equal(stack_leftovers(), "");
 }
 
+static void run_bridge(const char *socket)
+{
+	const char *b = getenv("B");
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/bin/simbridge", b ? b : "build");
+	execl(path, "simbridge", "--socket", socket, "log", (char *)NULL);
+	_exit(127);
+}
+
 /* A bridge that is told to end while it starts, as its simd has died, looks for no other one. */
 TEST_WITH(a_bridge_that_is_told_to_end, NULL, stack_sweep)
 {
@@ -205,19 +216,40 @@ TEST_WITH(a_bridge_that_is_told_to_end, NULL, stack_sweep)
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0) { /* both the mask and what is pending go over to the program */
-		const char *b = getenv("B");
-		char path[512];
 		sigset_t term;
 
-		snprintf(path, sizeof(path), "%s/bin/simbridge", b ? b : "build");
 		sigemptyset(&term);
 		sigaddset(&term, SIGTERM);
 		sigprocmask(SIG_BLOCK, &term, NULL);
 		raise(SIGTERM);
-		execl(path, "simbridge", "--socket", "/tmp/out-no-simd", "log", (char *)NULL);
-		_exit(127);
+		run_bridge("/tmp/out-no-simd");
 	}
 	assert_int_equal(stack_wait(pid), 0);
+}
+
+/* It asks again, and its end is not put down to it. */
+TEST_WITH(a_bridge_whose_simd_does_not_answer_for_a_while, NULL, stack_sweep)
+{
+	int fd = fd_unix_listen("/tmp/out-slow-simd", SOCK_STREAM, 0600), came[2];
+	pid_t pid;
+
+	assert_true(fd >= 0);
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0)
+		run_bridge("/tmp/out-slow-simd");
+	for (int i = 0; i < 2; i++) {
+		AWAIT(fd_wait(fd, POLLIN, 0) > 0 || !runs(pid));
+		assert_true(runs(pid));
+		came[i] = fd_unix_accept(fd);
+		assert_true(came[i] >= 0);
+	}
+	kill(pid, SIGTERM);
+	for (int i = 0; i < 2; i++)
+		close(came[i]);
+	(void)stack_wait(pid);
+	close(fd);
+	unlink("/tmp/out-slow-simd");
 }
 
 /* ---- a RouDi that was there ---- */

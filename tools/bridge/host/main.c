@@ -22,6 +22,7 @@
 LOG_TOPIC("main");
 
 #define FLUSH_DUR_NS  (750 * NS_PER_MS) /* and what a plug-in holds back meanwhile: less than a second */
+#define CONNECT_TRIES 12                /* of 5 s */
 #define LISTEN_DUR_NS (50 * NS_PER_MS)  /* how often to look whether anybody listens to what the bridge offers */
 
 struct args {
@@ -194,6 +195,19 @@ static bool again(int r, int signal_fd)
 	       fd_wait(signal_fd, POLLIN, 100 * NS_PER_MS) == 0;
 }
 
+/* simd, or RouDi, may have no CPU for a while: that is no reason to begin again. */
+static int connect_patiently(const struct sim_client_options *o, int signal_fd, struct sim_client **ret)
+{
+	int r = 0;
+
+	for (int tries = 0; tries < CONNECT_TRIES && !stop_asked(signal_fd); tries++) {
+		r = sim_connect(o, ret);
+		if (r != -ETIMEDOUT)
+			break;
+	}
+	return r;
+}
+
 int main(int argc, char **argv)
 {
 	char buf[4096];
@@ -210,7 +224,7 @@ int main(int argc, char **argv)
 	o.name = a.name;
 	o.socket = a.socket;
 	signal_fd = open_signals();
-	r = signal_fd < 0 ? signal_fd : stop_asked(signal_fd) ? 0 : sim_connect(&o, &c);
+	r = signal_fd < 0 ? signal_fd : connect_patiently(&o, signal_fd, &c);
 	if (r < 0) {
 		fprintf(stderr, "simbridge: %s\n", signal_fd < 0 ? err_why() : sim_why());
 		return 1;
