@@ -68,8 +68,7 @@ struct roudi {
 
 	enum phase phase;
 	bool owned, adopted, first, stopping;
-	bool waits_for_room; /* and has logged it */
-	bool inherits;       /* an earlier simd was killed, whose clients may hold the memory of its RouDi */
+	bool inherits; /* an earlier simd was killed, whose clients may hold the memory of its RouDi */
 	struct roudi_room room;
 	int64_t put_by_mono_ns; /* from then on memory is put by */
 	bool robust;            /* a client's death leaves it no lock to wait for */
@@ -237,7 +236,7 @@ static void give_up(struct roudi *r, int err)
 	r->ev.failed(r->arg, err);
 }
 
-/* What an earlier simd has set aside. */
+/* Takes over the dead generations that an earlier simd has set aside. */
 static void inherit(struct roudi *r)
 {
 	segment_reclaim_inherit(&r->reclaim, r->left.hash == r->config_hash ? &r->pools : NULL);
@@ -510,7 +509,7 @@ static int begin(struct roudi *r)
 	return rc;
 }
 
-/* Of the first start what is put by comes when it can: that of the killed simd went with it. */
+/* The first start does without the memory that is put by: that of the killed simd went with it, and simd's own follows. */
 static int64_t bytes_to_start(const struct roudi *r)
 {
 	return r->ev.need(r->arg) + ROOM_SPARE - (r->first ? POOL_ASIDE_BYTES : 0);
@@ -590,7 +589,7 @@ static int use_present(struct roudi *r, pid_t pid, bool owned)
 	return job_start(r, true, 4000);
 }
 
-/* What dead RouDis have left is to go; clients of the simd that was killed hold it until they have moved. */
+/* The next RouDi. The segments of dead ones go, but clients of the simd that was killed hold theirs until they have moved. */
 static int succeed(struct roudi *r)
 {
 	r->owned = true;

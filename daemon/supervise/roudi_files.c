@@ -31,14 +31,13 @@
 
 LOG_TOPIC("roudi");
 
-#define OUTPUT_MAX       ((size_t)1 << 20)
-#define OUTPUT_TAIL      1500
-#define CONFIG_TEXT_MAX  8192
-#define CMDLINE_MAX      4096
-#define MAPS_MAX         ((size_t)4 << 20)
-#define SEGMENT_PATH_MAX 300
-#define ASIDE_PAYLOAD    "payload"
-#define ATTACHMENTS_MAX  15 /* of a process, see ipc.h */
+#define OUTPUT_MAX      ((size_t)1 << 20)
+#define OUTPUT_TAIL     1500
+#define CONFIG_TEXT_MAX 8192
+#define CMDLINE_MAX     4096
+#define MAPS_MAX        ((size_t)4 << 20)
+#define ASIDE_PAYLOAD   "payload"
+#define ATTACHMENTS_MAX 15 /* of a process, see ipc.h */
 
 /* The length, or -ENOBUFS. */
 static int config_text(const struct pools *p, char *buf, size_t size)

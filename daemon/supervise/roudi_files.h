@@ -14,6 +14,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#define SEGMENT_PATH_MAX 300 /* bytes; longer ones are refused */
+
 struct ipc;
 
 /* Writes <dir>/roudi.toml. ret_hash: of its text. */

@@ -14,8 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SEGMENT_PATH_MAX 300
-#define BALLAST_SPARE    (1 << 20) /* what is written after it was looked at */
+#define BALLAST_SPARE (1 << 20) /* what is written after it was looked at */
 
 static uint64_t align8(uint64_t n)
 {

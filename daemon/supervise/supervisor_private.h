@@ -64,7 +64,7 @@ void supervisor_sessions_changed(void *user);
 /* RouDi has been taken over: free what the dead of the earlier simd's time have left, and the earlier simd itself. */
 void supervisor_adopt(struct supervisor *k);
 void supervisor_bridge_idle(void *user, uint32_t id);
-/* Nobody of the earlier simd's time that lives on reads the memory of its RouDi, provided that all who are here have moved. */
+/* Each client of the earlier simd has come back or died. If all clients here have moved, too, no process reads the memory of its RouDi. */
 bool supervisor_all_came_back(struct supervisor *k);
 void supervisor_forget_waits(struct supervisor *k);
 /* fd: its pidfd, taken unless this fails. */

@@ -29,8 +29,8 @@ static inline bool stop_requested(struct stop *s)
 	return atomic_load(&s->requested);
 }
 /*
- * sim_driver_advance(), which a pause holds up: -ECANCELED on stop, and then d is to be released. Meanwhile look(user) is called again and again, every 10 ms
- * of wall time, for who has to tell others of a pause; NULL: nothing is.
+ * sim_driver_advance(), which a pause holds up: -ECANCELED on stop, and then d is to be released. While it waits it calls look(user) every 10 ms of
+ * wall time, in which a host of a world tells that of the pause. look NULL: no calls.
  */
 int stop_advance(struct stop *s, struct sim_driver *d, int64_t dur_ns, void (*look)(void *user), void *user,
 		 int64_t *ret_granted_dur_ns);

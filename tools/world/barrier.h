@@ -54,7 +54,7 @@ struct barrier_done {
 };
 /*
  * Its promise, whatever its role. 1: it is a newcomer's first, and the newcomer has to keep pace before it is waited for. -ENOENT; -EINVAL a tick that
- * has not been, or a duration or moment that cannot be. A promise that is not later than the last one changes nothing.
+ * has not been made yet, or a duration or time stamp out of range. A promise that is not later than the last one changes nothing.
  */
 int barrier_done(struct barrier *b, uint32_t connection, const struct barrier_done *d, int64_t now_mono_ns)
 	__attribute__((warn_unused_result));

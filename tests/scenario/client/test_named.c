@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a bridge names beside dispatch (NameTopic): shown while it is that bridge's process, however late dispatch is. In virtual time. */
+/* The topics that a bridge names beside dispatch (NameTopic) are shown while that process is the bridge, however late dispatch is. In virtual time. */
 #include "scenario/client/world.h"
 
 #include "err.h"

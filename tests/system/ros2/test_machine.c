@@ -244,7 +244,7 @@ static void count_some(struct sent *s)
 	}
 }
 
-/* Whatever it announces: addresses of several interfaces, and of groups. */
+/* It may announce addresses of several interfaces, and of groups. */
 TEST_WITH(a_sample_is_sent_once_to_one_reader, cables_lay, cables_cut)
 {
 	struct sim_bridge *b;

@@ -255,7 +255,7 @@ TEST_WITH(a_killed_bridge_is_restarted, NULL, stack_sweep)
 		      !strcmp(stack_bridge_text("bad", "status"), "connected"));
 	}
 	finish(p, pid);
-	/* one for each, and for each that the machine kept from connecting to simd in its 5 s */
+	/* one for each kill, and for each process that the machine kept from connecting to simd for a minute */
 	assert_int_equal(stack_bridge("bad", "restarts"),
 			 3 + stack_count("simbridge: sim_connect: ", "within 5000 ms"));
 	all_free(p, slots);

@@ -478,7 +478,7 @@ TEST_WITH(a_simd_that_is_killed_in_a_full_shm_comes_back, NULL, again)
 	stack_stop(simd);
 }
 
-/* What the two have left is held by the clients, who are to let it go. */
+/* The clients hold the memory of the two, and give it back. */
 TEST_WITH(a_simd_that_is_killed_with_its_roudi_in_a_full_shm_comes_back, NULL, again)
 {
 	unsigned waited;
@@ -559,7 +559,7 @@ static int64_t taken_by_others(void)
 	return st.st_size;
 }
 
-/* What is free of the dead RouDi's memory goes back, and others take it, while its client has no simd to tell it. */
+/* Free slots of the dead RouDi go back, and others take that memory, while its client has no simd that tells it. */
 TEST_WITH(who_has_lost_all_writes_to_no_memory_that_goes_back, NULL, again)
 {
 	struct peer *p = peer_new();

@@ -409,8 +409,8 @@ static int connection_to_server(void)
 }
 
 /*
- * Its connection is lost while time stands in the tick that it has promised, as another host says nothing: what it said of that tick is said again, and then
- * its pause, which a promise behind it would end.
+ * The host loses its connection while the world waits for another host in the tick that this one is done with. Connected again, it sends its objects and
+ * Done of that tick first and its pause last: a Done behind the pause would end it.
  */
 TEST(who_is_paused_is_so_behind_a_lost_connection)
 {

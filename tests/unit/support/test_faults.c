@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tests/support/test.c says where another thread than the test's fails, which cmocka says nothing of. */
+/* If another thread than the test's fails, cmocka is silent: tests/support/test.c says it. */
 #include "support/test.h"
 
 #include <pthread.h>
@@ -18,7 +18,7 @@ static void *assert_it(void *arg)
 	return arg;
 }
 
-/* What a process says whose other thread runs fn; ret_status: how it ends. */
+/* The stderr of a process in which a second thread runs fn; ret_status: its exit status. */
 static void say(void *(*fn)(void *arg), char *ret, size_t size, int *ret_status)
 {
 	int out[2];

@@ -231,7 +231,7 @@ TEST_WITH(who_is_slow_to_say_who_it_is_is_closed, by_tls, end)
 	close(fd);
 }
 
-/* Who came first goes, for the sake of who comes when there are as many strangers as there may be; and one that shows who it is has a place. */
+/* The oldest stranger makes room when one more comes than there may be. A client whose handshake succeeds gets a place. */
 static void first_makes_room(unsigned most, bool one)
 {
 	static int fd[STRANGERS + 1];

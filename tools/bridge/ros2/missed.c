@@ -176,7 +176,7 @@ int ros2_missed_open(struct sim_bridge *b)
 	return dds_errno(b->missed.participants);
 }
 
-/* What is read remains, also of those that are gone: PARTICIPANTS of them would hide the rest. */
+/* Samples that were read stay in the reader, also of participants that are gone: PARTICIPANTS such samples would hide the rest. */
 static void forget_those_who_left(const struct ros2_missed *m)
 {
 	void *sample[PARTICIPANTS] = { NULL };
