@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,12 +20,24 @@ static inline void wait_look_again(void)
 	usleep(2000);
 }
 
+/* A child that has ended, and for which nobody has waited yet, is often the reason why nothing comes. */
+static inline void wait_say_ended(const char *file, int line)
+{
+	siginfo_t si = { .si_pid = 0 };
+
+	if (waitid(P_ALL, 0, &si, WEXITED | WNOHANG | WNOWAIT) == 0 && si.si_pid)
+		dprintf(2, "still waiting at %s:%d: and child %d has ended, by %s %d\n", file, line, (int)si.si_pid,
+			si.si_code == CLD_EXITED ? "exit code" : "signal", si.si_status);
+}
+
 /* After ten seconds of looking, a line in the test's log names what is waited for: if it never comes, the runner shows that line. */
 #define WAIT_SAYS 5000
 static inline void wait_looked(unsigned looks, const char *file, int line, const char *cond)
 {
-	if (looks == WAIT_SAYS)
+	if (looks == WAIT_SAYS) {
 		dprintf(2, "still waiting at %s:%d: %.400s\n", file, line, cond);
+		wait_say_ended(file, line);
+	}
 	wait_look_again();
 }
 

@@ -10,6 +10,8 @@
 
 /* ---- the recorder beside the test ---- */
 
+static struct recording *newest; /* that was started, until it is waited for */
+
 void start_record(struct recording *rec, const char *const *args)
 {
 	int fd[2];
@@ -26,6 +28,7 @@ void start_record(struct recording *rec, const char *const *args)
 	}
 	close(fd[1]);
 	rec->out = fd[0];
+	newest = rec;
 	assert_int_equal(fcntl(rec->out, F_SETFL, O_NONBLOCK), 0);
 }
 
@@ -40,12 +43,24 @@ bool printed(struct recording *rec, const char *text)
 	return strstr(rec->text, text);
 }
 
+/* One that should run, and has ended, will never be ready: what it said is the reason. */
+static void assert_runs(void)
+{
+	siginfo_t si = { .si_pid = 0 };
+
+	if (!newest || waitid(P_PID, (id_t)newest->pid, &si, WEXITED | WNOHANG | WNOWAIT) < 0 || !si.si_pid)
+		return;
+	(void)printed(newest, "");
+	fail_msg("simctl record has ended by itself: %s", newest->text);
+}
+
 int end_record(struct recording *rec, int sig)
 {
 	int status;
 
 	kill(rec->pid, sig);
 	status = stack_wait(rec->pid);
+	newest = NULL;
 	(void)printed(rec, "");
 	close(rec->out);
 	assert_true(WIFEXITED(status));
@@ -63,6 +78,7 @@ void begin_with(const char *conf, unsigned flags, const char *const *channels, u
 	struct sim_publisher_options po = { .size = sizeof(po), .flags = flags };
 
 	(void)!system("rm -f /tmp/*.mcap /tmp/*.bag /tmp/*.record");
+	newest = NULL;
 	simd = stack_start(conf);
 	setenv("SIMD_SOCKET", STACK_SOCKET, 1);
 	assert_int_equal(sim_connect(&o, &voice.c), 0);
@@ -90,6 +106,7 @@ void end(void)
 
 bool is_ready(void)
 {
+	assert_runs();
 	return strstr(stack_ctl("service", "list", "--names", NULL)->out, "/record/split");
 }
 
