@@ -23,8 +23,9 @@ static inline void wait_look_again(void)
 /* A child that has ended, and for which nobody has waited yet, is often the reason why nothing comes. */
 static inline void wait_say_ended(const char *file, int line)
 {
-	siginfo_t si = { .si_pid = 0 };
+	siginfo_t si;
 
+	si.si_pid = 0; /* not in an initialiser: this is C++ as well */
 	if (waitid(P_ALL, 0, &si, WEXITED | WNOHANG | WNOWAIT) == 0 && si.si_pid)
 		dprintf(2, "still waiting at %s:%d: and child %d has ended, by %s %d\n", file, line, (int)si.si_pid,
 			si.si_code == CLD_EXITED ? "exit code" : "signal", si.si_status);
