@@ -66,6 +66,12 @@ MAP_IN(tf2_msgs, TFMessage, Transforms)
 	return map_in_finish(&builder, to);
 }
 
+/* What ROS 1 called it before tf2, as bags from before have it. */
+MAP_IN(tf, tfMessage, Transforms)
+{
+	return MAP_IN_NAME(tf2_msgs, TFMessage, Transforms)(d, to);
+}
+
 /* ---- inertial ---- */
 
 /* -1 in front: ROS's mark for an orientation that is not known. */

@@ -38,6 +38,7 @@ static inline int map_in_finish(const struct sim_builder *b, struct message_in *
 #define MAPS_IN(X) \
 	X(rosgraph_msgs, Clock, Clock) \
 	X(tf2_msgs, TFMessage, Transforms) \
+	X(tf, tfMessage, Transforms) \
 	X(sensor_msgs, Image, Image) \
 	X(sensor_msgs, CompressedImage, CompressedImage) \
 	X(sensor_msgs, CameraInfo, CameraInfo) \
