@@ -10,6 +10,7 @@
 
 #include "err.h"
 #include "mem.h"
+#include "sized.h"
 #include "timeutil.h"
 #include "writer.h"
 
@@ -241,10 +242,6 @@ static int check_class(const struct sim_component_class *cls)
 
 static int check_options(const struct sim_component_class *cls, const struct sim_component_options *o)
 {
-	if (!o || o->size != sizeof(*o))
-		return err_set(-EINVAL,
-			       "class %s: the options' size is %zu, this library knows %zu; set .size = sizeof(options)",
-			       cls->name, o ? o->size : 0, sizeof(*o));
 	if (!o->name)
 		return err_set(-EINVAL, "class %s: a component needs a name", cls->name);
 	if (o->n_inputs < cls->n_inputs || o->n_inputs > SIM_COMPONENT_INPUTS)
@@ -360,14 +357,17 @@ static int component_init(struct sim_component *c, struct sim_host *h, const str
 }
 
 int sim_component_create(struct sim_host *h, const struct sim_component_class *cls,
-			 const struct sim_component_options *o, struct sim_component **ret)
+			 const struct sim_component_options *given, struct sim_component **ret)
 {
+	struct sim_component_options o;
 	struct sim_component *c;
 	int r = h && ret ? check_class(cls)
 			 : err_set(-EINVAL, "sim_component_create: no host, or the output pointer is NULL");
 
 	if (r == 0)
-		r = check_options(cls, o);
+		r = SIZED_TAKE(&o, given, "class %.63s: the options", cls->name);
+	if (r == 0)
+		r = check_options(cls, &o);
 	if (r < 0)
 		return r;
 	c = MEM_NEW(struct sim_component);
@@ -375,7 +375,7 @@ int sim_component_create(struct sim_host *h, const struct sim_component_class *c
 		return err_nomem();
 	c->cls = cls;
 	pthread_mutex_init(&c->lock, NULL);
-	r = component_init(c, h, o);
+	r = component_init(c, h, &o);
 	if (r < 0) {
 		char why[ERR_WHY_MAX];
 

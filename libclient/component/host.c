@@ -10,6 +10,7 @@
 #include "err.h"
 #include "futex.h"
 #include "mem.h"
+#include "sized.h"
 #include "timeutil.h"
 
 #define LOOK_DUR_NS (500 * NS_PER_MS) /* how often to see whether simd still wants us */
@@ -18,11 +19,6 @@
 
 static int check(const struct sim_host_options *o)
 {
-	if (!o || o->size != sizeof(*o))
-		return err_set(
-			-EINVAL,
-			"sim_host_create: the options' size is %zu, this library knows %zu; set .size = sizeof(options)",
-			o ? o->size : 0, sizeof(*o));
 	if ((unsigned)o->mode > SIM_RUN_SIMULATION)
 		return err_set(-EINVAL, "host: unknown run mode %d", (int)o->mode);
 	if (o->flags & ~(unsigned)SIM_HOST_OFFLINE)
@@ -75,11 +71,16 @@ static void locks_init(struct sim_host *h)
 	pthread_mutex_init(&h->lock, NULL);
 }
 
-int sim_host_create(const struct sim_host_options *o, struct sim_host **ret)
+int sim_host_create(const struct sim_host_options *given, struct sim_host **ret)
 {
+	struct sim_host_options own;
+	const struct sim_host_options *o = &own;
 	struct sim_host *h;
-	int r = ret ? check(o) : err_set(-EINVAL, "sim_host_create: the output pointer is NULL");
+	int r = given && ret ? SIZED_TAKE(&own, given, "sim_host_create: the options")
+			     : err_set(-EINVAL, "sim_host_create: no options, or the output pointer is NULL");
 
+	if (r == 0)
+		r = check(o);
 	if (r < 0)
 		return r;
 	h = MEM_NEW(struct sim_host);

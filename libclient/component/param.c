@@ -15,6 +15,7 @@
 #include "err.h"
 #include "mem.h"
 #include "printable.h"
+#include "sized.h"
 
 #define LETTERS   "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.~-/"
 #define VALUE_MAX 48 /* of a number in a sentence */
@@ -173,13 +174,6 @@ static int check_options(const char *name, const struct sim_param_value *initial
 {
 	int r;
 
-	if (!o)
-		return 0;
-	if (o->size != sizeof(*o))
-		return err_set(-EINVAL,
-			       "parameter %s: the options' size is %zu, this library knows %zu; set .size = "
-			       "sizeof(options)",
-			       name, o->size, sizeof(*o));
 	if (o->description &&
 	    (strlen(o->description) > SIM_PARAM_DESCRIPTION_MAX || !utf8_is(o->description, strlen(o->description))))
 		return err_set(-EINVAL, "parameter %s: its description is UTF-8 of at most %u bytes", name,
@@ -212,14 +206,12 @@ static int param_new(const char *name, const struct sim_param_value *initial, co
 	if (!q)
 		return err_nomem();
 	snprintf(q->name, sizeof(q->name), "%s", name);
-	if (o) {
-		q->min = o->min;
-		q->max = o->max;
-		q->read_only = o->read_only;
-		q->changed = o->changed;
-		q->user = o->user;
-	}
-	q->description = mem_strdup(o && o->description ? o->description : "");
+	q->min = o->min;
+	q->max = o->max;
+	q->read_only = o->read_only;
+	q->changed = o->changed;
+	q->user = o->user;
+	q->description = mem_strdup(o->description ? o->description : "");
 	r = q->description ? value_copy(initial, &q->initial) : err_nomem();
 	if (r == 0)
 		r = value_copy(initial, &q->value);
@@ -256,8 +248,9 @@ static int enlist(struct sim_params *p, struct param *q)
 }
 
 int sim_params_declare(struct sim_params *p, const char *name, const struct sim_param_value *initial,
-		       const struct sim_param_options *o)
+		       const struct sim_param_options *given)
 {
+	struct sim_param_options o;
 	struct param *q = NULL;
 	int r;
 
@@ -267,9 +260,11 @@ int sim_params_declare(struct sim_params *p, const char *name, const struct sim_
 	if (r == 0)
 		r = check_value(name, initial);
 	if (r == 0)
-		r = check_options(name, initial, o);
+		r = SIZED_TAKE(&o, given, "parameter %s: the options", name);
 	if (r == 0)
-		r = param_new(name, initial, o, &q);
+		r = check_options(name, initial, &o);
+	if (r == 0)
+		r = param_new(name, initial, &o, &q);
 	if (r < 0)
 		return r;
 	r = enlist(p, q);

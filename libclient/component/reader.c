@@ -8,6 +8,7 @@
 #include "err.h"
 #include "mem.h"
 #include "place.h"
+#include "sized.h"
 
 /* ---- a message comes ---- */
 
@@ -251,14 +252,9 @@ static int check(const struct sim_node *n, const char *channel, const struct sim
 
 	if (!n)
 		return err_set(-EINVAL, "channel %s: a reader needs a node", name);
-	if (o && o->size != sizeof(*o))
-		return err_set(
-			-EINVAL,
-			"channel %s: the options' size is %zu, this library knows %zu; set .size = sizeof(options)",
-			name, o->size, sizeof(*o));
-	if (o && o->depth > DEPTH_MAX)
+	if (o->depth > DEPTH_MAX)
 		return err_set(-EINVAL, "channel %s: depth %u is out of range, 1 to %u", name, o->depth, DEPTH_MAX);
-	if (o && o->pending > DEPTH_MAX)
+	if (o->pending > DEPTH_MAX)
 		return err_set(-EINVAL, "channel %s: pending %u is out of range, 1 to %u", name, o->pending, DEPTH_MAX);
 	return 0;
 }
@@ -318,12 +314,16 @@ static int reader_init(struct sim_node_reader *r, const char *channel, const str
 }
 
 int reader_create(struct sim_node *n, const char *channel, const struct sim_type *type,
-		  const struct sim_node_reader_options *o, sim_node_reader_fn fn, void *user,
+		  const struct sim_node_reader_options *given, sim_node_reader_fn fn, void *user,
 		  const struct reader_feed *feed, struct sim_node_reader **ret)
 {
+	struct sim_node_reader_options own;
+	const struct sim_node_reader_options *o = &own;
 	struct sim_node_reader *r;
-	int res = check(n, channel, o);
+	int res = SIZED_TAKE(&own, given, "channel %.63s: the options", channel ? channel : "?");
 
+	if (res == 0)
+		res = check(n, channel, o);
 	if (res < 0)
 		return res;
 	r = MEM_NEW(struct sim_node_reader);
@@ -335,12 +335,12 @@ int reader_create(struct sim_node *n, const char *channel, const struct sim_type
 	r->fn = fn;
 	r->user = user;
 	r->feed = feed ? *feed : (struct reader_feed){ 0 };
-	r->depth = o && o->depth ? o->depth : 1;
-	r->room = o && o->pending ? o->pending : 1;
+	r->depth = o->depth ? o->depth : 1;
+	r->room = o->pending ? o->pending : 1;
 	r->last_sim_ns = r->gap_sim_ns = -1;
 	r->sink.put = host_simulates(n->h) ? reader_put_in_turn : reader_put;
 	r->sink.depth = r->depth + r->room;
-	r->sink.latched = o && o->latched;
+	r->sink.latched = o->latched;
 	res = reader_init(r, channel, type);
 	if (res < 0) {
 		sim_node_reader_destroy(r);

@@ -9,6 +9,7 @@
  * From slots to the heap a writer goes only when all that it has sent through shared memory has come back to this process's
  * readers, so that nothing overtakes.
  */
+#include "sized.h"
 #include "writer.h"
 
 #include <errno.h>
@@ -357,24 +358,19 @@ static int check(const struct sim_node *n, const char *channel, const struct sim
 	if (!type || type->abi != SIM_TYPE_ABI)
 		return err_set(-EINVAL, "channel %s: a writer needs a type, as simgen makes it",
 			       channel ? channel : "?");
-	if (o && o->size != sizeof(*o))
-		return err_set(
-			-EINVAL,
-			"channel %s: the options' size is %zu, this library knows %zu; set .size = sizeof(options)",
-			channel, o->size, sizeof(*o));
-	if (o && (unsigned)o->transport > SIM_TRANSPORT_NETWORK)
+	if ((unsigned)o->transport > SIM_TRANSPORT_NETWORK)
 		return err_set(-EINVAL, "channel %s: unknown transport %d", channel, (int)o->transport);
-	if (o && o->transport == SIM_TRANSPORT_NETWORK && (o->local || !n->h->client))
+	if (o->transport == SIM_TRANSPORT_NETWORK && (o->local || !n->h->client))
 		return err_set(
 			-EOPNOTSUPP,
 			"node %s, channel %s: transport network goes to other machines, and %s; use hybrid, which chooses "
 			"by itself",
 			n->name, channel ? channel : "?",
 			o->local ? "what is local stays on this one" : "without simd there is no link to any");
-	if (o && o->frame_id && strlen(o->frame_id) > SIM_FRAME_ID_MAX)
+	if (o->frame_id && strlen(o->frame_id) > SIM_FRAME_ID_MAX)
 		return err_set(-EINVAL, "channel %s: the frame's name has more than %d characters", channel,
 			       SIM_FRAME_ID_MAX);
-	if (o && o->transport == SIM_TRANSPORT_INTRA && o->latched)
+	if (o->transport == SIM_TRANSPORT_INTRA && o->latched)
 		return err_set(-EINVAL, "channel %s: what stays in the process cannot be latched; use hybrid", channel);
 	return 0;
 }
@@ -471,16 +467,18 @@ static int writer_init(struct sim_node_writer *w, const char *channel, const str
 }
 
 int sim_node_writer_create(struct sim_node *n, const char *channel, const struct sim_type *type,
-			   const struct sim_node_writer_options *o, struct sim_node_writer **ret)
+			   const struct sim_node_writer_options *given, struct sim_node_writer **ret)
 {
-	static const struct sim_node_writer_options defaults = { .size = sizeof(defaults) };
+	struct sim_node_writer_options own;
+	const struct sim_node_writer_options *o = &own;
 	struct sim_node_writer *w;
-	int r = n && ret ? check(n, channel, type, o)
+	int r = n && ret ? SIZED_TAKE(&own, given, "channel %.63s: the options", channel ? channel : "?")
 			 : err_set(-EINVAL, "sim_node_writer_create: no node, or the output pointer is NULL");
 
+	if (r == 0)
+		r = check(n, channel, type, o);
 	if (r < 0)
 		return r;
-	o = o ? o : &defaults;
 	w = MEM_NEW(struct sim_node_writer);
 	if (!w)
 		return err_nomem();

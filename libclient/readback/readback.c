@@ -6,6 +6,7 @@
 
 #include "describe.h"
 #include "mem.h"
+#include "sized.h"
 #include "timeutil.h"
 
 #define IN_FLIGHT_DEFAULT 3u
@@ -64,13 +65,9 @@ int sim_readback_resize(struct sim_readback *rb, const struct sim_readback_shape
 
 static int check_options(const struct sim_readback_options *o)
 {
-	unsigned most = o && o->publisher ? LOANS_MAX : SIM_READBACK_IN_FLIGHT_MAX;
+	unsigned most = o->publisher ? LOANS_MAX : SIM_READBACK_IN_FLIGHT_MAX;
 	struct readback_shape shape;
 
-	if (!o || o->size != sizeof(*o))
-		return err_set(-EINVAL,
-			       "sim_readback_create: the options' size is not %zu; set .size = sizeof(options)",
-			       sizeof(*o));
 	if (o->in_flight > most)
 		return err_set(-EINVAL, "sim_readback_create: in_flight is %u; at most %u%s", o->in_flight, most,
 			       o->publisher ? " with a publisher, which has so many loans" : "");
@@ -157,13 +154,16 @@ int readback_create_with(const struct sim_readback_options *o, struct device *de
 	return 0;
 }
 
-int sim_readback_create(const struct sim_readback_options *o, struct sim_readback **ret)
+int sim_readback_create(const struct sim_readback_options *given, struct sim_readback **ret)
 {
+	struct sim_readback_options own;
+	const struct sim_readback_options *o = &own;
 	struct device *dev;
-	int r = check_options(o);
+	int r = given && ret ? SIZED_TAKE(&own, given, "sim_readback_create: the options")
+			     : err_set(-EINVAL, "sim_readback_create: no options, or the output pointer is NULL");
 
-	if (r == 0 && !ret)
-		r = err_set(-EINVAL, "sim_readback_create: the output pointer is NULL");
+	if (r == 0)
+		r = check_options(o);
 	if (r < 0)
 		return r;
 	switch (o->backend) {

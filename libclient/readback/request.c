@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "sized.h"
+
 /* ---- a request ends ---- */
 
 static void fail(struct sim_readback *rb, struct request *q, int result, const char *why)
@@ -211,9 +213,6 @@ static int check_source(const struct sim_readback *rb, const struct sim_readback
 	const struct sim_readback_shape *to = &rb->shape.s;
 	size_t pixel;
 
-	if (!s || s->size != sizeof(*s))
-		return err_set(-EINVAL, "read-back: the source's size is not %zu; set .size = sizeof(source)",
-			       sizeof(*s));
 	if (!rows_possible(s->format, to->format))
 		return err_set(-EINVAL, "read-back: there is no way from format %d of the source to format %d",
 			       (int)s->format, (int)to->format);
@@ -347,11 +346,15 @@ static int begin(struct sim_readback *rb, struct request *q, const struct sim_re
 	return 0;
 }
 
-static int start(struct sim_readback *rb, const struct sim_readback_source *s, struct sim_readback_ticket **ret)
+static int start(struct sim_readback *rb, const struct sim_readback_source *given, struct sim_readback_ticket **ret)
 {
+	struct sim_readback_source s;
 	struct request *q;
-	int r = check_source(rb, s);
+	int r = given ? SIZED_TAKE(&s, given, "read-back: the members of its source")
+		      : err_set(-EINVAL, "read-back: no source was given");
 
+	if (r == 0)
+		r = check_source(rb, &s);
 	if (r == 0 && rb->lost)
 		r = err_set(-ENODEV, "%s", rb->lost_why);
 	if (r == 0)
@@ -362,7 +365,7 @@ static int start(struct sim_readback *rb, const struct sim_readback_source *s, s
 		return r;
 	}
 	q = list_first(&rb->idle, struct request, link);
-	r = begin(rb, q, s);
+	r = begin(rb, q, &s);
 	if (r == -ENODEV && !rb->lost) {
 		rb->lost = true;
 		snprintf(rb->lost_why, sizeof(rb->lost_why), "%s", err_why());

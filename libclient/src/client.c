@@ -26,6 +26,7 @@
 #include "mem.h"
 #include "service.h"
 #include "session.h"
+#include "sized.h"
 #include "thread.h"
 #include "timer.h"
 #include "timeutil.h"
@@ -450,13 +451,6 @@ static int check_options(const struct sim_client_options *o, const struct client
 	unsigned known = SIM_CLIENT_NO_THREAD | SIM_CLIENT_NO_DATA | SIM_CLIENT_NO_PREFAULT | SIM_CLIENT_BRIDGE |
 			 SIM_CLIENT_SOURCE;
 
-	if (!o)
-		return err_set(-EINVAL, "sim_connect: no options were given");
-	if (o->size != sizeof(*o))
-		return err_set(
-			-EINVAL,
-			"sim_connect: the options' size is %zu, this library knows %zu; set .size = sizeof(options)",
-			o->size, sizeof(*o));
 	if (o->flags & ~known)
 		return err_set(-EINVAL, "sim_connect: unknown client flags %#x", o->flags);
 	if (o->timeout_ms < 0 || (env && env->wait && !(o->flags & SIM_CLIENT_NO_THREAD)))
@@ -654,11 +648,16 @@ static int first_connect(struct sim_client *c)
 	return r;
 }
 
-int client_connect(const struct sim_client_options *o, const struct client_env *env, struct sim_client **ret)
+int client_connect(const struct sim_client_options *given, const struct client_env *env, struct sim_client **ret)
 {
+	struct sim_client_options own;
+	const struct sim_client_options *o = &own;
 	struct sim_client *c;
-	int r = check_options(o, env);
+	int r = given ? SIZED_TAKE(&own, given, "sim_connect: the options")
+		      : err_set(-EINVAL, "sim_connect: no options were given");
 
+	if (r == 0)
+		r = check_options(o, env);
 	if (r < 0)
 		return r;
 	if (!ret)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Publishers: creation, registration, proof of the connection, loans. The hot path is in queue.c. Thread: see publisher.h. */
 #include "publisher.h"
+#include "sized.h"
 #include "step.h"
 
 #include <errno.h>
@@ -316,19 +317,14 @@ static int check_options(const char *channel, const struct sim_type *type, const
 		return err_set(-EINVAL,
 			       "channel %s: no type was given, or one of another ABI; use the one that simgen made",
 			       channel);
-	if (o && o->size != sizeof(*o))
-		return err_set(
-			-EINVAL,
-			"channel %s: the options' size is %zu, this library knows %zu; set .size = sizeof(options)",
-			channel, o->size, sizeof(*o));
-	if (o && o->frame_id && strlen(o->frame_id) > SIM_FRAME_ID_MAX)
+	if (o->frame_id && strlen(o->frame_id) > SIM_FRAME_ID_MAX)
 		return err_set(-EINVAL, "channel %s: frame_id is longer than %d characters", channel, SIM_FRAME_ID_MAX);
-	if (o && (o->flags & ~(unsigned)(SIM_PUB_NO_WAIT | SIM_PUB_LATCH | SIM_PUB_LOCAL | SIM_PUB_INBOUND)))
+	if (o->flags & ~(unsigned)(SIM_PUB_NO_WAIT | SIM_PUB_LATCH | SIM_PUB_LOCAL | SIM_PUB_INBOUND))
 		return err_set(-EINVAL, "channel %s: unknown publisher flags %#x", channel, o->flags);
-	if (o && o->max_body && o->max_body < type->fixed_size)
+	if (o->max_body && o->max_body < type->fixed_size)
 		return err_set(-EINVAL, "channel %s: max_body %zu is less than the fixed part of %s, %u bytes", channel,
 			       o->max_body, type->name, type->fixed_size);
-	if (o && o->max_body > SIM_BODY_MAX)
+	if (o->max_body > SIM_BODY_MAX)
 		return err_set(-EMSGSIZE, "channel %s: max_body %zu is larger than any message can be", channel,
 			       o->max_body);
 	return 0;
@@ -379,10 +375,10 @@ static int publisher_new(struct sim_client *c, const char *channel, const struct
 		return err_nomem();
 	}
 	p->type = sim_type_ref(type);
-	p->max_body = o && o->max_body ? o->max_body : sim_publisher_default_body(type);
-	p->flags = o ? o->flags : 0;
+	p->max_body = o->max_body ? o->max_body : sim_publisher_default_body(type);
+	p->flags = o->flags;
 	snprintf(p->channel, sizeof(p->channel), "%s", channel);
-	snprintf(p->frame_id, sizeof(p->frame_id), "%s", o && o->frame_id ? o->frame_id : "");
+	snprintf(p->frame_id, sizeof(p->frame_id), "%s", o->frame_id ? o->frame_id : "");
 	snprintf(p->host, sizeof(p->host), "%s", host);
 	*ret = p;
 	return 0;
@@ -434,17 +430,20 @@ static int advertise(struct sim_publisher *p)
 }
 
 static int advertise_from(struct sim_client *c, const char *channel, const struct sim_type *type,
-			  const struct sim_publisher_options *o, const char *host, struct sim_publisher **ret)
+			  const struct sim_publisher_options *given, const char *host, struct sim_publisher **ret)
 {
+	struct sim_publisher_options o;
 	struct sim_publisher *p = NULL;
 	int r = client_guard(c);
 
 	if (r == 0)
-		r = check_options(channel, type, o);
+		r = SIZED_TAKE(&o, given, "channel %.63s: the options", channel ? channel : "?");
+	if (r == 0)
+		r = check_options(channel, type, &o);
 	if (r == 0 && !ret)
 		r = err_set(-EINVAL, "sim_advertise: the output pointer is NULL");
 	if (r == 0)
-		r = publisher_new(c, channel, type, o, host, &p);
+		r = publisher_new(c, channel, type, &o, host, &p);
 	if (r < 0)
 		return r;
 	client_setup_lock(c);

@@ -12,6 +12,7 @@
 #include "jsonx.h"
 #include "mem.h"
 #include "session.h"
+#include "sized.h"
 #include "thread.h"
 #include "timeutil.h"
 #include "value.h"
@@ -625,11 +626,6 @@ static int check_type(const struct sim_service_type *t)
 
 static int check_options(const struct sim_service_options *o)
 {
-	if (o->size != sizeof(*o))
-		return err_set(
-			-EINVAL,
-			"sim_service_offer: the options' size is %zu, this library knows %zu; set .size = sizeof(options)",
-			o->size, sizeof(*o));
 	if (o->queue > QUEUE_MAX)
 		return err_set(-EINVAL, "sim_service_offer: a queue of %u requests; at most %d", o->queue, QUEUE_MAX);
 	if (o->deadline_dur_ns < 0 || o->deadline_dur_ns > DEADLINE_MAX_DUR_NS)
@@ -653,8 +649,8 @@ static int service_new(struct sim_client *c, const char *name, const struct sim_
 	}
 	sv->c = c;
 	sv->type = type;
-	sv->queue = o && o->queue ? o->queue : 16;
-	sv->deadline_dur_ns = o && o->deadline_dur_ns ? o->deadline_dur_ns : 5 * NS_PER_S;
+	sv->queue = o->queue ? o->queue : 16;
+	sv->deadline_dur_ns = o->deadline_dur_ns ? o->deadline_dur_ns : 5 * NS_PER_S;
 	if (sv->whose)
 		whose_add(&sv->call, WHOSE_SERVICE, sv->whose, sv->asked);
 	*ret = sv;
@@ -683,21 +679,24 @@ static int service_begin(struct sim_client *c, struct sim_service *sv)
 }
 
 int sim_service_offer(struct sim_client *c, const char *name, const struct sim_service_type *type,
-		      const struct sim_service_options *o, sim_service_fn fn, void *user, struct sim_service **ret)
+		      const struct sim_service_options *given, sim_service_fn fn, void *user, struct sim_service **ret)
 {
+	struct sim_service_options o;
 	struct sim_service *sv = NULL;
 	int r = client_guard(c);
 
 	if (r == 0)
 		r = check_type(type);
-	if (r == 0 && o)
-		r = check_options(o);
+	if (r == 0)
+		r = SIZED_TAKE(&o, given, "sim_service_offer: the options");
+	if (r == 0)
+		r = check_options(&o);
 	if (r == 0 && (!name || !fn || !ret))
 		r = err_set(-EINVAL, "sim_service_offer: no name, no handler, or the output pointer is NULL");
 	if (r == 0)
 		r = services_need(c);
 	if (r == 0)
-		r = service_new(c, name, type, o, &sv);
+		r = service_new(c, name, type, &o, &sv);
 	if (r < 0)
 		return r;
 	sv->fn = fn;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Subscribers: creation, taking in place, releasing, counting. Waiting is in sub_wait.c. Thread: see subscriber.h. */
+#include "sized.h"
 #include "subscriber.h"
 
 #include <errno.h>
@@ -423,15 +424,10 @@ static int check_options(const char *channel, const struct sim_type *type, const
 	if (type && type->abi != SIM_TYPE_ABI)
 		return err_set(-EINVAL, "channel %s: the type is of another ABI; use the one that simgen made",
 			       channel);
-	if (o && o->size != sizeof(*o))
-		return err_set(
-			-EINVAL,
-			"channel %s: the options' size is %zu, this library knows %zu; set .size = sizeof(options)",
-			channel, o->size, sizeof(*o));
-	if (o && o->depth > IPC_DEPTH_MAX)
+	if (o->depth > IPC_DEPTH_MAX)
 		return err_set(-EINVAL, "channel %s: depth %u is out of range, 1 to %d", channel, o->depth,
 			       IPC_DEPTH_MAX);
-	if (o && (o->flags & ~(unsigned)(SIM_SUB_LATCHED | SIM_SUB_FD)))
+	if (o->flags & ~(unsigned)(SIM_SUB_LATCHED | SIM_SUB_FD))
 		return err_set(-EINVAL, "channel %s: unknown subscriber flags %#x", channel, o->flags);
 	return 0;
 }
@@ -448,10 +444,10 @@ static int subscriber_new(struct sim_client *c, const char *channel, const struc
 	list_init(&s->link);
 	list_init(&s->old);
 	s->type = type ? sim_type_ref(type) : NULL;
-	s->wanted = o && o->depth ? o->depth : DEPTH_DEFAULT;
+	s->wanted = o->depth ? o->depth : DEPTH_DEFAULT;
 	atomic_init(&s->depth, s->wanted);
-	s->flags = o ? o->flags : 0;
-	s->spin_dur_ns = o ? o->spin_dur_ns : 0;
+	s->flags = o->flags;
+	s->spin_dur_ns = o->spin_dur_ns;
 	snprintf(s->channel, sizeof(s->channel), "%s", channel);
 	*ret = s;
 	return 0;
@@ -506,17 +502,20 @@ static int subscribe(struct sim_subscriber *s)
 }
 
 int sim_subscribe(struct sim_client *c, const char *channel, const struct sim_type *type,
-		  const struct sim_subscriber_options *o, struct sim_subscriber **ret)
+		  const struct sim_subscriber_options *given, struct sim_subscriber **ret)
 {
+	struct sim_subscriber_options o;
 	struct sim_subscriber *s = NULL;
 	int r = client_guard(c);
 
 	if (r == 0)
-		r = check_options(channel, type, o);
+		r = SIZED_TAKE(&o, given, "channel %.63s: the options", channel ? channel : "?");
+	if (r == 0)
+		r = check_options(channel, type, &o);
 	if (r == 0 && !ret)
 		r = err_set(-EINVAL, "sim_subscribe: the output pointer is NULL");
 	if (r == 0)
-		r = subscriber_new(c, channel, type, o, &s);
+		r = subscriber_new(c, channel, type, &o, &s);
 	if (r < 0)
 		return r;
 	client_setup_lock(c);

@@ -15,6 +15,7 @@
 #include "err.h"
 #include "fd.h"
 #include "mem.h"
+#include "sized.h"
 #include "thread.h"
 #include "timeutil.h"
 #include "host_private.h"
@@ -51,8 +52,6 @@ static int side_of(const struct sim_world_options *o, struct sim_world *w)
 
 static int check(const struct sim_world_options *o)
 {
-	if (o->size < sizeof(*o))
-		return err_set(-EINVAL, "sim_world_options: size is not that of the struct");
 	if (o->history == 1 || o->history > HISTORY_MAX || o->guess_dur_ns < 0 || o->timeout_ms < 0)
 		return err_set(-EINVAL, "sim_world_options: history is 2 to %u, times are not negative", HISTORY_MAX);
 	if (o->flags & ~(unsigned)(SIM_WORLD_NO_THREAD | SIM_WORLD_DATAGRAMS) || (unsigned)o->role > SIM_WORLD_OBSERVER)
@@ -221,20 +220,24 @@ static void end_thread(struct sim_world *w)
 		pthread_join(w->thread, NULL);
 }
 
-int sim_world_connect(const struct sim_world_options *o, struct sim_world **ret)
+int sim_world_connect(const struct sim_world_options *given, struct sim_world **ret)
 {
-	struct sim_world *w;
-	int r = check(o);
+	struct sim_world_options o;
+	struct sim_world *w = NULL;
+	int r = given && ret ? SIZED_TAKE(&o, given, "sim_world_connect: the options")
+			     : err_set(-EINVAL, "sim_world_connect: no options, or the output pointer is NULL");
 
 	if (r == 0)
-		r = host_new(o, &w);
+		r = check(&o);
+	if (r == 0)
+		r = host_new(&o, &w);
 	if (r < 0)
 		return r;
 	pthread_mutex_lock(&w->lock);
 	host_dial(w);
 	r = start(w);
 	if (r == 0)
-		r = await_answer(w, mono_now_ns() + (o->timeout_ms ? o->timeout_ms : 5000) * NS_PER_MS);
+		r = await_answer(w, mono_now_ns() + (o.timeout_ms ? o.timeout_ms : 5000) * NS_PER_MS);
 	pthread_mutex_unlock(&w->lock);
 	if (r < 0) {
 		end_thread(w);

@@ -37,6 +37,11 @@ enum sim_client_flag {
 	SIM_CLIENT_SOURCE = 1u << 4,      /* shown as a source: a process that drives or feeds simd */
 };
 
+/*
+ * Each struct of options, here and in the other headers, says its own size, so that later versions can have more members. A program
+ * that was built with older headers is served as if it had set the new ones to 0. One with newer headers is served where it leaves
+ * at 0 what this library does not have; else -E2BIG.
+ */
 struct sim_client_options {
 	size_t size;      /* sizeof(struct sim_client_options) of the caller */
 	const char *name; /* 1..40 characters of [A-Za-z0-9_.-], shown by simctl; need not be unique; borrows */

@@ -12,6 +12,7 @@
 #include <sim/world.h>
 
 #include "server.h"
+#include "support/sizes.h"
 
 #define MS INT64_C(1000000)
 
@@ -557,8 +558,27 @@ TEST(what_cannot_be_connected_is_said)
 	assert_int_equal(try(":8082", "a", 0), -EINVAL);
 	assert_int_equal(try(address, "", 0), -EINVAL);
 	assert_int_equal(try(address, "a\nb", 0), -EINVAL);
-	assert_int_equal(sim_world_connect(&(struct sim_world_options){ .size = 8 }, &(struct sim_world *){ NULL }),
-			 -EINVAL);
+	assert_int_equal(try(address, NULL, 0), -EINVAL);
+}
+
+static int connects(const void *options, void *arg)
+{
+	struct sim_world *w = NULL;
+	int r = sim_world_connect(options, &w);
+
+	(void)arg;
+	sim_world_disconnect(w);
+	return r;
+}
+
+TEST(programs_of_other_versions_are_served)
+{
+	struct sim_world_options o = { .size = sizeof(o), .name = "of any age", .role = SIM_WORLD_OBSERVER };
+
+	server_start(&server, 0, (const char *const[]){ SERVER_NEVER_LATE, NULL });
+	o.address = server.address;
+	sizes_check(&o, sizeof(o), connects, NULL);
+	assert_int_equal(server_stop(&server), 0);
 }
 
 TEST(a_full_server_says_so)

@@ -2,6 +2,8 @@
 /* What fails, with its sentence: options, sources, a publisher that refuses, a hostile device. */
 #include "fixture.h"
 
+#include "tests/support/sizes.h"
+
 #include <pthread.h>
 
 static struct fixture f;
@@ -32,8 +34,8 @@ static int created(const struct sim_readback_options *o)
 
 TEST(options_that_are_refused)
 {
-	says(created(NULL), -EINVAL, "size");
-	says(sim_readback_create(&f.o, NULL), -EINVAL, "size");
+	says(created(NULL), -EINVAL, "no options");
+	says(sim_readback_create(&f.o, NULL), -EINVAL, "output pointer");
 	REFUSED(size, 3, "size");
 	REFUSED(in_flight, 9, "at most 8 with a publisher");
 	REFUSED(full, 3, "options.full");
@@ -54,6 +56,30 @@ TEST(options_that_are_refused)
 	REFUSED(shape.depth_scale, -1.0f, "depth_scale");
 	says(sim_readback_probe((enum sim_readback_backend)77), -EINVAL, "77");
 	assert_int_equal(sim_readback_probe(SIM_READBACK_CPU), 0);
+}
+
+static int creates(const void *options, void *arg)
+{
+	(void)arg;
+	return created(options);
+}
+
+static int starts(const void *source, void *arg)
+{
+	(void)arg;
+	return sim_readback_start(f.rb, source, NULL);
+}
+
+TEST(programs_of_other_versions_are_served)
+{
+	struct sim_readback_source s = { .size = sizeof(s), .format = SIM_READBACK_RGBA8 };
+
+	fixture_options(&f);
+	sizes_check(&f.o, sizeof(f.o), creates, NULL);
+	f.o.in_flight = 8;
+	fixture_create(&f);
+	sizes_check(&s, sizeof(s), starts, NULL);
+	fixture_destroy(&f);
 }
 
 TEST(sizes)
@@ -84,7 +110,7 @@ TEST(sources_that_are_refused)
 {
 	fixture_options(&f);
 	fixture_create(&f);
-	says(sim_readback_start(f.rb, NULL, NULL), -EINVAL, "size");
+	says(sim_readback_start(f.rb, NULL, NULL), -EINVAL, "no source");
 	BAD_SOURCE(size, 1, "size");
 	BAD_SOURCE(format, SIM_READBACK_R32F, "no way from format");
 	BAD_SOURCE(row_pitch, 4 * W - 4, "row_pitch");

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A call that takes a struct which says its own size, given it by programs of other versions. Thread: one. */
+#ifndef TEST_SUPPORT_SIZES_H
+#define TEST_SUPPORT_SIZES_H
+
+#include "test.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+#define SIZES_MAX 4096u
+
+/* Calls with a struct, and undoes what that made; returns the call's result. */
+typedef int (*sizes_call)(const void *options, void *arg);
+
+static inline int sizes_try(sizes_call call, void *arg, uint8_t *at, size_t size)
+{
+	memcpy(at, &size, sizeof(size));
+	return call(at, arg);
+}
+
+/* options: of `size` bytes, which the call accepts, and whose last 8 bytes may be 0. */
+static inline void sizes_check(const void *options, size_t size, sizes_call call, void *arg)
+{
+	static const size_t none[] = { 0, 3, sizeof(size_t) + 1, SIZES_MAX + 8, (size_t)1 << 31, SIZE_MAX };
+	static _Alignas(8) uint8_t room[SIZES_MAX + 8];
+
+	memset(room, 0, sizeof(room));
+	memcpy(room, options, size);
+	for (unsigned i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+		assert_int_equal(sizes_try(call, arg, room, none[i]), -EINVAL);
+	assert_int_equal(sizes_try(call, arg, room, size), 0);
+	assert_int_equal(sizes_try(call, arg, room, size + 8), 0); /* a newer program that asks for nothing new */
+	room[size] = 1;
+	assert_int_equal(sizes_try(call, arg, room, size + 8), -E2BIG);
+	assert_int_equal(sizes_try(call, arg, room, size), 0); /* what stands behind the struct is not looked at */
+	memset(room + size - 8, 0xff, 8);
+	assert_int_equal(sizes_try(call, arg, room, size - 8), 0); /* an older one, whose struct ends there */
+	memmove(room + 1, options, size);                          /* where no struct should lie */
+	assert_int_equal(sizes_try(call, arg, room + 1, size), 0);
+}
+
+#endif
