@@ -14,10 +14,8 @@ struct codec_in {
 	int (*decode)(struct codec_in *c, const struct log_message *m, struct message_in *ret);
 	bool is_static; /* sim/Transforms of a channel called tf_static */
 	/* of ROS, and of one's own types of Cyber RT */
-	struct conversion_in conv; /* its type is NULL where it is one of the file's alone */
+	struct conversion_in conv;
 	enum wire_format format;
-	bool has_header; /* one's own that begins with a std_msgs/Header: */
-	struct sim_field_path stamp, frame;
 	/* of Apollo */
 	const struct apollo_type *apollo;
 	struct dec_pb *pb;

@@ -470,6 +470,76 @@ TEST(a_message_of_jazzy_has_its_fields)
 	conversion_in_close(&c);
 }
 
+/* ---- definitions that come with the messages ---- */
+
+#define THING "Header header\nuint8 level\n===\nMSG: std_msgs/Header\nuint32 seq\ntime stamp\nstring frame_id\n"
+
+static void opens(const char *foreign, const char *definition, bool raw, const char *sim, struct conversion_in *ret)
+{
+	char why[256] = "";
+
+	assert_int_equal(conversion_in_open_text(&host, ros1_types, foreign, definition, raw, ret, why, sizeof(why)),
+			 0);
+	assert_string_equal(ret->sim->name, sim);
+}
+
+static void does_not_open(const char *foreign, const char *definition, bool raw, const char *text)
+{
+	struct conversion_in c;
+	char why[256] = "";
+
+	assert_int_equal(conversion_in_open_text(&host, ros1_types, foreign, definition, raw, &c, why, sizeof(why)),
+			 -ENOTSUP);
+	assert_non_null(strstr(why, text));
+}
+
+/* A mapping where the definition is the known one, else a type of its name, with its fields. */
+TEST(a_type_opens_by_the_definition_that_comes_with_it)
+{
+	const char *imu = ros_type_find(ros1_types, "sensor_msgs/Imu")->definition;
+	struct conversion_in c;
+
+	memset(converters, 0, sizeof(converters));
+	opens("sensor_msgs/Imu", imu, false, "sim/Imu", &c);
+	assert_non_null(c.map_in);
+	conversion_in_close(&c);
+	opens("sensor_msgs/Imu", NULL, false, "sim/Imu", &c);
+	conversion_in_close(&c);
+	opens("sensor_msgs/Imu", imu, true, "sensor_msgs/Imu", &c);
+	assert_null(c.map_in);
+	assert_string_equal(c.type->hash, ros_type_find(ros1_types, "sensor_msgs/Imu")->hash);
+	conversion_in_close(&c);
+	opens("sensor_msgs/Imu", NULL, true, "sensor_msgs/Imu", &c);
+	conversion_in_close(&c);
+	opens("car_msgs/Thing", THING, false, "car_msgs/Thing", &c);
+	assert_string_equal(c.type->name, "car_msgs/Thing");
+	conversion_in_close(&c);
+	does_not_open("sensor_msgs/Imu", "int8 x\n", false, "another one than here, from the field \"x\" on");
+	does_not_open("car_msgs/Thing", NULL, false, "there is no definition of this type");
+	does_not_open("car_msgs/Thing", NULL, true, "there is no definition of this type");
+	does_not_open("car_msgs/Thing", "Nothing here\n", false, "its definition cannot be read: ");
+	does_not_open("car_msgs/Thing", "wstring w\n", false, "");
+	does_not_open("car msgs/Thing", "int8 x\n", false, "its definition cannot be read: ");
+}
+
+TEST(a_type_that_was_made_has_the_stamp_and_the_frame_of_its_header)
+{
+	static const uint8_t thing[] = { 9, 0, 0, 0, 5, 0, 0, 0, 7, 0, 0, 0, 3, 0, 0, 0, 'c', 'a', 'r', 4 };
+	struct message_in to = { .buf = back, .room = sizeof(back) };
+	struct conversion_in c;
+
+	opens("car_msgs/Thing", THING, false, "car_msgs/Thing", &c);
+	assert_int_equal(conversion_in_read(&c, WIRE_ROS1, thing, sizeof(thing), &to), 0);
+	assert_int_equal(to.stamp_sim_ns, 5000000007);
+	assert_string_equal(to.frame, "car");
+	conversion_in_close(&c);
+	opens("car_msgs/Thing", "uint8 level\n", false, "car_msgs/Thing", &c);
+	assert_int_equal(conversion_in_read(&c, WIRE_ROS1, thing, 1, &to), 0);
+	assert_true(to.stamp_sim_ns == MESSAGE_IN_NO_STAMP);
+	assert_string_equal(to.frame, "");
+	conversion_in_close(&c);
+}
+
 /* A type that took the name of a message of ROS and has other fields stays what it is. */
 TEST(another_type_of_that_name_goes_out_as_it_is)
 {

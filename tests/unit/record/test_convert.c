@@ -611,5 +611,5 @@ TEST(simctl_bag_cat_prints_what_is_in_messages)
 	assert_int_equal(simctl("cat %s --no-arr --include imu -n 1", a_log()), 0);
 	assert_int_equal(simctl("cat %s", somebodys()), 0);
 	assert_non_null(strstr(text, "\"error\":\"it is malformed\""));
-	assert_non_null(strstr(text, "simctl: /raw (own/Raw): the file has no definition of this type"));
+	assert_non_null(strstr(text, "simctl: /raw (own/Raw): there is no definition of this type"));
 }

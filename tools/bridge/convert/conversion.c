@@ -318,6 +318,16 @@ int conversion_in_open_as(const struct sim_bridge_host *host, const struct ros_t
 	return r;
 }
 
+/* What is read field by field says its stamp and frame in its own header. */
+static void set_own(struct conversion_in *c)
+{
+	const struct sim_field *f = c->own->fields;
+
+	c->sim = c->own;
+	c->has_header = c->own->n_fields && f->type && f->array == SIM_ARRAY_NONE && f->type->n_fields == 2 &&
+			strcmp(f->type->name, "std_msgs/Header") == 0;
+}
+
 int conversion_in_open_common(const struct ros_type *const *known, bool jazzy, const char *foreign,
 			      struct conversion_in *ret, char *why, size_t why_size)
 {
@@ -334,9 +344,97 @@ int conversion_in_open_common(const struct ros_type *const *known, bool jazzy, c
 		conversion_in_close(&c);
 		return fail(r, why, why_size, "no type of ours can be made of %.80s: %s", foreign, text);
 	}
-	c.sim = c.own;
+	set_own(&c);
 	*ret = c;
 	return 0;
+}
+
+/* ---- by a definition that comes with the messages ---- */
+
+static bool is_before_1_8(const struct conversion_in *c, const struct ros_type *const *known,
+			  const struct ros_type *theirs)
+{
+	struct conversion_out out = { .map = map_find(c->sim->name, c->type->name) };
+	const char *field;
+	bool is = false;
+	char why[200];
+
+	is = out.map && conversion_out_before_1_8(&out, known, &is, why, sizeof(why)) == 0 && is &&
+	     ros_type_same(theirs, out.type, &field);
+	conversion_out_close(&out);
+	return is;
+}
+
+/* By what is known here, which must be what the definition says. */
+static int open_known(const struct sim_bridge_host *host, const struct ros_type *const *known, const char *foreign,
+		      const struct ros_text *text, struct conversion_in *c, char *why, size_t why_size)
+{
+	const struct ros_type *theirs = text ? ros_text_type(text) : NULL;
+	const char *field;
+	int r = open_foreign(host, known, foreign, NULL, c, why, why_size);
+
+	if (r < 0 || !theirs)
+		return r;
+	c->before_1_8 = c->map_in && is_before_1_8(c, known, theirs);
+	if (c->before_1_8 || ros_type_same(theirs, c->type, &field))
+		return 0;
+	return fail(-EBADMSG, why, why_size, "its definition is another one than here, from the field \"%.60s\" on",
+		    field);
+}
+
+/* By its fields; takes *text. */
+static int open_own(const struct ros_type *const *known, const char *foreign, struct ros_text **text,
+		    struct conversion_in *c, char *why, size_t why_size)
+{
+	char sentence[300];
+	int r;
+
+	if (!*text) {
+		r = conversion_in_open_common(known, false, foreign, c, why, why_size);
+		return r != -ENOENT ? r
+				    : fail(-ENOTSUP, why, why_size,
+					   "there is no definition of this type, and it is not known here");
+	}
+	c->made = *text;
+	*text = NULL;
+	c->type = ros_text_type(c->made);
+	r = ros_own_type(c->type, known, &c->own, sentence, sizeof(sentence));
+	if (r < 0)
+		return fail(r, why, why_size, "no type can be made of its definition: %s", sentence);
+	set_own(c);
+	return 0;
+}
+
+static int open_text(const struct sim_bridge_host *host, const struct ros_type *const *known, const char *foreign,
+		     struct ros_text **text, bool raw, struct conversion_in *c, char *why, size_t why_size)
+{
+	int r = raw ? -ENOTSUP : open_known(host, known, foreign, *text, c, why, why_size);
+
+	if (r == -ENOTSUP) {
+		conversion_in_close(c);
+		r = open_own(known, foreign, text, c, why, why_size);
+	}
+	return r == -EBADMSG ? -ENOTSUP : r;
+}
+
+int conversion_in_open_text(const struct sim_bridge_host *host, const struct ros_type *const *known,
+			    const char *foreign, const char *definition, bool raw, struct conversion_in *ret, char *why,
+			    size_t why_size)
+{
+	struct conversion_in c = { .type = NULL };
+	struct ros_text *text = NULL;
+	char sentence[300];
+	int r = definition ? ros_text_create(foreign, definition, known, sentence, sizeof(sentence), &text) : 0;
+
+	if (r < 0)
+		return fail(r == -ENOMEM ? r : -ENOTSUP, why, why_size, "its definition cannot be read: %s", sentence);
+	r = open_text(host, known, foreign, &text, raw, &c, why, why_size);
+	ros_text_destroy(text);
+	if (r < 0)
+		conversion_in_close(&c);
+	else
+		*ret = c;
+	return r;
 }
 
 void conversion_in_close(struct conversion_in *c)
@@ -345,6 +443,58 @@ void conversion_in_close(struct conversion_in *c)
 	sim_type_unref(c->own);
 	msg_file_destroy(c->file);
 	memset(c, 0, sizeof(*c));
+}
+
+/* ---- reading ---- */
+
+/* Any decoder, of a message before autoware_msgs 1.8: there are no predictions yet, of those there are 0, and no byte says so. */
+struct ops_before_1_8 {
+	struct sim_dec_ops ops; /* first */
+	const struct sim_dec_ops *all;
+};
+
+static uint32_t list_before_1_8(struct sim_dec *d, const char *name, uint32_t fixed, size_t min)
+{
+	const struct ops_before_1_8 *o = (const struct ops_before_1_8 *)(const void *)d->ops;
+
+	return name && strcmp(name, "predictions") == 0 ? 0 : o->all->list(d, name, fixed, min);
+}
+
+static int take_before_1_8(const struct conversion_in *c, struct sim_dec *d, struct message_in *to)
+{
+	struct ops_before_1_8 o = { .ops = *d->ops, .all = d->ops };
+	int r;
+
+	o.ops.list = list_before_1_8;
+	d->ops = &o.ops;
+	r = map_in_take(c->map_in, d, to);
+	d->ops = o.all;
+	return r;
+}
+
+/* The std_msgs/Header with which a body of a type of one's own begins. */
+static void take_header(struct message_in *m)
+{
+	struct {
+		int64_t stamp_sim_ns;
+		struct sim_span frame;
+	} h;
+
+	if (m->size < sizeof(h))
+		return;
+	memcpy(&h, m->buf, sizeof(h));
+	m->stamp_sim_ns = h.stamp_sim_ns;
+	if (h.frame.offset <= m->size && h.frame.count <= m->size - h.frame.offset)
+		message_in_set_frame(m, (const uint8_t *)m->buf + h.frame.offset, h.frame.count);
+}
+
+static int take_generic(const struct conversion_in *c, struct sim_dec *d, struct message_in *to)
+{
+	int r = generic_read(c->sim, d, to->buf, to->room, &to->size);
+
+	if (r == 0 && to->size <= to->room && c->has_header)
+		take_header(to);
+	return r;
 }
 
 /* The ABI of converters knows neither stamp nor frame: they are caught on their way to it. */
@@ -365,9 +515,9 @@ int conversion_in_take(const struct conversion_in *c, struct sim_dec *d, struct 
 	int r;
 
 	if (c->map_in)
-		return map_in_take(c->map_in, d, to);
+		return c->before_1_8 ? take_before_1_8(c, d, to) : map_in_take(c->map_in, d, to);
 	message_in_clear(to);
-	r = c->converter ? convert(c->converter, d, to) : generic_read(c->sim, d, to->buf, to->room, &to->size);
+	r = c->converter ? convert(c->converter, d, to) : take_generic(c, d, to);
 	if (d->err && (r >= 0 || (r == -ERANGE && d->err == -EBADMSG)))
 		r = d->err; /* what is malformed has no meaning to be out of range */
 	return r == 0 && to->size > to->room ? -ENOBUFS : r;

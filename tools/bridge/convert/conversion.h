@@ -68,7 +68,9 @@ struct conversion_in {
 	const struct map_in *map_in;
 	struct ros_text *made;
 	struct msg_file *file;      /* sim, where it had to be read */
-	const struct sim_type *own; /* sim, where it had to be made */
+	const struct sim_type *own; /* sim, where it had to be made: */
+	bool has_header;            /* and begins with a std_msgs/Header, which says its stamp and frame */
+	bool before_1_8;            /* read by map_in as autoware_msgs had it before 1.8 */
 };
 
 /*
@@ -86,11 +88,21 @@ int conversion_in_open_as(const struct sim_bridge_host *host, const struct ros_t
  */
 int conversion_in_open_common(const struct ros_type *const *known, bool jazzy, const char *foreign,
 			      struct conversion_in *ret, char *why, size_t why_size);
+/*
+ * A foreign type with its definition, as the far side or a log has it (ros_text.h): as conversion_in_open() where it is known here, and the
+ * definition must then be that one; else by its own fields, as a type of that name. definition NULL: there is none, and what stands in schemas/ros will do.
+ * raw: by its own fields even if there is a mapping or a converter. Errors, with a sentence whose subject is the caller's to name: -ENOTSUP
+ * the definition is malformed, missing, another one than here, or nothing of ours can be made of it; -ELIBBAD; -ENOMEM.
+ */
+int conversion_in_open_text(const struct sim_bridge_host *host, const struct ros_type *const *known,
+			    const char *foreign, const char *definition, bool raw, struct conversion_in *ret, char *why,
+			    size_t why_size);
 void conversion_in_close(struct conversion_in *c);
 
 /*
- * As map_in_read(). What comes back is not checked: the host does that when it is published. What comes in field by field has no
- * stamp and no frame; of a converter they are those of the first header that its message has.
+ * As map_in_read(). What comes back is not checked: the host does that when it is published. What comes in field by field has a
+ * stamp and a frame only where its type was made and begins with a std_msgs/Header; of a converter they are those of the first header that
+ * its message has.
  */
 int conversion_in_read(const struct conversion_in *c, enum wire_format format, const void *data, size_t len,
 		       struct message_in *to);
