@@ -154,18 +154,29 @@ int fake_accept(int fd)
 	return c;
 }
 
-void fake_welcome(int fd, const char *md5, const char *type, const char *simd)
+/* key NULL: no more than who it is and what it sends. */
+static void welcome(int fd, const char *md5, const char *type, const char *key, const char *value)
 {
 	struct tcpros_writer w = { .data = NULL };
 
 	tcpros_put(&w, "callerid", "/talker");
 	tcpros_put(&w, "md5sum", md5);
 	tcpros_put(&w, "type", type);
-	if (simd)
-		tcpros_put(&w, "simd", simd);
+	if (key)
+		tcpros_put(&w, key, value);
 	MUST(tcpros_end(&w) == 0);
 	fake_send(fd, w.data, w.len);
 	tcpros_writer_finish(&w);
+}
+
+void fake_welcome(int fd, const char *md5, const char *type, const char *simd)
+{
+	welcome(fd, md5, type, simd ? "simd" : NULL, simd);
+}
+
+void fake_introduce(int fd, const char *md5, const char *type, const char *definition)
+{
+	welcome(fd, md5, type, definition ? "message_definition" : NULL, definition);
 }
 
 void fake_publish(int fd, const void *data, uint32_t n)

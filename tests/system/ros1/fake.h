@@ -59,6 +59,8 @@ int fake_listen(unsigned *ret_port);
 int fake_accept(int fd);
 /* A publisher's header; simd: who it is of, NULL: nobody. */
 void fake_welcome(int fd, const char *md5, const char *type, const char *simd);
+/* The same with a definition; NULL: without. */
+void fake_introduce(int fd, const char *md5, const char *type, const char *definition);
 /* A message, its length in front. */
 void fake_publish(int fd, const void *data, uint32_t n);
 /* "publisherUpdate", with the publishers that are set. */

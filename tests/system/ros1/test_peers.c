@@ -19,8 +19,11 @@
 #define PYTHON "/usr/bin/python3 tests/system/ros1/listener.py "
 #define CALLER "/usr/bin/python3 tests/system/ros1/caller.py "
 #define SERVER "/usr/bin/python3 tests/system/ros1/server.py "
+#define THING  "/usr/bin/python3 tests/system/ros1/thing.py "
 
-static const char *const options[] = { "subscribe", "{\"/say\":{\"type\":\"std_msgs/String\",\"channel\":\"/said\"}}",
+static const char *const options[] = { "subscribe",
+				       "{\"/say\":{\"type\":\"std_msgs/String\",\"channel\":\"/said\"},"
+				       "\"/thing\":{\"channel\":\"/thing\"}}",
 				       "call", "{\"/horn\":{\"type\":\"std_srvs/SetBool\",\"service\":\"horn\"}}",
 				       NULL };
 static struct host h;
@@ -129,6 +132,25 @@ TEST_FULL_WITH(rostopic_pub_comes_in, setup, teardown)
 	assert_string_equal(in.channel, "/said");
 	assert_string_equal(sim_String_data(sim_String_from(in.body, in.size), in.size), "hello");
 	AWAIT(!strstr(ros_output("rosnode info /simd", NULL), "inbound"));
+}
+
+/* A latched message of a type that nobody here has heard of: its definition comes with it. */
+TEST_WITH(rospy_defines_what_comes_in, setup, teardown)
+{
+	FILE *f = ros_begin("exec " THING "talk /thing 2>&1");
+	struct host_in in;
+	char *text = NULL;
+
+	ros_until_line(f, "ready");
+	host_listen(&h, b, "/thing");
+	in = host_next(&h);
+	assert_string_equal(in.type, "car_msgs/Thing");
+	assert_int_equal(sim_msg_to_json_alloc(h.offered_type, in.body, in.size, NULL, &text, NULL), 0);
+	assert_non_null(strstr(text, "\"level\":253,\"letters\":\"Qcg=\",\"four\":\"AQL/BA==\","
+				     "\"parts\":[{\"kind\":249,\"name\":\"wheel\"}]"));
+	free(text);
+	ros_prints("rosnode kill /thing_talk", "killed");
+	pclose(f);
 }
 
 /* The next call is answered: what it asked for, and the sentence; "": an error. */

@@ -238,6 +238,150 @@ TEST_WITH(half_a_header_is_none, setup, teardown)
 	close(fd);
 }
 
+/* ---- types that come with their messages ---- */
+
+#define THING     "# what a car carries\nHeader header\nuint8 level  # in it\n"
+#define HEADER    "===\nMSG: std_msgs/Header\nuint32 seq\ntime stamp\nstring frame_id\n"
+#define MD5_THING "85d4fa4da7b87e935887cbe91d79ef90"
+#define MD5_IMU   "6a62c6daae103f4ff57a132d6f95cec2"
+
+/* A publisher is asked for its type alone: the connection ends with the answer. */
+static void introduce(const char *md5, const char *type, const char *definition)
+{
+	int fd = fake_accept(door);
+
+	assert_string_equal(fake_field(fd, "md5sum"), "*");
+	fake_introduce(fd, md5, type, definition);
+	expect_end(fd);
+}
+
+static void thing_comes(const char *channel)
+{
+	static const uint8_t thing[] = { 1, 0, 0, 0, 5, 0, 0, 0, 7, 0, 0, 0, 3, 0, 0, 0, 'c', 'a', 'r', 9 };
+	int fd = fake_accept(door);
+	struct host_in in;
+
+	assert_string_equal(fake_field(fd, "md5sum"), MD5_THING);
+	fake_introduce(fd, MD5_THING, "car_msgs/Thing", THING HEADER);
+	fake_publish(fd, thing, sizeof(thing));
+	in = host_next(&h);
+	assert_string_equal(in.channel, channel);
+	assert_string_equal(in.type, "car_msgs/Thing");
+	assert_int_equal(in.body[16], 9); /* behind stamp and frame */
+	close(fd);
+}
+
+TEST_WITH(a_type_comes_with_its_first_publisher, setup, teardown)
+{
+	static const char *const options[] = { "subscribe",
+					       "{\"/thing\":{\"type\":\"car_msgs/Thing\",\"channel\":\"/thing\"}}",
+					       NULL };
+
+	up(options);
+	host_wait_log(&h, "; waiting for a publisher that gives the type of /thing");
+	introduce(MD5_THING, "car_msgs/Thing", THING HEADER);
+	host_listen(&h, b, "/thing");
+	thing_comes("/thing");
+}
+
+static bool registered(const char *topic, const char *type)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&master.lock);
+	for (unsigned i = 0; i < master.n_calls; i++)
+		found = found || (strcmp(master.call[i].method, "registerSubscriber") == 0 &&
+				  strcmp(master.call[i].topic, topic) == 0 && strcmp(master.call[i].type, type) == 0);
+	pthread_mutex_unlock(&master.lock);
+	return found;
+}
+
+TEST_WITH(without_a_type_it_is_that_of_the_first_publisher, setup, teardown)
+{
+	static const char *const options[] = { "subscribe",
+					       "{\"/imu\":{\"channel\":\"/imu\"},"
+					       "\"/pose\":{\"channel\":\"/pose\",\"as\":\"sim/CorrectedImu\"}}",
+					       NULL };
+
+	up(options);
+	host_wait_log(&h, "the type of /imu, /pose");
+	introduce(MD5_IMU, "sensor_msgs/Imu", NULL);
+	introduce(MD5_IMU, "sensor_msgs/Imu", NULL);
+	host_listen(&h, b, "/imu");
+	host_listen(&h, b, "/pose");
+	assert_true(registered("/imu", "*"));
+	AWAIT(registered("/imu", "sensor_msgs/Imu"));
+}
+
+/* How often the log says so. */
+static unsigned count(const char *text)
+{
+	unsigned n = 0;
+
+	pthread_mutex_lock(&h.log_lock);
+	for (const char *s = h.log; (s = strstr(s, text)); s++)
+		n++;
+	pthread_mutex_unlock(&h.log_lock);
+	return n;
+}
+
+/* Each is named with both sides; the next publisher is a good one. */
+TEST_WITH(what_contradicts_the_rig_is_refused, setup, teardown)
+{
+	static const char *const options[] = { "subscribe",
+					       "{\"/thing\":{\"type\":\"car_msgs/Thing\",\"channel\":\"/thing\"}}",
+					       NULL };
+	int fd;
+
+	up(options);
+	introduce(MD5_IMU, "sensor_msgs/Imu", NULL);
+	host_wait_log(&h, "it sends sensor_msgs/Imu, and the rig says car_msgs/Thing");
+	host_wait_log(&h, "; refused: 1, the last was /thing: its publisher");
+	introduce(MD5_THING, "car_msgs/Thing", NULL);
+	host_wait_log(&h, "there is no definition of this type");
+	introduce(MD5_THING, "car_msgs/Thing", "");
+	introduce("00000000000000000000000000000000", "car_msgs/Thing", THING HEADER);
+	host_wait_log(&h, "for the hash of its car_msgs/Thing, whose definition has " MD5_THING);
+	introduce(MD5_THING, "car_msgs/Thing", "wstring text\n");
+	host_wait_log(&h, "its definition cannot be read: ");
+	introduce(MD5_THING, "car_msgs/Thing", THING HEADER);
+	host_listen(&h, b, "/thing");
+	assert_int_equal(count("and it is not known here"), 1); /* it was so twice: an empty one is none */
+	assert_int_equal(count("whose definition has d41d8"), 0);
+	fd = fake_accept(door);
+	fake_field(fd, "topic");
+	fake_introduce(fd, "d41d8cd98f00b204e9800998ecf8427e", "car_msgs/Thing", "");
+	host_wait_log(&h,
+		      "another definition of car_msgs/Thing: md5sum d41d8cd98f00b204e9800998ecf8427e, not " MD5_THING);
+	expect_end(fd);
+	thing_comes("/thing");
+}
+
+/* A type has one definition, whatever the topic. */
+TEST_WITH(another_topic_has_the_definition_already, setup, teardown)
+{
+	static const char *const options[] = { "subscribe", "{\"/a\":{\"channel\":\"/a\"},\"/b\":{\"channel\":\"/b\"}}",
+					       NULL };
+
+	char first[8], text[128];
+	int fd;
+
+	up(options);
+	fd = fake_accept(door);
+	snprintf(first, sizeof(first), "%s", fake_field(fd, "topic"));
+	fake_introduce(fd, MD5_THING, "car_msgs/Thing", THING HEADER);
+	expect_end(fd);
+	introduce("d41d8cd98f00b204e9800998ecf8427e", "car_msgs/Thing", "");
+	snprintf(
+		text, sizeof(text),
+		"another definition of car_msgs/Thing than is known of %s: d41d8cd98f00b204e9800998ecf8427e, not " MD5_THING,
+		first);
+	host_wait_log(&h, text);
+	introduce(MD5_THING, "car_msgs/Thing", THING HEADER);
+	host_listen(&h, b, strcmp(first, "/a") ? "/a" : "/b");
+	thing_comes(strcmp(first, "/a") ? "/a" : "/b");
+}
+
 /* ---- time ---- */
 
 static void tick(int fd, uint32_t s, uint32_t ns)

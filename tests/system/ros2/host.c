@@ -109,10 +109,30 @@ static int on_offer(void *ctx, const char *channel, const struct sim_type *type)
 {
 	struct host *h = ctx;
 
-	(void)type;
+	pthread_mutex_lock(&h->log_lock);
+	h->offered_type = type;
 	MUST(h->n_offered < HOST_OFFERS);
 	snprintf(h->offered[h->n_offered++], sizeof(h->offered[0]), "%s", channel);
+	pthread_cond_broadcast(&h->logged);
+	pthread_mutex_unlock(&h->log_lock);
 	return 0;
+}
+
+static bool is_offered(const struct host *h, const char *channel)
+{
+	for (unsigned i = 0; i < h->n_offered; i++)
+		if (strcmp(h->offered[i], channel) == 0)
+			return true;
+	return false;
+}
+
+void host_listen(struct host *h, struct sim_bridge *b, const char *channel)
+{
+	pthread_mutex_lock(&h->log_lock);
+	while (!is_offered(h, channel))
+		pthread_cond_wait(&h->logged, &h->log_lock);
+	pthread_mutex_unlock(&h->log_lock);
+	h->ops->listen(b, channel, 1);
 }
 
 static int on_drive(void *ctx, int64_t sim_ns)
@@ -213,10 +233,14 @@ void host_init(struct host *h, const char *plugin, const char *const *options)
 struct sim_bridge *host_create(struct host *h)
 {
 	struct sim_bridge *b = NULL;
+	unsigned n;
 
 	MUST(h->ops->create(&h->host, &b) == 0);
 	MUST(h->ops->connect(b, h->connection) == 0);
-	for (unsigned i = 0; i < h->n_offered; i++)
+	pthread_mutex_lock(&h->log_lock);
+	n = h->n_offered;
+	pthread_mutex_unlock(&h->log_lock);
+	for (unsigned i = 0; i < n; i++)
 		if (h->ops->listen)
 			h->ops->listen(b, h->offered[i], 1);
 	return b;

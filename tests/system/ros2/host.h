@@ -53,7 +53,8 @@ struct host {
 	int dropped[2], came[2], driven[2], done[2], called[2], answered[2];
 	char offered[HOST_OFFERS][64]; /* channels that come in */
 	unsigned n_offered;
-	struct { /* a service of the far side; "": none */
+	const struct sim_type *offered_type; /* of the last of them */
+	struct {                             /* a service of the far side; "": none */
 		char name[64];
 		const struct sim_service_type *type;
 		sim_bridge_serve_fn fn;
@@ -77,6 +78,8 @@ struct host {
 void host_init(struct host *h, const char *plugin, const char *const *options);
 /* Create it and connect; whatever it offers is listened to. */
 struct sim_bridge *host_create(struct host *h);
+/* Wait until a channel is offered that was not when it connected, and listen to it. */
+void host_listen(struct host *h, struct sim_bridge *b, const char *channel);
 struct sim_bridge_topic *host_open(struct host *h, struct sim_bridge *b, const char *name, const struct sim_type *type,
 				   const char *options);
 /* /clock goes out, always with HOST_STAMP, on a thread of its own: from here until it is stopped. */

@@ -11,12 +11,13 @@
 
 #define GREETING_DUR_NS (10 * NS_PER_S)
 #define CLOCK_MAX       1024u
-#define SKIP_MAX        (512u << 20) /* what says to be larger is none */
+#define MD5_OF_NOTHING  "d41d8cd98f00b204e9800998ecf8427e" /* of a type without fields */
+#define SKIP_MAX        (512u << 20)                       /* what says to be larger is none */
 
 /* Of a message; larger ones are skipped. */
 static size_t size_max(const struct subscription *s)
 {
-	return s->clock ? CLOCK_MAX : topic_in_wire_max(&s->in);
+	return s->clock || atomic_load(&s->in.waits) ? CLOCK_MAX : topic_in_wire_max(&s->in);
 }
 
 void incoming_end(struct incoming *c)
@@ -30,18 +31,31 @@ void incoming_end(struct incoming *c)
 	free(c);
 }
 
+/* Of what cannot be read the reason is said once, however often it is tried. */
+static void refuse(struct incoming *c, const char *why)
+{
+	struct link *l = c->link;
+
+	if (strcmp(l->said, why) == 0)
+		return;
+	node_refuses(c->bridge, "%s: its publisher %s at %s: %s", l->subscription->in.name, c->node, l->uri, why);
+	snprintf(l->said, sizeof(l->said), "%s", atomic_load(&l->subscription->in.waits) ? why : "");
+}
+
 static void on_ended(void *arg, int error, const char *why)
 {
 	struct incoming *c = arg;
 	struct link *l = c->link;
-	bool greeted = c->greeted;
+	bool greeted = c->greeted, learnt = c->learnt;
 
 	(void)error;
-	if (c->lied || !greeted)
-		node_refuses(c->bridge, "%s: its publisher %s at %s: %s", l->subscription->in.name, c->node, l->uri,
-			     why);
+	if (!learnt && (c->lied || !greeted))
+		refuse(c, why);
 	incoming_end(c);
-	link_lost(l, greeted);
+	if (learnt)
+		subscription_learnt(l->subscription);
+	else
+		link_lost(l, greeted);
 }
 
 /* ---- headers ---- */
@@ -64,6 +78,34 @@ static void on_opened(void *arg)
 	stream_deadline(c->stream, GREETING_DUR_NS);
 }
 
+/* A definition that is empty where the type has fields is none. */
+static bool has_definition(const struct tcpros_header *h, char *ret, size_t size)
+{
+	return tcpros_get(h, "message_definition", ret, size) && (*ret || tcpros_is(h, "md5sum", MD5_OF_NOTHING));
+}
+
+/* The type is what its first publisher says; messages are asked for when somebody wants them. Never 0: this connection ends. */
+static int learn(struct incoming *c, const struct tcpros_header *h, char *why, size_t why_size)
+{
+	struct subscription *s = c->link->subscription;
+	char type[2 * SIM_TYPE_NAME_MAX], hash[40], *definition = malloc(TCPROS_HEADER_MAX + 1);
+	bool given = definition && has_definition(h, definition, TCPROS_HEADER_MAX + 1);
+
+	snprintf(why, why_size, "no memory");
+	tcpros_get(h, "type", type, sizeof(type));
+	tcpros_get(h, "md5sum", hash, sizeof(hash));
+	log_printable(type);
+	log_printable(hash);
+	c->learnt = definition && topic_in_learn(&s->in, type, hash, given ? definition : NULL, why, why_size) == 0;
+	free(definition);
+	if (c->learnt) {
+		s->type = s->in.conversion.type;
+		log_peer(c->bridge, "%s: %s, as publisher %s says", s->in.name, s->type->name, c->node);
+	}
+	log_printable(why);
+	return -EPROTO;
+}
+
 /* 0, or -EPROTO with a sentence. */
 static int greeted(struct incoming *c, const struct tcpros_header *h, char *why, size_t why_size)
 {
@@ -77,6 +119,8 @@ static int greeted(struct incoming *c, const struct tcpros_header *h, char *why,
 		snprintf(why, why_size, "it refuses: %s", theirs);
 		return -EPROTO;
 	}
+	if (!s->clock && atomic_load(&s->in.waits))
+		return learn(c, h, why, why_size);
 	if (!tcpros_is(h, "md5sum", s->type->hash)) {
 		tcpros_get(h, "md5sum", theirs, 40);
 		log_printable(theirs);

@@ -99,6 +99,17 @@ struct wanting {
 	int result;
 };
 
+static bool set_text(char **at, const char *text)
+{
+	char *copy = strdup(text);
+
+	if (!copy)
+		return false;
+	free(*at);
+	*at = copy;
+	return true;
+}
+
 static void want_on_loop(void *arg)
 {
 	struct wanting *w = arg;
@@ -116,6 +127,8 @@ static void want_on_loop(void *arg)
 			n = NULL;
 		}
 	}
+	if (n && strcmp(n->type, w->type) != 0 && !set_text(&n->type, w->type))
+		n = NULL;
 	if (n) {
 		n->wanted++;
 		n->again = n->registered && n->kind == MASTER_SUBSCRIBES;

@@ -219,6 +219,7 @@ static void on_report(void *arg)
 	b->report_mono_ns = exec_now(b->x) + REPORT_DUR_NS;
 	if (b->services.n)
 		add(text, sizeof(text), "; services: %u, callers: %u", b->services.n, b->services.n_callers);
+	subscriptions_report(b, text, sizeof(text));
 	add_dropped(b, text, sizeof(text));
 	if (b->n_refused)
 		add(text, sizeof(text), "; refused: %u, the last was %s", b->n_refused, b->refused);

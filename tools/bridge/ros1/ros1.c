@@ -27,7 +27,7 @@ static const struct sim_bridge_option options[] = {
 	  "true: /clock of the other nodes drives simd's time source `ros2`, and none is sent" },
 	TOPICS_OPTION_COMPAT,
 	{ "call", "{}", "services of other nodes for simd: {\"/lamp\": {\"type\": ..., \"service\": ...}}" },
-	{ "subscribe", "{}", "what comes in: {\"/topic\": {\"type\": ..., \"channel\": ...}}" },
+	{ "subscribe", "{}", "what comes in: {\"/topic\": {\"channel\": ..., \"type\": ...}}" },
 	{ NULL, NULL, NULL },
 };
 
@@ -39,6 +39,7 @@ static void set_common(struct sim_bridge *b)
 				     .key = "ros1",
 				     .keys = TOPIC_ROS1,
 				     .format = WIRE_ROS1,
+				     .late = true,
 				     .open = ros1_topic_open,
 				     .close = ros1_topic_close,
 				     .resolve = node_resolve };
@@ -109,6 +110,8 @@ static int ros1_connect(struct sim_bridge *b, const char *connection)
 	b->host->status(b->host->ctx, SIM_BRIDGE_CONNECTING, uri);
 	master_connect(b, uri);
 	topics_offer(&b->common);
+	if (b->links.late)
+		node_has_news(b);
 	remotes_serve(b, true);
 	return 0;
 }

@@ -173,6 +173,11 @@ struct wanting {
 	bool on;
 };
 
+static const char *type_name(const struct subscription *s)
+{
+	return !s->clock && atomic_load(&s->in.waits) && *s->in.type ? s->in.type : s->type->name;
+}
+
 static void want_on_loop(void *arg)
 {
 	const struct wanting *w = arg;
@@ -183,7 +188,7 @@ static void want_on_loop(void *arg)
 	s->wanted = w->on;
 	if (!w->on)
 		drop_others(s, NULL);
-	if (change && w->on && master_want(b, MASTER_SUBSCRIBES, s->in.name, s->type->name) < 0)
+	if (change && w->on && master_want(b, MASTER_SUBSCRIBES, s->in.name, type_name(s)) < 0)
 		log_error(b, "%s cannot be read: no memory", s->in.name);
 	else if (change && !w->on)
 		master_unwant(b, MASTER_SUBSCRIBES, s->in.name);
@@ -201,6 +206,36 @@ void subscriptions_listen(struct sim_bridge *b, const char *channel, int on)
 			want(&b->links.all[i], on);
 }
 
+void subscription_learnt(struct subscription *s)
+{
+	want_on_loop(&(struct wanting){ s, false });
+	node_has_news(s->bridge);
+	topic_in_offer(&s->in);
+}
+
+void subscriptions_report(const struct sim_bridge *b, char *text, size_t size)
+{
+	const char *begin = "; waiting for a publisher that gives the type of";
+	size_t n = strlen(text);
+
+	for (unsigned i = 0; i < b->links.n && n < size; i++) {
+		if (!atomic_load(&b->links.all[i].in.waits))
+			continue;
+		n += (size_t)snprintf(text + n, size - n, "%s %s", begin, b->links.all[i].in.name);
+		begin = ",";
+	}
+}
+
+/* Its publishers are asked for its type, whether somebody listens or not: the channel is not offered before. */
+static void wait_for_type(struct subscription *s)
+{
+	static const struct ros_type any = { .name = "*", .kind = "msg", .hash = "*", .definition = "" };
+
+	s->type = &any;
+	s->bridge->links.late = true;
+	want(s, true);
+}
+
 static int subscribe(void *bridge, const char *topic, const struct topic_options *w, struct topic_in **ret, char *why,
 		     size_t why_size)
 {
@@ -212,6 +247,8 @@ static int subscribe(void *bridge, const char *topic, const struct topic_options
 	*ret = &s->in;
 	r = topic_in_open(&b->common, topic, w, &s->in, why, why_size);
 	s->type = s->in.conversion.type;
+	if (r == 0 && atomic_load(&s->in.waits))
+		wait_for_type(s);
 	if (r == 0 && !*s->type->hash) {
 		snprintf(why, why_size, "%s cannot be a message of ROS 1", s->type->name);
 		return -EINVAL;

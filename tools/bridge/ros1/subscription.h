@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A topic that this node subscribes to while somebody wants its messages, and a link to each of its publishers, which is asked where it
+ * A topic that this node subscribes to while somebody wants its messages, or while it has no type, which its first publisher gives; and a link to each of its publishers, which is asked where it
  * sends the topic, and then read. A link that breaks is made again, after pauses that grow from 0.1 s to 10 s. Thread: the loop's, but for
  * what says otherwise.
  */
@@ -31,6 +31,7 @@ struct link {              /* to a publisher */
 	struct exec_timer due;       /* that */
 	struct ask *ask;             /* NULL: it is not being asked */
 	struct incoming *connection; /* NULL: there is none */
+	char said[256];              /* of a type that cannot be read: not again */
 };
 
 struct incoming { /* a connection on which messages come */
@@ -41,28 +42,34 @@ struct incoming { /* a connection on which messages come */
 	char node[ROS1_TEXT_MAX];
 	uint32_t skip; /* bytes that are left of what is too large */
 	bool greeted;
-	bool lied; /* it has said what it must not */
+	bool lied;   /* it has said what it must not */
+	bool learnt; /* it was asked for the type of its messages alone, and has said it */
 	uint64_t bytes, messages;
 };
 
 struct subscription {
 	struct topic_in in; /* first; of /clock only its name */
 	struct sim_bridge *bridge;
-	const struct ros_type *type;
-	bool clock; /* it drives simd */
+	const struct ros_type *type; /* while in.waits is true any, "*", as rostopic says */
+	bool clock;                  /* it drives simd */
 	bool wanted;
 	struct link *list;
 };
 
 struct links {
 	struct subscription all[TOPICS_IN_MAX + 1];
-	unsigned n; /* set by subscriptions_open(), then unchanged */
+	unsigned n; /* set by subscriptions_open(), then unchanged, as is what follows */
+	bool late;  /* some of them have begun without a type */
 };
 
 /* From the options "subscribe" and "use_sim_time". Errors are logged. Thread: the host's, as the next two. */
 int subscriptions_open(struct sim_bridge *b);
 void subscriptions_close(struct sim_bridge *b); /* when the loop has ended */
 void subscriptions_listen(struct sim_bridge *b, const char *channel, int on);
+/* The type is known now: its channel is offered, and its messages come when they are wanted. */
+void subscription_learnt(struct subscription *s);
+/* Adds to the text which topics wait for a type. */
+void subscriptions_report(const struct sim_bridge *b, char *text, size_t size);
 /* All links end; those that are wanted are made again when the master names their publishers again. */
 void subscriptions_drop(struct sim_bridge *b);
 

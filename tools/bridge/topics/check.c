@@ -47,6 +47,7 @@ int topics_check(const struct topics *like, bool call)
 				     .keys = like->keys,
 				     .format = like->format,
 				     .named = like->named,
+				     .late = like->late,
 				     .resolve = like->resolve ? resolve : NULL,
 				     .subscribe = subscribe };
 	topics_init(&k->topics);

@@ -107,27 +107,31 @@ static void name_it(const struct topics *s, const struct topic_in *t)
 }
 
 /* Several topics may come into one channel: it is offered once. */
+void topic_in_offer(const struct topic_in *t)
+{
+	int r = slot_in_offer(&t->slot);
+
+	if (r == 0 || r == -EALREADY)
+		name_it(t->topics, t);
+	else
+		log_at(t->topics, 1, "%s is not read: %s: %s", t->name, t->channel,
+		       r == -EACCES ? "the rig does not list this channel under \"inbound\"" : strerror(-r));
+}
+
 void topics_offer(struct topics *s)
 {
-	for (unsigned i = 0; i < s->n_in; i++) {
-		const struct topic_in *t = s->in[i];
-		int r = slot_in_offer(&t->slot);
-
-		if (r == 0 || r == -EALREADY)
-			name_it(s, t);
-		else
-			log_at(s, 1, "%s is not read: %s: %s", t->name, t->channel,
-			       r == -EACCES ? "the rig does not list this channel under \"inbound\"" : strerror(-r));
-	}
+	for (unsigned i = 0; i < s->n_in; i++)
+		if (!atomic_load(&s->in[i]->waits))
+			topic_in_offer(s->in[i]);
 }
 
 /* ---- what the rig asks for ---- */
 
-/* The type that an earlier entry gives the channel; NULL: none does. */
-static const struct sim_type *type_of(const struct topics *s, const char *channel)
+/* The type that another entry gives the channel; NULL: none does. */
+static const struct sim_type *type_of(const struct topics *s, const struct topic_in *but, const char *channel)
 {
 	for (unsigned i = 0; i < s->n_in; i++)
-		if (strcmp(s->in[i]->channel, channel) == 0)
+		if (s->in[i] != but && !atomic_load(&s->in[i]->waits) && strcmp(s->in[i]->channel, channel) == 0)
 			return s->in[i]->conversion.sim;
 	return NULL;
 }
@@ -140,8 +144,10 @@ static int check_entry(const struct topics *s, const char *topic, const struct t
 		return -EINVAL;
 	if (!s->resolve && !topic_name_ok(topic))
 		topic_name_bad(topic, why, size);
-	else if (!w->type || !w->channel)
-		snprintf(why, size, "\"%s\" is missing", w->type ? "channel" : "type");
+	else if (!w->channel || (!w->type && !s->late))
+		snprintf(why, size, "\"%s\" is missing", w->channel ? "type" : "channel");
+	else if (!w->type && w->definition)
+		snprintf(why, size, "\"definition\" needs a \"type\"");
 	else if (strlen(w->channel) > SIM_CHANNEL_MAX)
 		snprintf(why, size, "\"channel\" has more than %d bytes", SIM_CHANNEL_MAX);
 	else
@@ -149,38 +155,127 @@ static int check_entry(const struct topics *s, const char *topic, const struct t
 	return -EINVAL;
 }
 
+/* -ENOENT: the type is not known here. */
 static int open_conversion(const struct topics *s, const struct topic_options *w, struct conversion_in *ret, char *why,
 			   size_t why_size)
 {
-	int common, r = w->as ? conversion_in_open_as(s->host, s->known, w->type, w->as, ret, why, why_size)
-			      : conversion_in_open(s->host, s->known, w->type, w->definition, ret, why, why_size);
+	int r = w->as ? conversion_in_open_as(s->host, s->known, w->type, w->as, ret, why, why_size)
+		      : conversion_in_open(s->host, s->known, w->type, w->definition, ret, why, why_size);
 
 	if (r != -ENOTSUP || w->as || w->definition)
 		return r;
-	common = conversion_in_open_common(s->known, s->jazzy, w->type, ret, why, why_size);
-	return common == -ENOENT ? r : common;
+	return conversion_in_open_common(s->known, s->jazzy, w->type, ret, why, why_size);
+}
+
+/* The conversion is there. */
+static int set_slot(struct topic_in *t, char *why, size_t why_size)
+{
+	const struct sim_type *has = type_of(t->topics, t, t->channel);
+
+	if (has && !sim_type_equal(has, t->conversion.sim)) {
+		snprintf(why, why_size, "it gives %s, but channel \"%.60s\" is %s already", t->conversion.sim->name,
+			 t->channel, has->name);
+		return -EINVAL;
+	}
+	return slot_in_init(&t->slot, t->topics->host, t->channel, t->conversion.sim, t->max_body, why, why_size);
+}
+
+/* Keeps what the rig says until a publisher has come. */
+static int wait_for_type(struct topic_in *t, const struct topic_options *w, char *why, size_t why_size)
+{
+	char name[SIM_TYPE_NAME_MAX + 1];
+	const char *type = w->type ? w->type : "", *msg = strstr(type, "/msg/");
+
+	if (w->type && ros_generic_sim_name(type, name) < 0) {
+		snprintf(why, why_size, "\"%.80s\" is not of the form package/Name", type);
+		return -EINVAL;
+	}
+	if (w->as && strlen(w->as) > SIM_TYPE_NAME_MAX) {
+		snprintf(why, why_size, "\"as\" has more than %d bytes", SIM_TYPE_NAME_MAX);
+		return -EINVAL;
+	}
+	snprintf(t->type, sizeof(t->type), "%.*s%s", msg ? (int)(msg - type) : (int)strlen(type), type,
+		 msg ? msg + 4 : "");
+	snprintf(t->as, sizeof(t->as), "%s", w->as ? w->as : "");
+	atomic_store(&t->waits, true);
+	return 0;
 }
 
 int topic_in_open(struct topics *s, const char *topic, const struct topic_options *w, struct topic_in *t, char *why,
 		  size_t why_size)
 {
-	const struct sim_type *has = type_of(s, w->channel);
-	int r = open_conversion(s, w, &t->conversion, why, why_size);
+	int r;
 
-	if (r < 0)
-		return r == -ENOMEM ? r : -EINVAL;
 	t->topics = s;
-	if (has && !sim_type_equal(has, t->conversion.sim)) {
-		snprintf(why, why_size, "it gives %s, but channel \"%.60s\" is %s already", t->conversion.sim->name,
-			 w->channel, has->name);
-		return -EINVAL;
-	}
+	t->max_body = (size_t)w->max_body;
 	if (s->resolve)
 		(void)s->resolve(s->arg, topic, t->name, why, why_size); /* it was checked */
 	else
 		snprintf(t->name, sizeof(t->name), "%s", topic);
 	snprintf(t->channel, sizeof(t->channel), "%s", w->channel);
-	return slot_in_init(&t->slot, s->host, t->channel, t->conversion.sim, (size_t)w->max_body, why, why_size);
+	r = w->type ? open_conversion(s, w, &t->conversion, why, why_size) : -ENOENT;
+	if (r == -ENOENT && s->late)
+		return wait_for_type(t, w, why, why_size);
+	if (r < 0)
+		return r == -ENOMEM ? r : -EINVAL;
+	return set_slot(t, why, why_size);
+}
+
+/* ---- what a publisher says ---- */
+
+/* Whether the rig, or another topic, has it otherwise. */
+static int contradicts(const struct topic_in *t, const char *type, const char *hash, char *why, size_t why_size)
+{
+	const struct topics *s = t->topics;
+
+	if (*t->type && strcmp(t->type, type) != 0) {
+		snprintf(why, why_size, "it sends %.80s, and the rig says %.80s", type, t->type);
+		return -EINVAL;
+	}
+	for (unsigned i = 0; i < s->n_in; i++) {
+		const struct topic_in *o = s->in[i];
+		const struct ros_type *has = o == t || atomic_load(&o->waits) ? NULL : o->conversion.type;
+
+		if (!has || strcmp(has->name, type) != 0 || strcmp(has->hash, hash) == 0)
+			continue;
+		snprintf(why, why_size, "it sends another definition of %.80s than is known of %.60s: %.40s, not %.40s",
+			 type, o->name, hash, has->hash);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* The hash is its publisher's word: what is read must be what is sent. */
+static int check_hash(const struct topic_in *t, const char *hash, char *why, size_t why_size)
+{
+	const struct ros_type *type = t->conversion.type;
+
+	if (strcmp(type->hash, hash) == 0)
+		return 0;
+	snprintf(why, why_size, "it says %.80s for the hash of its %.80s, whose definition has %.80s", hash, type->name,
+		 *type->hash ? type->hash : "none");
+	return -EINVAL;
+}
+
+int topic_in_learn(struct topic_in *t, const char *type, const char *hash, const char *definition, char *why,
+		   size_t why_size)
+{
+	const struct topics *s = t->topics;
+	int r = contradicts(t, type, hash, why, why_size);
+
+	if (r < 0)
+		return r;
+	r = *t->as ? conversion_in_open_as(s->host, s->known, type, t->as, &t->conversion, why, why_size)
+		   : conversion_in_open_text(s->host, s->known, type, definition, false, &t->conversion, why, why_size);
+	if (r == 0)
+		r = check_hash(t, hash, why, why_size);
+	if (r == 0)
+		r = set_slot(t, why, why_size);
+	if (r < 0)
+		conversion_in_close(&t->conversion);
+	else
+		atomic_store(&t->waits, false);
+	return r;
 }
 
 void topic_in_close(struct topic_in *t)

@@ -55,10 +55,14 @@ struct sim_bridge_topic {
 /* A topic that comes in. A plug-in's own begins with it. */
 struct topic_in {
 	struct topics *topics;
+	_Atomic bool waits; /* for topic_in_learn(), which sets conversion and slot: until then neither is looked at */
 	struct conversion_in conversion;
 	char name[TOPIC_NAME_MAX + 1], channel[SIM_CHANNEL_MAX + 1];
 	struct slot_in slot;
 	_Atomic uint64_t dropped;
+	/* what the rig says of one that waits, "": nothing */
+	char type[ROS_GENERIC_NAME_MAX], as[SIM_TYPE_NAME_MAX + 1];
+	size_t max_body;
 };
 
 /* A service of the far side for the clients of simd. */
@@ -83,6 +87,7 @@ struct topics {
 	bool msg_names;      /* types are called package/msg/Name */
 	bool before_1_8;     /* the far side's autoware_msgs */
 	bool jazzy;          /* the far side's ROS 2, for messages that are other ones there */
+	bool late;           /* a type that is not known here, or not named by the rig, comes with its messages */
 	bool svl;            /* its users want SVL Simulator's mistakes, but where a topic says otherwise */
 
 	/* NULL, or what a name of the rig is over there: into ret, or -EINVAL with a sentence in why. */
@@ -158,8 +163,18 @@ int topic_in_open(struct topics *s, const char *topic, const struct topic_option
 		  size_t why_size);
 void topic_in_close(struct topic_in *t);
 
-/* Offer their channels to the host: from connect() on. */
+/*
+ * What a publisher of one that waits says of its messages: the type, the hash of its definition, and that itself, NULL: it does not give it. From then on it is as
+ * if the rig had named them. -EINVAL, -ENOTSUP, with a sentence: another type or definition than the rig's, or than that of another topic, or one of which nothing of ours can be
+ * made; it goes on waiting then. -ENOMEM. Thread: one, always the same.
+ */
+int topic_in_learn(struct topic_in *t, const char *type, const char *hash, const char *definition, char *why,
+		   size_t why_size);
+
+/* Offer their channels to the host, but for those that wait: from connect() on. */
 void topics_offer(struct topics *s);
+/* Offer that of one that has learnt its type. */
+void topic_in_offer(const struct topic_in *t);
 
 /* A message has come: read and published, or dropped, counted, and named in the log. One at a time for a topic. */
 void topic_in_take(struct topic_in *t, const void *data, size_t len);
