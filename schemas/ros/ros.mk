@@ -16,5 +16,5 @@ $(B)/obj/gen/ros/%.o: $(B)/gen/ros/%.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -Ischemas -MMD -MP -c $< -o $@
 
-$(B)/lib/libros.a: $(ROS_NAMES:%=$(B)/obj/gen/ros/%.o) $(addprefix $(B)/obj/schemas/ros/,ros_type.o ros_definition.o ros_release.o ros_text.o ros_generic.o)
+$(B)/lib/libros.a: $(ROS_NAMES:%=$(B)/obj/gen/ros/%.o) $(addprefix $(B)/obj/schemas/ros/,ros_type.o ros_definition.o ros_release.o ros_text.o ros_generic.o ros_words.o)
 LIBS += $(B)/lib/libros.a

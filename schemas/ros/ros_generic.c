@@ -3,6 +3,7 @@
 #include "ros/ros_generic.h"
 
 #include "msg/typedesc.h"
+#include "ros/ros_words.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -92,11 +93,14 @@ static void put_name(FILE *f, const struct sim_type *t, enum ros_generic_words w
 		fputs(t->name, f);
 }
 
-static void put_kind(FILE *f, const struct sim_field *a, enum ros_generic_words words)
+/* word: "byte" where the definition that the type was made of says so, else "". */
+static void put_kind(FILE *f, const struct sim_field *a, const char *word, enum ros_generic_words words)
 {
 	bool ros1 = words == ROS_GENERIC_ROS1, ros2 = words == ROS_GENERIC_ROS2;
 
-	if (a->kind == SIM_KIND_MESSAGE)
+	if (*word && a->kind == SIM_KIND_UINT8)
+		fputs(word, f);
+	else if (a->kind == SIM_KIND_MESSAGE)
 		put_name(f, a->type, words);
 	else
 		fputs(kind_name(a->kind, ros2 ? "builtin_interfaces/Time" : "time",
@@ -113,29 +117,52 @@ static void put_kind(FILE *f, const struct sim_field *a, enum ros_generic_words 
 }
 
 /* Constants of time are integers in ROS. A string goes in quotes in ROS 2, which hold no more than it did. */
-static void put_constant(FILE *f, const struct sim_constant *c, enum ros_generic_words words)
+static void put_constant(FILE *f, const struct sim_constant *c, const struct ros_words *as,
+			 enum ros_generic_words words)
 {
 	bool ours = words == ROS_GENERIC_OURS, quoted = c->kind == SIM_KIND_STRING && words != ROS_GENERIC_ROS1;
 
-	fprintf(f, "%s %s=%s", kind_name(c->kind, ours ? "time" : "int64", ours ? "duration" : "int64"), c->name,
-		quoted ? "\"" : "");
+	fprintf(f, "%s %s=%s",
+		*as->word ? as->word : kind_name(c->kind, ours ? "time" : "int64", ours ? "duration" : "int64"),
+		c->name, quoted ? "\"" : "");
+	if (*as->value) {
+		fprintf(f, "%s\n", as->value);
+		return;
+	}
 	for (const char *s = c->value; *s; s++)
 		fprintf(f, "%s%c", quoted && (*s == '"' || *s == '\\') ? "\\" : "",
 			*s == '\n' || *s == '\r' ? ' ' : *s);
 	fputs(quoted ? "\"\n" : "\n", f);
 }
 
+/* What ROS says in other words than we; values alone where they count, in ROS 1's sum. */
+static void find_words(const struct sim_type *t, const char *name, enum ros_generic_words words, struct ros_words *ret)
+{
+	*ret = (struct ros_words){ .word = "" };
+	if (words != ROS_GENERIC_OURS)
+		ros_words_find(t, name, ret);
+	if (words != ROS_GENERIC_ROS1)
+		ret->value[0] = '\0';
+}
+
 static void put_type(FILE *f, const struct sim_type *t, enum ros_generic_words words)
 {
-	put_comment(f, t->comment, "# ");
-	if (*t->comment)
-		fputs("\n\n", f);
-	for (uint32_t i = 0; i < t->n_constants; i++)
-		put_constant(f, &t->constants[i], words);
+	struct ros_words as;
+
+	if (words == ROS_GENERIC_OURS || !ros_words_has(t)) {
+		put_comment(f, t->comment, "# ");
+		if (*t->comment)
+			fputs("\n\n", f);
+	}
+	for (uint32_t i = 0; i < t->n_constants; i++) {
+		find_words(t, t->constants[i].name, words, &as);
+		put_constant(f, &t->constants[i], &as, words);
+	}
 	if (words == ROS_GENERIC_ROS1 && strcmp(t->name, "std_msgs/Header") == 0 && t->n_fields == 2)
 		fputs("uint32 seq\n", f);
 	for (uint32_t i = 0; i < t->n_fields; i++) {
-		put_kind(f, &t->fields[i], words);
+		find_words(t, t->fields[i].name, words, &as);
+		put_kind(f, &t->fields[i], as.word, words);
 		fprintf(f, " %s", t->fields[i].name);
 		put_comment(f, t->fields[i].comment, "  # ");
 		fputc('\n', f);

@@ -6,6 +6,7 @@
  *   time, duration     builtin_interfaces/Time, builtin_interfaces/Duration; in ROS 1 the same words
  *   std_msgs/Header    in ROS 1 with the number in front that it has there
  *   all else           the same word; arrays and bounds the same, but ROS 1 has no bounds; constants and comments too
+ *   uint8              byte or char where the type was made of a definition that says so (ros_words.h)
  *
  * Pure functions: any thread.
  */

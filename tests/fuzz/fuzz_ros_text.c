@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any text as the definition of a ROS message: the first byte picks flavour and name. What is taken reads again from its canonical form. */
+/*
+ * Any text as the definition of a ROS message: the first byte picks flavour and name. What is taken reads again from its canonical form, and the type that is made of it
+ * goes out under the same sum.
+ */
 #include <stdlib.h>
 #include <string.h>
 
+#include <sim/introspect.h>
+
+#include "ros/ros_generic.h"
 #include "ros/ros_text.h"
+#include "ros_own.h"
 
 #define FUZZ_CHECK(cond) \
 	do { \
@@ -12,6 +19,24 @@
 	} while (0)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* name: of a message; what a service or an action nests is one here too. */
+static void goes_out(const char *name, const struct ros_type *t, const struct ros_type *const *known)
+{
+	enum ros_generic_words words = known == ros1_types ? ROS_GENERIC_ROS1 : ROS_GENERIC_ROS2;
+	const struct sim_type *own;
+	struct ros_text *again;
+	char why[256], *text;
+
+	if (ros_own_type(t, known, &own, why, sizeof(why)) < 0)
+		return;
+	text = ros_generic_text(own, words);
+	FUZZ_CHECK(text && ros_text_create(name, text, known, why, sizeof(why), &again) == 0);
+	FUZZ_CHECK(strcmp(ros_text_type(again)->hash, t->hash) == 0);
+	ros_text_destroy(again);
+	sim_type_unref(own);
+	free(text);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -33,6 +58,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		FUZZ_CHECK(ros_text_create(name, t->definition, known, why, sizeof(why), &b) == 0);
 		/* what an event nests are messages there */
 		FUZZ_CHECK(name == names[1] || name == names[2] || strcmp(ros_text_type(b)->hash, t->hash) == 0);
+		if (name == names[0])
+			goes_out(name, t, known);
 		ros_text_destroy(b);
 	} else {
 		FUZZ_CHECK(why[0]);

@@ -134,7 +134,24 @@ TEST_FULL_WITH(rostopic_pub_comes_in, setup, teardown)
 	AWAIT(!strstr(ros_output("rosnode info /simd", NULL), "inbound"));
 }
 
-/* A latched message of a type that nobody here has heard of: its definition comes with it. */
+/* As it came in, to one who has the same definition. */
+static void goes_out(const struct host_in *in)
+{
+	struct sim_bridge_topic *t = host_open(&h, b, "/again", h.offered_type, "{}");
+	struct sim_slot *s = host_slot(in->size, "");
+	FILE *f = ros_begin(THING "hear /again 2>&1");
+
+	memcpy(sim_slot_body_mut(s), in->body, in->size);
+	ros_until_line(f, "ready");
+	host_wait_log(&h, "/again: subscriber /thing_hear");
+	assert_int_equal(host_publish(&h, b, t, s), 0);
+	ros_next_line(f, "car 5000000007 -3 [65, 200] [1, 2, -1, 4] [(-7, 'wheel')] 1000000002 3000000004");
+	assert_int_equal(pclose(f), 0);
+	h.ops->close(b, t);
+	free(s);
+}
+
+/* A latched message of a type that nobody here has heard of: its definition comes with it, and goes out with it. */
 TEST_WITH(rospy_defines_what_comes_in, setup, teardown)
 {
 	FILE *f = ros_begin("exec " THING "talk /thing 2>&1");
@@ -149,6 +166,7 @@ TEST_WITH(rospy_defines_what_comes_in, setup, teardown)
 	assert_non_null(strstr(text, "\"level\":253,\"letters\":\"Qcg=\",\"four\":\"AQL/BA==\","
 				     "\"parts\":[{\"kind\":249,\"name\":\"wheel\"}]"));
 	free(text);
+	goes_out(&in);
 	ros_prints("rosnode kill /thing_talk", "killed");
 	pclose(f);
 }

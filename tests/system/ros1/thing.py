@@ -11,6 +11,7 @@ RULE = "=" * 80 + "\n"
 TEXT = """# What a car carries.
 Header header
 byte OK=0
+byte BAD=-1  # a signed one in ROS 1
 char LETTER=65
 float32 RATE=0.1
 float64 G=9.80665

@@ -540,6 +540,74 @@ TEST(a_type_that_was_made_has_the_stamp_and_the_frame_of_its_header)
 	conversion_in_close(&c);
 }
 
+/* In and out again: of that definition, word for word, though a byte is a uint8 here and 0x10 is 16. */
+TEST(a_type_that_was_made_goes_out_under_its_own_sum)
+{
+	static const char thing[] =
+		"byte OK=0\nbyte BAD=-1\nchar LETTER=0x41\nbool YES=True\nfloat32 RATE=0.1\nfloat64 G=9.80665\n"
+		"int32 PLUS=+7\nstring NAME=a thing  # of % it\nstring QUOTED=\"a\\tb\"\nstring NONE=\n"
+		"Header header\nbyte level\nchar[] letters\nbyte[4] four\nPart[] parts\ntime when\n"
+		"===\nMSG: car_msgs/Part\nbyte kind\nfloat32 HALF=0.50\nstring name\n"
+		"===\nMSG: std_msgs/Header\nuint32 seq\ntime stamp\nstring frame_id\n";
+	static const char thing2[] =
+		"byte OK=0\nbyte level 3\nchar[<=2] letters\nbyte[4] four\nstring<=7 name \"x\"\nstring<=3 S='q'\n";
+	struct conversion_in c;
+	char why[256];
+
+	memset(converters, 0, sizeof(converters));
+	opens("car_msgs/Thing", thing, false, "car_msgs/Thing", &c);
+	goes_out_as(ros1_types, c.sim, c.type->hash);
+	conversion_in_close(&c);
+	assert_int_equal(conversion_in_open_text(NULL, ros2_types, "car_msgs/msg/Thing", thing2, false, &c, why,
+						 sizeof(why)),
+			 0);
+	assert_string_equal(c.sim->comment, "ROS: OK:byte level:byte letters:char four:byte");
+	goes_out_as(ros2_types, c.sim, c.type->hash);
+	conversion_in_close(&c);
+}
+
+/* Whoever has a type may write its comment: what it says is at most a word or a value. */
+TEST(a_comment_of_a_type_adds_nothing_to_its_definition)
+{
+	static const struct sim_field fields[] = {
+		{ .name = "a", .unit = "", .comment = "", .elem_size = 1, .kind = SIM_KIND_UINT8, .elem_align = 1 },
+		{ .name = "b",
+		  .unit = "",
+		  .comment = "",
+		  .offset = 1,
+		  .elem_size = 1,
+		  .kind = SIM_KIND_INT8,
+		  .elem_align = 1 }
+	};
+	static const struct sim_constant constants[] = { { .name = "C", .value = "1", .kind = SIM_KIND_UINT8 } };
+	static const struct {
+		const char *comment, *text;
+	} cases[] = {
+		{ "ROS: a:byte b:byte C:char=0x01", "char C=0x01\nbyte a\nint8 b\n" },
+		{ "ROS: a:int64 C:=%0Aint8%20x=1", "uint8 C=1\nuint8 a\nint8 b\n" },
+		{ "ROS: a: C:=%4", "uint8 C=1\nuint8 a\nint8 b\n" },
+		{ "ROS: a C:=%zz", "uint8 C=1\nuint8 a\nint8 b\n" },
+		{ "ROS:  aa:byte =:= a", "uint8 C=1\nuint8 a\nint8 b\n" },
+		{ "ROS", "# ROS\n\nuint8 C=1\nuint8 a\nint8 b\n" },
+	};
+	struct sim_type t = { .abi = SIM_TYPE_ABI,
+			      .size = sizeof(t),
+			      .name = "car_msgs/Thing",
+			      .n_fields = 2,
+			      .n_constants = 1,
+			      .fields = fields,
+			      .constants = constants };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *text;
+
+		t.comment = cases[i].comment;
+		text = ros_generic_text(&t, ROS_GENERIC_ROS1);
+		assert_string_equal(text, cases[i].text);
+		free(text);
+	}
+}
+
 /* A type that took the name of a message of ROS and has other fields stays what it is. */
 TEST(another_type_of_that_name_goes_out_as_it_is)
 {

@@ -12,6 +12,7 @@
 #include "gen/typeset.h"
 #include "ros/ros_generic.h"
 #include "ros/ros_text.h"
+#include "ros/ros_words.h"
 
 #define HEADER "std_msgs/Header"
 
@@ -26,6 +27,7 @@ struct definition {
 struct own {
 	struct definition list[ROS_TEXT_TYPES + 1];
 	unsigned n;
+	bool ros1;
 };
 
 static const char *word_of(const char *ros, size_t len)
@@ -49,9 +51,10 @@ static void put_line(FILE *f, const char *line, size_t len)
 	static const char ours[] = "sim_msgs/";
 	size_t type = strcspn(line, " [<\n");
 	const char *word = word_of(line, type);
+	bool negative = memmem(line, len, "=-", 2); /* a byte of ROS 1: a constant of a uint8 cannot be */
 
 	if (word)
-		fputs(word, f);
+		fputs(negative ? "int8" : word, f);
 	else if (strncmp(line, ours, sizeof(ours) - 1) == 0)
 		fprintf(f, "sim/%.*s", (int)(type - sizeof(ours) + 1), line + sizeof(ours) - 1);
 	else
@@ -60,12 +63,13 @@ static void put_line(FILE *f, const char *line, size_t len)
 }
 
 /* One definition, up to a line of "=" or the end; returns where the next one's name stands, NULL: no more. */
-static const char *put_definition(FILE *f, const char *text, bool header)
+static const char *put_definition(FILE *f, const char *text, bool header, bool ros1)
 {
 	static const char head[] = "MSG: ", seq[] = "uint32 seq\n";
 
 	if (header && strncmp(text, seq, sizeof(seq) - 1) == 0)
 		text += sizeof(seq) - 1;
+	ros_words_put(f, text, ros1);
 
 	while (*text) {
 		size_t len = strcspn(text, "\n");
@@ -95,7 +99,7 @@ static int take_definition(struct own *o, const char *name, size_t len, const ch
 	if (!f)
 		return -ENOMEM;
 	o->n++;
-	*text = put_definition(f, *text, strcmp(d->name, HEADER) == 0);
+	*text = put_definition(f, *text, strcmp(d->name, HEADER) == 0, o->ros1);
 	return fclose(f) == 0 ? 0 : -ENOMEM;
 }
 
@@ -189,6 +193,8 @@ int ros_own_type(const struct ros_type *t, const struct ros_type *const *known, 
 		return -ENOTSUP;
 	}
 	o = calloc(1, sizeof(*o));
+	if (o)
+		o->ros1 = known == ros1_types;
 	r = o ? take_definitions(o, t) : -ENOMEM;
 	snprintf(why, why_size, "%s",
 		 r == -ENOMEM         ? "no memory"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A type of one's own from a definition of ROS, the way back of ros/ros_generic.h: the same fields under the same names. byte and
- * char become uint8, which they are; default values are left out, and so is the number in ROS 1's std_msgs/Header.
+ * char become uint8, which they are, and the comment of the type keeps the words for the way back (ros/ros_words.h); default values are left out, and so is the number in ROS 1's std_msgs/Header.
  * Pure functions: any thread.
  */
 #ifndef ROS_OWN_H
