@@ -313,6 +313,45 @@ TEST_WITH(without_a_type_it_is_that_of_the_first_publisher, setup, teardown)
 	AWAIT(registered("/imu", "sensor_msgs/Imu"));
 }
 
+/* Its own fields, though there is a mapping, by the definition that is known here or comes with it. */
+TEST_WITH(raw_is_as_it_comes, setup, teardown)
+{
+	static const char *const options[] = {
+		"subscribe",
+		"{\"/imu\":{\"channel\":\"/imu\",\"raw\":true,\"type\":\"sensor_msgs/Imu\"},"
+		"\"/text\":{\"channel\":\"/text\",\"raw\":true}}",
+		NULL
+	};
+	struct host_in in;
+	int fd;
+
+	up(options);
+	fd = fake_accept(door);
+	if (strcmp(fake_field(fd, "topic"), "/text") == 0) { /* whose type is not known, so it is asked at once */
+		fake_introduce(fd, MD5_STRING, "std_msgs/String", "string data\n");
+		expect_end(fd);
+		fd = fake_accept(door);
+		fake_field(fd, "topic");
+		fake_welcome(fd, MD5_IMU, "sensor_msgs/Imu", NULL);
+	} else {
+		fake_welcome(fd, MD5_IMU, "sensor_msgs/Imu", NULL);
+		introduce(MD5_STRING, "std_msgs/String", "string data\n");
+	}
+	fake_publish(fd, (const uint8_t[312]){ 1 }, 312);
+	in = host_next(&h);
+	assert_string_equal(in.type, "sensor_msgs/Imu");
+	close(fd);
+	h.ops->listen(b, "/imu", 0);
+	host_listen(&h, b, "/text");
+	fd = fake_accept(door);
+	fake_field(fd, "topic");
+	fake_welcome(fd, MD5_STRING, "std_msgs/String", NULL);
+	say(fd, "raw");
+	in = host_next(&h);
+	assert_string_equal(in.type, "std_msgs/String");
+	close(fd);
+}
+
 /* How often the log says so. */
 static unsigned count(const char *text)
 {

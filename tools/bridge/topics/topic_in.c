@@ -148,6 +148,8 @@ static int check_entry(const struct topics *s, const char *topic, const struct t
 		snprintf(why, size, "\"%s\" is missing", w->channel ? "type" : "channel");
 	else if (!w->type && w->definition)
 		snprintf(why, size, "\"definition\" needs a \"type\"");
+	else if (w->as && w->raw)
+		snprintf(why, size, "\"raw\" is as it comes, and \"as\" another type");
 	else if (strlen(w->channel) > SIM_CHANNEL_MAX)
 		snprintf(why, size, "\"channel\" has more than %d bytes", SIM_CHANNEL_MAX);
 	else
@@ -155,13 +157,32 @@ static int check_entry(const struct topics *s, const char *topic, const struct t
 	return -EINVAL;
 }
 
+/* By its own fields, whatever mapping there is. */
+static int open_raw(const struct topics *s, const struct topic_options *w, struct conversion_in *ret, char *why,
+		    size_t why_size)
+{
+	int r = conversion_in_open_common(s->known, s->jazzy, w->type, ret, why, why_size);
+
+	if (r != -ENOENT)
+		return r;
+	r = conversion_in_open(s->host, s->known, w->type, w->definition, ret, why, why_size);
+	if (r < 0 || (!ret->map_in && !ret->converter))
+		return r == -ENOTSUP ? -ENOENT : r;
+	conversion_in_close(ret);
+	snprintf(why, why_size, "\"raw\" needs a \"definition\": none of %.80s is known here", w->type);
+	return -ENOENT;
+}
+
 /* -ENOENT: the type is not known here. */
 static int open_conversion(const struct topics *s, const struct topic_options *w, struct conversion_in *ret, char *why,
 			   size_t why_size)
 {
-	int r = w->as ? conversion_in_open_as(s->host, s->known, w->type, w->as, ret, why, why_size)
-		      : conversion_in_open(s->host, s->known, w->type, w->definition, ret, why, why_size);
+	int r;
 
+	if (w->raw)
+		return open_raw(s, w, ret, why, why_size);
+	r = w->as ? conversion_in_open_as(s->host, s->known, w->type, w->as, ret, why, why_size)
+		  : conversion_in_open(s->host, s->known, w->type, w->definition, ret, why, why_size);
 	if (r != -ENOTSUP || w->as || w->definition)
 		return r;
 	return conversion_in_open_common(s->known, s->jazzy, w->type, ret, why, why_size);
@@ -208,6 +229,7 @@ int topic_in_open(struct topics *s, const char *topic, const struct topic_option
 
 	t->topics = s;
 	t->max_body = (size_t)w->max_body;
+	t->raw = w->raw;
 	if (s->resolve)
 		(void)s->resolve(s->arg, topic, t->name, why, why_size); /* it was checked */
 	else
@@ -266,7 +288,8 @@ int topic_in_learn(struct topic_in *t, const char *type, const char *hash, const
 	if (r < 0)
 		return r;
 	r = *t->as ? conversion_in_open_as(s->host, s->known, type, t->as, &t->conversion, why, why_size)
-		   : conversion_in_open_text(s->host, s->known, type, definition, false, &t->conversion, why, why_size);
+		   : conversion_in_open_text(s->host, s->known, type, definition, t->raw, &t->conversion, why,
+					     why_size);
 	if (r == 0)
 		r = check_hash(t, hash, why, why_size);
 	if (r == 0)

@@ -36,6 +36,7 @@ static const struct key {
 	{ "channel", TEXT, TOPIC_IN, offsetof(struct topic_options, channel), NULL },
 	{ "definition", TEXT, TOPIC_IN, offsetof(struct topic_options, definition), NULL },
 	{ "as", TEXT, TOPIC_IN, offsetof(struct topic_options, as), NULL },
+	{ "raw", SWITCH, TOPIC_IN, offsetof(struct topic_options, raw), NULL },
 	{ "max_body", BYTES, TOPIC_IN, offsetof(struct topic_options, max_body), NULL },
 	{ "frame", TEXT, TOPIC_OUT, offsetof(struct topic_options, frame), NULL },
 	{ "child_frame", TEXT, TOPIC_OUT, offsetof(struct topic_options, child_frame), NULL },

@@ -29,6 +29,7 @@ struct topic_options { /* texts borrow from the JSON tree; NULL: not given */
 	struct topic_origin origin;
 	int depth;                     /* 0: not given; of a queue too */
 	int throttle_ms, queue_length; /* -1: not given */
+	int raw;                       /* 1: what comes in keeps its own fields, though there is a mapping */
 	int max_body;                  /* bytes of a message of ours that comes in; 0: not given */
 	int points, position, encoding, sentence, compat, orientation, compression, reliability, durability,
 		latch; /* numbers of the choice; -1: not given */

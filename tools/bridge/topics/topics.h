@@ -63,6 +63,7 @@ struct topic_in {
 	/* what the rig says of one that waits, "": nothing */
 	char type[ROS_GENERIC_NAME_MAX], as[SIM_TYPE_NAME_MAX + 1];
 	size_t max_body;
+	bool raw;
 };
 
 /* A service of the far side for the clients of simd. */
