@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Harnesses: fuzz_<name>.c, corpus/<name>/, an optional <name>.dict. `make fuzz` runs them for a while; their
 # corpus is a test of every run (replay.c).
-FUZZERS += proto_file apollo_set link link_time conf varlink printable number control msg_parser type_json msg_body traci ss2 map_in generic ros_text rpc graph rtps xmlrpc http tcpros lgsvl cyber json cbor rosbridge foxglove guard pb pb_own bag record_file mcap pack rosbag2_yaml codec dag launch sched_conf param filter world world_session world_side world_compat world_datagram world_udp world_tls world_log net zmtp
+FUZZERS += proto_file apollo_set link link_time conf varlink printable number control msg_parser type_json msg_body traci ss2 map_in generic ros_text rpc graph rtps xmlrpc http tcpros lgsvl cyber json cbor rosbridge foxglove guard pb pb_own pb_type bag record_file mcap pack rosbag2_yaml codec dag launch sched_conf param filter world world_session world_side world_compat world_datagram world_udp world_tls world_log net zmtp
 FUZZ_LIBS_link    := $(addprefix $(B)/obj/tools/bridge/link/,blob.o manifest.o call_msg.o) $(B)/lib/libbase.a
 FUZZ_LINK_link    := -ljansson
 FUZZ_LIBS_conf    := $(B)/lib/libbase.a
@@ -48,6 +48,7 @@ FUZZ_LINK_ros_text := -ljansson
 FLAGS_tests/fuzz/fuzz_ros_text.c := -Itools/bridge/convert
 FUZZ_LIBS_pb = $(PB_RANDOM) $(B)/obj/tests/unit/convert/pb_compare.o $(B)/lib/libconvert.a $(B)/lib/libbase.a
 FUZZ_LIBS_pb_own := $(FUZZ_LIBS_map_in)
+FUZZ_LIBS_pb_type := $(FUZZ_LIBS_generic)
 FUZZ_LIBS_apollo_set := $(FUZZ_LIBS_map_in)
 FUZZ_LIBS_proto_file := $(FUZZ_LIBS_map_in)
 FUZZ_LIBS_bag := $(addprefix $(B)/lib/,librecord.a libconvert.a libros.a libmsggen.a libintrospect.a libschema.a libbase.a)

@@ -52,21 +52,49 @@ static void check(struct dec_pb *d)
 		sim_dec_fail(&d->dec, d->error);
 }
 
+static int by_number(const void *key, const void *entry)
+{
+	uint32_t a = *(const uint32_t *)key, b = ((const struct pb_entry *)entry)->number;
+
+	return (a > b) - (a < b);
+}
+
+/* The how manieth field of the table it is that the reader is at; 0: none, or of another wire type. Most come in order: behind `before`. */
+static uint32_t place_in(const struct pb_message *m, const struct pb_reader *r, uint32_t before)
+{
+	const struct pb_entry *f = before < m->n ? &m->entry[before] : NULL;
+
+	if (before && m->entry[before - 1].number == r->field)
+		f = &m->entry[before - 1];
+	else if (!f || f->number != r->field)
+		f = m->n ? bsearch(&r->field, m->entry, m->n, sizeof(*m->entry), by_number) : NULL;
+	if (!f || (r->wire != f->wire && !(f->list && r->wire == PB_LENGTH)))
+		return 0;
+	return (uint32_t)(f - m->entry) + 1;
+}
+
 /* Where the fields of the message stand that opens here. */
-static void open_message(struct dec_pb *d, struct dec_pb_level *l, const struct pb_reader *message)
+static void open_message(struct dec_pb *d, struct dec_pb_level *l, const struct pb_reader *message,
+			 const struct pb_message *table)
 {
 	struct pb_reader r = *message;
 	const uint8_t *at = r.at;
+	uint32_t i = 0, place;
 
 	l->r = *message;
 	l->number = 0;
 	l->list = false;
+	l->table = table;
+	l->asks = table && table->words;
 	l->made = ++d->made;
 	for (; pb_next(&r); at = r.at) {
-		struct dec_pb_field *f = r.field <= DEC_PB_FIELDS ? &l->field[r.field] : NULL;
+		struct dec_pb_field *f;
 
-		if (!f)
+		place = table ? place_in(table, &r, i) : r.field <= DEC_PB_FIELDS ? r.field : 0;
+		if (!place)
 			continue;
+		i = place;
+		f = &l->field[place];
 		if (f->made != l->made)
 			f->first = at;
 		f->made = l->made;
@@ -86,13 +114,14 @@ static bool find(struct dec_pb *d, struct pb_reader *ret, const struct dec_pb_fi
 	l = &d->level[d->depth];
 	if (l->list) {
 		while (pb_next(&l->r))
-			if (l->r.field == l->number && l->r.wire == PB_LENGTH) {
+			if (l->r.field == l->tag && l->r.wire == PB_LENGTH) {
 				*ret = l->r;
 				return true;
 			}
 		return false;
 	}
-	f = ++l->number <= DEC_PB_FIELDS ? &l->field[l->number] : NULL;
+	f = ++l->number <= (l->table ? l->table->n : DEC_PB_FIELDS) ? &l->field[l->number] : NULL;
+	l->tag = f && l->table ? l->table->entry[l->number - 1].number : l->number;
 	if (!f || f->made != l->made)
 		return false;
 	*ret = l->r;
@@ -108,6 +137,15 @@ static bool find_value(struct dec_pb *d, struct pb_reader *ret)
 	return find(d, ret, &f);
 }
 
+/* The table's, of the field that was looked for last; NULL: there is none, or it is an element of a list. */
+static const struct pb_entry *entry_of(const struct dec_pb *d)
+{
+	const struct dec_pb_level *l = d->dec.err ? NULL : &d->level[d->depth];
+
+	return l && l->table && !l->list && l->number && l->number <= l->table->n ? &l->table->entry[l->number - 1]
+										  : NULL;
+}
+
 static bool push(struct dec_pb *d)
 {
 	if (++d->depth < DEC_PB_DEPTH)
@@ -118,12 +156,43 @@ static bool push(struct dec_pb *d)
 
 /* ---- values ---- */
 
+/* The same by the table: what is too large loses its upper bits, as in protobuf. */
+static bool take_entry(struct pb_reader *r, const struct pb_entry *f, enum sim_kind kind, void *ret)
+{
+	size_t size = named_size(kind);
+	uint64_t u = 0;
+	double d;
+	float s;
+
+	if (f->wire == PB_FIXED64 && pb_item_f64(r, &d)) {
+		memcpy(ret, &d, sizeof(d));
+		return true;
+	}
+	if (f->wire == PB_FIXED32 && pb_item_f32(r, &s)) {
+		memcpy(ret, &s, sizeof(s));
+		return true;
+	}
+	if (f->wire != PB_VARINT || !pb_item_u64(r, &u))
+		return false;
+	if (f->zigzag) {
+		u = size == 4 ? (uint32_t)u : u;
+		u = u >> 1 ^ (0 - (u & 1));
+	}
+	if (kind == SIM_KIND_BOOL)
+		u = u != 0;
+	memcpy(ret, &u, size);
+	return true;
+}
+
 /* False: not of this kind's wire type. */
 static bool take(struct dec_pb *d, struct pb_reader *r, enum sim_kind kind, void *ret)
 {
+	const struct pb_entry *f = entry_of(d);
 	uint64_t u = 0;
 	bool negative;
 
+	if (f)
+		return take_entry(r, f, kind, ret);
 	if (kind == SIM_KIND_FLOAT64 || kind == SIM_KIND_FLOAT32)
 		return kind == SIM_KIND_FLOAT64 ? pb_item_f64(r, ret) : pb_item_f32(r, ret);
 	if (!pb_item_u64(r, &u))
@@ -138,12 +207,18 @@ static bool take(struct dec_pb *d, struct pb_reader *r, enum sim_kind kind, void
 
 static void pb_value(struct sim_dec *s, const char *name, enum sim_kind kind, void *ret)
 {
+	const struct pb_entry *f;
 	struct pb_reader r;
 
 	(void)name;
 	memset(ret, 0, named_size(kind));
-	if (find_value(pb_of(s), &r) && r.wire != PB_LENGTH)
+	if (find_value(pb_of(s), &r) && r.wire != PB_LENGTH) {
 		take(pb_of(s), &r, kind, ret);
+		return;
+	}
+	f = entry_of(pb_of(s));
+	if (f && f->absent)
+		memcpy(ret, f->absent, named_size(kind));
 }
 
 static const char *text(struct dec_pb *d, const struct pb_reader *r, size_t max, size_t *ret_len)
@@ -161,11 +236,18 @@ static const char *text(struct dec_pb *d, const struct pb_reader *r, size_t max,
 
 static const char *pb_string_read(struct sim_dec *s, const char *name, size_t max, size_t *ret_len)
 {
+	const struct pb_entry *f;
 	struct pb_reader r;
 
 	(void)name;
 	*ret_len = 0;
-	return find_value(pb_of(s), &r) ? text(pb_of(s), &r, max, ret_len) : "";
+	if (find_value(pb_of(s), &r))
+		return text(pb_of(s), &r, max, ret_len);
+	f = entry_of(pb_of(s));
+	if (!f || !f->absent)
+		return "";
+	*ret_len = f->absent_len;
+	return f->absent;
 }
 
 /* ns of a message Time. */
@@ -213,7 +295,7 @@ static uint32_t gather(struct dec_pb *d, const struct pb_reader *message, const 
 	uint64_t any;
 
 	for (r.at = f->first; r.at <= behind && !d->dec.err && pb_next(&r);) {
-		if (r.field != d->level[d->depth].number)
+		if (r.field != d->level[d->depth].tag)
 			continue;
 		while (take(d, &r, kind, to ? to + (size_t)n * named_size(kind) : (uint8_t *)&any))
 			n++;
@@ -250,17 +332,39 @@ static uint32_t counted(struct dec_pb *d, uint32_t n, uint32_t fixed)
 	return d->dec.err ? 0 : n;
 }
 
+/* Which fields of the table are there. */
+static const void *words(struct dec_pb_level *l, uint32_t *ret_n)
+{
+	memset(l->present, 0, sizeof(l->present));
+	for (uint32_t i = 0; i < l->table->n; i++) {
+		int bit = l->table->entry[i].bit;
+
+		if (bit >= 0 && l->field[i + 1].made == l->made)
+			l->present[bit / 32] |= 1u << bit % 32;
+	}
+	l->asks = false;
+	*ret_n = l->table->words;
+	return l->present;
+}
+
 static const void *pb_array(struct sim_dec *s, const char *name, enum sim_kind kind, uint32_t fixed, uint32_t *ret_n)
 {
 	struct dec_pb *d = pb_of(s);
 	const struct dec_pb_field *f;
+	const struct pb_entry *e;
 	const void *p = NULL;
 	struct pb_reader r;
 
 	(void)name;
 	*ret_n = 0;
-	if (find(d, &r, &f))
+	if (!d->dec.err && d->level[d->depth].asks)
+		return words(&d->level[d->depth], ret_n);
+	if (find(d, &r, &f)) {
 		p = numbers(d, &r, f, kind, ret_n);
+	} else if ((e = entry_of(d)) && e->absent) {
+		p = e->absent;
+		*ret_n = (uint32_t)e->absent_len;
+	}
 	*ret_n = counted(d, *ret_n, fixed);
 	return *ret_n ? p : NULL;
 }
@@ -271,13 +375,15 @@ static void pb_begin_nested(struct sim_dec *s, const char *name)
 {
 	struct dec_pb *d = pb_of(s);
 	struct pb_reader r = { .wire = PB_TAKEN, .error = &d->error }, in;
+	const struct pb_message *table;
 
 	(void)name;
 	find_value(d, &r);
 	pb_enter(&r, &in);
 	check(d);
+	table = d->dec.err ? NULL : d->level[d->depth].table;
 	if (push(d))
-		open_message(d, &d->level[d->depth], &in);
+		open_message(d, &d->level[d->depth], &in, table);
 }
 
 static void pb_end_nested(struct sim_dec *s)
@@ -301,21 +407,26 @@ static uint32_t pb_list(struct sim_dec *s, const char *name, uint32_t fixed, siz
 {
 	struct dec_pb *d = pb_of(s);
 	const struct dec_pb_field *f;
+	const struct pb_entry *e;
 	struct pb_reader r = { .error = &d->error };
-	uint32_t n = 0, number = 0;
+	uint32_t n = 0, tag = 0;
 
 	(void)name;
 	(void)min; /* an element that is empty has two bytes on the wire, and may be all zero */
 	if (find(d, &r, &f)) {
+		e = entry_of(d);
 		r = d->level[d->depth].r;
-		r.at = f->first;
-		number = d->level[d->depth].number;
-		n = count(d, &r, f, number);
+		r.at = e && !e->list ? f->last : f->first;
+		tag = d->level[d->depth].tag;
+		n = count(d, &r, f, tag);
 	}
+	e = entry_of(d);
 	if (push(d)) {
 		d->level[d->depth].r = r;
-		d->level[d->depth].number = number;
+		d->level[d->depth].tag = tag;
 		d->level[d->depth].list = true;
+		d->level[d->depth].asks = false;
+		d->level[d->depth].table = e ? e->message : NULL;
 	}
 	return counted(d, n, fixed);
 }
@@ -368,7 +479,7 @@ void dec_pb_finish(struct dec_pb *d)
 	forget(d);
 }
 
-void dec_pb_begin(struct dec_pb *d, const void *data, size_t len)
+void dec_pb_begin_table(struct dec_pb *d, const void *data, size_t len, const struct pb_message *table)
 {
 	struct pb_reader r;
 
@@ -377,5 +488,10 @@ void dec_pb_begin(struct dec_pb *d, const void *data, size_t len)
 	d->error = 0;
 	d->depth = 0;
 	pb_read_begin(&r, data, len, &d->error);
-	open_message(d, &d->level[0], &r);
+	open_message(d, &d->level[0], &r, table);
+}
+
+void dec_pb_begin(struct dec_pb *d, const void *data, size_t len)
+{
+	dec_pb_begin_table(d, data, len, NULL);
 }

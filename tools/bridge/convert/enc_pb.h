@@ -9,19 +9,26 @@
  *   other arrays of numbers                   repeated, packed
  *   time, duration                            message Time { int64 sec = 1; uint32 nanosec = 2; }, 0 <= nanosec < 1e9
  *   header                                    message Header { Time stamp = 1; string frame_id = 2; }, as in ROS 2
+ *
+ * Messages that have a .proto go by its table instead (pb_table.h): numbers and wire types are those of the table, and what is not there is not
+ * written. Their bytes are those of protobuf's own code.
  */
 #ifndef ENC_PB_H
 #define ENC_PB_H
 
 #include <sim/encode.h>
 
+#include "pb_table.h"
 #include "pb_writer.h"
 
 #define ENC_PB_DEPTH (2 * PB_DEPTH_MAX) /* a list is a level too */
 
 struct enc_pb_level {
-	uint32_t field; /* that was written last; of a list: its own */
+	uint32_t field; /* that was written last, with a table the how manieth; of a list: its own number */
 	bool list;
+	const struct pb_message *table; /* of the message, of a list: of its elements; NULL: none */
+	bool asks;                      /* the words come next: */
+	uint32_t present[PB_TABLE_WORDS];
 };
 
 struct enc_pb {
@@ -29,16 +36,21 @@ struct enc_pb {
 	struct pb_writer w;
 	struct enc_pb_level level[ENC_PB_DEPTH];
 	unsigned depth;
-	struct { /* numbers that are being filled in, to become varints */
+	const struct pb_entry
+		*entry; /* of the table, of what is written; NULL: there is no table, or it is an element of a list */
+	struct {        /* numbers that are being filled in, to become varints */
 		enum sim_kind kind;
 		uint32_t n;
 		uint8_t *to;
 		const uint8_t *from;
+		const struct pb_entry *entry;
 	} late;
 };
 
 /* Begin a message behind what is in out, which it borrows until enc_pb_finish(). */
 void enc_pb_begin(struct enc_pb *e, struct iov_buf *out);
+/* The same by a table, for generic_emit() of the type that it belongs to. Borrows the table as well. */
+void enc_pb_begin_table(struct enc_pb *e, struct iov_buf *out, const struct pb_message *table);
 
 /* End it. 0; else the first error: -ENOMEM, -E2BIG over a bound of pb_writer.h, or the mapping's. */
 int enc_pb_finish(struct enc_pb *e);

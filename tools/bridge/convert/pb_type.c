@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See pb_type.h. */
+#include "pb_type.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base64.h"
+#include "enc_pb.h"
+#include "gen/arena.h"
+#include "gen/plain_file.h"
+#include "generic.h"
+#include "pb_type_private.h"
+
+#define WORD "protobuf " /* in front of the name, in the comment */
+
+struct pb_type {
+	struct arena *arena;
+	const struct sim_type *sim;
+	const struct pb_message *table;
+	const char *name, *loss;
+	uint8_t *set;
+	size_t set_size;
+};
+
+/* ---- the definition ---- */
+
+/* The files that are needed, as a set; plain: without what only helps a reader. NULL: no memory. */
+static uint8_t *join(const struct pb_making *m, bool plain, size_t *ret_size)
+{
+	size_t room = 1, n = 0;
+	uint8_t *set;
+
+	for (unsigned i = 0; i < m->files.n; i++)
+		if (m->files.file[i].needed)
+			room += PB_TAG_MAX + PB_VARINT_MAX + m->files.file[i].blob.len;
+	set = arena_alloc(m->arena, room);
+	for (unsigned i = 0; set && i < m->files.n; i++) {
+		struct pb_text blob = m->files.file[i].blob;
+		uint8_t *at = set + n;
+		long size;
+
+		if (!m->files.file[i].needed)
+			continue;
+		if (plain) {
+			uint8_t *less = arena_alloc(m->arena, blob.len + 1);
+
+			size = less ? plain_file(blob.at, blob.len, less) : 0;
+			blob = size > 0 ? (struct pb_text){ less, (size_t)size } : blob;
+		}
+		at = pb_put_varint(pb_put_tag(at, 1, PB_LENGTH), blob.len);
+		memcpy(at, blob.at, blob.len);
+		n = (size_t)(at - set) + blob.len;
+	}
+	*ret_size = n;
+	return set;
+}
+
+/* The comment of the type that carries it. */
+static const char *comment_of(struct arena *arena, const char *name, const uint8_t *set, size_t size)
+{
+	size_t head = strlen(WORD) + strlen(name) + 1;
+	char *text = arena_alloc(arena, head + base64_length(size) + 1);
+
+	if (!text)
+		return NULL;
+	snprintf(text, head + 1, WORD "%s\n", name);
+	*base64_write(text + head, set, size) = '\0';
+	return text;
+}
+
+/* ---- the type ---- */
+
+/* Counted, so that it outlives the rest. -E2BIG: over a limit. */
+static int counted(const struct sim_type *t, const struct sim_type **ret)
+{
+	char *json = NULL;
+	int r = sim_type_to_json(t, &json);
+
+	if (r >= 0)
+		r = sim_type_from_json(json, strlen(json), ret);
+	free(json);
+	return r;
+}
+
+/* With the definition in its own bytes; else in as few as will do; else without. */
+static int give_definition(struct pb_making *m, struct pb_type *t)
+{
+	struct sim_type *root = &m->list[0]->type;
+	const char *bare = root->comment;
+	int r = -E2BIG;
+
+	for (unsigned plain = 0; plain < 2 && r == -E2BIG; plain++) {
+		t->set = join(m, plain, &t->set_size);
+		root->comment = t->set && t->set_size < SIM_TYPE_JSON_MAX
+					? comment_of(m->arena, t->name, t->set, t->set_size)
+					: NULL;
+		if (!t->set || (!root->comment && t->set_size < SIM_TYPE_JSON_MAX))
+			return pb_type_fail(m, -ENOMEM, "no memory");
+		if (root->comment)
+			r = counted(root, &t->sim);
+	}
+	if (r != -E2BIG)
+		return r < 0 ? pb_type_fail(m, r == -ENOMEM ? r : -ENOTSUP, "%.200s is over a limit of types", t->name)
+			     : 0;
+	root->comment = bare;
+	r = counted(root, &t->sim);
+	if (r < 0)
+		return pb_type_fail(m, r == -ENOMEM ? r : -ENOTSUP, "%.200s is over a limit of types", t->name);
+	snprintf(m->loss + strlen(m->loss), sizeof(m->loss) - strlen(m->loss),
+		 "%sits definition is too long to travel with it", *m->loss ? "; " : "");
+	return 0;
+}
+
+static const char *loss_of(struct pb_making *m)
+{
+	if (!*m->loss)
+		return NULL;
+	return m->unnamed ? arena_printf(m->arena, "%s; and %u more", m->loss, m->unnamed)
+			  : arena_text(m->arena, m->loss, strlen(m->loss));
+}
+
+static int create(struct pb_type *t, struct pb_making *m, const void *set, size_t size, const char *name)
+{
+	const struct pb_symbol *root;
+	int r = pb_files_read(&m->files, t->arena, set, size);
+
+	if (r < 0)
+		return pb_type_fail(m, r == -E2BIG ? -ENOTSUP : r, "%s",
+				    r == -ENOMEM  ? "no memory"
+				    : r == -E2BIG ? "its definition is too large"
+						  : "its definition is damaged");
+	root = pb_files_find(&m->files, name, strlen(name));
+	if (!root || root->is_enum)
+		return pb_type_fail(m, -ENOENT, "its definition does not have %.200s", name);
+	pb_files_need(&m->files, root);
+	t->name = root->name;
+	r = pb_type_make(m, root);
+	if (r == 0)
+		r = give_definition(m, t);
+	if (r < 0)
+		return r;
+	t->table = &m->list[0]->table;
+	t->loss = loss_of(m);
+	return 0;
+}
+
+int pb_type_create(const void *set, size_t size, const char *name, struct pb_type **ret, char *why, size_t why_size)
+{
+	struct pb_type *t = calloc(1, sizeof(*t));
+	struct pb_making *m = calloc(1, sizeof(*m));
+	int r = -ENOMEM;
+
+	snprintf(why, why_size, "no memory");
+	if (t && m)
+		t->arena = arena_create();
+	if (t && t->arena) {
+		m->arena = t->arena;
+		m->why = why;
+		m->why_size = why_size;
+		r = create(t, m, set, size, name);
+	}
+	free(m);
+	if (r < 0)
+		pb_type_destroy(t);
+	else
+		*ret = t;
+	return r;
+}
+
+int pb_type_of_sim(const struct sim_type *type, struct pb_type **ret, char *why, size_t why_size)
+{
+	const char *comment = type->comment ? type->comment : "", *line = strchr(comment, '\n');
+	struct pb_type *t = NULL;
+	char name[600];
+	uint8_t *set;
+	ssize_t n;
+	int r = -ENOTSUP;
+
+	if (!line || strncmp(comment, WORD, strlen(WORD)) != 0 || (size_t)(line - comment) >= sizeof(name))
+		return -ENOENT;
+	snprintf(name, sizeof(name), "%.*s", (int)(line - comment - (ptrdiff_t)strlen(WORD)), comment + strlen(WORD));
+	set = malloc(strlen(line) + 1);
+	snprintf(why, why_size, "no memory");
+	if (!set)
+		return -ENOMEM;
+	n = base64_read(set, line + 1, strlen(line + 1));
+	if (n < 0)
+		snprintf(why, why_size, "the definition in the comment of %s is damaged", type->name);
+	else
+		r = pb_type_create(set, (size_t)n, name, &t, why, why_size);
+	free(set);
+	if (r < 0)
+		return r == -ENOENT ? -ENOTSUP : r;
+	if (!sim_type_equal(t->sim, type)) {
+		snprintf(why, why_size, "%s is not what the definition in its comment says", type->name);
+		pb_type_destroy(t);
+		return -ENOTSUP;
+	}
+	*ret = t;
+	return 0;
+}
+
+void pb_type_destroy(struct pb_type *t)
+{
+	if (!t)
+		return;
+	sim_type_unref(t->sim);
+	arena_destroy(t->arena);
+	free(t);
+}
+
+const struct sim_type *pb_type_sim(const struct pb_type *t)
+{
+	return t->sim;
+}
+
+const char *pb_type_name(const struct pb_type *t)
+{
+	return t->name;
+}
+
+const void *pb_type_set(const struct pb_type *t, size_t *ret_size)
+{
+	*ret_size = t->set_size;
+	return t->set;
+}
+
+const char *pb_type_loss(const struct pb_type *t)
+{
+	return t->loss;
+}
+
+/* ---- messages ---- */
+
+int pb_type_decode(const struct pb_type *t, struct dec_pb *d, const void *data, size_t len, void *buf, size_t room,
+		   size_t *ret_size)
+{
+	int r;
+
+	dec_pb_begin_table(d, data, len, t->table);
+	r = generic_read(t->sim, &d->dec, buf, room, ret_size);
+	return d->dec.err ? d->dec.err : r;
+}
+
+int pb_type_encode(const struct pb_type *t, const void *body, size_t size, struct iov_buf *out)
+{
+	struct enc_pb e;
+	int r, end;
+
+	enc_pb_begin_table(&e, out, t->table);
+	r = generic_emit(t->sim, body, size, &e.enc);
+	end = enc_pb_finish(&e);
+	return r < 0 ? r : end;
+}
