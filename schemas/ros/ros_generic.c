@@ -145,15 +145,19 @@ static void find_words(const struct sim_type *t, const char *name, enum ros_gene
 		ret->value[0] = '\0';
 }
 
+/* The first line alone: what stands behind it is for programs, such as a definition of protobuf. */
+static void put_head(FILE *f, const char *comment)
+{
+	if (*comment)
+		fprintf(f, "# %.*s\n\n", (int)strcspn(comment, "\r\n"), comment);
+}
+
 static void put_type(FILE *f, const struct sim_type *t, enum ros_generic_words words)
 {
 	struct ros_words as;
 
-	if (words == ROS_GENERIC_OURS || !ros_words_has(t)) {
-		put_comment(f, t->comment, "# ");
-		if (*t->comment)
-			fputs("\n\n", f);
-	}
+	if (words == ROS_GENERIC_OURS || !ros_words_has(t))
+		put_head(f, t->comment);
 	for (uint32_t i = 0; i < t->n_constants; i++) {
 		find_words(t, t->constants[i].name, words, &as);
 		put_constant(f, &t->constants[i], &as, words);

@@ -28,7 +28,7 @@ int ros_generic_sim_name(const char *ros, char out[SIM_TYPE_NAME_MAX + 1]);
 enum ros_generic_words { ROS_GENERIC_ROS2, ROS_GENERIC_ROS1, ROS_GENERIC_OURS /* as simgen reads them */ };
 
 /*
- * The definition and those of what it nests, as ros_text.h reads them, with units and comments. returns a string: free();
+ * The definition and those of what it nests, as ros_text.h reads them, with units and comments, of a type's the first line. returns a string: free();
  * NULL: no memory.
  */
 char *ros_generic_text(const struct sim_type *t, enum ros_generic_words words);

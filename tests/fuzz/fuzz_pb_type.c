@@ -14,10 +14,12 @@ static struct dec_pb decoder;
 
 static int take(const struct pb_type *t, const void *data, size_t size, size_t *ret_size)
 {
+	struct message_in to = { .buf = named_body, .room = sizeof(named_body) };
 	int r;
 
 	dec_pb_init(&decoder);
-	r = pb_type_decode(t, &decoder, data, size, named_body, sizeof(named_body), ret_size);
+	r = pb_type_decode(t, &decoder, data, size, &to);
+	*ret_size = to.size;
 	dec_pb_finish(&decoder);
 	if (r == 0 && sim_msg_check(pb_type_sim(t), named_body, *ret_size) != 0)
 		abort();

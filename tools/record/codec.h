@@ -16,13 +16,15 @@
 struct codec_in; /* one channel of a log on its way into simd */
 /*
  * By encoding: `native` and `packed` by the type in the channel's metadata; "cdr" and "ros1" by the mapping of their type, else as a type
- * of one's own with the fields of the definition in the file; "protobuf" by Apollo's names, or as codec_out writes types without one. A
- * definition that differs from that of the type known here is refused: its bytes would be misread.
+ * of one's own with the fields of the definition in the file; "protobuf" by Apollo's names, as codec_out writes types of ours without one, else
+ * as a type of its definition in the file. A definition that differs from that of the type known here is refused: its bytes would be misread.
  * -ENOTSUP: nothing of ours is made of it, with a sentence that names channel and type; -ENOMEM. Keeps nothing of ch.
  */
 int codec_in_create(const struct log_channel *ch, struct codec_in **ret, char *why, size_t why_size);
 void codec_in_destroy(struct codec_in *c);                      /* NULL is fine */
 const struct sim_type *codec_in_type(const struct codec_in *c); /* while c is there */
+/* What of its messages is left out or carried as bytes, as a sentence; NULL: nothing is known to be. */
+const char *codec_in_loss(const struct codec_in *c);
 bool codec_in_is_static(
 	const struct codec_in *c); /* transforms of a channel called tf_static: each holds until the next one */
 /*

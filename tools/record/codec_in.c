@@ -187,6 +187,7 @@ void codec_in_destroy(struct codec_in *c)
 	if (c->pb)
 		dec_pb_finish(c->pb);
 	mem_free(c->pb);
+	pb_type_destroy(c->defined);
 	mem_free(c->plain);
 	sim_type_unref(c->type);
 	mem_free(c);
@@ -195,6 +196,11 @@ void codec_in_destroy(struct codec_in *c)
 const struct sim_type *codec_in_type(const struct codec_in *c)
 {
 	return c->type;
+}
+
+const char *codec_in_loss(const struct codec_in *c)
+{
+	return c->defined ? pb_type_loss(c->defined) : NULL;
 }
 
 bool codec_in_is_static(const struct codec_in *c)

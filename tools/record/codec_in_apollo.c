@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From logs of Cyber RT into simd, .record or protobuf in MCAP: Apollo's messages, and simd's own types as the bridge `cyber` and codec_out
- * write them, field by field. See codec.h.
+ * From logs of Cyber RT into simd, .record or protobuf in MCAP: Apollo's messages, simd's own types as the bridge `cyber` and codec_out
+ * write them, field by field, and all others as types of the definitions in the file. See codec.h.
  */
 #include "codec_in_private.h"
 
@@ -9,6 +9,7 @@
 
 #include "channels.h"
 #include "mem.h"
+#include "proto_desc.h"
 
 #include <sim/introspect.h>
 
@@ -62,6 +63,16 @@ static bool has_descriptor(const struct log_channel *ch, const struct ros_type *
 	return found;
 }
 
+static int make_reader(struct codec_in *c, const struct log_channel *ch, char *why, size_t why_size)
+{
+	c->pb = mem_alloc(sizeof(*c->pb));
+	if (!c->pb)
+		return codec_in_fail(-ENOMEM, why, why_size, ch, "no memory");
+	dec_pb_init(c->pb);
+	return 0;
+}
+
+/* -ENOENT: it is no type of simd's. */
 static int open_own(struct codec_in *c, const struct log_channel *ch, char *why, size_t why_size)
 {
 	char name[2 * SIM_TYPE_NAME_MAX], text[300];
@@ -72,24 +83,65 @@ static int open_own(struct codec_in *c, const struct log_channel *ch, char *why,
 	if (r == -ENOMEM)
 		return codec_in_fail(r, why, why_size, ch, "no memory");
 	if (r < 0 || c->conv.map_in)
-		return codec_in_fail(-ENOTSUP, why, why_size, ch, "nothing of simd's is made of this message");
+		return -ENOENT;
 	if (!has_descriptor(ch, c->conv.type))
 		return codec_in_fail(-ENOTSUP, why, why_size, ch,
 				     "its definition in the file is another one than here");
-	c->pb = mem_alloc(sizeof(*c->pb));
-	if (!c->pb)
-		return codec_in_fail(-ENOMEM, why, why_size, ch, "no memory");
-	dec_pb_init(c->pb);
 	c->type = sim_type_ref(c->conv.sim);
 	c->decode = decode_own;
-	return 0;
+	return make_reader(c, ch, why, why_size);
+}
+
+/* ---- by the definition in the file ---- */
+
+static int decode_defined(struct codec_in *c, const struct log_message *m, struct message_in *ret)
+{
+	return pb_type_decode(c->defined, c->pb, m->data, m->size, ret);
+}
+
+/* The set of its definitions; those of a .record are a tree. Borrows from room. */
+static struct log_bytes set_of(const struct log_channel *ch, struct iov_buf *room)
+{
+	struct iovec iov[IOV_BUF_PIECES];
+
+	if (strcmp(ch->schema_encoding, "apollo") != 0)
+		return ch->schema;
+	if (proto_desc_to_set(ch->schema.data, ch->schema.size, room) < 0 || iov_buf_iov(room, iov) != 1)
+		return (struct log_bytes){ NULL, 0 };
+	return (struct log_bytes){ iov[0].iov_base, iov[0].iov_len };
+}
+
+static int open_defined(struct codec_in *c, const struct log_channel *ch, char *why, size_t why_size)
+{
+	char text[400], sentence[500];
+	struct log_bytes set;
+	struct iov_buf room;
+	int r;
+
+	if (!ch->schema.size)
+		return codec_in_fail(-ENOTSUP, why, why_size, ch,
+				     "the file has no definition of this message, and it is not known here");
+	iov_buf_init(&room);
+	set = set_of(ch, &room);
+	r = pb_type_create(set.data, set.size, ch->schema_name, &c->defined, text, sizeof(text));
+	iov_buf_finish(&room);
+	if (r < 0) {
+		snprintf(sentence, sizeof(sentence), "no type can be made of its definition: %s", text);
+		return codec_in_fail(r == -ENOMEM ? r : -ENOTSUP, why, why_size, ch, sentence);
+	}
+	c->type = sim_type_ref(pb_type_sim(c->defined));
+	c->decode = decode_defined;
+	return make_reader(c, ch, why, why_size);
 }
 
 int codec_in_open_apollo(struct codec_in *c, const struct log_channel *ch, char *why, size_t why_size)
 {
 	c->apollo = apollo_in_find(apollo_release_of(ch->schema.data, ch->schema.size), ch->schema_name);
-	if (!c->apollo)
-		return open_own(c, ch, why, why_size);
+	if (!c->apollo) {
+		int r = open_own(c, ch, why, why_size);
+
+		return r == -ENOENT ? open_defined(c, ch, why, why_size) : r;
+	}
 	c->type = apollo_type_sim(c->apollo);
 	c->decode = decode_apollo;
 	return 0;

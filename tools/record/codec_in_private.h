@@ -8,6 +8,7 @@
 #include "convert/apollo_in.h"
 #include "convert/conversion.h"
 #include "convert/dec_pb.h"
+#include "convert/pb_type.h"
 
 struct codec_in {
 	const struct sim_type *type; /* referenced */
@@ -19,6 +20,7 @@ struct codec_in {
 	/* of Apollo */
 	const struct apollo_type *apollo;
 	struct dec_pb *pb;
+	struct pb_type *defined; /* of protobuf, by the definition in the file; NULL */
 	/* packed: the message as it was */
 	uint8_t *plain;
 	size_t plain_room;

@@ -221,6 +221,7 @@ void codec_out_destroy(struct codec_out *c)
 	conversion_out_close(&c->conv);
 	iov_buf_finish(&c->plain);
 	free(c->definition);
+	pb_type_destroy(c->defined);
 	mem_free(c);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Apollo's messages of Cyber RT, for .record and for protobuf in MCAP, under Apollo's names of channels; types that have none as the message of the
- * same fields, as the bridge `cyber` sends them. The schema is a FileDescriptorSet; a .record has it as a ProtoDesc. See codec_out.h.
+ * Apollo's messages of Cyber RT, for .record and for protobuf in MCAP, under Apollo's names of channels; types that were made of a definition of
+ * protobuf as that message; types that have none as the message of the same fields, as the bridge `cyber` sends them. The schema is a FileDescriptorSet; a .record has it as a ProtoDesc. See codec_out.h.
  */
 #include "codec_out_private.h"
 
@@ -40,6 +40,15 @@ static int encode_own(struct codec_out *c, const struct sim_message *m, struct i
 	r = conversion_out_emit(&c->conv, &in, &e.enc, why, why_size);
 	end = enc_pb_finish(&e);
 	return r < 0 ? r : end;
+}
+
+static int encode_defined(struct codec_out *c, const struct sim_message *m, struct iov_buf *out, char *why,
+			  size_t why_size)
+{
+	(void)why;
+	(void)why_size;
+	iov_buf_reset(out);
+	return pb_type_encode(c->defined, m->body, m->body_size, out);
 }
 
 /* ---- the channel ---- */
@@ -86,6 +95,21 @@ static int open_own(struct codec_out *c, char *why, size_t why_size)
 	return r;
 }
 
+/* A type that was made of a definition of protobuf: with that. -ENOENT: it was not. */
+static int open_defined(struct codec_out *c, char *why, size_t why_size)
+{
+	int r = pb_type_of_sim(c->type, &c->defined, why, why_size);
+	size_t size;
+
+	if (r < 0)
+		return r;
+	c->encode = encode_defined;
+	snprintf(c->schema, sizeof(c->schema), "%s", pb_type_name(c->defined));
+	c->channel.schema.data = pb_type_set(c->defined, &size);
+	c->channel.schema.size = size;
+	return 0;
+}
+
 static int open_mapped(struct codec_out *c, char *why, size_t why_size)
 {
 	struct iovec files[APOLLO_FILES_MAX];
@@ -114,8 +138,13 @@ static int open_mapped(struct codec_out *c, char *why, size_t why_size)
 
 int codec_out_open_apollo(struct codec_out *c, char *why, size_t why_size)
 {
+	int r;
+
 	c->channel.message_encoding = "protobuf";
 	c->channel.schema_encoding = "protobuf";
 	c->apollo = apollo_type_for(c->of_apollo->release, c->type->name, NULL);
-	return c->apollo ? open_mapped(c, why, why_size) : open_own(c, why, why_size);
+	if (c->apollo)
+		return open_mapped(c, why, why_size);
+	r = open_defined(c, why, why_size);
+	return r == -ENOENT ? open_own(c, why, why_size) : r;
 }

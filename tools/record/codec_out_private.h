@@ -9,6 +9,8 @@
 
 #include "convert/apollo.h"
 #include "convert/conversion.h"
+#include "convert/pb_type.h"
+#include "convert/proto_file.h"
 #include "ros/ros_generic.h"
 #include "ros/ros_text.h"
 
@@ -25,13 +27,14 @@ struct codec_out {
 	struct conversion_out conv; /* of ROS, and of one's own types of Cyber RT */
 	const struct codec_apollo *of_apollo;
 	const struct apollo_type *apollo; /* of Apollo */
+	struct pb_type *defined;          /* of protobuf, by the definition that its type carries; NULL */
 	struct iov_buf plain;             /* packed: the message as it was; of Apollo: the schema */
 	struct log_channel channel;
 	struct log_pair pairs[CODEC_OUT_PAIRS];
 	char *definition; /* of one's own type; of malloc() */
 	char hash[17];
 	char name[SIM_CHANNEL_MAX + 1];
-	char schema[ROS_GENERIC_NAME_MAX];
+	char schema[PROTO_NAME_MAX + 1];
 };
 
 int codec_out_no_memory(char *why, size_t why_size);

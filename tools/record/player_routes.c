@@ -224,6 +224,18 @@ static void skip_given(struct player_simd *s, const char *channel, const char *w
 		l->given = true;
 }
 
+/* What it has that is not carried as what it is: once a channel, and nothing of it is skipped. */
+static void say_loss(struct player_simd *s, const char *path, const struct route *rt)
+{
+	const char *loss = codec_in_loss(rt->codec);
+	char text[SAY_MAX];
+
+	if (!loss)
+		return;
+	snprintf(text, sizeof(text), "%.200s%s%.120s: %.600s", path ? path : "", path ? ": " : "", rt->name, loss);
+	s->o.say(s->o.ctx, text);
+}
+
 static void route_free(struct route *rt)
 {
 	if (!rt)
@@ -255,8 +267,10 @@ static void make_codec(struct player_simd *s, const char *path, struct route *rt
 		skip_given(s, rt->name, why);
 		return;
 	}
-	if (codec_in_create(ch, &rt->codec, why, sizeof(why)) == 0)
+	if (codec_in_create(ch, &rt->codec, why, sizeof(why)) == 0) {
+		say_loss(s, path, rt);
 		return;
+	}
 	if (strncmp(why, ch->topic, n) == 0 && why[n] == ' ') /* it begins with the channel */
 		text = why + n + 1;
 	skip(s, path, ch->topic, text);

@@ -268,8 +268,13 @@ TEST(a_definition_that_is_too_long_to_travel_is_named)
 
 static int take(const struct pb_type *t, const void *data, size_t n, size_t *ret_size)
 {
+	struct message_in to = { .buf = body, .room = sizeof(body) };
+	int r;
+
 	dec_pb_init(&decoder);
-	return pb_type_decode(t, &decoder, data, n, body, sizeof(body), ret_size);
+	r = pb_type_decode(t, &decoder, data, n, &to);
+	*ret_size = to.size;
+	return r;
 }
 
 static int64_t value(const struct pb_type *t, size_t size, const char *path)

@@ -240,15 +240,19 @@ static void round_trip(const pb_type *t, dec_pb *d, const Message &m)
 {
 	static uint8_t body[1 << 24] __attribute__((aligned(64)));
 	const std::string bytes = m.SerializePartialAsString(), &name = m.GetDescriptor()->full_name();
-	size_t size = 0;
-	int r = pb_type_decode(t, d, bytes.data(), bytes.size(), body, sizeof(body), &size);
+	message_in to = {};
+	int r;
 
-	if (r != 0 || sim_msg_check(pb_type_sim(t), body, size) != 0) {
+	to.buf = body;
+	to.room = sizeof(body);
+	r = pb_type_decode(t, d, bytes.data(), bytes.size(), &to);
+
+	if (r != 0 || sim_msg_check(pb_type_sim(t), body, to.size) != 0) {
 		fail(name, r != 0 ? std::strerror(-r) : "an unsound body");
 		return;
 	}
-	compare(m, pb_type_sim(t), "", body, size, 0);
-	if (again(t, body, size, &r) != bytes || r != 0)
+	compare(m, pb_type_sim(t), "", body, to.size, 0);
+	if (again(t, body, to.size, &r) != bytes || r != 0)
 		fail(name, "other bytes");
 }
 

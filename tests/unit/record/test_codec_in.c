@@ -12,8 +12,10 @@
 
 #include <sim/introspect.h>
 
+#include "convert/apollo_private.h"
 #include "record/codec.h"
 #include "record/codec_out.h"
+#include "record/proto_desc.h"
 #include "sim/msg/Image.h"
 #include "sim/msg/Imu.h"
 #include "sim/msg/Transforms.h"
@@ -23,6 +25,8 @@
 
 static _Alignas(64) uint8_t body[1 << 16], back[1 << 16];
 static uint8_t bytes[1 << 18], again[1 << 18];
+static uint8_t apollo_set[1 << 18], tree_a[1 << 18], tree_b[1 << 18];
+static size_t apollo_set_size;
 static char why[512];
 
 static size_t flatten(const struct iov_buf *o, uint8_t *to)
@@ -230,16 +234,114 @@ TEST(a_record_comes_back)
 	log_reader_close(r);
 }
 
-TEST(messages_of_protobuf_that_are_not_known_are_named)
+TEST(messages_of_protobuf_without_a_definition_are_named)
 {
 	struct codec_out *c = out(CODEC_APOLLO, "/a", sim_type_builtin("sim/LaserScan"));
 	struct log_channel ch = *codec_out_channel(c);
 
 	ch.schema_name = "apollo.dreamview.SimulationWorld";
-	says(&ch, "nothing of simd's is made of this message");
+	says(&ch, "its definition does not have apollo.dreamview.SimulationWorld");
 	ch.schema_name = "sim_msgs.EmergencyCommand";
 	says(&ch, "another one than here");
+	ch.schema_name = "apollo.dreamview.SimulationWorld";
+	ch.schema.size = 0;
+	says(&ch, "the file has no definition of this message");
 	codec_out_destroy(c);
+}
+
+/* ---- messages of protobuf by the definition in the file ---- */
+
+/* As Cyber RT's routing has it: a header, two waypoints, an explicit false. */
+static size_t routing(uint8_t *to)
+{
+	static const uint8_t lane[] = { 0x0a, 1, 'l', 0x11, 0, 0, 0, 0, 0, 0, 0xf8, 0x3f }; /* id "l", s 1.5 */
+	struct pb_writer w;
+	struct iov_buf o;
+	size_t n;
+
+	iov_buf_init(&o);
+	pb_begin(&w, &o);
+	pb_open(&w, 1);
+	pb_f64(&w, 1, 1234.5);
+	pb_string(&w, 2, "routing", 7);
+	pb_string(&w, 9, "map", 3);
+	pb_close(&w);
+	pb_bytes(&w, 2, lane, sizeof(lane));
+	pb_bytes(&w, 2, lane, sizeof(lane));
+	pb_bool(&w, 5, false);
+	assert_int_equal(pb_end(&w), 0);
+	n = flatten(&o, to);
+	iov_buf_finish(&o);
+	return n;
+}
+
+/* All files to the byte, each behind what it needs: in a .record they are the same bytes. */
+static void same_definition(const struct log_channel *ch)
+{
+	struct iov_buf a, b;
+
+	iov_buf_init(&a);
+	iov_buf_init(&b);
+	assert_int_equal(ch->schema.size, apollo_set_size);
+	assert_int_equal(proto_desc_of_set(apollo_set, apollo_set_size, ch->schema_name, &a), 0);
+	assert_int_equal(proto_desc_of_set(ch->schema.data, ch->schema.size, ch->schema_name, &b), 0);
+	assert_int_equal(flatten(&a, tree_a), flatten(&b, tree_b));
+	assert_memory_equal(tree_a, tree_b, a.total);
+	iov_buf_finish(&b);
+	iov_buf_finish(&a);
+}
+
+static void by_its_definition(const struct log_channel *ch)
+{
+	struct codec_in *c = in(ch);
+	const struct sim_type *t = codec_in_type(c);
+	struct codec_out *d = out(CODEC_APOLLO, "/apollo/routing_request", t);
+	size_t n = routing(bytes);
+	struct message_in to;
+	char *json = NULL;
+
+	assert_string_equal(t->name, "apollo_routing/RoutingRequest");
+	assert_null(codec_in_loss(c));
+	assert_int_equal(decode(c, bytes, n, &to), 0);
+	assert_int_equal(to.stamp_sim_ns, 1234500000000);
+	assert_string_equal(to.frame, "map");
+	assert_int_equal(sim_msg_to_json_alloc(t, back, to.size, NULL, &json, NULL), 0);
+	assert_non_null(strstr(json, "\"waypoint\":[{\"present\":[3],\"id\":\"l\",\"s\":1.5,\"pose\":[]"));
+	assert_non_null(strstr(json, "\"broadcast\":false"));
+	free(json);
+	assert_string_equal(codec_out_channel(d)->schema_name, "apollo.routing.RoutingRequest");
+	assert_string_equal(codec_out_channel(d)->schema_encoding, "protobuf");
+	same_definition(codec_out_channel(d));
+	assert_int_equal(encode(d, back, to.size, again), n);
+	assert_memory_equal(again, bytes, n);
+	codec_out_destroy(d);
+	codec_in_destroy(c);
+}
+
+TEST(messages_of_protobuf_that_are_not_known_go_by_the_definition_in_the_file)
+{
+	struct log_channel ch = { .topic = "/apollo/routing_request",
+				  .message_encoding = "protobuf",
+				  .schema_name = "apollo.routing.RoutingRequest",
+				  .schema_encoding = "protobuf" };
+	struct iovec files[APOLLO_FILES_MAX], iov[IOV_BUF_PIECES];
+	struct iov_buf set, tree;
+
+	iov_buf_init(&set);
+	iov_buf_init(&tree);
+	assert_int_equal(proto_desc_join(files, apollo_files(APOLLO_10, ch.schema_name, files), &set), 0);
+	apollo_set_size = flatten(&set, apollo_set);
+	ch.schema = (struct log_bytes){ apollo_set, apollo_set_size };
+	by_its_definition(&ch);
+	assert_int_equal(proto_desc_of_set(apollo_set, apollo_set_size, ch.schema_name, &tree), 0);
+	assert_int_equal(iov_buf_iov(&tree, iov), 1);
+	ch.schema_encoding = "apollo"; /* a .record's */
+	ch.schema = (struct log_bytes){ iov[0].iov_base, iov[0].iov_len };
+	by_its_definition(&ch);
+	ch.schema.size--;
+	says(&ch, "no type can be made of its definition");
+	iov_buf_finish(&tree);
+	iov_buf_finish(&set);
 }
 
 /* ---- logs of others ---- */

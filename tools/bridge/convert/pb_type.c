@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "apollo_in_private.h"
 #include "base64.h"
 #include "enc_pb.h"
 #include "gen/arena.h"
@@ -22,6 +23,7 @@ struct pb_type {
 	const char *name, *loss;
 	uint8_t *set;
 	size_t set_size;
+	uint32_t header; /* the number of its apollo.common.Header; 0: it has none */
 };
 
 /* ---- the definition ---- */
@@ -121,6 +123,17 @@ static const char *loss_of(struct pb_making *m)
 			  : arena_text(m->arena, m->loss, strlen(m->loss));
 }
 
+static uint32_t header_of(const struct pb_making *m)
+{
+	const struct pb_made *d = m->list[0];
+
+	for (uint32_t i = 0; i < d->n; i++)
+		if (d->given[i].label != PB_L_REPEATED && pb_text_is(d->given[i].name, "header") &&
+		    pb_text_is(d->given[i].type_name, ".apollo.common.Header"))
+			return d->given[i].number;
+	return 0;
+}
+
 static int create(struct pb_type *t, struct pb_making *m, const void *set, size_t size, const char *name)
 {
 	const struct pb_symbol *root;
@@ -143,6 +156,7 @@ static int create(struct pb_type *t, struct pb_making *m, const void *set, size_
 		return r;
 	t->table = &m->list[0]->table;
 	t->loss = loss_of(m);
+	t->header = header_of(m);
 	return 0;
 }
 
@@ -234,13 +248,26 @@ const char *pb_type_loss(const struct pb_type *t)
 
 /* ---- messages ---- */
 
-int pb_type_decode(const struct pb_type *t, struct dec_pb *d, const void *data, size_t len, void *buf, size_t room,
-		   size_t *ret_size)
+static void take_header(const struct pb_type *t, const void *data, size_t len, struct message_in *to)
+{
+	struct apollo_in d = { .stamp_ns = MESSAGE_IN_NO_STAMP };
+	int error = 0;
+	struct pb_reader r = pb_text_reader((struct pb_text){ data, len }, &error);
+
+	while (t->header && pb_next(&r))
+		if (r.field == t->header)
+			apollo_header_here(&d, &r);
+	to->stamp_sim_ns = d.stamp_ns;
+	message_in_set_frame(to, d.frame, d.frame_len);
+}
+
+int pb_type_decode(const struct pb_type *t, struct dec_pb *d, const void *data, size_t len, struct message_in *to)
 {
 	int r;
 
+	take_header(t, data, len, to);
 	dec_pb_begin_table(d, data, len, t->table);
-	r = generic_read(t->sim, &d->dec, buf, room, ret_size);
+	r = generic_read(t->sim, &d->dec, to->buf, to->room, &to->size);
 	return d->dec.err ? d->dec.err : r;
 }
 

@@ -30,6 +30,7 @@
 
 #include "dec_pb.h"
 #include "iov_buf.h"
+#include "message_in.h"
 
 struct pb_type;
 
@@ -52,11 +53,10 @@ const void *pb_type_set(const struct pb_type *t, size_t *ret_size);
 const char *pb_type_loss(const struct pb_type *t);
 
 /*
- * Read a message into a body of at most `room` bytes, aligned to 64. d is the caller's (dec_pb_init()). 0 and its size; -ENOBUFS, -EBADMSG, -E2BIG,
- * -EMSGSIZE, -ENOMEM.
+ * Read a message into to->buf, which is aligned to 64. Stamp and frame are those of its header, where that is an apollo.common.Header that has them.
+ * d is the caller's (dec_pb_init()). 0; -ENOBUFS, -EBADMSG, -E2BIG, -EMSGSIZE, -ENOMEM.
  */
-int pb_type_decode(const struct pb_type *t, struct dec_pb *d, const void *data, size_t len, void *buf, size_t room,
-		   size_t *ret_size);
+int pb_type_decode(const struct pb_type *t, struct dec_pb *d, const void *data, size_t len, struct message_in *to);
 /* Append a body as its message; what it refers to is borrowed (iov_buf.h). 0, -EBADMSG the body does not hold together, -E2BIG, -ENOMEM. */
 int pb_type_encode(const struct pb_type *t, const void *body, size_t size, struct iov_buf *out);
 
