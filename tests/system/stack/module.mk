@@ -62,6 +62,7 @@ FLAGS_tests/system/stack/test_topics_cyber.c := $(FLAGS_tests/system/stack) -I$(
 $(addprefix $(B)/test/,system-stack-cyber system-stack-cyber_control system-stack-cyber_own): $(CYBER_SERVER) | $(B)/lib/simd/bridge_cyber.so
 FLAGS_tests/system/stack/test_cyber.c := -DAPOLLO_SET='"$(B)/gen/apollo10/set.bin"' -DAPOLLO_PROTOC_5='"$(B)/gen/apollo5/protoc.bin"'
 $(B)/test/system-stack-cyber_own: $(MSG_OBJS_example) | $(CONVERTER_SHELF)
+FLAGS_tests/system/stack/test_cyber_own.c := $(FLAGS_tests/system/stack) -DAPOLLO_SET='"$(B)/gen/apollo10/set.bin"'
 $(B)/test/system-stack-cyber_control: $(B)/lib/libapollo10.a | $(B)/bin/sim-sumo $(B)/bin/sim-vehicle
 $(B)/test/system-stack-cyber_demo: | $(B)/lib/simd/bridge_cyber.so $(B)/test/cyber-peer $(B)/bin/sim-sumo $(B)/bin/sim-lidar
 LINK_system-stack-cyber_control += -lprotobuf-c
@@ -96,7 +97,7 @@ $(B)/test/fault-stack-attacks: $(B)/obj/tests/fault/stack/attackers.o | $(B)/lib
 # logs to play
 $(B)/test/system-stack-play: $(B)/obj/tests/support/native_log.o $(addprefix $(B)/lib/,librecord.a libconvert.a libros.a libmsggen.a) | $(addprefix $(B)/lib/simd/,source_play.so bridge_mcap.so)
 LINK_system-stack-play += $(LINK_RECORD) -lutil
-FLAGS_tests/system/stack/test_play.c := -Itests -Itools
+FLAGS_tests/system/stack/test_play.c := -Itests -Itools -Itools/bridge -Itools/bridge/convert -Itools/record
 # and to record
 $(B)/test/system-stack-mcap: $(addprefix $(B)/lib/,librecord.a libconvert.a libros.a libmsggen.a) | $(B)/lib/simd/bridge_mcap.so
 $(B)/test/system-stack-order: | $(B)/lib/simd/bridge_mcap.so

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What Apollo has no message for goes there all the same: with a definition made of its own, or by a converter of the rig, and back. protoc
- * reads and writes it by what the peer was told, and by nothing else. And fixed frames, which late readers need.
+ * reads and writes it by what the peer was told, and by nothing else. Messages of Apollo's and of others that nothing of ours is made of,
+ * by their own definition. And fixed frames, which late readers need.
  */
 #include "cyber_server.h"
 #include "peer.h"
@@ -40,7 +41,7 @@ static void start(const char *bridge)
 	assert_non_null(server);
 	snprintf(conf, sizeof(conf),
 		 "\"TimeSource\":\"system\",\"pools\":[{\"size\":\"4KiB\",\"count\":1500},{\"size\":\"128KiB\",\"count\":300}],"
-		 "\"rigs\":[{\"name\":\"car\",\"inbound\":[\"in/own\",\"in/multi\"],"
+		 "\"rigs\":[{\"name\":\"car\",\"inbound\":[\"in/own\",\"in/multi\",\"in/route\"],"
 		 "\"channels\":[{\"name\":\"multi\",\"options\":{\"cyber\":{\"type\":\"std_msgs.Float32MultiArray\"}}},"
 		 "{\"name\":\"readings\",\"options\":{\"cyber\":{\"type\":\"example_msgs/msg/Readings\"}}},"
 		 "{\"name\":\"own\",\"options\":{\"cyber\":{\"type\":\"example.FloatArray\"}}}],"
@@ -302,6 +303,110 @@ TEST_WITH(they_come_in_as_well, NULL, sweep)
 	sim_subscriber_destroy(own);
 	sim_subscriber_destroy(multi);
 	stop();
+}
+
+/* ---- by a definition of protobuf ---- */
+
+#define ROUTING "modules/common_msgs/routing_msgs/routing.proto"
+
+/* header { timestamp_sec: 2.5 frame_id: "map" } waypoint { id: "z" s: 1.5 } broadcast: false */
+static const char route[] =
+	"\x0a\x0e\x09\0\0\0\0\0\0\x04\x40\x4a\x03map\x12\x0c\x0a\x01z\x11\0\0\0\0\0\0\xf8\x3f\x28\0";
+
+static const char *with_routes(const char *more)
+{
+	static char bridge[5000];
+
+	snprintf(bridge, sizeof(bridge),
+		 "\"channels\":[\"*\"],\"options\":{\"subscribe\":{\"/in/route\":{"
+		 "\"type\":\"apollo.routing.RoutingRequest\",\"channel\":\"in/route\"%s}}}",
+		 more);
+	return bridge;
+}
+
+/* What comes in of Apollo goes back there from another channel. */
+static void goes_both_ways(bool known)
+{
+	struct sim_subscriber_options o = { .size = sizeof(o), .depth = 4 };
+	const struct sim_type *type;
+	const struct sim_message *m;
+	struct sim_subscriber *s;
+	uint8_t data[200];
+
+	assert_int_equal(sim_subscribe(client, "in/route", NULL, &o, &s), 0);
+	AWAIT(cyber_server_reader(server, "/in/route"));
+	assert_true(cyber_server_publish(server, "/in/route", route, sizeof(route) - 1));
+	assert_int_equal(sim_wait(s, -1), 1);
+	assert_int_equal(sim_take(s, &m), 0);
+	assert_int_equal(m->header.stamp_sim_ns, 2500000000);
+	assert_string_equal(m->header.frame_id, "map");
+	assert_int_equal(sim_channel_type(client, "in/route", &type), 0);
+	assert_string_equal(type->name, "apollo_routing/RoutingRequest");
+	assert_int_equal(send_one(advertise("route", type), m->body, m->body_size), 0);
+	AWAIT(cyber_server_count(server, "/route") == 1);
+	assert_int_equal(cyber_server_last(server, "/route", data, sizeof(data)), sizeof(route) - 1);
+	assert_memory_equal(data, route, sizeof(route) - 1);
+	assert_true(cyber_server_writer(server, "/route", "apollo.routing.RoutingRequest"));
+	assert_int_equal(cyber_server_registered(server) > 0, !known); /* a running Apollo has its own */
+	assert_true(cyber_server_file(server, ROUTING));
+	assert_int_equal(sim_release(s, m), 0);
+	sim_type_unref(type);
+	sim_subscriber_destroy(s);
+}
+
+TEST_WITH(a_message_of_apollo_without_a_mapping_goes_both_ways, NULL, sweep)
+{
+	for (unsigned known = 0; known < 2; known++) {
+		static uint8_t set[300000];
+
+		start(with_routes(""));
+		if (known)
+			cyber_server_know(server, set, read_file(APOLLO_SET, set, sizeof(set)));
+		goes_both_ways(known);
+		stop();
+	}
+}
+
+TEST_WITH(its_definition_may_be_a_file, NULL, sweep)
+{
+	char more[4300];
+
+	snprintf(more, sizeof(more), ",\"definition\":\"%s\"", beside("/../../schemas/apollo/10/" ROUTING));
+	start(with_routes(more));
+	goes_both_ways(false);
+	stop();
+}
+
+TEST_WITH(what_has_no_definition_is_named, NULL, sweep)
+{
+	static const struct {
+		const char *more, *says;
+	} cases[] = {
+		{ "\"type\":\"apollo.routing.Nobody\"", "type \"apollo.routing.Nobody\" is not one" },
+		{ "\"type\":\"a.B\",\"definition\":\"/tmp/none.proto\"", "it is not there, or is too large" },
+		{ "\"type\":\"a.C\",\"definition\":\"/tmp/a.proto\"", "its definition does not have a.C" },
+		{ "\"type\":\"a.B\",\"definition\":\"a.proto\"", "the path of a .proto file begins with /" },
+		{ "\"type\":\"a.B\",\"definition\":\"/tmp/bad.proto\"", "bad.proto:2: " },
+	};
+	static const char good[] = "package a;\nmessage B {}\n", bad[] = "package a;\nmessage B { what }\n";
+	const char *argv[] = { "simd", "--check-config", "--rig", "/tmp/rig.json", NULL };
+	char rig[2000];
+
+	write_file("/tmp/a.proto", good, strlen(good));
+	write_file("/tmp/bad.proto", bad, strlen(bad));
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct ctl_result *r;
+
+		snprintf(rig, sizeof(rig),
+			 "{\"rigs\":[{\"name\":\"car\",\"inbound\":[\"x\"],\"bridges\":[{\"name\":\"far\",\"plugin\":\"cyber\","
+			 "\"options\":{\"subscribe\":{\"/x\":{%s,\"channel\":\"x\"}}}}]}]}",
+			 cases[i].more);
+		write_file("/tmp/rig.json", rig, strlen(rig));
+		r = stack_run(argv);
+		assert_int_not_equal(r->code, 0);
+		assert_has(r->err[0] ? r->err : r->out, "options.subscribe[\"/x\"]: ");
+		assert_has(r->err[0] ? r->err : r->out, cases[i].says);
+	}
 }
 
 /* ---- fixed frames ---- */

@@ -3,7 +3,9 @@
  * `simctl play` with a real simd: what a subscriber gets of a log, time that is the log's and is put back, lock-step that repeats byte for
  * byte, keys on a terminal, services, ends in order and out of order.
  */
+#include "convert/apollo.h"
 #include "peer.h"
+#include "record/proto_desc.h"
 #include "stack.h"
 #include "support/native_log.h"
 #include "terminal.h"
@@ -499,6 +501,117 @@ TEST_WITH(messages_that_cannot_be_read_are_named, NULL, stack_sweep)
 		       " 4 that cannot be read, 0 channels left out\n"
 		       "4 messages of /imu are left out, the first: a message cannot be read: it is malformed\n"));
 	finish();
+}
+
+/* ---- messages of protobuf that nothing of simd's is made of ---- */
+
+#define ROUTE   "/apollo/routing_request"
+#define REQUEST "apollo.routing.RoutingRequest"
+#define ROUTES  20u
+
+/* The i-th: its header and i lanes of a name, as Apollo has them. */
+static size_t make_route(uint8_t *to, unsigned i)
+{
+	size_t n = 0;
+	double s = 1700000000.0 + i / 100.0;
+
+	to[n++] = 0x0a; /* header { timestamp_sec, frame_id } */
+	to[n++] = 14;
+	to[n++] = 0x09;
+	memcpy(to + n, &s, 8);
+	n += 8;
+	memcpy(to + n, "\x4a\x03map", 5);
+	n += 5;
+	for (unsigned k = 0; k < i; k++) {
+		memcpy(to + n, "\x12\x03\x0a\x01z", 5); /* waypoint { id } */
+		n += 5;
+	}
+	to[n++] = 0x28; /* broadcast */
+	to[n++] = i % 2;
+	return n;
+}
+
+static void write_routes(const char *path)
+{
+	struct log_channel ch = {
+		.topic = ROUTE, .message_encoding = "protobuf", .schema_name = REQUEST, .schema_encoding = "protobuf"
+	};
+	const struct log_write_options o = { .format = LOG_RECORD };
+	struct log_message m = { .log_time_ns = BEGIN };
+	struct iovec files[APOLLO_FILES_MAX], iov[IOV_BUF_PIECES];
+	uint8_t data[200];
+	struct iov_buf set;
+	struct log_writer *w;
+	char why[300];
+
+	(void)unlink(path);
+	iov_buf_init(&set);
+	assert_int_equal(proto_desc_join(files, apollo_files(APOLLO_10, REQUEST, files), &set), 0);
+	assert_int_equal(iov_buf_iov(&set, iov), 1);
+	ch.schema = (struct log_bytes){ iov[0].iov_base, iov[0].iov_len };
+	assert_int_equal(log_writer_create(path, &o, &w, why, sizeof(why)), 0);
+	assert_int_equal(log_writer_add_channel(w, &ch, &m.channel), 0);
+	for (unsigned i = 0; i < ROUTES; i++, m.log_time_ns += 10 * MS)
+		assert_int_equal(log_writer_put(w, &m, &(struct iovec){ data, make_route(data, i) }, 1), 0);
+	assert_int_equal(log_writer_finish(w, why, sizeof(why)), 0);
+	iov_buf_finish(&set);
+}
+
+/* They are there, under their name, with a definition. */
+static void has_routes(const char *path)
+{
+	const struct log_read_options o = { 0 };
+	const struct log_channel *ch;
+	struct log_message m;
+	struct log_reader *r;
+	uint8_t want[200];
+	char why[300];
+
+	if (log_reader_open(path, &o, &r, why, sizeof(why)) < 0)
+		fail_msg("%s: %s", path, why);
+	ch = &log_reader_info(r)->channels[0];
+	assert_int_equal(log_reader_info(r)->n_channels, 1);
+	assert_string_equal(ch->topic, ROUTE);
+	assert_string_equal(ch->message_encoding, "protobuf");
+	assert_string_equal(ch->schema_name, REQUEST);
+	assert_in_range(ch->schema.size, 1000, 100000);
+	for (unsigned i = 0; i < ROUTES; i++) {
+		assert_int_equal(log_reader_next(r, &m), 1);
+		assert_int_equal(m.size, make_route(want, i));
+		assert_memory_equal(m.data, want, m.size);
+	}
+	assert_int_equal(log_reader_next(r, &m), 0);
+	log_reader_close(r);
+}
+
+TEST_WITH(messages_of_protobuf_without_a_mapping_are_recorded_again_in_their_own_bytes, NULL, stack_sweep)
+{
+	static const char conf[] =
+		"\"TimeSource\":\"unity\",\"pools\":[{\"size\":\"4KiB\",\"count\":1500}],"
+		"\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"rec\",\"plugin\":\"mcap\","
+		"\"connection\":\"/tmp/again\",\"channels\":[\"*\"],\"options\":{\"encoding\":\"apollo\"}},"
+		"{\"name\":\"own\",\"plugin\":\"mcap\",\"connection\":\"/tmp/own\",\"channels\":[\"*\"]}]}]";
+	const struct ctl_result *r;
+
+	write_routes("/tmp/routes.record");
+	begin(conf);
+	AWAIT(!strcmp(stack_bridge_text("rec", "status"), "connected"));
+	AWAIT(!strcmp(stack_bridge_text("own", "status"), "connected"));
+	r = stack_ctl("play", "--lockstep", "/tmp/routes.record", NULL);
+	if (r->code)
+		fail_msg("%s%s", r->out, r->err);
+	assert_non_null(strstr(r->out, "20 messages of 1 channels, 0 late"));
+	stack_stop(simd);
+	has_routes(AGAIN);
+	r = stack_ctl("bag", "convert", "/tmp/own.mcap", "/tmp/own.record", "--encoding", "apollo",
+		      NULL); /* of native */
+	if (r->code)
+		fail_msg("%s", r->err);
+	has_routes("/tmp/own.record");
+	(void)unlink("/tmp/own.record");
+	(void)unlink("/tmp/own.mcap");
+	(void)unlink(AGAIN);
+	(void)unlink("/tmp/routes.record");
 }
 
 /* ---- lock-step ---- */

@@ -41,7 +41,9 @@ const char *apollo_type_channel(const struct apollo_type *t); /* Apollo's name f
 /* Its definitions, one FileDescriptorProto each, dependencies first, for ever. 0: cyber_bridge has them itself. */
 size_t apollo_type_files(const struct apollo_type *t, struct iovec files[APOLLO_FILES_MAX]);
 
-/* The same, also of those that cyber_bridge has: for logs. */
+/* The same of any message of the definitions that are carried here, by its name. 0: they have none. */
+size_t apollo_files(enum apollo_release r, const char *name, struct iovec files[APOLLO_FILES_MAX]);
+/* As apollo_type_files(), also of those that cyber_bridge has: for logs. */
 size_t apollo_type_all_files(const struct apollo_type *t, struct iovec files[APOLLO_FILES_MAX]);
 
 /* ---- out ---- */

@@ -119,9 +119,8 @@ struct apollo_file { /* a FileDescriptorProto; borrows */
 bool apollo_file_read(const void *blob, size_t size, struct apollo_file *ret);
 /* Those that the message `name` needs, of files of which each stands behind those that it imports; 0: it is in none, or needs too many. */
 size_t apollo_choose(const struct apollo_file *files, size_t n, const char *name, struct iovec ret[APOLLO_FILES_MAX]);
-/* All that are carried here; and of these what apollo_choose() chooses. */
+/* All that are carried here. */
 size_t apollo_own_files(enum apollo_release r, struct apollo_file files[APOLLO_DEFINITIONS_MAX]);
-size_t apollo_files(enum apollo_release r, const char *name, struct iovec files[APOLLO_FILES_MAX]);
 
 /* ---- what many messages have ---- */
 

@@ -243,20 +243,11 @@ static void add_roots(struct tree *t, enum apollo_release r)
 	}
 }
 
-int apollo_tree_read(const char *folder, enum apollo_release r, const struct apollo_set_log *log, struct iov_buf *out)
+/* From where its roots are on. Takes t. */
+static int read_all(struct tree *t, struct iov_buf *out)
 {
-	struct tree *t = calloc(1, sizeof(*t));
 	int error;
 
-	if (!t)
-		return -ENOMEM;
-	t->folder = folder;
-	t->log = log;
-	t->file = calloc(APOLLO_SET_MAX + 1, sizeof(*t->file));
-	if (!t->file)
-		t->error = -ENOMEM;
-	else
-		add_roots(t, r);
 	for (t->now = 0; !t->error && t->now < t->n; t->now++)
 		read_first(t);
 	while (!t->error && spread_bad(t))
@@ -275,4 +266,36 @@ int apollo_tree_read(const char *folder, enum apollo_release r, const struct apo
 	free(t->name);
 	free(t);
 	return error;
+}
+
+static struct tree *create(const char *folder, const struct apollo_set_log *log)
+{
+	struct tree *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->folder = folder;
+	t->log = log;
+	t->file = calloc(APOLLO_SET_MAX + 1, sizeof(*t->file));
+	if (!t->file)
+		t->error = -ENOMEM;
+	return t;
+}
+
+int apollo_tree_read(const char *folder, enum apollo_release r, const struct apollo_set_log *log, struct iov_buf *out)
+{
+	struct tree *t = create(folder, log);
+
+	if (t && !t->error)
+		add_roots(t, r);
+	return t ? read_all(t, out) : -ENOMEM;
+}
+
+int apollo_tree_read_file(const char *folder, const char *name, const struct apollo_set_log *log, struct iov_buf *out)
+{
+	struct tree *t = create(folder, log);
+
+	if (t && !t->error && find_or_add(t, name) < 0 && !t->error)
+		say(t, "it is not there, or is too large");
+	return t ? read_all(t, out) : -ENOMEM;
 }

@@ -10,5 +10,7 @@
 
 /* Append them as a FileDescriptorSet. 0, -ENOMEM. */
 int apollo_tree_read(const char *folder, enum apollo_release r, const struct apollo_set_log *log, struct iov_buf *out);
+/* The same of one file, "modules/routing/proto/routing.proto" of that folder, and what it imports. */
+int apollo_tree_read_file(const char *folder, const char *name, const struct apollo_set_log *log, struct iov_buf *out);
 
 #endif

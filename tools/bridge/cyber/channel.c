@@ -123,12 +123,9 @@ const char *cyber_topic_type(const struct cyber_topic *t)
 
 size_t cyber_files(const struct sim_bridge *b, const struct cyber_topic *t, struct iovec file[APOLLO_FILES_MAX])
 {
-	size_t n = t->own ? 1 : apollo_type_files(t->type, file);
+	size_t n = t->own ? cyber_own_files(t->own, file) : apollo_type_files(t->type, file);
 
-	if (!t->own)
-		return n && b->definitions ? apollo_set_files(b->definitions, apollo_type_name(t->type), file) : n;
-	file[0] = cyber_own_file(t->own);
-	return 1;
+	return n && !t->own && b->definitions ? apollo_set_files(b->definitions, apollo_type_name(t->type), file) : n;
 }
 
 /* In one piece. */
@@ -276,7 +273,7 @@ static int kind_of(struct sim_bridge *b, const struct sim_bridge_channel *ch, co
 		ret->type = apollo_type_for(b->release, ch->type->name, wanted);
 	if (ret->type && sim_type_equal(apollo_type_sim(ret->type), ch->type))
 		return 0;
-	if (!ret->type && (!wanted || strncmp(wanted, "apollo.", 7) != 0))
+	if (!ret->type && (!wanted || strncmp(wanted, "apollo.", 7) != 0 || cyber_own_carries(ch->type, wanted)))
 		return cyber_own_open(b, ch->type, wanted, &ret->own, why, size);
 	if (ret->type)
 		snprintf(why, size, "%s has another definition here than in the program that sends it", ch->type->name);

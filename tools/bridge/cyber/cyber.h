@@ -108,7 +108,7 @@ struct cyber_known {
 
 	/* guarded by the probe's lock */
 	struct cyber_known_type {
-		const struct apollo_type *type; /* one of that name */
+		char type[CYBER_NAME_MAX + 1];
 		enum cyber_type_state { CYBER_TYPE_UNDECIDED, CYBER_TYPE_DEFINED, CYBER_TYPE_MISSING } state;
 		bool asked;          /* on this connection */
 		uint64_t since_back; /* `back` then */
@@ -165,16 +165,20 @@ void cyber_answer(void *bridge, struct sim_task *task, int result);
 
 /* Whether a converter of the rig is for that type of ours, to what is wanted (NULL: to anything). */
 bool cyber_own_converts(const struct sim_bridge *b, const char *sim, const char *wanted);
+/* Whether a type was made of the definition of that message of protobuf. */
+bool cyber_own_carries(const struct sim_type *type, const char *message);
 /* What becomes of a type; wanted: "std_msgs.Float32MultiArray", NULL: the first. Errors of conversion_out_open(), with a sentence. */
 int cyber_own_open(const struct sim_bridge *b, const struct sim_type *type, const char *wanted, struct cyber_own **ret,
 		   char *why, size_t why_size);
-/* What comes in; definition: the path of a .msg file, or NULL. Errors of conversion_in_open(), with a sentence. */
+/* What comes in; definition: the path of a .msg or a .proto file, or NULL. Errors of conversion_in_open() and pb_type_create(), with a sentence. */
 int cyber_own_in_open(const struct sim_bridge *b, const char *type, const char *definition, struct cyber_own **ret,
 		      char *why, size_t why_size);
 void cyber_own_close(struct cyber_own *o);                        /* NULL is fine */
 const char *cyber_own_name(const struct cyber_own *o);            /* "example.FloatArray" */
 const struct sim_type *cyber_own_type(const struct cyber_own *o); /* ours, of what comes in */
-struct iovec cyber_own_file(const struct cyber_own *o);           /* its FileDescriptorProto */
+/* Its FileDescriptorProtos, each behind those that it imports. */
+size_t cyber_own_files(const struct cyber_own *o, struct iovec file[APOLLO_FILES_MAX]);
+bool cyber_own_is_defined(const struct cyber_own *o); /* of a definition of protobuf, which others may have too */
 /* Append to out. Errors of conversion_out_emit(), a converter's logged once. */
 int cyber_own_encode(struct cyber_topic *t, const struct sim_message *m, struct iov_buf *out);
 int cyber_own_decode(struct cyber_own *o, const void *data, size_t len, struct message_in *ret);
@@ -211,7 +215,8 @@ void cyber_known_forget(struct sim_bridge *b);  /* the connection has ended */
 int64_t cyber_known_look(struct sim_bridge *b); /* of the main link: when to look next, ns; -1: whenever */
 /* Whether its type's definition was registered, as it was missing; then in which file. The probe's lock is held. */
 bool cyber_known_registered(struct sim_bridge *b, const struct cyber_topic *t, char ret_file[CYBER_NAME_MAX + 1]);
-const char *cyber_known_source(const struct sim_bridge *b); /* where definitions are from: "Apollo 10.0", a path */
+/* Where the definition of a topic's type is from, NULL: of any of Apollo's: "Apollo 10.0", a path. */
+const char *cyber_known_source(const struct sim_bridge *b, const struct cyber_topic *t);
 
 /* ---- in.c ---- */
 

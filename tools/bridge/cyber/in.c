@@ -130,9 +130,8 @@ static int in_kind(struct sim_bridge *b, struct cyber_in *in, const struct entry
 		in->type = apollo_type_named(b->release, e->type, e->as);
 	if (in->type)
 		return 0;
-	if (e->as || strncmp(e->type, "apollo.", 7) == 0) {
-		snprintf(why, size, "%.80s%s is made of \"%.80s\"", e->as ? "no " : "nothing of ours",
-			 e->as ? e->as : "", e->type);
+	if (e->as) {
+		snprintf(why, size, "no %.80s is made of \"%.80s\"", e->as, e->type);
 		return -EINVAL;
 	}
 	return cyber_own_in_open(b, e->type, e->definition, &in->own, why, size) < 0 ? -EINVAL : 0;

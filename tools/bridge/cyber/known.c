@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which of Apollo's types the peer knows without us. It answers nothing, and a definition that is another than a running Apollo's breaks
+ * Which of Apollo's types, and of others that were made of a definition of protobuf, the peer knows without us. It answers nothing, and a definition that is another than a running Apollo's breaks
  * channels there; so none is registered before it is seen to be missing. A connection of its own adds a writer and a reader of the type on a channel that is
  * for nothing else, and sends empty messages, which Cyber RT does not let out of the process. If they do not come back, while those of a type that
  * each release has linked in do, the type is not known: then it is registered. Until that is decided, messages wait in the outbox.
@@ -34,19 +34,20 @@ static struct channel_name name_of(const char *type)
 static struct cyber_known_type *find(struct cyber_known *k, const char *type)
 {
 	for (unsigned i = 0; i < k->n; i++)
-		if (strcmp(apollo_type_name(k->list[i].type), type) == 0)
+		if (strcmp(k->list[i].type, type) == 0)
 			return &k->list[i];
 	return NULL;
 }
 
-static struct cyber_known_type *find_or_add(struct cyber_known *k, const struct apollo_type *type)
+static struct cyber_known_type *find_or_add(struct cyber_known *k, const char *type)
 {
-	struct cyber_known_type *one = find(k, apollo_type_name(type));
+	struct cyber_known_type *one = find(k, type);
 
 	if (one || k->n == CYBER_KNOWN_MAX)
 		return one;
 	one = &k->list[k->n++];
-	*one = (struct cyber_known_type){ .type = type };
+	*one = (struct cyber_known_type){ .state = CYBER_TYPE_UNDECIDED };
+	snprintf(one->type, sizeof(one->type), "%s", type);
 	atomic_fetch_add(&k->undecided, 1);
 	return one;
 }
@@ -62,23 +63,34 @@ static void go(struct sim_bridge *b, struct cyber_topic *t, bool defined)
 	tcp_link_hold(&b->link, t->out, false);
 }
 
+/* A topic that waits for it; NULL: there is none any more. */
+static const struct cyber_topic *waiting(const struct sim_bridge *b, const char *type)
+{
+	const struct cyber_topic *t = b->probe.topics;
+
+	while (t && !(t->waits && strcmp(cyber_topic_type(t), type) == 0))
+		t = t->next;
+	return t;
+}
+
 static void decide(struct sim_bridge *b, struct cyber_known_type *k, bool defined)
 {
-	const char *type = apollo_type_name(k->type);
+	const char *type = k->type;
+	const struct cyber_topic *one = waiting(b, type);
 	struct iovec files[APOLLO_FILES_MAX];
 	struct cyber_topic *next;
 
 	k->state = defined ? CYBER_TYPE_DEFINED : CYBER_TYPE_MISSING;
 	atomic_fetch_sub(&b->known.undecided, 1);
-	if (!defined && b->definitions && !apollo_set_files(b->definitions, type, files))
+	if (!defined && one && !cyber_files(b, one, files))
 		log_warn(b, "cyber_bridge does not know %s, nor has %s a definition: nothing of it arrives", type,
-			 cyber_known_source(b));
+			 cyber_known_source(b, one));
 	else if (!defined)
 		log_info(b, "cyber_bridge does not know %s: its definition of %s is registered", type,
-			 cyber_known_source(b));
+			 cyber_known_source(b, one));
 	for (struct cyber_topic *t = b->probe.topics; t; t = next) {
 		next = t->next;
-		if (!t->waits || strcmp(apollo_type_name(t->type), type) != 0)
+		if (!t->waits || strcmp(cyber_topic_type(t), type) != 0)
 			continue;
 		go(b, t, defined);
 		if (t->closed)
@@ -93,16 +105,17 @@ static void give_up(struct sim_bridge *b)
 			decide(b, &b->known.list[i], false);
 }
 
-const char *cyber_known_source(const struct sim_bridge *b)
+const char *cyber_known_source(const struct sim_bridge *b, const struct cyber_topic *t)
 {
-	return b->definitions           ? bridge_option(b->host, "definitions")
+	return t && t->own              ? "the channel's type"
+	       : b->definitions         ? bridge_option(b->host, "definitions")
 	       : b->release == APOLLO_5 ? "Apollo 5.0"
 					: "Apollo 10.0";
 }
 
 bool cyber_known_registered(struct sim_bridge *b, const struct cyber_topic *t, char ret_file[CYBER_NAME_MAX + 1])
 {
-	struct cyber_known_type *k = t->type ? find(&b->known, apollo_type_name(t->type)) : NULL;
+	struct cyber_known_type *k = find(&b->known, cyber_topic_type(t));
 	struct iovec files[APOLLO_FILES_MAX];
 	struct pb_reader r;
 	int error = 0;
@@ -166,7 +179,7 @@ static int add_both(struct cyber_known *k, const char *type)
 
 static void ask(struct cyber_known *k, struct cyber_known_type *one, int64_t now_mono_ns)
 {
-	if (one->asked || add_both(k, LINKED_IN) < 0 || add_both(k, apollo_type_name(one->type)) < 0)
+	if (one->asked || add_both(k, LINKED_IN) < 0 || add_both(k, one->type) < 0)
 		return;
 	one->asked = true;
 	one->since_back = k->back;
@@ -178,15 +191,13 @@ static bool is_missing(const struct cyber_known *k, const struct cyber_known_typ
 	return one->asked && (k->back - one->since_back > ROUNDS || now_mono_ns - one->since_mono_ns > GIVE_UP_DUR_NS);
 }
 
-static void send_empty(struct cyber_known *k, const char *type)
+static void send_empty(struct cyber_known *k, struct channel_name name)
 {
-	struct channel_name name = name_of(type);
-
 	(void)tcp_link_send_empty(&k->link, name.text);
 }
 
 /* Asks for what is new, and lists what to send. */
-static unsigned look_at_all(struct sim_bridge *b, const struct apollo_type *ret[CYBER_KNOWN_MAX])
+static unsigned look_at_all(struct sim_bridge *b, struct channel_name ret[CYBER_KNOWN_MAX])
 {
 	int64_t now = mono_now_ns();
 	unsigned n = 0;
@@ -201,7 +212,7 @@ static unsigned look_at_all(struct sim_bridge *b, const struct apollo_type *ret[
 		if (is_missing(&b->known, one, now))
 			decide(b, one, false);
 		else
-			ret[n++] = one->type;
+			ret[n++] = name_of(one->type);
 	}
 	pthread_mutex_unlock(&b->probe.lock);
 	return n;
@@ -210,7 +221,7 @@ static unsigned look_at_all(struct sim_bridge *b, const struct apollo_type *ret[
 static int64_t look(void *bridge)
 {
 	struct sim_bridge *b = bridge;
-	const struct apollo_type *left[CYBER_KNOWN_MAX];
+	struct channel_name left[CYBER_KNOWN_MAX];
 	unsigned n = look_at_all(b, left);
 	int64_t now = mono_now_ns();
 
@@ -219,9 +230,9 @@ static int64_t look(void *bridge)
 		return b->known.next_mono_ns - now;
 	b->known.next_mono_ns = now + ROUND_DUR_NS;
 	for (unsigned i = 0; i < n; i++)
-		send_empty(&b->known, apollo_type_name(left[i]));
+		send_empty(&b->known, left[i]);
 	if (n)
-		send_empty(&b->known, LINKED_IN);
+		send_empty(&b->known, name_of(LINKED_IN));
 	else
 		tcp_link_close(&b->known.link);
 	return ROUND_DUR_NS;
@@ -275,8 +286,8 @@ int cyber_known_add(struct sim_bridge *b, struct cyber_topic *t)
 	struct iovec files[APOLLO_FILES_MAX];
 	enum cyber_type_state state = CYBER_TYPE_MISSING;
 
-	if (b->probe.on && t->type && apollo_type_files(t->type, files) > 0) {
-		k = find_or_add(&b->known, t->type);
+	if (b->probe.on && (t->own ? cyber_own_is_defined(t->own) : apollo_type_files(t->type, files) > 0)) {
+		k = find_or_add(&b->known, cyber_topic_type(t));
 		state = k ? k->state : CYBER_TYPE_MISSING;
 		t->waits = state == CYBER_TYPE_UNDECIDED;
 		if (t->waits)

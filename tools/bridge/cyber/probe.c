@@ -62,7 +62,7 @@ static void log_writer(struct sim_bridge *b, const struct cyber_topic *t, enum c
 		log_warn(b,
 			 "%s: cyber_bridge does not know %s, although %s of %s was registered: it has another file of that "
 			 "name, or of one that this imports; nothing arrives there; is \"apollo\" the right release?",
-			 t->name, cyber_topic_type(t), file, cyber_known_source(b));
+			 t->name, cyber_topic_type(t), file, cyber_known_source(b, t));
 	else if (t->writer == WRITER_REFUSED)
 		log_warn(b,
 			 "%s: cyber_bridge does not know %s: nothing arrives there; is \"apollo\" the right release, and does "
