@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Harnesses: fuzz_<name>.c, corpus/<name>/, an optional <name>.dict. `make fuzz` runs them for a while; their
 # corpus is a test of every run (replay.c).
-FUZZERS += proto_file apollo_set link link_time conf varlink printable number control msg_parser type_json msg_body traci ss2 map_in generic ros_text rpc graph rtps xmlrpc http tcpros lgsvl cyber json cbor rosbridge foxglove guard pb pb_own pb_type bag record_file mcap pack rosbag2_yaml codec dag launch sched_conf param filter world world_session world_side world_compat world_datagram world_udp world_tls world_log net zmtp
+FUZZERS += json_schema proto_file apollo_set link link_time conf varlink printable number control msg_parser type_json msg_body traci ss2 map_in generic ros_text rpc graph rtps xmlrpc http tcpros lgsvl cyber json cbor rosbridge foxglove guard pb pb_own pb_type bag record_file mcap pack rosbag2_yaml codec dag launch sched_conf param filter world world_session world_side world_compat world_datagram world_udp world_tls world_log net zmtp
 FUZZ_LIBS_link    := $(addprefix $(B)/obj/tools/bridge/link/,blob.o manifest.o call_msg.o) $(B)/lib/libbase.a
 FUZZ_LINK_link    := -ljansson
 FUZZ_LIBS_conf    := $(B)/lib/libbase.a
@@ -65,6 +65,9 @@ FLAGS_tests/fuzz/fuzz_pack.c := -Itools
 FUZZ_LIBS_codec := $(FUZZ_LIBS_bag)
 FUZZ_LINK_codec = $(FUZZ_LINK_bag)
 FLAGS_tests/fuzz/fuzz_codec.c := -Itools -Itools/record -Itools/bridge -Itools/bridge/convert
+FUZZ_LIBS_json_schema := $(FUZZ_LIBS_bag)
+FUZZ_LINK_json_schema = $(FUZZ_LINK_bag)
+FLAGS_tests/fuzz/fuzz_json_schema.c := -Itools -Itools/record -Itools/bridge -Itools/bridge/convert
 FUZZ_LIBS_dag := $(B)/lib/libsimhost.a $(B)/lib/libbase.a
 FUZZ_LINK_dag := $(LINK_SIMHOST)
 FUZZ_LIBS_launch := $(FUZZ_LIBS_dag)

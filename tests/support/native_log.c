@@ -45,7 +45,7 @@ static uint32_t add_channel(struct native_log *l, const char *topic, const struc
 	char hash[17] = "";
 	struct log_pair pairs[] = { { "sim_type", type ? type->name : "" }, { "sim_hash", hash }, { "latching", "1" } };
 	struct log_channel ch = { .topic = topic,
-				  .message_encoding = type ? "cdr" : "json",
+				  .message_encoding = type ? "cdr" : "cbor",
 				  .schema_name = type ? type->name : "somebody/Elses",
 				  .schema_encoding = type ? "ros2msg" : "jsonschema",
 				  .schema = { "x", 1 },

@@ -13,11 +13,15 @@
 
 #define CODEC_PACKED_ENCODING "simd_packed" /* message_encoding of `packed` */
 
+/* What the header of stamp and frame is called that `native` and `json` put in front of the fields of a type: one that it does not have. */
+const char *codec_header_of(const struct sim_type *t);
+
 struct codec_in; /* one channel of a log on its way into simd */
 /*
  * By encoding: `native` and `packed` by the type in the channel's metadata; "cdr" and "ros1" by the mapping of their type, else as a type
  * of one's own with the fields of the definition in the file; "protobuf" by Apollo's names, as codec_out writes types of ours without one, else
- * as a type of its definition in the file. A definition that differs from that of the type known here is refused: its bytes would be misread.
+ * as a type of its definition in the file; "json" by the same metadata, by the name of a type that is known, or by its JSON Schema. A definition
+ * that differs from that of the type known here is refused: its bytes would be misread.
  * -ENOTSUP: nothing of ours is made of it, with a sentence that names channel and type; -ENOMEM. Keeps nothing of ch.
  */
 int codec_in_create(const struct log_channel *ch, struct codec_in **ret, char *why, size_t why_size);
@@ -42,6 +46,12 @@ const char *codec_type_of_foreign(const char *name);
 int codec_type_of_ros(const char *name, const struct sim_type **ret, char *why, size_t why_size);
 /* What a type of ours becomes in ROS, where nothing else is asked for: "sensor_msgs/Imu"; NULL: a message of its own. */
 const char *codec_ros_of_type(const char *name);
+
+/*
+ * What of the channel does not come over although it is read, as a sentence without its name: fields of JSON for which there is no type, or that the
+ * type does not have, as far as messages were decoded. NULL: nothing. Borrows from c, until the next call.
+ */
+const char *codec_in_note(struct codec_in *c);
 
 /* Room for bodies that grows with them. Zeros: none yet. */
 struct codec_room {

@@ -90,7 +90,7 @@ static int decode_native(struct codec_in *c, const struct log_message *m, struct
 	return cdr_reader_end(&d);
 }
 
-static int open_native(struct codec_in *c, const struct log_channel *ch, char *why, size_t why_size)
+int codec_in_open_type(struct codec_in *c, const struct log_channel *ch, char *why, size_t why_size)
 {
 	const char *name = channel_metadata(ch, "sim_type"), *hash = channel_metadata(ch, "sim_hash");
 	char own[17];
@@ -103,8 +103,16 @@ static int open_native(struct codec_in *c, const struct log_channel *ch, char *w
 	snprintf(own, sizeof(own), "%016" PRIx64, c->type->hash);
 	if (strcmp(own, hash) != 0)
 		return codec_in_fail(-ENOTSUP, why, why_size, ch, "the type has changed since it was recorded");
-	c->decode = decode_native;
 	return 0;
+}
+
+static int open_native(struct codec_in *c, const struct log_channel *ch, char *why, size_t why_size)
+{
+	int r = codec_in_open_type(c, ch, why, why_size);
+
+	c->decode = decode_native;
+	c->whole = true;
+	return r;
 }
 
 /* ---- packed ---- */
@@ -135,7 +143,8 @@ static int decode_packed(struct codec_in *c, const struct log_message *m, struct
 
 static int open_one(struct codec_in *c, const struct log_channel *ch, char *why, size_t why_size)
 {
-	static const char *const read = "the encoding \"%.40s\" is not one that is read here: cdr, ros1, protobuf, %s";
+	static const char *const read =
+		"the encoding \"%.40s\" is not one that is read here: cdr, ros1, protobuf, json, %s";
 	const char *encoding = ch->message_encoding;
 	char text[200];
 	int r;
@@ -151,6 +160,8 @@ static int open_one(struct codec_in *c, const struct log_channel *ch, char *why,
 		return codec_in_open_ros(c, ch, why, why_size);
 	if (strcmp(encoding, "protobuf") == 0)
 		return codec_in_open_apollo(c, ch, why, why_size);
+	if (strcmp(encoding, "json") == 0)
+		return codec_in_open_json(c, ch, why, why_size);
 	snprintf(text, sizeof(text), read, encoding, CODEC_PACKED_ENCODING);
 	return codec_in_fail(-ENOTSUP, why, why_size, ch, text);
 }
@@ -188,6 +199,7 @@ void codec_in_destroy(struct codec_in *c)
 		dec_pb_finish(c->pb);
 	mem_free(c->pb);
 	pb_type_destroy(c->defined);
+	codec_in_json_destroy(c->json);
 	mem_free(c->plain);
 	sim_type_unref(c->type);
 	mem_free(c);
@@ -226,9 +238,14 @@ int codec_in_decode(struct codec_in *c, const struct log_message *m, struct mess
 		return r;
 	if (ret->stamp_sim_ns == MESSAGE_IN_NO_STAMP)
 		ret->stamp_sim_ns = m->publish_time_ns;
-	if (c->is_static && c->decode != decode_native && c->decode != decode_packed)
+	if (c->is_static && !c->whole)
 		set_static(ret);
 	return 0;
+}
+
+const char *codec_in_note(struct codec_in *c)
+{
+	return c->json ? codec_in_json_note(c->json) : NULL;
 }
 
 /* ---- into room that grows ---- */

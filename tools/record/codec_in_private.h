@@ -14,9 +14,11 @@ struct codec_in {
 	const struct sim_type *type; /* referenced */
 	int (*decode)(struct codec_in *c, const struct log_message *m, struct message_in *ret);
 	bool is_static; /* sim/Transforms of a channel called tf_static */
+	bool whole;     /* the encoding has all of the type, so is_static stands in the message */
 	/* of ROS, and of one's own types of Cyber RT */
 	struct conversion_in conv;
 	enum wire_format format;
+	struct codec_json *json; /* of JSON */
 	/* of Apollo */
 	const struct apollo_type *apollo;
 	struct dec_pb *pb;
@@ -32,5 +34,12 @@ int codec_in_fail(int r, char *why, size_t why_size, const struct log_channel *c
 /* They set type and decode, or fail with a sentence. */
 int codec_in_open_ros(struct codec_in *c, const struct log_channel *ch, char *why, size_t why_size);
 int codec_in_open_apollo(struct codec_in *c, const struct log_channel *ch, char *why, size_t why_size);
+int codec_in_open_json(struct codec_in *c, const struct log_channel *ch, char *why, size_t why_size);
+void codec_in_json_destroy(struct codec_json *j); /* NULL is fine */
+/* As codec_in_note(). */
+const char *codec_in_json_note(struct codec_json *j);
+
+/* The type by the channel's metadata, as native has it. */
+int codec_in_open_type(struct codec_in *c, const struct log_channel *ch, char *why, size_t why_size);
 
 #endif

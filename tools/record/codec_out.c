@@ -55,12 +55,12 @@ struct map_message codec_out_message(const struct sim_message *m)
 
 /* ---- native ---- */
 
-static bool has_field(const struct sim_type *t, const char *name)
+const char *codec_header_of(const struct sim_type *t)
 {
 	for (uint32_t i = 0; i < t->n_fields; i++)
-		if (strcmp(t->fields[i].name, name) == 0)
-			return true;
-	return false;
+		if (strcmp(t->fields[i].name, "header") == 0)
+			return "sim_header";
+	return "header";
 }
 
 /* The header, the fields and all that is nested, as ROS 2 writes it. */
@@ -92,6 +92,14 @@ static int keep_definition(struct codec_out *c, char *why, size_t why_size)
 	return 0;
 }
 
+int codec_out_say_type(struct codec_out *c, char *why, size_t why_size)
+{
+	snprintf(c->hash, sizeof(c->hash), "%016" PRIx64, c->type->hash);
+	codec_out_pair(c, "sim_type", c->type->name);
+	codec_out_pair(c, "sim_hash", c->hash);
+	return keep_definition(c, why, why_size);
+}
+
 int codec_out_encode_native(struct codec_out *c, const struct sim_message *m, struct iov_buf *out, char *why,
 			    size_t why_size)
 {
@@ -113,7 +121,7 @@ int codec_out_open_native(struct codec_out *c, char *why, size_t why_size)
 	int r;
 
 	c->encode = codec_out_encode_native;
-	c->header = has_field(c->type, "header") ? "sim_header" : "header";
+	c->header = codec_header_of(c->type);
 	ros_generic_name(c->type->name, c->schema);
 	r = make_schema(c, why, why_size);
 	if (r < 0)
@@ -121,10 +129,7 @@ int codec_out_open_native(struct codec_out *c, char *why, size_t why_size)
 	c->channel.message_encoding = "cdr";
 	c->channel.schema_encoding = "ros2msg";
 	c->channel.schema.data = ros_text_type(c->made)->definition;
-	snprintf(c->hash, sizeof(c->hash), "%016" PRIx64, c->type->hash);
-	codec_out_pair(c, "sim_type", c->type->name);
-	codec_out_pair(c, "sim_hash", c->hash);
-	return keep_definition(c, why, why_size);
+	return codec_out_say_type(c, why, why_size);
 }
 
 /* ---- the messages of ROS ---- */
@@ -180,7 +185,7 @@ int codec_out_open_ros(struct codec_out *c, char *why, size_t why_size)
 static int (*const open_kind[])(struct codec_out *c, char *why, size_t why_size) = {
 	[CODEC_NATIVE] = codec_out_open_native, [CODEC_ROS2] = codec_out_open_ros,
 	[CODEC_ROS1] = codec_out_open_ros,      [CODEC_PACKED] = codec_out_open_packed,
-	[CODEC_APOLLO] = codec_out_open_apollo,
+	[CODEC_APOLLO] = codec_out_open_apollo, [CODEC_JSON] = codec_out_open_json,
 };
 
 int codec_out_create(enum codec_kind kind, const struct codec_apollo *apollo, const char *channel,
@@ -207,7 +212,7 @@ int codec_out_create(enum codec_kind kind, const struct codec_apollo *apollo, co
 	}
 	if (!c->channel.schema.size) /* a text */
 		c->channel.schema.size = strlen(c->channel.schema.data);
-	if (codec_out_is_static(c->name) && c->kind != CODEC_NATIVE && c->kind != CODEC_PACKED)
+	if (codec_out_is_static(c->name) && !c->header)
 		codec_out_set_latched(c);
 	*ret = c;
 	return 0;
@@ -222,6 +227,7 @@ void codec_out_destroy(struct codec_out *c)
 	iov_buf_finish(&c->plain);
 	free(c->definition);
 	pb_type_destroy(c->defined);
+	mem_free(c->json_schema);
 	mem_free(c);
 }
 

@@ -11,6 +11,8 @@
  *            numbers. The channel's metadata says how, as `packing`.
  *   apollo   the message of Apollo's Cyber RT that the type is mapped to, in protobuf, on the channel that Apollo has for it; a type that
  *            has none as the message of its fields. The schema is a FileDescriptorSet, of which a .record makes a ProtoDesc.
+ *   json     the same fields as native in JSON, with a JSON Schema, for what reads neither CDR nor ROS: times are {"sec","nsec"}, bytes base64, NaN
+ *            null. Texts that are not UTF-8 do not come back as they were.
  *
  * Thread: one codec is one thread's at a time.
  */
@@ -24,7 +26,7 @@
 
 struct sim_type;
 
-enum codec_kind { CODEC_NATIVE, CODEC_ROS2, CODEC_ROS1, CODEC_PACKED, CODEC_APOLLO };
+enum codec_kind { CODEC_NATIVE, CODEC_ROS2, CODEC_ROS1, CODEC_PACKED, CODEC_APOLLO, CODEC_JSON };
 
 /* log_write_options.level of a file of packed messages with zstd: a tenth larger than with the default, and half as fast again. */
 #define CODEC_PACKED_ZSTD_LEVEL (-3)

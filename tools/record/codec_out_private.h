@@ -22,7 +22,7 @@ struct codec_out {
 	/* Resets out and encodes m into it. why is "" or, where it knows more than the error, a sentence. */
 	int (*encode)(struct codec_out *c, const struct sim_message *m, struct iov_buf *out, char *why,
 		      size_t why_size);
-	const char *header;         /* native: the name of the field in front */
+	const char *header;         /* native, packed and JSON: the name of the field in front */
 	struct ros_text *made;      /* native: the schema */
 	struct conversion_out conv; /* of ROS, and of one's own types of Cyber RT */
 	const struct codec_apollo *of_apollo;
@@ -31,7 +31,8 @@ struct codec_out {
 	struct iov_buf plain;             /* packed: the message as it was; of Apollo: the schema */
 	struct log_channel channel;
 	struct log_pair pairs[CODEC_OUT_PAIRS];
-	char *definition; /* of one's own type; of malloc() */
+	char *definition;  /* of one's own type; of malloc() */
+	char *json_schema; /* of JSON; mem_free() */
 	char hash[17];
 	char name[SIM_CHANNEL_MAX + 1];
 	char schema[PROTO_NAME_MAX + 1];
@@ -47,6 +48,10 @@ int codec_out_open_native(struct codec_out *c, char *why, size_t why_size);
 int codec_out_open_packed(struct codec_out *c, char *why, size_t why_size);
 int codec_out_open_ros(struct codec_out *c, char *why, size_t why_size);
 int codec_out_open_apollo(struct codec_out *c, char *why, size_t why_size);
+int codec_out_open_json(struct codec_out *c, char *why, size_t why_size);
+
+/* Which type it is, in the channel's metadata, so that it is read back as that. */
+int codec_out_say_type(struct codec_out *c, char *why, size_t why_size);
 
 /* A message as native, for packed too. */
 int codec_out_encode_native(struct codec_out *c, const struct sim_message *m, struct iov_buf *out, char *why,

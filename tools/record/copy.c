@@ -615,6 +615,21 @@ static void say_refused(struct copy *c)
 	}
 }
 
+/* What did not come over of channels that did. */
+static void say_notes(struct copy *c)
+{
+	for (size_t i = 0; i < c->n_known; i++) {
+		const char *note = c->targets[i].recode ? recode_note(c->targets[i].recode) : NULL;
+		char text[LOG_WHY_MAX + 400];
+
+		if (!note)
+			continue;
+		snprintf(text, sizeof(text), "%.200s (%.100s): %.500s", c->channels.list[i].topic,
+			 c->channels.list[i].schema_name, note);
+		say(c, c->out, text);
+	}
+}
+
 static void finish(struct copy *c)
 {
 	for (size_t i = 0; i < c->n_known; i++)
@@ -652,6 +667,7 @@ int log_copy(const char *const *in, unsigned n_in, const char *out, const struct
 		if (r >= 0)
 			r = write_extras(&c);
 		say_refused(&c);
+		say_notes(&c);
 	}
 	c.why = r < 0 ? NULL : why; /* the first sentence stays */
 	e = close_file(&c);

@@ -435,6 +435,22 @@ void player_simd_counters(const struct player_simd *s, struct player_simd_counte
 	};
 }
 
+/* The i-th channel whose messages come without some of their fields. */
+static bool left_out_fields(const struct player_simd *s, unsigned i, struct player_simd_left_out *ret)
+{
+	for (unsigned in = 0; in < s->n; in++)
+		for (size_t k = 0; k < s->inputs[in].n; k++) {
+			const struct route *rt = s->inputs[in].routes[k];
+			const char *note = rt && rt->codec ? codec_in_note(rt->codec) : NULL;
+
+			if (!note || i--)
+				continue;
+			*ret = (struct player_simd_left_out){ .channel = rt->name, .why = note, .fields = true };
+			return true;
+		}
+	return false;
+}
+
 bool player_simd_left_out(const struct player_simd *s, unsigned i, struct player_simd_left_out *ret)
 {
 	const struct left_out *l;
@@ -447,5 +463,5 @@ bool player_simd_left_out(const struct player_simd *s, unsigned i, struct player
 		};
 		return true;
 	}
-	return false;
+	return left_out_fields(s, i, ret);
 }

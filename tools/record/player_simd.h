@@ -39,11 +39,12 @@ struct player_simd_counters {
 		given; /* channels of logs that are not played; those of them that simd gives itself: /clock, reserved names */
 };
 
-/* A channel that is not played, or not all of it. Borrowed until the sink is destroyed. */
+/* A channel that is not played, or not all of it. Borrowed until the sink is destroyed, or the next call. */
 struct player_simd_left_out {
 	const char *channel, *why; /* a sentence without the channel's name */
 	uint64_t messages;         /* so many of its messages; 0: all of it */
 	bool given;                /* simd gives it itself: nothing is missing */
+	bool fields;               /* its messages are played, without the fields that `why` names */
 };
 
 extern const struct player_sink player_simd_sink;   /* with a driver */

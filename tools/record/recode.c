@@ -22,9 +22,8 @@ struct recode {
 
 /* ---- encodings ---- */
 
-static const char *const names[] = {
-	[CODEC_NATIVE] = "native", [CODEC_ROS2] = "ros2", [CODEC_ROS1] = "ros1", [CODEC_PACKED] = "packed", [CODEC_APOLLO] = "apollo"
-};
+static const char *const names[] = { [CODEC_NATIVE] = "native", [CODEC_ROS2] = "ros2",     [CODEC_ROS1] = "ros1",
+				     [CODEC_PACKED] = "packed", [CODEC_APOLLO] = "apollo", [CODEC_JSON] = "json" };
 
 const char *recode_kind_name(enum codec_kind kind)
 {
@@ -47,6 +46,8 @@ int recode_kind_of(const struct log_channel *ch)
 		return channel_metadata(ch, "sim_type") ? CODEC_NATIVE : CODEC_ROS2;
 	if (strcmp(ch->message_encoding, "ros1") == 0)
 		return CODEC_ROS1;
+	if (strcmp(ch->message_encoding, "json") == 0)
+		return CODEC_JSON;
 	return strcmp(ch->message_encoding, "protobuf") == 0 ? CODEC_APOLLO : -ENOTSUP;
 }
 
@@ -125,6 +126,11 @@ int recode_message(struct recode *r, const struct log_message *m, struct iovec *
 	if (e == 0)
 		*ret_n = iov_buf_iov(&r->buf, ret);
 	return e;
+}
+
+const char *recode_note(struct recode *r)
+{
+	return codec_in_note(r->in);
 }
 
 uint32_t recode_sequence(const struct recode *r)

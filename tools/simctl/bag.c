@@ -373,6 +373,22 @@ static bool cat_one(const struct ctl *c, struct cat *x, const struct log_channel
 	return fputs("}\n", stdout) != EOF;
 }
 
+/* What messages that were printed have besides. */
+static void say_notes(const struct cat *x, const struct log_info *info)
+{
+	char text[1200];
+
+	for (size_t i = 0; i < x->n; i++) {
+		const char *note = x->codecs[i] ? codec_in_note(x->codecs[i]) : NULL;
+
+		if (!note)
+			continue;
+		snprintf(text, sizeof(text), "%.200s (%.100s): %.700s", info->channels[i].topic,
+			 info->channels[i].schema_name, note);
+		say(text);
+	}
+}
+
 int cmd_bag_cat(struct ctl *c)
 {
 	struct log_reader *r = open_log(c->a.file);
@@ -397,6 +413,7 @@ int cmd_bag_cat(struct ctl *c)
 		if (c->a.count && ++n == c->a.count)
 			break;
 	}
+	say_notes(&x, log_reader_info(r));
 	cat_finish(&x);
 	log_reader_close(r);
 	return bad;

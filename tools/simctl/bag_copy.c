@@ -150,7 +150,7 @@ int cmd_bag_convert(struct ctl *c)
 	if (name) {
 		o.encoding = recode_kind_named(name);
 		if (o.encoding < 0)
-			return usage("--encoding is native, packed, ros2, ros1 or apollo");
+			return usage("--encoding is native, packed, json, ros2, ros1 or apollo");
 		if ((format == LOG_BAG && o.encoding != CODEC_ROS1) ||
 		    (format == LOG_RECORD && o.encoding != CODEC_APOLLO))
 			return usage("a .bag takes the encoding ros1 alone, and a .record apollo; MCAP takes any");

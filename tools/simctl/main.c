@@ -29,7 +29,7 @@ volatile sig_atomic_t simctl_stop, simctl_waits;
 		.complete = "simctl list --names")
 #define TYPES       "simctl type list --names"
 #define TIME_FORMAT "echo seconds raw date"
-#define ENCODINGS   "echo native packed ros2 ros1 apollo"
+#define ENCODINGS   "echo native packed json ros2 ros1 apollo"
 
 static const struct opt global_opts[] = {
 	OPT("socket", 's', STRING, socket, "PATH", "simd's control socket", .complete = "file"),
@@ -267,7 +267,7 @@ static const struct opt convert_opts[] = {
 	LOG_FILE,
 	LOG_OUT,
 	OPT("encoding", 0, STRING, encoding, "NAME",
-	    "of messages: native, packed, ros2, ros1 or apollo (.bag ros1, .record apollo, MCAP as they are, but packed native)",
+	    "of messages: native, packed, json, ros2, ros1 or apollo (.bag ros1, .record apollo, MCAP as they are, but packed native)",
 	    .complete = ENCODINGS),
 	APOLLO,
 	COMPRESSION,
@@ -314,7 +314,7 @@ static const struct opt record_opts[] = {
 	    .complete = TYPES),
 	OPT("out", 'o', STRING, out, "FILE",
 	    "the new log: .mcap, .bag or .record, or DIR/ for rosbag2 (simd-DATE-TIME.mcap)", .complete = "file"),
-	OPT("encoding", 0, STRING, encoding, "NAME", "native, packed, ros2, ros1 or apollo (native)",
+	OPT("encoding", 0, STRING, encoding, "NAME", "native, packed, json, ros2, ros1 or apollo (native)",
 	    .complete = ENCODINGS),
 	APOLLO,
 	COMPRESSION,

@@ -292,8 +292,9 @@ static json_t *left_out_json(const struct play *p)
 
 		printable(channel, sizeof(channel), l.channel, strlen(l.channel));
 		printable(why, sizeof(why), l.why, strlen(l.why));
-		json_array_append_new(list, json_pack("{s:s, s:s, s:I, s:b}", "channel", channel, "reason", why,
-						      "messages", (json_int_t)l.messages, "error", !l.given));
+		json_array_append_new(list,
+				      json_pack("{s:s, s:s, s:I, s:b}", "channel", channel, "reason", why, "messages",
+						(json_int_t)l.messages, "error", !l.given && !l.fields));
 	}
 	return list;
 }
@@ -306,7 +307,9 @@ static void print_left_out(const struct play *p)
 	for (unsigned i = 0; player_simd_left_out(p->sink, i, &l); i++) {
 		char text[1000], fit[4000];
 
-		if (l.messages > 1)
+		if (l.fields)
+			snprintf(text, sizeof(text), "%s: %s", l.channel, l.why);
+		else if (l.messages > 1)
 			snprintf(text, sizeof(text), "%" PRIu64 " messages of %s are left out, the first: %s",
 				 l.messages, l.channel, l.why);
 		else

@@ -146,7 +146,7 @@ static int read_encoding(struct recorder *rec, struct recording_options *o)
 		if (!strcmp(a->compression, compressions[i]))
 			compression = i;
 	if (kind < 0)
-		return fail(rec, "--encoding is native, packed, ros2, ros1 or apollo");
+		return fail(rec, "--encoding is native, packed, json, ros2, ros1 or apollo");
 	if (compression < 0)
 		return fail(rec, "--compression is none, lz4, zstd or bz2");
 	if (rosbag2_dir_named(a->out) && kind != CODEC_ROS2 && kind != CODEC_NATIVE)

@@ -9,9 +9,9 @@ const { createRequire } = require("module");
 
 const [modules, bin, dir] = process.argv.slice(2);
 const foreign = createRequire(path.resolve(modules, "index.js"));
-const { McapIndexedReader } = foreign("@mcap/core");
+const { McapIndexedReader, McapWriter } = foreign("@mcap/core");
 const { loadDecompressHandlers } = foreign("@mcap/support");
-const { FileHandleReadable } = foreign("@mcap/nodejs");
+const { FileHandleReadable, FileHandleWritable } = foreign("@mcap/nodejs");
 const { parse } = foreign("@foxglove/rosmsg");
 const ros1 = foreign("@foxglove/rosmsg-serialization");
 const ros2 = foreign("@foxglove/rosmsg2-serialization");
@@ -121,6 +121,86 @@ function setOf(desc) {
   return w.finish();
 }
 
+// ---- JSON ----
+
+// Where a message is not what its JSON Schema says, as a sentence. Every property is there, in the order of the schema.
+function unlike(schema, value, at) {
+  const is = { number: (v) => v === null || typeof v === "number", integer: Number.isInteger, boolean: (v) => typeof v === "boolean",
+               string: (v) => typeof v === "string", array: Array.isArray, object: (v) => v !== null && typeof v === "object" };
+  if (!is[schema.type](value)) return `${at}: ${value} is no ${schema.type}`;
+  if (schema.type === "array") {
+    if (value.length < (schema.minItems ?? 0) || value.length > (schema.maxItems ?? Infinity)) return `${at}: ${value.length} elements`;
+    return value.map((v, i) => unlike(schema.items, v, `${at}[${i}]`)).find((d) => d);
+  }
+  if (schema.type !== "object") return;
+  const keys = Object.keys(schema.properties);
+  if (Object.keys(value).join() !== keys.join()) return `${at}: ${Object.keys(value)}, not ${keys}`;
+  return keys.map((k) => unlike(schema.properties[k], value[k], `${at}.${k}`)).find((d) => d);
+}
+
+// Times are ns in what simctl prints.
+function plain(schema, value) {
+  if (schema.type === "array") return value.map((v) => plain(schema.items, v));
+  if (schema.type !== "object") return value;
+  if (schema.title === "time" || schema.title === "duration") return Number(BigInt(value.sec) * 1000000000n + BigInt(value.nsec));
+  return Object.fromEntries(Object.keys(schema.properties).map((k) => [k, plain(schema.properties[k], value[k])]));
+}
+
+function checkJson(all, file) {
+  const said = simctl("cat", file).trimEnd().split("\n").map((l) => JSON.parse(l));
+  all.forEach((m, i) => {
+    if (m.channel.messageEncoding !== "json" || m.schema.encoding !== "jsonschema") fail(`${m.channel.topic}: ${m.channel.messageEncoding}`);
+    const schema = JSON.parse(Buffer.from(m.schema.data)), value = JSON.parse(Buffer.from(m.data)), d = unlike(schema, value, m.channel.topic);
+    if (d) fail(d);
+    const { header, sim_header, ...fields } = plain(schema, value), h = sim_header ?? header;
+    const one = JSON.stringify(sim_header ? { header, ...fields } : fields), other = JSON.stringify(said[i].message);
+    if (one !== other || h.stamp !== said[i].stamp_sim_ns || h.frame_id !== said[i].frame_id) fail(`${m.channel.topic}: ${one}, ${other}`);
+  });
+}
+
+// As Foxglove's schemas are in JSON: times, a choice of constants, bytes, objects in objects.
+const number = { type: "number" };
+const time = { type: "object", title: "time", properties: { sec: { type: "integer", minimum: 0 }, nsec: { type: "integer", minimum: 0, maximum: 999999999 } } };
+const vector = { title: "foxglove.Vector3", type: "object", properties: { x: number, y: number, z: number } };
+const foxglove = [
+  [{ title: "foxglove.Log", type: "object",
+     properties: { timestamp: time, level: { title: "foxglove.LogLevel", oneOf: [{ title: "UNKNOWN", const: 0 }, { title: "INFO", const: 2 }] },
+                   message: { type: "string" }, line: { type: "integer", minimum: 0 } } },
+   { timestamp: { sec: 5, nsec: 7 }, level: 2, message: "h\u00e9 \"there\"", line: 3 }, { level: 2, message: "h\u00e9 \"there\"", line: 3, timestamp: 5000000007 }],
+  [{ title: "foxglove.CompressedImage", type: "object",
+     properties: { timestamp: time, frame_id: { type: "string" }, data: { type: "string", contentEncoding: "base64" }, format: { type: "string" } } },
+   { timestamp: { sec: 1, nsec: 2 }, frame_id: "cam", data: "AQIDBA==", format: "jpeg" },
+   { timestamp: 1000000002, frame_id: "cam", data: "AQIDBA==", format: "jpeg" }],
+  [{ title: "foxglove.LinePrimitive", type: "object",
+     properties: { pose: { title: "foxglove.Pose", type: "object", properties: { position: vector } }, points: { type: "array", items: vector }, indices: { type: "array", items: { type: "integer" } },
+                   extra: { anyOf: [number] } } },
+   { pose: { position: { x: 1, y: 2, z: 3 } }, points: [{ x: 0.5, y: 0, z: -1e-9 }], indices: [1, -2], extra: 1 },
+   { pose: { position: { x: 1, y: 2, z: 3 } }, points: [{ x: 0.5, y: 0, z: -1e-9 }], indices: [1, -2] }],
+];
+
+async function writeFoxglove(file) {
+  const handle = await fs.promises.open(file, "w"), w = new McapWriter({ writable: new FileHandleWritable(handle) });
+  await w.start({ profile: "", library: "test" });
+  for (const [schema, message] of foxglove) {
+    const schemaId = await w.registerSchema({ name: schema.title, encoding: "jsonschema", data: Buffer.from(JSON.stringify(schema)) });
+    const channelId = await w.registerChannel({ schemaId, topic: `/${schema.title}`, messageEncoding: "json", metadata: new Map() });
+    await w.addMessage({ channelId, sequence: 0, logTime: 9n, publishTime: 9n, data: Buffer.from(JSON.stringify(message)) });
+  }
+  await w.end();
+  await handle.close();
+}
+
+const sorted = (v) => v !== null && typeof v === "object" && !Array.isArray(v) ? Object.fromEntries(Object.keys(v).sort().map((k) => [k, sorted(v[k])])) : Array.isArray(v) ? v.map(sorted) : v;
+
+function checkFoxglove(file) {
+  const said = simctl("cat", file).trimEnd().split("\n").map((l) => JSON.parse(l));
+  foxglove.forEach(([schema, , want], i) => {
+    const one = JSON.stringify(sorted(said[i].message)), other = JSON.stringify(sorted(want));
+    if (said[i].sim_type !== schema.title.replace(".", "/") || one !== other) fail(`${schema.title}: ${said[i].sim_type} ${one}, ${other}`);
+  });
+  if (said[1].stamp_sim_ns !== 1000000002 || said[1].frame_id !== "cam") fail(`${said[1].stamp_sim_ns} ${said[1].frame_id}`);
+}
+
 // ---- all ----
 
 (async () => {
@@ -145,6 +225,16 @@ function setOf(desc) {
   if (two.profile !== "ros2" || one.profile !== "ros1") fail(`profiles ${two.profile}, ${one.profile}`);
   check("apollo", (await readMcap(convert("apollo.mcap", "apollo"))).all, decodeProtobuf);
   check(".record", readRecord(convert("a.record")), decodeProtobuf);
+  const json = convert("json.mcap", "json");
+  const texts = (await readMcap(json)).all;
+  checkJson(texts, json);
+  check("json", texts, () => {});
+  simctl("convert", json, path.join(dir, "unjson.mcap"), "--encoding", "native");
+  check("json and back", (await readMcap(path.join(dir, "unjson.mcap"))).all, (m, i) => same(m.data, all[i].data) || fail(`${m.channel.topic}: other bytes`));
+  const theirs = path.join(dir, "foxglove.mcap");
+  await writeFoxglove(theirs);
+  checkFoxglove(theirs);
+  console.log(`Foxglove's JSON: ${foxglove.length} schemas`);
   simctl("convert", convert("packed.mcap", "packed"), path.join(dir, "unpacked.mcap"));
   check("unpacked", (await readMcap(path.join(dir, "unpacked.mcap"))).all, (m, i) => same(m.data, all[i].data) || fail(`${i}: other bytes`));
   const bag = new Bag(new FileReader(convert("a.bag", "ros1", "--compression", "none"))), messages = [];

@@ -259,11 +259,11 @@ TEST_WITH(a_subscriber_gets_what_was_recorded, NULL, stack_sweep)
 	assert_true(sim_now(e.c) >= BEGIN);
 	assert_int_equal(end_play(&p, &text), 1);
 	hear(&e);
-	assert_non_null(strstr(text, "a.mcap: /other: (somebody/Elses): the encoding \"json\""));
+	assert_non_null(strstr(text, "a.mcap: /other: (somebody/Elses): the encoding \"cbor\""));
 	assert_null(strstr(strstr(text, "a.mcap: /other") + 1, "a.mcap: /other")); /* once */
 	assert_non_null(strstr(text, "250 messages of 2 channels"));
 	assert_non_null(
-		strstr(text, ", 1 channel left out\n/other is left out: (somebody/Elses): the encoding \"json\""));
+		strstr(text, ", 1 channel left out\n/other is left out: (somebody/Elses): the encoding \"cbor\""));
 	assert_string_equal(stack_text("GetClock", "clock/source"), "unity");
 	hear(&e);
 	assert_int_equal(e.n_imu, 200);
@@ -424,7 +424,7 @@ static void plays(const char *file, const char *encoding, const char *imu)
 	(void)unlink(file);
 	r = stack_ctl("bag", "convert", LOG_FILE, file, "--encoding", encoding, NULL);
 	assert_int_equal(r->code, 1);
-	assert_non_null(strstr(r->err, "/other (somebody/Elses, encoding json) is left out"));
+	assert_non_null(strstr(r->err, "/other (somebody/Elses, encoding cbor) is left out"));
 	begin(CONF);
 	listen(&e, imu, "/camera");
 	r = stack_ctl("play", "--lockstep", file, NULL);
@@ -445,6 +445,7 @@ TEST_FULL_WITH(logs_of_other_systems_become_channels, NULL, stack_sweep)
 	plays("/tmp/a.bag", "ros1", "/imu");
 	plays("/tmp/a.record", "apollo", "/apollo/sensor/gnss/imu");
 	plays("/tmp/packed.mcap", "packed", "/imu");
+	plays("/tmp/json.mcap", "json", "/imu");
 	(void)unlink(LOG_FILE);
 }
 
@@ -485,6 +486,35 @@ TEST_WITH(messages_that_say_nothing_are_passed_over, NULL, stack_sweep)
 	if (r->code)
 		fail_msg("%s", r->err);
 	assert_int_equal(stack_bridge("log", "sent"), 3);
+	finish();
+}
+
+/* A log of Foxglove's: a type that only its JSON Schema defines, and a property that no field can be. */
+TEST_WITH(json_of_others_is_played_and_what_is_not_is_named, NULL, stack_sweep)
+{
+	static const char schema[] = "{\"type\":\"object\",\"properties\":{\"x\":{\"type\":\"number\"},\"any\":{}}}";
+	static const struct log_channel ch = { .topic = "/imu", /* which the bridge takes */
+					       .message_encoding = "json",
+					       .schema_name = "car.Thing",
+					       .schema_encoding = "jsonschema",
+					       .schema = { schema, sizeof(schema) - 1 } };
+	const struct log_write_options o = { .format = LOG_MCAP };
+	struct log_message m = { .log_time_ns = BEGIN };
+	const struct ctl_result *r;
+	struct log_writer *w;
+	char why[300];
+
+	(void)unlink(LOG_FILE);
+	assert_int_equal(log_writer_create(LOG_FILE, &o, &w, why, sizeof(why)), 0);
+	assert_int_equal(log_writer_add_channel(w, &ch, &m.channel), 0);
+	assert_int_equal(log_writer_put(w, &m, &(struct iovec){ "{\"x\":1,\"any\":[]}", 16 }, 1), 0);
+	assert_int_equal(log_writer_finish(w, why, sizeof(why)), 0);
+	begin(CONF);
+	r = stack_ctl("play", "--lockstep", LOG_FILE, NULL);
+	if (r->code)
+		fail_msg("%s%s", r->out, r->err);
+	assert_int_equal(stack_bridge("log", "sent"), 1);
+	assert_non_null(strstr(r->out, "/imu: fields that no type can have are left out: any (anything)\n"));
 	finish();
 }
 

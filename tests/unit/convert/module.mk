@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-CONVERT_TESTS := check generic rpc mappings wire values map_in rows named named_rows base64 pb_writer pb_points pb_reader pb_own pb_type round_trip map_in_sensors
+CONVERT_TESTS := json_schema check generic rpc mappings wire values map_in rows named named_rows base64 pb_writer pb_points pb_reader pb_own pb_type round_trip map_in_sensors
 INC_tests/unit/convert := -I. -Itests -Itests/unit/convert -Itools/bridge/convert -Ischemas -Ilibclient/include -I$(B)/gen
 TESTS += $(CONVERT_TESTS:%=$(B)/test/convert-%)
 $(CONVERT_TESTS:%=$(B)/test/convert-%): $(B)/test/convert-%: $(B)/obj/tests/unit/convert/test_%.o $(B)/obj/tests/unit/convert/sample.o \
@@ -7,6 +7,7 @@ $(CONVERT_TESTS:%=$(B)/test/convert-%): $(B)/test/convert-%: $(B)/obj/tests/unit
 $(B)/test/convert-rows $(B)/test/convert-named_rows $(B)/test/convert-round_trip: $(B)/obj/tests/support/ros_tree.o
 $(B)/test/convert-named $(B)/test/convert-named_rows: $(CBOR_WRITER)
 $(B)/test/convert-named_rows: $(addprefix $(B)/obj/tests/support/,cbor_tree.o cbor_tree_write.o)
+FLAGS_tests/unit/convert/test_json_schema.c := -Ilibclient/base
 # the same bytes as protobuf-c's
 PB_EVERY := $(B)/gen/unit/convert/pb_every.pb-c
 $(PB_EVERY).c $(PB_EVERY).h &: tests/unit/convert/pb_every.proto

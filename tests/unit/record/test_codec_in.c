@@ -19,6 +19,7 @@
 #include "sim/msg/Image.h"
 #include "sim/msg/Imu.h"
 #include "sim/msg/Transforms.h"
+#include "unit/convert/random_type.h"
 #include "unit/convert/sample.h"
 
 #define STAMP INT64_C(1234567890123)
@@ -122,7 +123,7 @@ static bool comes_back(enum codec_kind kind, const struct sim_type *t)
 		assert_int_equal(sim_msg_check(t, back, to.size), 0);
 		assert_int_equal(encode(c, back, to.size, again), n);
 	}
-	if (same && (kind == CODEC_NATIVE || kind == CODEC_PACKED)) {
+	if (same && (kind == CODEC_NATIVE || kind == CODEC_PACKED || kind == CODEC_JSON)) {
 		same_json(t, body, size, back, to.size);
 		assert_int_equal(to.stamp_sim_ns, STAMP);
 		assert_string_equal(to.frame, "lidar_top");
@@ -167,6 +168,50 @@ TEST(packed_comes_back)
 TEST(the_messages_of_apollo_come_back)
 {
 	types_come_back(CODEC_APOLLO, " sim/Image  sim/PointCloud ");
+}
+
+TEST(json_comes_back)
+{
+	types_come_back(CODEC_JSON, "");
+}
+
+/* Types of one's own too, by the definition in the channel's metadata. */
+static bool any_comes_back(const struct sim_type *t, uint64_t *seed)
+{
+	size_t size = random_msg(seed, t, body, sizeof(body));
+	struct codec_out *c = out(CODEC_JSON, "/a", t);
+	struct codec_in *d = in(codec_out_channel(c));
+	ssize_t n = encode(c, body, size, bytes);
+	struct message_in to;
+
+	assert_true(sim_type_equal(codec_in_type(d), t));
+	if (n < 0 && !strstr(why, "a time that the encoding cannot hold"))
+		fail_msg("%s", why);
+	if (n > 0) {
+		assert_int_equal(decode(d, bytes, (size_t)n, &to), 0);
+		assert_int_equal(to.stamp_sim_ns, STAMP);
+		assert_int_equal(sim_msg_check(t, back, to.size), 0);
+		same_json(t, body, size, back, to.size);
+		assert_null(codec_in_note(d));
+	}
+	codec_in_destroy(d);
+	codec_out_destroy(c);
+	return n > 0;
+}
+
+TEST(json_of_any_shape_comes_back)
+{
+	uint64_t seed = test_seed(21);
+	unsigned n = 0;
+
+	for (int i = 0; i < 300; i++) {
+		struct random_type t;
+
+		assert_int_equal(random_type_make(&t, &seed), 0);
+		n += any_comes_back(t.type, &seed);
+		random_type_finish(&t);
+	}
+	assert_true(n > 150);
 }
 
 /* ---- a file of Cyber RT ---- */
@@ -637,8 +682,10 @@ TEST(what_is_not_read_is_named)
 		 "std_msgs/Header header\n" RULE
 		 "MSG: std_msgs/Header\nuint32 seq\nbuiltin_interfaces/Time stamp\nstring frame_id\n");
 	says(&ch, "its std_msgs/Header is another one than here");
-	ch.message_encoding = "json";
-	says(&ch, "the encoding \"json\" is not one that is read here");
+	ch = ros(false, "car_msgs/msg/Thing", "byte MINUS=-1\n");
+	says(&ch, "no type can be made of its definition: ");
+	ch.message_encoding = "cbor";
+	says(&ch, "the encoding \"cbor\" is not one that is read here");
 	ch = ros(false, "no name", "int8 x\n");
 	says(&ch, "package/msg/Name");
 }
@@ -698,6 +745,152 @@ TEST(too_little_room_is_said)
 	struct message_in to = { .buf = back, .room = 16 };
 
 	assert_int_equal(codec_in_decode(d, &m, &to), -ENOBUFS);
+	codec_in_destroy(d);
+	codec_out_destroy(c);
+}
+
+/* ---- JSON of others ---- */
+
+static struct log_channel json(const char *name, const char *schema)
+{
+	return (struct log_channel){ .topic = "/a",
+				     .message_encoding = "json",
+				     .schema_name = name,
+				     .schema_encoding = *schema ? "jsonschema" : "",
+				     .schema = { schema, strlen(schema) } };
+}
+
+static int decode_text(struct codec_in *c, const char *text, struct message_in *to)
+{
+	return decode(c, text, strlen(text), to);
+}
+
+#define TIME_ "{\"type\":\"object\",\"properties\":{\"sec\":{\"type\":\"integer\"},\"nsec\":{\"type\":\"integer\"}}}"
+
+TEST(json_comes_as_its_schema_says)
+{
+	struct log_channel ch =
+		json("foxglove.Thing", "{\"type\":\"object\",\"properties\":{\"timestamp\":" TIME_
+				       ",\"frame_id\":{\"type\":\"string\"},\"x\":{\"type\":\"number\"},"
+				       "\"data\":{\"type\":\"string\",\"contentEncoding\":\"base64\"}}}");
+	struct codec_in *c = in(&ch);
+	struct message_in to;
+
+	assert_string_equal(codec_in_type(c)->name, "foxglove/Thing");
+	assert_int_equal(decode_text(c,
+				     "{ \"x\": 1.5, \"data\": \"AQI=\", \"frame_id\": \"car\", \"timestamp\": "
+				     "{\"nsec\":7,\"sec\":5} }",
+				     &to),
+			 0);
+	assert_int_equal(to.stamp_sim_ns, 5000000007);
+	assert_string_equal(to.frame, "car");
+	field_is(codec_in_type(c), to.size, "x", 1.5);
+	field_is(codec_in_type(c), to.size, "data[1]", 2);
+	assert_null(codec_in_note(c));
+	assert_int_equal(decode_text(c, "{}", &to), 0); /* what is missing is 0 */
+	assert_int_equal(to.stamp_sim_ns, 0);
+	field_is(codec_in_type(c), to.size, "x", 0);
+	assert_int_equal(decode_text(c, "{\"x\":1", &to), -EBADMSG);
+	assert_int_equal(decode_text(c, "{\"x\":\"1\"}", &to), -EBADMSG);
+	assert_int_equal(decode_text(c, "", &to), -EBADMSG);
+	codec_in_destroy(c);
+}
+
+TEST(json_of_a_known_type_is_of_that_type)
+{
+	struct log_channel ch = json("sensor_msgs/Imu", "{}");
+	struct codec_in *c = in(&ch);
+	struct message_in to;
+
+	assert_ptr_equal(codec_in_type(c), &sim_Imu_type);
+	assert_int_equal(decode_text(c,
+				     "{\"header\":{\"stamp\":{\"sec\":5,\"nsec\":7},\"frame_id\":\"imu\"},"
+				     "\"angular_velocity\":{\"z\":0.5},\"colour\":1}",
+				     &to),
+			 0);
+	assert_int_equal(to.stamp_sim_ns, 5000000007);
+	assert_string_equal(to.frame, "imu");
+	field_is(codec_in_type(c), to.size, "angular_velocity.z", 0.5);
+	assert_string_equal(codec_in_note(c), "1 messages have fields that the type does not have, the first: colour");
+	codec_in_destroy(c);
+	ch = json("sim/Imu", ""); /* by its own fields, without a schema, behind a header or not */
+	c = in(&ch);
+	assert_ptr_equal(codec_in_type(c), &sim_Imu_type);
+	assert_int_equal(decode_text(c, "{\"header\":{\"frame_id\":\"imu\"},\"angular_velocity\":{\"z\":0.5}}", &to),
+			 0);
+	assert_string_equal(to.frame, "imu");
+	assert_int_equal(decode_text(c, "{\"angular_velocity\":{\"z\":0.5}}", &to), 0);
+	assert_int_equal(to.stamp_sim_ns, 77); /* the log's */
+	field_is(codec_in_type(c), to.size, "angular_velocity.z", 0.5);
+	assert_null(codec_in_note(c));
+	codec_in_destroy(c);
+}
+
+TEST(json_without_a_schema_or_a_field_is_refused)
+{
+	struct log_channel ch = json("car.Thing", "");
+
+	says(&ch, "its messages are JSON without a schema");
+	ch = json("", "");
+	says(&ch, "its messages are JSON without a schema");
+	ch = json("car.Thing", "{\"type\":\"object\",\"properties\":{\"a\":{}}}");
+	says(&ch, "no property of its JSON Schema can be a field: a (anything)");
+	ch.schema_encoding = "jsonschema5";
+	says(&ch, "a schema in the encoding jsonschema is read");
+}
+
+TEST(what_json_has_that_no_type_can_have_is_named)
+{
+	struct log_channel ch =
+		json("car.Thing", "{\"type\":\"object\",\"properties\":{\"a\":{},\"b\":{\"type\":\"number\"}}}");
+	struct codec_in *c = in(&ch);
+
+	assert_string_equal(codec_in_note(c), "fields that no type can have are left out: a (anything)");
+	codec_in_destroy(c);
+}
+
+/* What no JSON number is comes back too, and the highest and lowest of the others. */
+TEST(json_keeps_numbers)
+{
+	const struct sim_type *t = sim_type_builtin("sim/LaserScan");
+	struct codec_out *c = out(CODEC_JSON, "/a", t);
+	struct codec_in *d = in(codec_out_channel(c));
+	struct sim_field_path p;
+	struct sim_field_view v;
+	struct message_in to;
+	size_t size = sample_body(t, body, sizeof(body));
+	ssize_t n;
+
+	assert_int_equal(sim_field_find(t, "ranges", &p), 0);
+	assert_int_equal(sim_field_get(&p, body, size, &v), 0);
+	assert_true(v.count >= 2);
+	((float *)(uintptr_t)v.data)[0] = __builtin_nanf("");
+	((float *)(uintptr_t)v.data)[1] = -__builtin_inff();
+	n = encode(c, body, size, bytes);
+	assert_true(n > 0);
+	assert_non_null(memmem(bytes, (size_t)n, "[null,-1e999", 12));
+	assert_int_equal(decode(d, bytes, (size_t)n, &to), 0);
+	assert_int_equal(sim_field_get(&p, back, to.size, &v), 0);
+	assert_true(((const float *)v.data)[0] != ((const float *)v.data)[0]);
+	assert_true(((const float *)v.data)[1] == -__builtin_inff());
+	codec_in_destroy(d);
+	codec_out_destroy(c);
+}
+
+/* The message says whether frames are fixed, not the channel's name, as in native. */
+TEST(json_keeps_whether_frames_are_fixed)
+{
+	struct codec_out *c = out(CODEC_JSON, "/car/tf_static", &sim_Transforms_type);
+	struct codec_in *d = in(codec_out_channel(c));
+	size_t size = sample_body(&sim_Transforms_type, body, sizeof(body));
+	struct message_in to;
+	ssize_t n;
+
+	((struct sim_Transforms *)(void *)body)->is_static = 0;
+	n = encode(c, body, size, bytes);
+	assert_true(n > 0);
+	assert_int_equal(decode(d, bytes, (size_t)n, &to), 0);
+	assert_int_equal(((struct sim_Transforms *)(void *)back)->is_static, 0);
 	codec_in_destroy(d);
 	codec_out_destroy(c);
 }

@@ -127,6 +127,7 @@ static const struct { /* each way to write it */
 	{ "apollo.mcap", CODEC_APOLLO, "protobuf", "apollo.drivers.gnss.Imu" },
 	{ "a.bag", -1, "ros1", "sensor_msgs/Imu" },
 	{ "a.record", -1, "protobuf", "apollo.drivers.gnss.Imu" },
+	{ "json.mcap", CODEC_JSON, "json", "sim/Imu" },
 };
 #define WAYS (sizeof(ways) / sizeof(ways[0]))
 
@@ -179,8 +180,9 @@ static void assert_nothing_said(const char *path)
 
 TEST(any_log_becomes_any_other)
 {
-	const char *native = a_log();
+	char native[TEST_PATH_MAX];
 
+	snprintf(native, sizeof(native), "%s", a_log());
 	for (unsigned i = 0; i < WAYS; i++) {
 		char first[TEST_PATH_MAX], name[64];
 		struct copy_result x;
@@ -358,11 +360,11 @@ TEST(what_is_latched_stays_so)
 	const struct sample_log s = {
 		.options = { .format = LOG_BAG }, .channels = &map, .n_channels = 1, .messages = &m, .n = 1
 	};
-	static const int kinds[] = { CODEC_NATIVE, CODEC_PACKED, CODEC_ROS2, CODEC_ROS1 };
+	static const int kinds[] = { CODEC_NATIVE, CODEC_PACKED, CODEC_JSON, CODEC_ROS2, CODEC_ROS1 };
 	char from[TEST_PATH_MAX];
 
 	snprintf(from, sizeof(from), "%s", sample_write("latched.bag", &s));
-	for (unsigned i = 0; i < 4; i++) {
+	for (unsigned i = 0; i < 5; i++) {
 		struct copy_result x;
 		struct log_reader *r;
 
@@ -468,6 +470,41 @@ TEST(what_cannot_be_said_is_named_and_counted)
 	assert_non_null(strstr(said, "/broken (std_msgs/String): 2 messages are left out, the first: it is malformed"));
 }
 
+/* JSON goes over, and what of it does not is said once for each channel, with the count where messages had to be looked at. */
+TEST(fields_of_json_that_do_not_go_over_are_named)
+{
+	static const char schema[] = "{\"type\":\"object\",\"properties\":{\"x\":{\"type\":\"number\"},\"any\":{}}}";
+	static const struct log_channel channels[] = {
+		{ .topic = "/thing",
+		  .message_encoding = "json",
+		  .schema_name = "car.Thing",
+		  .schema_encoding = "jsonschema",
+		  .schema = { schema, sizeof(schema) - 1 } },
+		{ .topic = "/number", .message_encoding = "json", .schema_name = "sim/Float64", .schema_encoding = "" },
+		{ .topic = "/raw", .message_encoding = "json", .schema_name = "", .schema_encoding = "" },
+	};
+	static const struct sample messages[] = { { 0, BEGIN, "{\"x\":1,\"any\":2}" },
+						  { 1, BEGIN + 1, "{\"data\":1,\"unit\":\"m\"}" },
+						  { 1, BEGIN + 2, "{\"data\":2,\"unit\":\"m\"}" },
+						  { 2, BEGIN + 3, "{}" } };
+	const struct sample_log s = {
+		.options = { .format = LOG_MCAP }, .channels = channels, .n_channels = 3, .messages = messages, .n = 4
+	};
+	struct copy_result x;
+
+	assert_int_equal(convert(sample_write("json.mcap", &s), sample_fresh("out.mcap"), CODEC_NATIVE, &x), 0);
+	assert_int_equal(x.n_messages, 3);
+	assert_int_equal(x.n_left_out, 1);
+	assert_non_null(strstr(said, "/raw (, encoding json) is left out: "));
+	assert_non_null(strstr(said, "/thing (car.Thing): fields that no type can have are left out: any (anything)"));
+	assert_non_null(
+		strstr(said,
+		       "/number (sim/Float64): 2 messages have fields that the type does not have, the first: unit"));
+	assert_int_equal(convert(sample_path("json.mcap"), sample_fresh("same.mcap"), -1, &x), 0); /* as it is */
+	assert_int_equal(x.n_messages, 4);
+	assert_string_equal(said, "");
+}
+
 /* ---- the command ---- */
 
 __attribute__((format(printf, 1, 2))) static int simctl(const char *format, ...)
@@ -507,7 +544,7 @@ TEST(simctl_bag_converts)
 	assert_int_equal(simctl("convert %s %s --encoding ros2", native, sample_fresh("d.bag")), 2);
 	assert_non_null(strstr(text, "a .bag takes the encoding ros1 alone"));
 	assert_int_equal(simctl("convert %s %s --encoding xml", native, sample_fresh("d.mcap")), 2);
-	assert_non_null(strstr(text, "native, packed, ros2, ros1 or apollo"));
+	assert_non_null(strstr(text, "native, packed, json, ros2, ros1 or apollo"));
 }
 
 static bool has_bytes(const char *path, const char *wanted)

@@ -51,7 +51,7 @@ static char *put(char *at, const char *s, size_t n)
 
 static char *put_bad(enum json_nan nan, double v, char *at)
 {
-	if (nan == JSON_NAN_NULL)
+	if (nan == JSON_NAN_NULL || (nan == JSON_NAN_EXACT && v != v))
 		return put(at, "null", 4);
 	return v != v ? put(at, "NaN", 3) : v < 0 ? put(at, "-1e999", 6) : put(at, "1e999", 5);
 }
@@ -238,11 +238,11 @@ static void json_string(struct sim_enc *e, const char *name, const char *s, size
 static char *put_time(struct enc_json *j, enum sim_kind kind, int64_t ns, char *at)
 {
 	struct enc_time t = enc_time(&j->enc, j->words, kind, ns);
-	bool ros1 = j->words == ROS_GENERIC_ROS1;
+	bool ros1 = j->words == ROS_GENERIC_ROS1, ours = j->words == ROS_GENERIC_OURS;
 
 	at = ros1 ? put(at, "{\"secs\":", 8) : put(at, "{\"sec\":", 7);
 	at = shortest_i64(t.sec, at);
-	at = ros1 ? put(at, ",\"nsecs\":", 9) : put(at, ",\"nanosec\":", 11);
+	at = ros1 ? put(at, ",\"nsecs\":", 9) : ours ? put(at, ",\"nsec\":", 8) : put(at, ",\"nanosec\":", 11);
 	at = shortest_u64(t.nsec, at);
 	*at++ = '}';
 	return at;

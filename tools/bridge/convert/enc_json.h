@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The encoder of JSON as rosbridge has it: uint8[] in base64, times as {"secs","nsecs"} in ROS 1 and {"sec","nanosec"} in ROS 2, a
+ * The encoder of JSON as rosbridge has it: uint8[] in base64, times as {"secs","nsecs"} in ROS 1, {"sec","nanosec"} in ROS 2 and {"sec","nsec"} in our words, a
  * header's seq in ROS 1. Numbers have the fewest digits that are read back as the same. A string that is not UTF-8 has U+FFFD in
  * place of what is not. Infinities are 1e999 and -1e999, which is JSON, and read as infinity by who reads doubles (Python and
  * JavaScript); NaN is what json_nan says.
@@ -12,8 +12,9 @@
 #include "iov_buf.h"
 
 enum json_nan {
-	JSON_NAN_WORD, /* NaN: no JSON, but what rosbridge_suite takes, as Python's json does; it refuses null */
-	JSON_NAN_NULL, /* null, for strict servers; infinities too: it is what rosbridge_suite itself sends */
+	JSON_NAN_WORD,  /* NaN: no JSON, but what rosbridge_suite takes, as Python's json does; it refuses null */
+	JSON_NAN_NULL,  /* null, for strict servers; infinities too: it is what rosbridge_suite itself sends */
+	JSON_NAN_EXACT, /* NaN is null, infinities stay: JSON that json_reader.h reads back as what it was */
 };
 
 struct enc_json {

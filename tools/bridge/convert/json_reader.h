@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The decoder of JSON: named_reader.h, times in the words of ROS 1 or ROS 2, uint8[] in base64 or as numbers. Takes RFC 8259,
+ * The decoder of JSON: named_reader.h, times in the words of ROS 1, ROS 2 or Foxglove ({"sec","nsec"}), uint8[] in base64 or as numbers. Takes RFC 8259,
  * and NaN, Infinity and -Infinity, as Python writes them. err: -EBADMSG it is no object in JSON, a field occurs twice, a
  * number does not fit.
  */

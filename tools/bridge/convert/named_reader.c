@@ -236,12 +236,9 @@ static void on_begin(struct sim_dec *d, const char *name)
 		sim_dec_fail(d, -EBADMSG);
 }
 
-static void on_end(struct sim_dec *d)
+/* Fields of the message that is open. */
+static void count_ignored(struct named_reader *r)
 {
-	struct named_reader *r = reader_of(d);
-
-	if (d->err || !r->depth || level_of(r)->list)
-		return;
 	for (unsigned i = level_of(r)->first; i < r->n_fields; i++) {
 		const struct named_field *f = &r->field[i];
 		size_t n = f->key_len < sizeof(r->ignored_one) - 1 ? f->key_len : sizeof(r->ignored_one) - 1;
@@ -253,21 +250,32 @@ static void on_end(struct sim_dec *d)
 			r->ignored_one[n] = '\0';
 		}
 	}
+}
+
+static void on_end(struct sim_dec *d)
+{
+	struct named_reader *r = reader_of(d);
+
+	if (d->err || !r->depth || level_of(r)->list)
+		return;
+	count_ignored(r);
 	r->n_fields = level_of(r)->first;
 	r->depth--;
 }
 
-/* Seconds and the rest, in the words of ROS 1 or of ROS 2. */
+/* Seconds and the rest, in the words of ROS 1, of ROS 2 or of Foxglove. */
 static int64_t on_time(struct sim_dec *d, const char *name, enum sim_kind kind)
 {
 	struct named_reader *r = reader_of(d);
+	const char *rest;
 	bool ros1;
 	int64_t sec, nsec;
 
 	on_begin(d, name);
 	ros1 = find(r, "secs") || find(r, "nsecs");
 	sec = sim_dec_i64(d, ros1 ? "secs" : "sec");
-	nsec = sim_dec_i64(d, ros1 ? "nsecs" : "nanosec");
+	rest = ros1 ? "nsecs" : find(r, "nsec") ? "nsec" : "nanosec";
+	nsec = sim_dec_i64(d, rest);
 	on_end(d);
 	if (nsec <= -1000000000 || nsec >= 1000000000 || sec < INT32_MIN || sec > (int64_t)UINT32_MAX ||
 	    (kind == SIM_KIND_TIME && nsec < 0))
@@ -368,6 +376,12 @@ static const struct sim_dec_ops named_ops = {
 void named_reader_init(struct named_reader *r)
 {
 	r->blocks = NULL;
+}
+
+void named_reader_end(struct named_reader *r)
+{
+	if (!r->dec.err && !r->depth)
+		count_ignored(r);
 }
 
 void named_reader_finish(struct named_reader *r)

@@ -48,6 +48,9 @@ struct named_reader {
 	struct named_block *blocks;
 };
 
+/* After the last read of a message: counts the fields of itself, not of an envelope, that nobody asked for. */
+void named_reader_end(struct named_reader *r);
+
 /* Before the first message, and after the last. */
 void named_reader_init(struct named_reader *r);
 void named_reader_finish(struct named_reader *r);

@@ -7,9 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sim/introspect.h>
-
-#include "gen/typeset.h"
+#include "own_type.h"
 #include "ros/ros_generic.h"
 #include "ros/ros_text.h"
 #include "ros/ros_words.h"
@@ -18,14 +16,8 @@
 
 /* ---- the text in our words ---- */
 
-struct definition {
-	char name[SIM_TYPE_NAME_MAX + 1]; /* "sensor_msgs/Range" */
-	char *text;
-	size_t len;
-};
-
 struct own {
-	struct definition list[ROS_TEXT_TYPES + 1];
+	struct own_definition list[ROS_TEXT_TYPES + 1];
 	unsigned n;
 	bool ros1;
 };
@@ -86,7 +78,7 @@ static const char *put_definition(FILE *f, const char *text, bool header, bool r
 
 static int take_definition(struct own *o, const char *name, size_t len, const char **text)
 {
-	struct definition *d = &o->list[o->n];
+	struct own_definition *d = &o->list[o->n];
 	char ros[2 * SIM_TYPE_NAME_MAX];
 	FILE *f;
 
@@ -119,55 +111,6 @@ static int take_definitions(struct own *o, const struct ros_type *t)
 }
 
 /* ---- the type ---- */
-
-static const char *source(void *arg, const char *package, const char *name, size_t *ret_len)
-{
-	const struct own *o = arg;
-	size_t n = strlen(package);
-
-	for (unsigned i = 0; i < o->n; i++) {
-		const char *have = o->list[i].name;
-
-		if (strncmp(have, package, n) == 0 && have[n] == '/' && strcmp(have + n + 1, name) == 0) {
-			*ret_len = o->list[i].len;
-			return o->list[i].text;
-		}
-	}
-	return NULL;
-}
-
-/* Counted, so that it outlives the set. */
-static int counted(const struct sim_type *t, const struct sim_type **ret)
-{
-	char *json = NULL;
-	int r = sim_type_to_json(t, &json);
-
-	if (r >= 0)
-		r = sim_type_from_json(json, strlen(json), ret);
-	free(json);
-	return r;
-}
-
-static int resolve(struct own *o, const struct sim_type **ret, char *why, size_t why_size)
-{
-	struct typeset *set = typeset_create();
-	const struct typeset_entry *e = NULL;
-	char package[SIM_TYPE_NAME_MAX + 1];
-	size_t n = strcspn(o->list[0].name, "/");
-	int r = -ENOMEM;
-
-	if (set) {
-		typeset_source(set, source, o, false);
-		snprintf(package, sizeof(package), "%.*s", (int)n, o->list[0].name);
-		r = typeset_take(set, package, o->list[0].name + n + 1, &e);
-	}
-	if (r < 0 && set && *typeset_why(set))
-		snprintf(why, why_size, "%s", typeset_why(set));
-	if (r == 0)
-		r = counted(&e->type, ret);
-	typeset_destroy(set);
-	return r;
-}
 
 /* Whether each std_msgs/Header in it is the one that is known, since it is read as that. */
 static bool has_known_headers(const struct ros_type *t, const struct ros_type *known)
@@ -202,7 +145,7 @@ int ros_own_type(const struct ros_type *t, const struct ros_type *const *known, 
 		 : r < 0              ? "it nests too many types"
 				      : "it is over a limit of types");
 	if (r == 0)
-		r = resolve(o, ret, why, why_size);
+		r = own_type_make(o->list, o->n, ret, why, why_size);
 	while (o && o->n)
 		free(o->list[--o->n].text);
 	free(o);

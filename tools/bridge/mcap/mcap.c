@@ -45,7 +45,7 @@ struct sim_bridge_topic {
 
 static const struct sim_bridge_option options[] = {
 	{ "encoding", "native",
-	  "native: lossless, with the type as schema; ros2, ros1, apollo: mapped messages; packed: smallest" },
+	  "native: lossless, with the type as schema; json: the same in JSON; ros2, ros1, apollo: mapped messages; packed: smallest" },
 	{ "apollo", "10", "whose messages the encoding apollo writes: a release of Apollo, 5.0 to 10.0" },
 	{ "definitions", "",
 	  "Apollo's own, a folder of .proto files or a FileDescriptorSet: written instead of those of 5.0 or 10.0" },
@@ -90,7 +90,7 @@ static int read_kind(const struct sim_bridge_host *host, enum codec_kind *ret)
 	int kind = recode_kind_named(option(host, "encoding"));
 
 	if (kind < 0)
-		return bad(host, "encoding", "native, ros2, ros1, packed or apollo");
+		return bad(host, "encoding", "native, json, ros2, ros1, packed or apollo");
 	*ret = (enum codec_kind)kind;
 	return 0;
 }
