@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Commands that come in, and the table of all that may: see map_in.h. */
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "sim/msg/EmergencyCommand.h"
@@ -279,9 +280,9 @@ static void percent(struct sim_dec *d, const char *name, float least, struct sim
 
 static int read_apollo_control(struct sim_dec *d, struct message_in *to)
 {
-	bool has_rate, has_gear;
 	int64_t stamp_sim_ns;
-	float rate;
+	bool has_gear;
+	double rate;
 	int32_t gear;
 
 	START(VehicleControl);
@@ -292,10 +293,9 @@ static int read_apollo_control(struct sim_dec *d, struct message_in *to)
 	}
 	percent(d, "throttle", 0, m, &m->acceleration, SIM_VEHICLE_CONTROL_HAS_ACCELERATION);
 	percent(d, "brake", 0, m, &m->braking, SIM_VEHICLE_CONTROL_HAS_BRAKING);
-	has_rate = sim_dec_has(d, "steering_rate");
-	rate = (float)sim_dec_f64(d, "steering_rate");
-	if (has_rate)
-		set(m, &m->steer_rate, rate, SIM_VEHICLE_CONTROL_HAS_STEER_RATE);
+	rate = sim_dec_f64(d, "steering_rate"); /* percent/s; 0: the sender has not set it */
+	if (rate < 0 || rate > 0)
+		set(m, &m->steer_rate, (float)(fabs(rate) / 100), SIM_VEHICLE_CONTROL_HAS_STEER_RATE);
 	percent(d, "steering_target", -100, m, &m->steer_target, SIM_VEHICLE_CONTROL_HAS_STEER_TARGET);
 	has_gear = sim_dec_has(d, "gear_location");
 	gear = sim_dec_i32(d, "gear_location");
