@@ -247,6 +247,49 @@ TEST(detections_come_back)
 	}
 }
 
+/* Sends an object with a NaN in that vector (0: in none) as that message, and reads it back. */
+static int nowhere(const char *ros, size_t vector)
+{
+	static const struct map_options plain;
+	static _Alignas(64) uint8_t sent[8192];
+	struct map_message out = { sent, 0, { 1500000000, 0, "f" }, &plain, false };
+	struct sim_Detected3DObject *o;
+	struct sim_builder b;
+	struct message msg;
+
+	assert_non_null(sim_Detected3DObjects_init(sent, sizeof(sent), &b));
+	o = sim_Detected3DObjects_objects_alloc(&b, 1);
+	assert_non_null(o);
+	memset(o, 0, sizeof(*o));
+	if (vector)
+		((struct sim_Vector3 *)(void *)((uint8_t *)o + vector))->y = NAN;
+	out.size = sim_builder_size(&b);
+	assert_int_equal(map_find("sim/Detected3DObjects", ros)->emit(&out, begin(&msg, WIRE_CDR)), 0);
+	return get(ros, WIRE_CDR, end(&msg));
+}
+
+#define OF(member) offsetof(struct sim_Detected3DObject, member)
+
+TEST(objects_that_are_nowhere_are_dropped)
+{
+	static const struct {
+		const char *ros;
+		size_t vectors[4];
+	} all[] = {
+		{ "lgsvl_msgs/Detection3DArray",
+		  { OF(size), OF(velocity.linear), OF(velocity.angular), OF(pose.orientation) } },
+		{ "autoware_perception_msgs/DetectedObjects", { OF(size), OF(velocity.linear), OF(velocity.angular) } },
+		{ "autoware_perception_msgs/TrackedObjects", { OF(size), OF(velocity.linear), OF(map_acceleration) } },
+		{ "pb_msgs/PerceptionObstacles", { OF(map_position), OF(map_velocity), OF(size) } },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		assert_int_equal(nowhere(all[i].ros, 0), 0);
+		for (size_t k = 0; k < 4 && all[i].vectors[k]; k++)
+			assert_int_equal(nowhere(all[i].ros, all[i].vectors[k]), -EDOM);
+	}
+}
+
 TEST(a_count_that_cannot_be_is_dropped)
 {
 	static const struct sim_enc_header h = { 0, 0, "" };

@@ -222,9 +222,9 @@ static void obstacle(struct sim_dec *d, struct sim_builder *b, struct sim_Detect
 
 	sim_dec_begin(d, NULL);
 	o->id = (uint32_t)sim_dec_i32(d, "id");
-	o->map_position = map_in_vector(d, "position");
+	o->map_position = map_in_finite(d, "position");
 	o->heading = sim_dec_f64(d, "theta");
-	o->map_velocity = map_in_vector(d, "velocity");
+	o->map_velocity = map_in_finite(d, "velocity");
 	o->size.x = sim_dec_f64(d, "length");
 	o->size.y = sim_dec_f64(d, "width");
 	o->size.z = sim_dec_f64(d, "height");

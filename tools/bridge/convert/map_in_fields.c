@@ -49,6 +49,16 @@ struct sim_Vector3 map_in_vector(struct sim_dec *d, const char *name)
 	return v;
 }
 
+struct sim_Vector3 map_in_finite(struct sim_dec *d, const char *name)
+{
+	struct sim_Vector3 v = map_in_vector(d, name);
+	double sum = v.x + v.y + v.z;
+
+	if (sum - sum != 0)
+		sim_dec_fail(d, -EDOM);
+	return v;
+}
+
 struct sim_Quaternion map_in_quaternion(struct sim_dec *d, const char *name)
 {
 	struct sim_Quaternion q;

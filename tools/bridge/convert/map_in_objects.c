@@ -8,17 +8,6 @@
 
 #define LABEL_MAX 63u
 
-/* What is seen is where it is: nowhere, or everywhere, is malformed. */
-static struct sim_Vector3 vector(struct sim_dec *d, const char *name)
-{
-	struct sim_Vector3 v = map_in_vector(d, name);
-	double sum = v.x + v.y + v.z;
-
-	if (sum - sum != 0)
-		sim_dec_fail(d, -EDOM);
-	return v;
-}
-
 /* least bytes of a Detection on the wire: stamp, two empty strings, id, score, box, two vectors */
 #define DETECTION2D_MIN (8 + 4 + 4 + 4 + 4 + 16 + 48)
 #define DETECTION3D_MIN (8 + 4 + 4 + 4 + 4 + 80 + 48)
@@ -45,8 +34,8 @@ MAP_IN(lgsvl_msgs, Detection2DArray, Detected2DObjects)
 		o[i].height = sim_dec_f32(d, "height");
 		sim_dec_end(d);
 		sim_dec_begin(d, "velocity");
-		o[i].linear_velocity = vector(d, "linear");
-		o[i].angular_velocity = vector(d, "angular");
+		o[i].linear_velocity = map_in_finite(d, "linear");
+		o[i].angular_velocity = map_in_finite(d, "angular");
 		sim_dec_end(d);
 		sim_dec_end(d);
 	}
@@ -57,7 +46,7 @@ MAP_IN(lgsvl_msgs, Detection2DArray, Detected2DObjects)
 static void pose(struct sim_dec *d, const char *name, struct sim_Pose *ret)
 {
 	sim_dec_begin(d, name);
-	ret->position = vector(d, "position");
+	ret->position = map_in_finite(d, "position");
 	sim_dec_begin(d, "orientation");
 	ret->orientation.x = sim_dec_f64(d, "x");
 	ret->orientation.y = sim_dec_f64(d, "y");
@@ -70,8 +59,8 @@ static void pose(struct sim_dec *d, const char *name, struct sim_Pose *ret)
 static void twist(struct sim_dec *d, const char *name, struct sim_Twist *ret)
 {
 	sim_dec_begin(d, name);
-	ret->linear = vector(d, "linear");
-	ret->angular = vector(d, "angular");
+	ret->linear = map_in_finite(d, "linear");
+	ret->angular = map_in_finite(d, "angular");
 	sim_dec_end(d);
 }
 
@@ -79,7 +68,7 @@ static void box3d(struct sim_dec *d, struct sim_Detected3DObject *o)
 {
 	sim_dec_begin(d, "bbox");
 	pose(d, "position", &o->pose);
-	o->size = vector(d, "size");
+	o->size = map_in_finite(d, "size");
 	sim_dec_end(d);
 }
 
@@ -182,7 +171,7 @@ static void shape(struct sim_dec *d, struct sim_Detected3DObject *o)
 	}
 	sim_dec_list_end(d);
 	sim_dec_end(d);
-	o->size = vector(d, "dimensions");
+	o->size = map_in_finite(d, "dimensions");
 	sim_dec_end(d);
 }
 
