@@ -325,8 +325,10 @@ MAP_IN(pb_msgs, TrafficLightDetection, TrafficSignals)
 	START(TrafficSignals);
 	n = sim_dec_list(d, "traffic_light", LIGHT_MIN);
 	s = sim_TrafficSignals_signals_alloc_in(&builder, m, n);
-	for (uint32_t i = 0; s && i < n && !d->err; i++)
+	for (uint32_t i = 0; s && i < n && !d->err; i++) {
 		light(d, &builder, &s[i]);
+		s[i].seq_id = i; /* each is a light of its own */
+	}
 	sim_dec_list_end(d);
 	if (!s)
 		return map_in_finish(&builder, to);
