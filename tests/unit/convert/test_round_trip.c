@@ -148,8 +148,10 @@ static void sane_radar(struct sim_RadarObjects *m, size_t size)
 	uint32_t n;
 	struct sim_RadarObject *o = (struct sim_RadarObject *)(uintptr_t)sim_RadarObjects_objects(m, size, &n);
 
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++) {
 		o[i].state &= 1;
+		o[i].velocity = o[i].relative_velocity; /* of a radar that stands */
+	}
 }
 
 static void sane_signals(struct sim_TrafficSignals *m, size_t size)

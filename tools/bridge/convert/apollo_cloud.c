@@ -89,21 +89,6 @@ int apollo_out_ultrasonic(struct apollo_out *o)
 
 /* ---- radar ---- */
 
-static double dot(const struct sim_Vector3 *a, const struct sim_Vector3 *b)
-{
-	return a->x * b->x + a->y * b->y + a->z * b->z;
-}
-
-#define STANDS_MPS 0.1 /* what is slower looks nowhere */
-
-/* [deg] where it goes, from where the radar looks, left is positive */
-static double orientation(const struct sim_RadarObject *r)
-{
-	double ahead = dot(&r->velocity, &r->sensor_aim), left = -dot(&r->velocity, &r->sensor_right);
-
-	return hypot(ahead, left) < STANDS_MPS ? 0 : atan2(left, ahead) * APOLLO_DEG_PER_RAD;
-}
-
 enum { POINT = 0, CAR = 1, TRUCK = 2 }; /* of the radar */
 #define TRUCK_M 5
 
@@ -116,14 +101,14 @@ static void radar_obs(struct apollo_out *o, const struct sim_RadarObject *r)
 	apollo_header(o, 1, APOLLO_RADAR_TIMESTAMP);
 	pb_bool(w, 2, false); /* a track */
 	pb_i64(w, 3, r->id);
-	pb_f64(w, 4, dot(&r->relative_position, &r->sensor_aim));
-	pb_f64(w, 5, -dot(&r->relative_position, &r->sensor_right));
-	pb_f64(w, 6, dot(&r->relative_velocity, &r->sensor_aim));
-	pb_f64(w, 7, -dot(&r->relative_velocity, &r->sensor_right));
+	pb_f64(w, 4, apollo_dot(&r->relative_position, &r->sensor_aim));
+	pb_f64(w, 5, -apollo_dot(&r->relative_position, &r->sensor_right));
+	pb_f64(w, 6, apollo_dot(&r->relative_velocity, &r->sensor_aim));
+	pb_f64(w, 7, -apollo_dot(&r->relative_velocity, &r->sensor_right));
 	pb_i64(w, 9, r->state == SIM_RADAR_OBJECT_STATE_STATIONARY);
 	pb_f64(w, 14, 1);
 	pb_i64(w, 15, r->new_detection ? 1 : 2);
-	pb_f64(w, 18, orientation(r));
+	pb_f64(w, 18, apollo_radar_orientation(r));
 	pb_f64(w, 22, r->size.x);
 	pb_f64(w, 23, r->size.y);
 	pb_i64(w, 24, r->size.x > TRUCK_M ? TRUCK : CAR);

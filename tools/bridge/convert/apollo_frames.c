@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "map_private.h"
+#include "sim/msg/RadarObject.h"
 
 #define GPS_EPOCH_S INT64_C(315964800) /* 1980-01-06 */
 #define NS_PER_S    INT64_C(1000000000)
@@ -128,6 +129,20 @@ struct sim_Quaternion apollo_of_euler(const struct sim_Vector3 *e)
 
 	q = product(&yaw, &q);
 	return apollo_turn_back(&q);
+}
+
+double apollo_dot(const struct sim_Vector3 *a, const struct sim_Vector3 *b)
+{
+	return a->x * b->x + a->y * b->y + a->z * b->z;
+}
+
+#define STANDS_MPS 0.1 /* what is slower looks nowhere */
+
+double apollo_radar_orientation(const struct sim_RadarObject *r)
+{
+	double ahead = apollo_dot(&r->velocity, &r->sensor_aim), left = -apollo_dot(&r->velocity, &r->sensor_right);
+
+	return hypot(ahead, left) < STANDS_MPS ? 0 : atan2(left, ahead) * APOLLO_DEG_PER_RAD;
 }
 
 static const struct {

@@ -40,6 +40,11 @@ double apollo_compass(const struct sim_Quaternion *q);
 struct sim_Vector3 apollo_euler(const struct sim_Quaternion *flu);
 struct sim_Quaternion apollo_of_euler(const struct sim_Vector3 *euler); /* forward, left, up */
 
+double apollo_dot(const struct sim_Vector3 *a, const struct sim_Vector3 *b);
+/* [deg] where what a radar sees goes, from where the radar looks, left is positive; 0 where it stands. */
+struct sim_RadarObject;
+double apollo_radar_orientation(const struct sim_RadarObject *r);
+
 /* PerceptionObstacle.Type and SubType of a label, and back. */
 struct apollo_kind {
 	int32_t type, sub_type;

@@ -250,11 +250,6 @@ MAP(Detected3DObjects, pb_msgs, PerceptionObstacles)
 	return 0;
 }
 
-static double dot(const struct sim_Vector3 *a, const struct sim_Vector3 *b)
-{
-	return a->x * b->x + a->y * b->y + a->z * b->z;
-}
-
 /* Along where the radar looks, and to its left. */
 static void radar_obs(struct sim_enc *e, const struct map_message *in, const struct sim_RadarObject *o)
 {
@@ -262,14 +257,15 @@ static void radar_obs(struct sim_enc *e, const struct map_message *in, const str
 	header(e, in);
 	sim_enc_bool(e, "clusterortrack", 0); /* a track */
 	sim_enc_i32(e, "obstacle_id", o->id);
-	sim_enc_f64(e, "longitude_dist", dot(&o->relative_position, &o->sensor_aim));
-	sim_enc_f64(e, "lateral_dist", -dot(&o->relative_position, &o->sensor_right));
-	sim_enc_f64(e, "longitude_vel", dot(&o->relative_velocity, &o->sensor_aim));
-	sim_enc_f64(e, "lateral_vel", -dot(&o->relative_velocity, &o->sensor_right));
+	sim_enc_f64(e, "longitude_dist", apollo_dot(&o->relative_position, &o->sensor_aim));
+	sim_enc_f64(e, "lateral_dist", -apollo_dot(&o->relative_position, &o->sensor_right));
+	sim_enc_f64(e, "longitude_vel", apollo_dot(&o->relative_velocity, &o->sensor_aim));
+	sim_enc_f64(e, "lateral_vel", -apollo_dot(&o->relative_velocity, &o->sensor_right));
 	sim_enc_i32(e, "dynprop", o->state == SIM_RADAR_OBJECT_STATE_STATIONARY ? 1 : 0);
 	sim_enc_f64(e, "probexist", 1);
 	sim_enc_i32(e, "meas_state", o->new_detection ? 1 : 2);
-	sim_enc_f64(e, "oritation_angle", o->sensor_angle * APOLLO_DEG_PER_RAD);
+	sim_enc_f64(e, "oritation_angle",
+		    map_is_svl(in) ? o->sensor_angle * APOLLO_DEG_PER_RAD : apollo_radar_orientation(o));
 	sim_enc_f64(e, "length", o->size.x);
 	sim_enc_f64(e, "width", o->size.y);
 	sim_enc_end(e);

@@ -257,7 +257,7 @@ MAP_IN(pb_msgs, PerceptionObstacles, Detected3DObjects)
 
 #define RADAR_OBS_MIN (8 + 4 + 4 + 4 + 1 + 4 + 32 + 4 + 8 + 4 + 24)
 
-/* Where the radar is and looks is not said: its axes are taken for the map's, forward along x. */
+/* Where the radar is and looks is not said: it stands at 0 and looks along x. Where the object goes has no place in ours. */
 static void radar_obs(struct sim_dec *d, struct sim_RadarObject *o)
 {
 	sim_dec_begin(d, NULL);
@@ -270,10 +270,13 @@ static void radar_obs(struct sim_dec *d, struct sim_RadarObject *o)
 	o->relative_position.y = map_in_f64(d, "lateral_dist");
 	o->relative_velocity.x = map_in_f64(d, "longitude_vel");
 	o->relative_velocity.y = map_in_f64(d, "lateral_vel");
+	o->position = o->relative_position;
+	o->velocity = o->relative_velocity;
+	o->sensor_angle = atan2(o->relative_position.y, o->relative_position.x);
 	o->state = sim_dec_i32(d, "dynprop") == 1 ? SIM_RADAR_OBJECT_STATE_STATIONARY : SIM_RADAR_OBJECT_STATE_MOVING;
 	map_in_f64(d, "probexist");
 	o->new_detection = sim_dec_i32(d, "meas_state") == 1;
-	o->sensor_angle = map_in_f64(d, "oritation_angle") / APOLLO_DEG_PER_RAD;
+	map_in_f64(d, "oritation_angle");
 	o->size.x = map_in_f64(d, "length");
 	o->size.y = map_in_f64(d, "width");
 	sim_dec_end(d);
