@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <math.h>
 
+#include "apollo_frames.h"
 #include "map.h"
 #include "sim/msg/CanBus.h"
 #include "sim/msg/Detected3DObjects.h"
@@ -413,6 +414,45 @@ TEST(objects_have_autowares_classes_and_shapes)
 		assert_int_equal((int)said("label"), cases[i].class);
 		assert_int_equal((int)said("type"), cases[i].shape);
 		assert_int_equal((int)said("has_twist"), 1);
+	}
+}
+
+/* What Autoware has a class for is no car to Apollo unless it is one. */
+TEST(labels_mean_the_same_to_autoware_and_apollo)
+{
+	static const struct {
+		const char *label;
+		int class, type, sub_type;
+	} cases[] = { { "Car", 1, 5, 3 },
+		      { "van", 1, 5, 4 },
+		      { "Truck", 2, 5, 5 },
+		      { "BoxTruck", 2, 5, 5 },
+		      { "Bus", 3, 5, 6 },
+		      { "SchoolBus", 3, 5, 6 },
+		      { "Trailer", 4, 5, 5 },
+		      { "Motorcycle", 5, 4, 8 },
+		      { "Bicycle", 6, 4, 7 },
+		      { "Pedestrian", 7, 3, 10 },
+		      { "Animal", 8, 0, 0 },
+		      { "Hazard", 9, 0, 0 },
+		      { "OverDrivable", 10, 0, 0 },
+		      { "UnderDrivable", 11, 0, 0 },
+		      { "", 0, 0, 0 } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct sim_Detected3DObjects *m = sim_Detected3DObjects_init(body, sizeof(body), &builder);
+		struct sim_Detected3DObject *o = sim_Detected3DObjects_objects_alloc(&builder, 1);
+		struct apollo_kind kind;
+
+		assert_non_null(m);
+		assert_int_equal(sim_Detected3DObject_label_set_in(&builder, o, cases[i].label), 0);
+		emit("sim/Detected3DObjects", "autoware_perception_msgs/DetectedObjects");
+		assert_int_equal((int)said("label"), cases[i].class);
+		emit("sim/Detected3DObjects", "pb_msgs/PerceptionObstacles");
+		assert_int_equal((int)said("type"), cases[i].type);
+		kind = apollo_kind_of(body, sim_builder_size(&builder), o);
+		assert_int_equal(kind.type, cases[i].type);
+		assert_int_equal(kind.sub_type, cases[i].sub_type);
 	}
 }
 

@@ -3,10 +3,11 @@
 #include "apollo_frames.h"
 
 #include <math.h>
-#include <stddef.h>
+#include <string.h>
 #include <strings.h>
 
 #include "map_private.h"
+#include "sim/msg/Detected3DObject.h"
 #include "sim/msg/RadarObject.h"
 
 #define GPS_EPOCH_S INT64_C(315964800) /* 1980-01-06 */
@@ -148,14 +149,20 @@ double apollo_radar_orientation(const struct sim_RadarObject *r)
 static const struct {
 	const char *label;
 	struct apollo_kind kind;
-} kinds[] = { { "Car", { 5, 3 } },   { "Pedestrian", { 3, 10 } }, { "Bicycle", { 4, 7 } }, { "Motorcycle", { 4, 8 } },
-	      { "Truck", { 5, 5 } }, { "Bus", { 5, 6 } },         { "Van", { 5, 4 } },     { "Unknown", { 0, 0 } },
-	      { "", { 0, 0 } },      { "Animal", { 0, 0 } },      { "Hazard", { 0, 0 } } };
+} kinds[] = { { "Car", { 5, 3 } },          { "Pedestrian", { 3, 10 } }, { "Bicycle", { 4, 7 } },
+	      { "Motorcycle", { 4, 8 } },   { "Truck", { 5, 5 } },       { "Bus", { 5, 6 } },
+	      { "Van", { 5, 4 } },          { "Unknown", { 0, 0 } },     { "", { 0, 0 } },
+	      { "Animal", { 0, 0 } },       { "Hazard", { 0, 0 } },      { "BoxTruck", { 5, 5 } },
+	      { "Trailer", { 5, 5 } },      { "SchoolBus", { 5, 6 } },   { "OverDrivable", { 0, 0 } },
+	      { "UnderDrivable", { 0, 0 } } };
 #define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
 /* What has another name is a car. */
-struct apollo_kind apollo_kind_of(const char *label)
+struct apollo_kind apollo_kind_of(const void *body, size_t size, const struct sim_Detected3DObject *o)
 {
+	char label[sizeof("UnderDrivable") + 1] = ""; /* a copy: its publisher may still write, and it must end */
+
+	strncpy(label, sim_Detected3DObject_label_in(body, size, o), sizeof(label) - 1);
 	for (size_t i = 0; i < N_KINDS; i++)
 		if (strcasecmp(kinds[i].label, label) == 0)
 			return kinds[i].kind;

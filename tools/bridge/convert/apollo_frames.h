@@ -6,6 +6,7 @@
 #ifndef APOLLO_FRAMES_H
 #define APOLLO_FRAMES_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "sim/msg/Quaternion.h"
@@ -45,11 +46,12 @@ double apollo_dot(const struct sim_Vector3 *a, const struct sim_Vector3 *b);
 struct sim_RadarObject;
 double apollo_radar_orientation(const struct sim_RadarObject *r);
 
-/* PerceptionObstacle.Type and SubType of a label, and back. */
+/* PerceptionObstacle.Type and SubType of the label of an object of the body, and back. */
 struct apollo_kind {
 	int32_t type, sub_type;
 };
-struct apollo_kind apollo_kind_of(const char *label);
+struct sim_Detected3DObject;
+struct apollo_kind apollo_kind_of(const void *body, size_t size, const struct sim_Detected3DObject *o);
 const char *apollo_label_of(struct apollo_kind kind);
 
 #endif

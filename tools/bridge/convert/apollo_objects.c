@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is around the vehicle: objects, traffic lights, lanes. See apollo.h. */
 #include <math.h>
-#include <string.h>
 
 #include "apollo_private.h"
 #include "sim/msg/Detected2DObjects.h"
@@ -22,17 +21,9 @@ static void corners(struct apollo_out *o, const struct sim_Detected3DObject *m, 
 	}
 }
 
-static struct apollo_kind kind_of(const struct apollo_out *o, const struct sim_Detected3DObject *m)
-{
-	char label[sizeof("Pedestrian") + 1] = ""; /* a copy: its publisher may still write, and it must end */
-
-	strncpy(label, sim_Detected3DObject_label_in(o->in->body, o->in->size, m), sizeof(label) - 1);
-	return apollo_kind_of(label);
-}
-
 static void obstacle(struct apollo_out *o, const struct sim_Detected3DObject *m)
 {
-	struct apollo_kind kind = kind_of(o, m);
+	struct apollo_kind kind = apollo_kind_of(o->in->body, o->in->size, m);
 	struct sim_Vector3 at = apollo_from_origin(o, &m->map_position);
 	struct pb_writer *w = &o->w;
 

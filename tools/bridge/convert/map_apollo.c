@@ -4,7 +4,6 @@
  * forward, up; a quaternion turns from there to the map. Times are seconds. See map.h.
  */
 #include <math.h>
-#include <string.h>
 #include <time.h>
 
 #include "apollo_frames.h"
@@ -218,9 +217,6 @@ static void corners(struct sim_enc *e, const struct sim_Detected3DObject *o)
 
 static void obstacle(struct sim_enc *e, const struct map_message *in, const struct sim_Detected3DObject *o)
 {
-	char label[sizeof("Pedestrian") + 1] = ""; /* a copy: its publisher may still write, and it must end */
-
-	strncpy(label, sim_Detected3DObject_label_in(in->body, in->size, o), sizeof(label) - 1);
 	sim_enc_begin(e, NULL);
 	sim_enc_i32(e, "id", (int32_t)o->id);
 	map_vector(e, "position", &o->map_position);
@@ -231,7 +227,7 @@ static void obstacle(struct sim_enc *e, const struct map_message *in, const stru
 	sim_enc_f64(e, "height", o->size.z);
 	corners(e, o);
 	sim_enc_f64(e, "tracking_time", apollo_seconds(o->tracking_time));
-	sim_enc_i32(e, "type", apollo_kind_of(label).type);
+	sim_enc_i32(e, "type", apollo_kind_of(in->body, in->size, o).type);
 	sim_enc_f64(e, "timestamp", apollo_seconds(in->header.stamp_sim_ns));
 	sim_enc_end(e);
 }

@@ -50,6 +50,7 @@ static const struct {
 	{ "SUV", MAP_CLASS_CAR },
 	{ "Jeep", MAP_CLASS_CAR },
 	{ "Hatchback", MAP_CLASS_CAR },
+	{ "Van", MAP_CLASS_CAR },
 	{ "Truck", MAP_CLASS_TRUCK },
 	{ "BoxTruck", MAP_CLASS_TRUCK },
 	{ "Bus", MAP_CLASS_BUS },
