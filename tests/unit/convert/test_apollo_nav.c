@@ -349,6 +349,32 @@ TEST(an_inertial_unit_may_lack_an_axis)
 	assert_true(near(m->linear_acceleration.z, 9.81) && near(m->angular_velocity.z, 0.5));
 }
 
+static int status_of(Apollo__Drivers__Gnss__GnssBestPose *p)
+{
+	p->header = &header;
+	p->has_latitude = p->has_longitude = p->has_height_msl = true;
+	p->latitude = 37.5;
+	p->longitude = -122;
+	assert_int_equal(apollo_peer_decode(&p->base, "apollo.drivers.gnss.GnssBestPose", NULL, NULL, &body), 0);
+	return sim_Gps_from(body.bytes, body.b.used)->status;
+}
+
+TEST(a_fix_needs_a_solution)
+{
+	Apollo__Drivers__Gnss__GnssBestPose p = APOLLO__DRIVERS__GNSS__GNSS_BEST_POSE__INIT;
+
+	assert_int_equal(status_of(&p), SIM_GPS_STATUS_FIX); /* it says nothing */
+	p.has_sol_status = p.has_sol_type = true;
+	p.sol_status = APOLLO__DRIVERS__GNSS__SOLUTION_STATUS__SOL_COMPUTED;
+	p.sol_type = APOLLO__DRIVERS__GNSS__SOLUTION_TYPE__SINGLE;
+	assert_int_equal(status_of(&p), SIM_GPS_STATUS_FIX);
+	p.sol_type = APOLLO__DRIVERS__GNSS__SOLUTION_TYPE__NONE;
+	assert_int_equal(status_of(&p), SIM_GPS_STATUS_NO_FIX);
+	p.sol_type = APOLLO__DRIVERS__GNSS__SOLUTION_TYPE__SINGLE;
+	p.sol_status = APOLLO__DRIVERS__GNSS__SOLUTION_STATUS__COLD_START;
+	assert_int_equal(status_of(&p), SIM_GPS_STATUS_NO_FIX);
+}
+
 /* Apollo's driver of a receiver gives no quaternion, and what it measures in the vehicle's axes. */
 TEST(what_apollos_driver_measures_is_of_the_vehicle)
 {

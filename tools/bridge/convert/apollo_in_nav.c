@@ -332,16 +332,17 @@ int apollo_in_estimate(struct apollo_in *d)
 }
 
 struct best_pose {
-	int32_t status;
+	int32_t status, type;
 	double latitude, longitude, height;
 	float undulation, deviation[3]; /* north, east, up */
 };
 
 static const struct apollo_field best_pose_fields[] = {
-	APOLLO_FIELD(3, IN_I32, best_pose, status),        APOLLO_FIELD(5, IN_F64, best_pose, latitude),
-	APOLLO_FIELD(6, IN_F64, best_pose, longitude),     APOLLO_FIELD(7, IN_F64, best_pose, height),
-	APOLLO_FIELD(8, IN_F32, best_pose, undulation),    APOLLO_FIELD(10, IN_F32, best_pose, deviation[0]),
-	APOLLO_FIELD(11, IN_F32, best_pose, deviation[1]), APOLLO_FIELD(12, IN_F32, best_pose, deviation[2]),
+	APOLLO_FIELD(3, IN_I32, best_pose, status),        APOLLO_FIELD(4, IN_I32, best_pose, type),
+	APOLLO_FIELD(5, IN_F64, best_pose, latitude),      APOLLO_FIELD(6, IN_F64, best_pose, longitude),
+	APOLLO_FIELD(7, IN_F64, best_pose, height),        APOLLO_FIELD(8, IN_F32, best_pose, undulation),
+	APOLLO_FIELD(10, IN_F32, best_pose, deviation[0]), APOLLO_FIELD(11, IN_F32, best_pose, deviation[1]),
+	APOLLO_FIELD(12, IN_F32, best_pose, deviation[2]),
 };
 
 static int put_place(struct apollo_in *d, struct sim_Gps *m)
@@ -363,7 +364,7 @@ static int put_place(struct apollo_in *d, struct sim_Gps *m)
 
 int apollo_in_best_pose(struct apollo_in *d)
 {
-	struct best_pose p = { .status = 0 };
+	struct best_pose p = { .type = -1 }; /* of no solution it is 0 */
 	struct pb_reader r;
 	int e = apollo_take_header(d, 1);
 
@@ -373,7 +374,7 @@ int apollo_in_best_pose(struct apollo_in *d)
 	m->latitude = p.latitude;
 	m->longitude = p.longitude;
 	m->altitude = p.height + (double)p.undulation;
-	m->status = p.status ? SIM_GPS_STATUS_NO_FIX : SIM_GPS_STATUS_FIX;
+	m->status = p.status || !p.type ? SIM_GPS_STATUS_NO_FIX : SIM_GPS_STATUS_FIX;
 	m->service = 1; /* GPS */
 	m->orientation.w = 1;
 	for (unsigned i = 0; i < 3; i++) {
