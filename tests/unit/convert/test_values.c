@@ -150,10 +150,11 @@ static struct sim_builder builder;
 static struct record rec;
 static const struct map_options plain;
 static const char *slot_frame = "frame";
+static int64_t slot_ns = 2000000000;
 
 static int emit_with(const char *sim, const char *ros, const struct map_options *options)
 {
-	struct map_message in = { body, sim_builder_size(&builder), { 2000000000, 0, slot_frame }, options, false };
+	struct map_message in = { body, sim_builder_size(&builder), { slot_ns, 0, slot_frame }, options, false };
 
 	memset(&rec, 0, sizeof(rec));
 	rec.enc.ops = &record_ops;
@@ -415,6 +416,23 @@ TEST(objects_have_autowares_classes_and_shapes)
 		assert_int_equal((int)said("type"), cases[i].shape);
 		assert_int_equal((int)said("has_twist"), 1);
 	}
+}
+
+TEST(a_receiver_of_apollo_measures_finely)
+{
+	static const struct map_options svl = { .compat = MAP_COMPAT_SVL };
+	struct sim_Gps *m = sim_Gps_init(body, sizeof(body), &builder);
+
+	slot_ns = INT64_C(1700000000250400000);
+	m->position_covariance[0] = -1; /* there is no such variance */
+	m->position_covariance[4] = 9;
+	emit("sim/Gps", "pb_msgs/GnssBestPose");
+	NEAR(said("measurement_time"), 1700000000.2504 - 315964782);
+	assert_true(said("longitude_std_dev") == 0);
+	NEAR(said("latitude_std_dev"), 3);
+	assert_int_equal(emit_with("sim/Gps", "pb_msgs/GnssBestPose", &svl), 0);
+	NEAR(said("measurement_time"), 1700000000.25 - 315964782);
+	slot_ns = 2000000000;
 }
 
 /* What Autoware has a class for is no car to Apollo unless it is one. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Point clouds and what other sensors measure. See apollo.h. */
-#include <math.h>
 #include <string.h>
 
 #include "apollo_private.h"

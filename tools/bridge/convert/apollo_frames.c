@@ -132,6 +132,11 @@ struct sim_Quaternion apollo_of_euler(const struct sim_Vector3 *e)
 	return apollo_turn_back(&q);
 }
 
+double apollo_deviation(double variance)
+{
+	return variance > 0 ? sqrt(variance) : 0;
+}
+
 double apollo_dot(const struct sim_Vector3 *a, const struct sim_Vector3 *b)
 {
 	return a->x * b->x + a->y * b->y + a->z * b->z;

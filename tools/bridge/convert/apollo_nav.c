@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Clock, frames, inertial and satellite navigation. See apollo.h. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,13 +166,9 @@ int apollo_out_ins_stat(struct apollo_out *o)
 	return 0;
 }
 
-static double deviation(double variance, bool known, double unknown)
-{
-	return !known ? unknown : variance > 0 ? sqrt(variance) : 0;
-}
-
 enum { SOL_COMPUTED = 0, INSUFFICIENT_OBS = 1, NONE = 0, NARROW_INT = 50, WGS84 = 61 };
-#define SATELLITES 15u /* nobody simulates them */
+#define SATELLITES 15u  /* nobody simulates them */
+#define UNKNOWN_M  0.01 /* nor always how sure they are */
 
 int apollo_out_best_pose(struct apollo_out *o)
 {
@@ -191,9 +186,9 @@ int apollo_out_best_pose(struct apollo_out *o)
 	pb_f64(&o->w, 7, m->altitude - o->options->undulation);
 	pb_f32(&o->w, 8, (float)o->options->undulation);
 	pb_u64(&o->w, 9, WGS84);
-	pb_f32(&o->w, 10, (float)deviation(c[4], known, 0.01)); /* north, then east */
-	pb_f32(&o->w, 11, (float)deviation(c[0], known, 0.01));
-	pb_f32(&o->w, 12, (float)deviation(c[8], known, 0.01));
+	pb_f32(&o->w, 10, (float)(known ? apollo_deviation(c[4]) : UNKNOWN_M)); /* north, then east */
+	pb_f32(&o->w, 11, (float)(known ? apollo_deviation(c[0]) : UNKNOWN_M));
+	pb_f32(&o->w, 12, (float)(known ? apollo_deviation(c[8]) : UNKNOWN_M));
 	pb_string(&o->w, 13, "0", 1);
 	pb_f32(&o->w, 14, 0);
 	pb_f32(&o->w, 15, 0);
@@ -229,9 +224,9 @@ int apollo_out_gps(struct apollo_out *o)
 /* rows and columns first to first + 2 of 36 */
 static void deviations(struct apollo_out *o, uint32_t field, const double c[36], unsigned first)
 {
-	struct sim_Vector3 d = { .x = deviation(c[first * 7], true, 0),
-				 .y = deviation(c[first * 7 + 7], true, 0),
-				 .z = deviation(c[first * 7 + 14], true, 0) };
+	struct sim_Vector3 d = { .x = apollo_deviation(c[first * 7]),
+				 .y = apollo_deviation(c[first * 7 + 7]),
+				 .z = apollo_deviation(c[first * 7 + 14]) };
 
 	apollo_point(o, field, &d);
 }

@@ -19,10 +19,12 @@
 #include "sim/msg/TrafficSignals.h"
 #include "sim/msg/VehicleMode.h"
 
-/* Of the satellites' clock, cut to whole ms. */
-static double gps_seconds(int64_t unix_ns)
+/* Of the satellites' clock; SVL cut it to whole ms. */
+static double gps_seconds(const struct map_message *in)
 {
-	return (double)(apollo_gps_ns(unix_ns) / 1000000) / 1e3;
+	int64_t ns = apollo_gps_ns(in->header.stamp_sim_ns);
+
+	return apollo_seconds(map_is_svl(in) ? ns - ns % 1000000 : ns);
 }
 
 static void header_at(struct sim_enc *e, const struct map_message *in, double timestamp_sec)
@@ -66,7 +68,7 @@ static void put_rfu(struct sim_enc *e, const char *name, const struct sim_Vector
 /* Fix or none, and how sure. SVL had the time of the satellites in the header too. */
 MAP(Gps, pb_msgs, GnssBestPose)
 {
-	double gps = gps_seconds(in->header.stamp_sim_ns);
+	double gps = gps_seconds(in);
 	bool fix = m->status >= SIM_GPS_STATUS_FIX;
 
 	header_at(e, in, map_is_svl(in) ? gps : apollo_seconds(in->header.stamp_sim_ns));
@@ -77,18 +79,17 @@ MAP(Gps, pb_msgs, GnssBestPose)
 	sim_enc_f64(e, "longitude", m->longitude);
 	sim_enc_f64(e, "height_msl", m->altitude);
 	sim_enc_i32(e, "datum_id", 61);
-	sim_enc_f32(e, "latitude_std_dev", (float)sqrt(m->position_covariance[4]));
-	sim_enc_f32(e, "longitude_std_dev", (float)sqrt(m->position_covariance[0]));
-	sim_enc_f32(e, "height_std_dev", (float)sqrt(m->position_covariance[8]));
+	sim_enc_f32(e, "latitude_std_dev", (float)apollo_deviation(m->position_covariance[4]));
+	sim_enc_f32(e, "longitude_std_dev", (float)apollo_deviation(m->position_covariance[0]));
+	sim_enc_f32(e, "height_std_dev", (float)apollo_deviation(m->position_covariance[8]));
 	return 0;
 }
 
 MAP(GpsOdometry, pb_msgs, Gps)
 {
 	struct sim_Vector3 at = { .x = m->easting, .y = m->northing, .z = m->altitude };
-	int64_t ns = in->header.stamp_sim_ns;
 
-	header_at(e, in, map_is_svl(in) ? gps_seconds(ns) : apollo_seconds(ns));
+	header_at(e, in, map_is_svl(in) ? gps_seconds(in) : apollo_seconds(in->header.stamp_sim_ns));
 	sim_enc_begin(e, "localization");
 	map_vector(e, "position", &at);
 	put_turn(e, &m->orientation);
@@ -101,10 +102,8 @@ MAP(GpsOdometry, pb_msgs, Gps)
 /* SVL's measurement_time was the header's. */
 MAP(Imu, pb_msgs, Imu)
 {
-	int64_t ns = in->header.stamp_sim_ns;
-
 	header(e, in);
-	sim_enc_f64(e, "measurement_time", map_is_svl(in) ? apollo_seconds(ns) : gps_seconds(ns));
+	sim_enc_f64(e, "measurement_time", map_is_svl(in) ? apollo_seconds(in->header.stamp_sim_ns) : gps_seconds(in));
 	sim_enc_f32(e, "measurement_span", (float)apollo_seconds(m->measurement_span));
 	put_rfu(e, "linear_acceleration", &m->linear_acceleration);
 	put_rfu(e, "angular_velocity", &m->angular_velocity);
