@@ -474,15 +474,16 @@ static int emit_before_1_8(void)
 
 int main(void)
 {
-	static const char *const layouts[] = { "", " as AWSIM's 24", " as AWSIM's 48", " as SVL's 32",
-					       " as Autoware's 32" };
+	static const char *const layouts[] = {
+		"", " as AWSIM's 24", " as AWSIM's 48", " as SVL's 32", " as Autoware's 32", " as velodyne's"
+	};
 	static const struct map_options plain, swap = { .encoding = "bgr8", .frame = "other" };
 	int r = 0;
 
 	for (const struct map *m = map_table; m->sim; m++)
 		r |= emit(m, "", &plain);
 	r |= emit(map_find("sim/Image", NULL), " as bgr8", &swap);
-	for (int p = MAP_POINTS_AWSIM24; p <= MAP_POINTS_XYZIRCAEDT; p++)
+	for (int p = MAP_POINTS_AWSIM24; p <= MAP_POINTS_XYZIR; p++)
 		r |= emit(map_find("sim/PointCloud", NULL), layouts[p],
 			  &(struct map_options){ .points = (enum map_points)p });
 	r |= emit_before_1_8();

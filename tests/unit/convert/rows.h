@@ -49,7 +49,7 @@ static inline struct row row_of(json_t *j)
 
 static inline struct map_options options_of(const struct row *r)
 {
-	static const char *const points[] = { "native", "awsim24", "awsim48", "svl32", "xyzircaedt" };
+	static const char *const points[] = { "native", "awsim24", "awsim48", "svl32", "xyzircaedt", "xyzir" };
 	json_t *o = json_object_get(r->j, "options");
 	const char *want = json_string_value(json_object_get(o, "points"));
 	const char *compat = json_string_value(json_object_get(o, "compat"));
@@ -64,7 +64,7 @@ static inline struct map_options options_of(const struct row *r)
 									 : MAP_COMPAT_SVL,
 				 .covariance = json_number_value(json_object_get(o, "covariance")) };
 
-	for (unsigned i = 0; want && i < 5; i++)
+	for (unsigned i = 0; want && i < sizeof(points) / sizeof(points[0]); i++)
 		if (!strcmp(points[i], want))
 			m.points = (enum map_points)i;
 	return m;

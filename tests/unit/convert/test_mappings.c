@@ -93,7 +93,7 @@ TEST(the_options_do_not_change_the_fields)
 
 	check_one(map_find("sim/Image", NULL), ros2_types, &swap);
 	check_one(map_find("sim/GpsOdometry", NULL), ros2_types, &swap);
-	for (int p = MAP_POINTS_NATIVE; p <= MAP_POINTS_XYZIRCAEDT; p++)
+	for (int p = MAP_POINTS_NATIVE; p <= MAP_POINTS_XYZIR; p++)
 		check_one(map_find("sim/PointCloud", NULL), ros2_types,
 			  &(struct map_options){ .points = (enum map_points)p });
 }

@@ -17,6 +17,7 @@ enum map_points {                     /* layout of the points of a sensor_msgs/P
 		  MAP_POINTS_AWSIM48, /* and azimuth, distance float32, return_type uint8 @32, time_stamp float64 @40 */
 		  MAP_POINTS_SVL32,   /* x, y, z, intensity uint8 @16 in 1/255, timestamp float64 @24 */
 		  MAP_POINTS_XYZIRCAEDT, /* Autoware's of 32 bytes, time_stamp uint32 @28 in ns after the header's */
+		  MAP_POINTS_XYZIR,      /* velodyne's of 24 bytes: AWSIM24 with intensity from 0 to 255 */
 };
 
 /* Where positions of sim/Gps and sim/GpsOdometry are given. UTM is that of the message, or of its latitude and longitude. */

@@ -106,13 +106,31 @@ static void to_awsim48(uint8_t *restrict to, const struct sim_Point *restrict p,
 	}
 }
 
+/* Of 255, as most lidars have it. */
+static inline uint8_t byte_of(float intensity)
+{
+	float v = intensity > 0.0f ? intensity : 0.0f; /* NaN: 0 */
+
+	return (uint8_t)(int32_t)((v < 1.0f ? v : 1.0f) * 255.0f);
+}
+
+static void to_xyzir(uint8_t *restrict to, const struct sim_Point *restrict p, size_t n, int64_t stamp_sim_ns)
+{
+	(void)stamp_sim_ns;
+	for (size_t i = 0; i < n; i++) {
+		struct sim_Point q = p[i];
+
+		q.intensity = byte_of(q.intensity);
+		put_base(to + i * sizeof(struct awsim24), &q);
+	}
+}
+
 static void to_svl32(uint8_t *restrict to, const struct sim_Point *restrict p, size_t n, int64_t stamp_sim_ns)
 {
 	(void)stamp_sim_ns;
 	for (size_t i = 0; i < n; i++) {
-		float v = p[i].intensity > 0.0f ? p[i].intensity : 0.0f; /* NaN: 0 */
 		uint8_t *at = to + i * 32;
-		uint64_t z_gap, rest = (uint64_t)(int32_t)((v < 1.0f ? v : 1.0f) * 255.0f);
+		uint64_t z_gap, rest = byte_of(p[i].intensity);
 		uint32_t z;
 
 		/* word by word: a copy of an array of them would wait for each to be stored */
@@ -139,12 +157,11 @@ static void to_ircaedt(uint8_t *restrict to, const struct sim_Point *restrict p,
 {
 	(void)stamp_sim_ns;
 	for (size_t i = 0; i < n; i++) {
-		float v = p[i].intensity > 0.0f ? p[i].intensity : 0.0f; /* NaN: 0 */
 		struct ircaedt q = {
 			.x = p[i].x,
 			.y = p[i].y,
 			.z = p[i].z,
-			.intensity = (uint8_t)((v < 1.0f ? v : 1.0f) * 255.0f),
+			.intensity = byte_of(p[i].intensity),
 			.return_type = p[i].return_type,
 			.channel = p[i].ring,
 			.azimuth = p[i].azimuth < 0 ? p[i].azimuth + 2 * (float)M_PI : p[i].azimuth,
@@ -172,6 +189,7 @@ static void to_ircaedt(uint8_t *restrict to, const struct sim_Point *restrict p,
 /* clang-format off */
 static const struct layout layouts[] = {
 	[MAP_POINTS_AWSIM24] = { 24, 5, { XYZ, { "intensity", 16, F32 }, { "ring", 20, U16 } }, to_awsim24 },
+	[MAP_POINTS_XYZIR] = { 24, 5, { XYZ, { "intensity", 16, F32 }, { "ring", 20, U16 } }, to_xyzir },
 	[MAP_POINTS_AWSIM48] = { 48, 9, { XYZ, { "intensity", 16, F32 }, { "ring", 20, U16 }, { "azimuth", 24, F32 },
 		{ "distance", 28, F32 }, { "return_type", 32, U8 }, { "time_stamp", 40, F64 } }, to_awsim48 },
 	[MAP_POINTS_SVL32] = { 32, 5, { XYZ, { "intensity", 16, U8 }, { "timestamp", 24, F64 } }, to_svl32 },

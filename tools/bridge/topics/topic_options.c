@@ -11,7 +11,7 @@
 #define COUNT_MAX 1000000
 #define BYTES_MAX (512 << 20)
 
-static const char *const points[] = { "native", "awsim24", "awsim48", "svl32", "xyzircaedt", NULL };
+static const char *const points[] = { "native", "awsim24", "awsim48", "svl32", "xyzircaedt", "xyzir", NULL };
 static const char *const encodings[] = { "rgb8", "bgr8", NULL };
 static const char *const positions[] = { "message", "map", "utm", "mgrs", NULL };
 static const char *const sentences[] = { "gga", "insatt", NULL };
