@@ -148,21 +148,28 @@ static void skip_command(struct sim_dec *d, const char *name, const char *first,
 	sim_dec_end(d);
 }
 
-static void skip_twist(struct sim_dec *d)
+static struct sim_Twist read_twist(struct sim_dec *d)
 {
-	static const char *const axes[] = { "x", "y", "z" }, *const parts[] = { "linear", "angular" };
+	struct sim_Twist t;
 
 	sim_dec_begin(d, "twist_cmd");
 	sim_dec_header(d, "header");
 	sim_dec_begin(d, "twist");
-	for (int i = 0; i < 2; i++) {
-		sim_dec_begin(d, parts[i]);
-		for (int k = 0; k < 3; k++)
-			sim_dec_f64(d, axes[k]);
-		sim_dec_end(d);
-	}
+	t.linear = map_in_finite(d, "linear");
+	t.angular = map_in_finite(d, "angular");
 	sim_dec_end(d);
 	sim_dec_end(d);
+	return t;
+}
+
+/* As SVL drove by it: half of the yaw rate [rad/s] is the share of the full lock. */
+static void drive_by_twist(struct sim_VehicleControl *m, const struct sim_Twist *t)
+{
+	double steer = t->angular.z / 2;
+
+	m->velocity = (float)t->linear.x;
+	m->present &= ~SIM_VEHICLE_CONTROL_HAS_STEER_ANGLE;
+	set(m, &m->steer_input, (float)(steer < -1 ? -1 : steer > 1 ? 1 : steer), SIM_VEHICLE_CONTROL_HAS_STEER_INPUT);
 }
 
 static void read_ai_gear(struct sim_dec *d, struct sim_VehicleControl *m)
@@ -183,9 +190,13 @@ static void read_ai_gear(struct sim_dec *d, struct sim_VehicleControl *m)
 	}
 }
 
-/* Of its three ways to say it, ctrl_cmd. An acceleration of 0 is one that nobody has set: the wanted speed decides. */
+/*
+ * Of its three ways to say it, ctrl_cmd, or twist_cmd where only that is filled. An acceleration of 0 is one that nobody has set: the
+ * wanted speed decides.
+ */
 static int read_vehicle_cmd(struct sim_dec *d, struct message_in *to)
 {
+	struct sim_Twist twist;
 	float acceleration;
 
 	START(VehicleControl);
@@ -198,12 +209,15 @@ static int read_vehicle_cmd(struct sim_dec *d, struct message_in *to)
 	skip_command(d, "lamp_cmd", "l", "r");
 	read_ai_gear(d, m);
 	sim_dec_i32(d, "mode");
-	skip_twist(d);
+	twist = read_twist(d);
 	sim_dec_begin(d, "ctrl_cmd");
 	m->velocity = (float)sim_dec_f64(d, "linear_velocity");
 	acceleration = (float)sim_dec_f64(d, "linear_acceleration");
 	m->steer_angle = (float)sim_dec_f64(d, "steering_angle");
 	sim_dec_end(d);
+	if (m->velocity == 0 && acceleration == 0 && m->steer_angle == 0 &&
+	    (twist.linear.x != 0 || twist.angular.z != 0))
+		drive_by_twist(m, &twist);
 	if (sim_dec_i32(d, "emergency")) {
 		m->velocity = 0;
 		set(m, &m->braking, 1, SIM_VEHICLE_CONTROL_HAS_BRAKING);
