@@ -175,6 +175,7 @@ static void chassis_gps(struct sim_dec *d, struct sim_CanBus *m)
 
 MAP_IN(pb_msgs, Chassis, CanBus)
 {
+	struct sim_Vector3 ahead = { 0 };
 	int32_t mode, gear;
 
 	START(CanBus);
@@ -199,6 +200,8 @@ MAP_IN(pb_msgs, Chassis, CanBus)
 	m->in_reverse = m->gear == SIM_GEAR_REVERSE;
 	map_in_apollo_header(d, to);
 	chassis_gps(d, m);
+	ahead.x = (double)m->speed;
+	m->velocity = map_in_from_body(&m->orientation, &ahead);
 	return map_in_finish(&builder, to);
 }
 
