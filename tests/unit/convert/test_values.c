@@ -540,14 +540,14 @@ static void in_town(bool absolute)
 
 static void expect_place(const struct map_options *o, double x, double y, double z, const char *frame)
 {
-	static const char *const messages[] = { "nav_msgs/Odometry", "geometry_msgs/PoseStamped" };
+	static const char *const messages[] = { "nav_msgs/Odometry", "geometry_msgs/PoseStamped", "pb_msgs/Gps" };
 
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 3; i++) {
 		assert_int_equal(emit_with("sim/GpsOdometry", messages[i], o), 0);
 		CM(after("position", 2), x);
 		CM(after("position", 3), y);
 		CM(after("position", 4), z);
-		assert_string_equal(text("header"), frame);
+		assert_string_equal(text(i == 2 ? "frame_id" : "header"), frame);
 	}
 }
 

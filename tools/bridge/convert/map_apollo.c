@@ -87,11 +87,14 @@ MAP(Gps, pb_msgs, GnssBestPose)
 
 MAP(GpsOdometry, pb_msgs, Gps)
 {
-	struct sim_Vector3 at = { .x = m->easting, .y = m->northing, .z = m->altitude };
+	struct map_place p;
+	int r = map_place_of(in, MAP_FIX_OF(m), &p);
 
-	header_at(e, in, map_is_svl(in) ? gps_seconds(in) : apollo_seconds(in->header.stamp_sim_ns));
+	if (r < 0)
+		return r;
+	header_at(e, &p.in, map_is_svl(in) ? gps_seconds(in) : apollo_seconds(in->header.stamp_sim_ns));
 	sim_enc_begin(e, "localization");
-	map_vector(e, "position", &at);
+	map_vector(e, "position", &p.at);
 	put_turn(e, &m->orientation);
 	map_vector(e, "linear_velocity", &m->velocity);
 	sim_enc_f64(e, "heading", apollo_heading(&m->orientation));

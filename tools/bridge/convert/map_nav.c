@@ -146,18 +146,7 @@ MAP(Gps, sensor_msgs, NavSatFix)
 
 #define SQUARE_M 100000.0
 
-struct place {
-	struct sim_Vector3 at;
-	struct map_message in; /* with the frame of it */
-	struct map_options options;
-};
-
-struct fix { /* what both messages have */
-	double longitude, latitude, easting, northing, altitude;
-	bool absolute;
-};
-
-static int to_utm(struct fix *f)
+static int to_utm(struct map_fix *f)
 {
 	struct geo_utm utm;
 
@@ -172,7 +161,7 @@ static int to_utm(struct fix *f)
 }
 
 /* 0: easting, northing and altitude are what is wanted. */
-static int move(struct fix *f, const struct map_options *o)
+static int move(struct map_fix *f, const struct map_options *o)
 {
 	int r = 0;
 
@@ -193,12 +182,11 @@ static int move(struct fix *f, const struct map_options *o)
 	return r;
 }
 
-/* The frame of the rig wins; else it is "map" for positions in the map, or "utm". */
-static int place_of(const struct map_message *in, struct fix f, struct place *ret)
+int map_place_of(const struct map_message *in, struct map_fix f, struct map_place *ret)
 {
 	int r = move(&f, in->options);
 
-	*ret = (struct place){ .at = { .x = f.easting, .y = f.northing, .z = f.altitude }, .in = *in };
+	*ret = (struct map_place){ .at = { .x = f.easting, .y = f.northing, .z = f.altitude }, .in = *in };
 	ret->options = *in->options;
 	ret->in.options = &ret->options;
 	if (in->options->frame || r < 0)
@@ -210,14 +198,11 @@ static int place_of(const struct map_message *in, struct fix f, struct place *re
 	return 0;
 }
 
-#define FIX_OF(m) \
-	((struct fix){ (m)->longitude, (m)->latitude, (m)->easting, (m)->northing, (m)->altitude, \
-		       (m)->ignore_map_origin })
-
-static int pose_stamped(const struct map_message *in, struct sim_enc *e, struct fix f, const struct sim_Quaternion *q)
+static int pose_stamped(const struct map_message *in, struct sim_enc *e, struct map_fix f,
+			const struct sim_Quaternion *q)
 {
-	struct place p;
-	int r = place_of(in, f, &p);
+	struct map_place p;
+	int r = map_place_of(in, f, &p);
 
 	if (r < 0)
 		return r;
@@ -228,14 +213,14 @@ static int pose_stamped(const struct map_message *in, struct sim_enc *e, struct 
 
 MAP(Gps, geometry_msgs, PoseStamped)
 {
-	return pose_stamped(in, e, FIX_OF(m), &m->orientation);
+	return pose_stamped(in, e, MAP_FIX_OF(m), &m->orientation);
 }
 
 /* As AWSIM's documentation has it; its code has PoseStamped. */
 MAP(Gps, geometry_msgs, Pose)
 {
-	struct place p;
-	int r = place_of(in, FIX_OF(m), &p);
+	struct map_place p;
+	int r = map_place_of(in, MAP_FIX_OF(m), &p);
 
 	if (r < 0)
 		return r;
@@ -247,9 +232,9 @@ MAP(Gps, geometry_msgs, Pose)
 MAP(Gps, geometry_msgs, PoseWithCovarianceStamped)
 {
 	double pose[36] = { 0 }, buf[36];
-	struct place p;
+	struct map_place p;
 	const double *c;
-	int r = place_of(in, FIX_OF(m), &p);
+	int r = map_place_of(in, MAP_FIX_OF(m), &p);
 
 	if (r < 0)
 		return r;
@@ -280,8 +265,8 @@ static struct sim_Twist motion(const struct map_message *in, const struct sim_Gp
 MAP(GpsOdometry, nav_msgs, Odometry)
 {
 	struct sim_Twist t = motion(in, m);
-	struct place p;
-	int r = place_of(in, FIX_OF(m), &p);
+	struct map_place p;
+	int r = map_place_of(in, MAP_FIX_OF(m), &p);
 
 	if (r < 0)
 		return r;
@@ -303,13 +288,13 @@ MAP(GpsOdometry, nav_msgs, Odometry)
 
 MAP(GpsOdometry, geometry_msgs, PoseStamped)
 {
-	return pose_stamped(in, e, FIX_OF(m), &m->orientation);
+	return pose_stamped(in, e, MAP_FIX_OF(m), &m->orientation);
 }
 
 MAP(GpsOdometry, geometry_msgs, PoseWithCovarianceStamped)
 {
-	struct place p;
-	int r = place_of(in, FIX_OF(m), &p);
+	struct map_place p;
+	int r = map_place_of(in, MAP_FIX_OF(m), &p);
 
 	if (r < 0)
 		return r;

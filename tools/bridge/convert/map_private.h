@@ -131,6 +131,25 @@ void map_twist(struct sim_enc *e, const char *name, const struct sim_Vector3 *li
 /* A vector of the map in the body's own axes; q: from the body to the map. {0, 0, 0, 0}: not known, nothing is turned. */
 struct sim_Vector3 map_to_body(const struct sim_Quaternion *q, const struct sim_Vector3 *v);
 
+struct map_fix { /* of sim/Gps and sim/GpsOdometry */
+	double longitude, latitude, easting, northing, altitude;
+	bool absolute;
+};
+#define MAP_FIX_OF(m) \
+	((struct map_fix){ (m)->longitude, (m)->latitude, (m)->easting, (m)->northing, (m)->altitude, \
+			   (m)->ignore_map_origin })
+
+struct map_place {
+	struct sim_Vector3 at;
+	struct map_message in; /* with the frame of it */
+	struct map_options options;
+};
+/*
+ * Where the rig wants it. The frame of the rig wins; else it is "map" for positions in the map, or "utm". Errors are those of struct
+ * map's emit.
+ */
+int map_place_of(const struct map_message *in, struct map_fix f, struct map_place *ret);
+
 /* What an object's label says it is, in Autoware's numbers; any case. */
 enum map_class {
 	MAP_CLASS_UNKNOWN = 0,
