@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # ns.sh [-s SIZE] COMMAND [ARG...]: run a test in mount, net and pid namespaces of its own, with a private
-# /tmp and /dev/shm (SIZE, default 2g) and `lo` up, so that RouDi (one per machine: fixed names there) and
-# listeners never meet those of another run, and nothing outlives it. The checkout stays visible. The exit
+# /tmp, /run and /dev/shm (SIZE, default 2g) and `lo` up, so that RouDi (one per machine: fixed names there), root's simd,
+# which is in /run, and listeners never meet those of another run, and nothing outlives it. The checkout stays visible. The exit
 # code is the command's. Where namespaces are refused and SIMD_TESTS_ALONE is set, the command runs under a lock,
 # one at a time, and what it leaves behind is killed.
 size=2g
@@ -21,9 +21,10 @@ inside='
 size=$1 here=$2
 shift 2
 keep=
-case $here in /tmp|/tmp/*|/dev/shm/*) keep=1; exec 9<"$here";; esac
+case $here in /tmp|/tmp/*|/run/*|/dev/shm/*) keep=1; exec 9<"$here";; esac
 mount -t proc proc /proc &&
 mount -t tmpfs -o mode=1777 tmpfs /tmp &&
+mount -t tmpfs -o mode=755 tmpfs /run &&
 mount -t tmpfs -o mode=1777,size=$size tmpfs /dev/shm || exit 125
 if [ $keep ]; then
 	mkdir -p "$here" && mount -c --bind /proc/self/fd/9 "$here" || exit 125

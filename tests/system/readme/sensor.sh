@@ -9,7 +9,11 @@ made=
 fail() { echo "README.md, a sensor: $1"; sed 's/^/simd: /' /tmp/simd.log; exit 1; }
 until_() { # a command that comes true
 	n=0
-	until "$@" >/dev/null 2>&1; do n=$((n + 1)); [ $n -ne 100 ] || echo "still waiting: $*"; sleep 0.1; done # looks again
+	until "$@" >/dev/null 2>&1; do
+		kill -0 "$made" 2>/dev/null || fail "simd has ended"
+		n=$((n + 1)); [ $n -ne 100 ] || echo "still waiting: $*"
+		sleep 0.1 # looks again
+	done
 }
 
 sed -n '/^## A sensor in 30 lines/,/^```c$/s/^    //p' README.md | sed 's/ *#.*//' >/tmp/lines
