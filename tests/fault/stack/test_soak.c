@@ -362,6 +362,15 @@ static double growth_kib(const struct process *p, unsigned from, unsigned to)
 	return above / below * n;
 }
 
+/* Whether it grew in steps, as with what there is to do, or with time. */
+static void print_moments(const struct process *p, unsigned samples)
+{
+	printf("soak: %s, KiB at 16 moments:", p->name);
+	for (unsigned i = 1; i <= 16; i++)
+		printf(" %ld", p->seen[samples * i / 16 - 1].anon_kib);
+	printf("\n");
+}
+
 static unsigned judge(unsigned samples)
 {
 	unsigned from = samples / 4, bad = 0;
@@ -382,6 +391,8 @@ static unsigned judge(unsigned samples)
 		       z->anon_kib, grown * 1024 / (samples - from), a->descriptors, z->descriptors, a->threads,
 		       z->threads, memory ? " MEMORY GROWS" : "", fds ? " DESCRIPTORS GROW" : "",
 		       threads ? " THREADS GROW" : "", p->foreign ? " (not ours)" : "");
+		if (memory && samples >= 16)
+			print_moments(p, samples);
 		bad += !p->foreign && (memory || fds || threads);
 	}
 	printf("soak: after %u of %u s; %s\n", from, samples,
