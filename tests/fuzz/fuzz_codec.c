@@ -110,7 +110,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		apollo(data[1], data + 2, size - 2);
 	else
 		defined(data[0] % 8 == 6,
-			data[1] & 1 ? "autoware_perception_msgs/TrafficLightGroupArray" : "car_msgs/Thing", data + 2,
-			size - 2);
+			data[1] & 2   ? "pb_msgs/Chassis"
+			: data[1] & 1 ? "autoware_perception_msgs/TrafficLightGroupArray"
+				      : "car_msgs/Thing",
+			data + 2, size - 2);
 	return 0;
 }

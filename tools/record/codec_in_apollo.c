@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From logs of Cyber RT into simd, .record or protobuf in MCAP: Apollo's messages, simd's own types as the bridge `cyber` and codec_out
- * write them, field by field, and all others as types of the definitions in the file. See codec.h.
+ * write them, field by field, and all others as types of the definitions in the file; and Apollo's messages of before, in a .bag. See codec.h.
  */
 #include "codec_in_private.h"
 
+#include "convert/apollo_ros.h"
 #include "convert/pb_proto.h"
 
 #include "channels.h"
@@ -24,6 +25,28 @@ static int decode_apollo(struct codec_in *c, const struct log_message *m, struct
 	char why[1];
 
 	return apollo_in_read(c->apollo, &o, m->data, m->size, ret, why, 0);
+}
+
+/* ---- before Cyber RT ---- */
+
+static int decode_apollo_ros(struct codec_in *c, const struct log_message *m, struct message_in *ret)
+{
+	struct log_message message = *m;
+	const void *data;
+	int r = apollo_ros_message(m->data, m->size, &data, &message.size);
+
+	message.data = data;
+	return r < 0 ? r : decode_apollo(c, &message, ret);
+}
+
+int codec_in_open_apollo_ros(struct codec_in *c, const struct log_channel *ch, char *why, size_t why_size)
+{
+	c->apollo = apollo_ros_find(ch->schema_name, ch->topic, NULL);
+	if (!c->apollo)
+		return codec_in_fail(-ENOTSUP, why, why_size, ch, "nothing of simd's is made of this message");
+	c->type = apollo_type_sim(c->apollo);
+	c->decode = decode_apollo_ros;
+	return 0;
 }
 
 /* ---- field by field ---- */

@@ -41,5 +41,7 @@ const char *codec_in_json_note(struct codec_json *j);
 
 /* The type by the channel's metadata, as native has it. */
 int codec_in_open_type(struct codec_in *c, const struct log_channel *ch, char *why, size_t why_size);
+/* Apollo's before Cyber RT, in logs of ROS 1. */
+int codec_in_open_apollo_ros(struct codec_in *c, const struct log_channel *ch, char *why, size_t why_size);
 
 #endif

@@ -5,6 +5,7 @@
  */
 #include "codec_in_private.h"
 
+#include "convert/apollo_ros.h"
 #include "convert/ros_own.h"
 #include "ros/ros_definition.h"
 #include "ros/ros_text.h"
@@ -60,6 +61,8 @@ int codec_in_open_ros(struct codec_in *c, const struct log_channel *ch, char *wh
 
 	c->decode = decode_ros;
 	c->format = strcmp(ch->message_encoding, "ros1") == 0 ? WIRE_ROS1 : WIRE_CDR;
+	if (c->format == WIRE_ROS1 && apollo_ros_is(ch->schema_name, ch->schema.data, ch->schema.size))
+		return codec_in_open_apollo_ros(c, ch, why, why_size);
 	r = definition_of(c, ch, &definition);
 	if (r == 0)
 		r = conversion_in_open_text(NULL, known_of(c), ch->schema_name, definition, false, &c->conv, text,

@@ -182,4 +182,26 @@ TEST_FULL(we_read_what_a_killed_rosbag_leaves)
 	read_theirs("none", false);
 }
 
+/* Of Apollo before Cyber RT: what is in it, and a record of Cyber RT that is made of it. */
+TEST(a_bag_of_apollo_becomes_a_record)
+{
+	char line[4 * TEST_PATH_MAX], record[TEST_PATH_MAX];
+	int code = -1;
+
+	test_path(path, "apollo.bag");
+	unlink(test_path(record, "apollo.record"));
+	ros_output(command("/usr/bin/python3 tests/system/ros1/bag.py apollo", ""), &code);
+	assert_int_equal(code, 0);
+	snprintf(line, sizeof(line), "%s bag cat %s --json 2>&1", SIMCTL, path);
+	ros_prints(line, "\"speed\":14.5");
+	ros_prints(line, "an ordinary one");
+	snprintf(line, sizeof(line), "%s bag convert %s %s 2>&1", SIMCTL, path, record);
+	ros_output(line, &code);
+	assert_int_equal(code, 0);
+	snprintf(line, sizeof(line), "%s bag info %s 2>&1", SIMCTL, record);
+	ros_prints(line, "apollo.canbus.Chassis");
+	snprintf(line, sizeof(line), "%s bag cat %s --json 2>&1", SIMCTL, record);
+	ros_prints(line, "\"speed\":14.5");
+}
+
 TEST_GROUP(ros_master_group, NULL)

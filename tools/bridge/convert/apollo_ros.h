@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Apollo 1.0 to 3.0, before Cyber RT: a changed ROS 1 that carries protobuf. A message is of the type "pb_msgs/" and its name without the package, its
+ * definition is the word "protobuf", its sum that of its type's name, and its body a string of ROS: the length, then the message. The definitions are those of Apollo
+ * 5, the oldest that are here. Pure functions: any thread.
+ */
+#ifndef APOLLO_ROS_H
+#define APOLLO_ROS_H
+
+#include "apollo.h"
+
+#define APOLLO_ROS_DEFINITION "protobuf"
+
+/* Whether a type of ROS 1 with that definition is one of them. */
+bool apollo_ros_is(const char *type, const char *definition, size_t size);
+
+/*
+ * What may come in as "pb_msgs/Imu" on that topic and becomes sim_type, NULL: the first. Two messages have one name (gnss' Imu, and localization's, which was called CorrectedImu
+ * later): the one whose topic it is. NULL: nothing of ours is made of it.
+ */
+const struct apollo_type *apollo_ros_find(const char *type, const char *topic, const char *sim_type);
+
+/* The message within a body. 0 or -EBADMSG. */
+int apollo_ros_message(const void *body, size_t size, const void **ret, size_t *ret_size);
+
+#endif
