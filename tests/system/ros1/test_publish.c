@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <sys/socket.h>
 
+#include <sim/msg/CanBus.h>
+#include <sim/msg/CorrectedImu.h>
 #include <sim/msg/Image.h>
 #include <sim/msg/RadarObjects.h>
 #include <sim/msg/String.h>
@@ -142,6 +144,47 @@ static uint32_t radar_number(int fd)
 	n = fake_u32(m + 20);
 	free(m);
 	return n;
+}
+
+/* Under Apollo's name, and as a string of ROS: protobuf behind its length. An image stays one of ROS. */
+TEST_WITH(for_apollo_it_is_protobuf, setup, teardown)
+{
+	static const char *const options[] = { "apollo", "true", NULL };
+	struct sim_slot *s = host_slot(sizeof(struct sim_CanBus), "");
+	struct sim_CanBus *m = sim_slot_body_mut(s);
+	struct sim_bridge_channel again = { .id = 2, .name = "/other/can", .type = &sim_CanBus_type, .options = "{}" };
+	struct sim_bridge_topic *t, *u, *v, *none;
+	unsigned port;
+	uint8_t *data;
+	uint32_t len;
+	int fd;
+
+	up(options);
+	t = host_open(&h, b, "/vehicle/can", &sim_CanBus_type, "{}");
+	u = host_open(&h, b, "/camera", &sim_Image_type, "{}");
+	v = host_open(&h, b, "/second", &sim_CorrectedImu_type,
+		      "{\"ros1\":{\"type\":\"pb_msgs/Imu\",\"topic\":\"/imu\"}}");
+	host_wait_log(&h, "/camera: sim/Image goes out as sensor_msgs/Image");
+	host_wait_log(&h, "/second: sim/CorrectedImu goes out as pb_msgs/Imu");
+	assert_int_equal(h.ops->open(b, &again, &none), -EINVAL);
+	host_wait_log(&h, "/other/can: it would go out as /apollo/canbus/chassis, as channel /vehicle/can does");
+	port = fake_request_topic(&master, "/apollo/canbus/chassis");
+	fd = subscriber(port, "/apollo/canbus/chassis", "d6a21658031a6a4615858d76f8b5178e", "pb_msgs/Chassis", 0);
+	assert_string_equal(fake_field(fd, "message_definition"), "protobuf");
+	m->speed = 2;
+	m->orientation.w = 1;
+	assert_int_equal(host_publish(&h, b, t, s), 0);
+	data = fake_message(fd, &len);
+	assert_non_null(data);
+	assert_int_equal(fake_u32(data), len - 4);
+	assert_non_null(memmem(data + 4, len - 4, "\x2d\0\0\0\x40", 5)); /* speed_mps */
+	free(data);
+	close(fd);
+	free(s);
+	h.ops->close(b, t);
+	h.ops->close(b, u);
+	h.ops->close(b, v);
+	down();
 }
 
 TEST_WITH(who_depends_on_mistakes_has_them, setup, teardown)

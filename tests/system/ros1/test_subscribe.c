@@ -352,6 +352,52 @@ TEST_WITH(raw_is_as_it_comes, setup, teardown)
 	close(fd);
 }
 
+/* Which Imu is meant says the topic; what is no message of Apollo's for us is named. */
+TEST_WITH(protobuf_of_apollo_comes_in, setup, teardown)
+{
+	static const char *const options[] = {
+		"apollo", "true", "subscribe",
+		"{\"/apollo/sensor/gnss/corrected_imu\":{\"type\":\"pb_msgs/Imu\",\"channel\":\"/imu\"}}", NULL
+	};
+	static const uint8_t imu[] = { 13, 0, 0, 0, 0x0a, 11, 0x09, 0, 0, 0, 0, 0, 0, 0x16, 0x40, 0x18, 7 };
+	struct host_in in;
+	int fd;
+
+	up(options);
+	fd = fake_accept(door);
+	assert_string_equal(fake_field(fd, "md5sum"), "bdef0ba51869607ed95736d41e80c1f5");
+	fake_introduce(fd, "bdef0ba51869607ed95736d41e80c1f5", "pb_msgs/Imu", "protobuf");
+	fake_publish(fd, imu, sizeof(imu));
+	in = host_next(&h);
+	assert_string_equal(in.type, "sim/CorrectedImu");
+	fake_publish(fd, imu, sizeof(imu) - 1);
+	host_next_drop(&h);
+	close(fd);
+}
+
+/* Its definition says it: no word of the rig is needed. */
+TEST_WITH(protobuf_of_apollo_is_learnt, setup, teardown)
+{
+	static const char *const options[] = { "subscribe", "{\"/apollo/canbus/chassis\":{\"channel\":\"/can\"}}",
+					       NULL };
+	static const uint8_t chassis[] = { 5, 0, 0, 0, 0x2d, 0, 0, 0x48, 0x41 };
+	struct host_in in;
+	int fd;
+
+	up(options);
+	introduce("4a2f66ef6a7d1f6e9b6f4ad1b2a0fb9b", "pb_msgs/Monitor", "protobuf");
+	host_wait_log(&h, "nothing of ours is made of pb_msgs/Monitor, a message of Apollo's");
+	introduce("d6a21658031a6a4615858d76f8b5178e", "pb_msgs/Chassis", "protobuf");
+	host_listen(&h, b, "/can");
+	fd = fake_accept(door);
+	fake_field(fd, "topic");
+	fake_introduce(fd, "d6a21658031a6a4615858d76f8b5178e", "pb_msgs/Chassis", "protobuf");
+	fake_publish(fd, chassis, sizeof(chassis));
+	in = host_next(&h);
+	assert_string_equal(in.type, "sim/CanBus");
+	close(fd);
+}
+
 /* How often the log says so. */
 static unsigned count(const char *text)
 {

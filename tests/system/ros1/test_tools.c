@@ -8,8 +8,10 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <sim/msg/CanBus.h>
 #include <sim/msg/Image.h>
 #include <sim/msg/String.h>
+#include <sim/msg/VehicleControl.h>
 
 #include "../ros2/host.h"
 #include "ros_master.h"
@@ -21,6 +23,10 @@
 
 static const char *const plain[] = { "subscribe", "{\"/say\":{\"type\":\"std_msgs/String\",\"channel\":\"/said\"}}",
 				     "set_use_sim_time", "true", NULL };
+static const char *const apollo[] = {
+	"apollo", "true", "subscribe",
+	"{\"/apollo/control\":{\"type\":\"pb_msgs/ControlCommand\",\"channel\":\"/control\"}}", NULL
+};
 static const char *const follows[] = { "use_sim_time", "true", NULL };
 static struct host h;
 static struct sim_bridge *b;
@@ -48,6 +54,14 @@ static int setup(void **state)
 	host_clock_start(&h, b);
 	chat = host_open(&h, b, "/chat", &sim_String_type, "{}");
 	camera = host_open(&h, b, "/camera", &sim_Image_type, "{}");
+	return 0;
+}
+
+static int setup_apollo(void **state)
+{
+	(void)state;
+	ros_master_start();
+	up(apollo);
 	return 0;
 }
 
@@ -201,6 +215,35 @@ TEST_WITH(roscpp_gets_what_is_sent, setup, teardown)
 	publish_image(9);
 	ros_next_line(f, "9 1640995200.123456768 camera: 6144 bytes, sum 43008");
 	assert_int_equal(pclose(f), 0);
+}
+
+/* As Apollo's own, which sends protobuf and takes it: a command comes in, what the vehicle does goes out. */
+TEST_WITH(a_node_of_apollo_talks_to_us, setup_apollo, teardown)
+{
+	struct sim_slot *s = host_slot(sizeof(struct sim_CanBus), "");
+	struct sim_CanBus *m = sim_slot_body_mut(s);
+	struct sim_bridge_topic *t;
+	struct host_in in;
+	FILE *f;
+
+	if (!have(ROSCPP_APOLLO, "libroscpp-dev")) {
+		free(s);
+		return;
+	}
+	t = host_open(&h, b, "/vehicle/can", &sim_CanBus_type, "{}");
+	f = ros_begin("exec " ROSCPP_APOLLO);
+	ros_next_line(f, "ready");
+	in = host_next(&h);
+	assert_string_equal(in.type, "sim/VehicleControl");
+	assert_true(sim_VehicleControl_from(in.body, in.size)->acceleration == 0.25f);
+	host_wait_log(&h, "/apollo/canbus/chassis: subscriber /apollo");
+	m->speed = 14.5f;
+	m->orientation.w = 1;
+	assert_int_equal(host_publish(&h, b, t, s), 0);
+	ros_next_line(f, "chassis at 14.5 m/s");
+	assert_int_equal(pclose(f), 0);
+	h.ops->close(b, t);
+	free(s);
 }
 
 TEST_WITH(a_node_that_is_not_of_ros, setup, teardown)

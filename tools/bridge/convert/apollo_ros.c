@@ -3,7 +3,11 @@
 #include "apollo_ros.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "gen/digest.h"
 
 #define PACKAGE "pb_msgs/"
 
@@ -43,6 +47,73 @@ const struct apollo_type *apollo_ros_find(const char *type, const char *topic, c
 			return t;
 	return NULL;
 }
+
+/* ---- out ---- */
+
+/* Apollo sent these as what ROS has for them. The last is SVL's own, later. */
+static bool is_ordinary(const struct apollo_type *t)
+{
+	static const char *const names[] = { "apollo.drivers.PointCloud",          "apollo.drivers.Image",
+					     "apollo.drivers.CompressedImage",     "apollo.cyber.proto.Clock",
+					     "apollo.transform.TransformStampeds", "apollo.common.Detection2DArray" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(apollo_type_name(t), names[i]) == 0)
+			return true;
+	return false;
+}
+
+const struct apollo_type *apollo_ros_type_for(const char *sim_type, const char *type)
+{
+	const char *name = type && strncmp(type, PACKAGE, sizeof(PACKAGE) - 1) == 0 ? type + sizeof(PACKAGE) - 1 : NULL;
+	const struct apollo_type *t;
+
+	if (type && !name)
+		return NULL;
+	for (unsigned i = 0; (t = apollo_type_at(APOLLO_5, false, i)); i++)
+		if (strcmp(apollo_type_sim(t)->name, sim_type) == 0 &&
+		    (name ? is_called(t, name, strcmp(sim_type, "sim/CorrectedImu") == 0) : !is_ordinary(t)))
+			return t;
+	return NULL;
+}
+
+struct ros_type *apollo_ros_type_create(const char *type)
+{
+	size_t n = strlen(type) + 1;
+	struct ros_type *t = calloc(1, sizeof(*t) + n + DIGEST_MD5_HEX);
+	char *texts = (char *)(t + 1);
+
+	if (!t)
+		return NULL;
+	memcpy(texts, type, n);
+	digest_md5(type, n - 1, texts + n);
+	*t = (struct ros_type){ .name = texts, .kind = "msg", .hash = texts + n, .definition = APOLLO_ROS_DEFINITION };
+	return t;
+}
+
+struct ros_type *apollo_ros_type_of(const struct apollo_type *t)
+{
+	char type[128];
+
+	snprintf(type, sizeof(type), PACKAGE "%s", strrchr(apollo_type_name(t), '.') + 1);
+	return apollo_ros_type_create(type);
+}
+
+int apollo_ros_encode(const struct apollo_type *t, const struct apollo_message *in, struct iov_buf *out, char *why,
+		      size_t why_size)
+{
+	uint32_t n;
+	int r;
+
+	if (!iov_buf_room(out, 4))
+		return -ENOMEM;
+	r = apollo_encode(t, in, out, why, why_size);
+	n = (uint32_t)(out->total - 4); /* less than 2 GiB */
+	memcpy(out->buf, &n, 4);
+	return r;
+}
+
+/* ---- in ---- */
 
 int apollo_ros_message(const void *body, size_t size, const void **ret, size_t *ret_size)
 {

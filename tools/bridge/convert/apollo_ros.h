@@ -8,6 +8,7 @@
 #define APOLLO_ROS_H
 
 #include "apollo.h"
+#include "ros/ros_type.h"
 
 #define APOLLO_ROS_DEFINITION "protobuf"
 
@@ -19,6 +20,21 @@ bool apollo_ros_is(const char *type, const char *definition, size_t size);
  * later): the one whose topic it is. NULL: nothing of ours is made of it.
  */
 const struct apollo_type *apollo_ros_find(const char *type, const char *topic, const char *sim_type);
+
+/*
+ * What sim_type becomes as `type` ("pb_msgs/Chassis"), or NULL, the first. NULL: no message of Apollo's; without a type also those which Apollo sent as
+ * ordinary messages of ROS: clouds, images, frames, time.
+ */
+const struct apollo_type *apollo_ros_type_for(const char *sim_type, const char *type);
+
+/* "pb_msgs/Chassis" as a type of ROS 1. returns it: free(). NULL: no memory. */
+struct ros_type *apollo_ros_type_create(const char *type);
+/* The same of a message of Apollo's. */
+struct ros_type *apollo_ros_type_of(const struct apollo_type *t);
+
+/* Append a body. As apollo_encode(); out has nothing before it. */
+int apollo_ros_encode(const struct apollo_type *t, const struct apollo_message *in, struct iov_buf *out, char *why,
+		      size_t why_size);
 
 /* The message within a body. 0 or -EBADMSG. */
 int apollo_ros_message(const void *body, size_t size, const void **ret, size_t *ret_size);

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "apollo_in.h"
+#include "apollo_ros.h"
 #include "dec_watch.h"
 #include "enc_check.h"
 #include "generic.h"
@@ -170,9 +172,67 @@ const char *conversion_out_preferred(const struct sim_bridge_host *host, const s
 	return NULL;
 }
 
+/* ---- Apollo before Cyber RT ---- */
+
+int conversion_out_open_apollo(const struct sim_bridge_host *host, const struct sim_type *type, const char *foreign,
+			       struct conversion_out *ret, char *why, size_t why_size)
+{
+	const struct apollo_type *t = apollo_ros_type_for(type->name, foreign);
+	struct conversion_out c = { .apollo = t, .ros1 = true };
+
+	if (!t || converter_of(host, type->name, foreign, 0))
+		return -ENOENT;
+	if (!sim_type_equal(apollo_type_sim(t), type))
+		return fail(-ENOTSUP, why, why_size, "%s has another definition here than in the program that sends it",
+			    type->name);
+	c.type = c.apollo_made = foreign ? apollo_ros_type_create(foreign) : apollo_ros_type_of(t);
+	if (!c.type)
+		return fail(-ENOMEM, why, why_size, "no memory");
+	*ret = c;
+	return 0;
+}
+
+int conversion_out_apollo(const struct conversion_out *c, const struct map_message *in, struct iov_buf *out)
+{
+	const struct apollo_options options = { .frame = in->options->frame, .origin = in->options->origin };
+	const struct apollo_message m = { .body = in->body,
+					  .size = in->size,
+					  .stamp_sim_ns = in->header.stamp_sim_ns,
+					  .sequence = in->header.seq,
+					  .frame_id = in->header.frame,
+					  .options = &options };
+
+	return apollo_ros_encode(c->apollo, &m, out, NULL, 0);
+}
+
+int conversion_in_open_apollo(const char *foreign, const char *topic, const char *sim, struct conversion_in *ret,
+			      char *why, size_t why_size)
+{
+	struct conversion_in c = { .apollo = apollo_ros_find(foreign, topic, sim) };
+
+	if (!c.apollo)
+		return fail(-ENOTSUP, why, why_size, "%s is made of %.80s, a message of Apollo's",
+			    sim ? "no such type" : "nothing of ours", foreign);
+	c.sim = apollo_type_sim(c.apollo);
+	c.type = c.apollo_made = apollo_ros_type_create(foreign);
+	if (!c.type)
+		return fail(-ENOMEM, why, why_size, "no memory");
+	*ret = c;
+	return 0;
+}
+
+static int read_apollo(const struct conversion_in *c, const void *data, size_t len, struct message_in *to)
+{
+	int r = apollo_ros_message(data, len, &data, &len);
+
+	to->sequence = 0;
+	return r < 0 ? r : apollo_in_read(c->apollo, NULL, data, len, to, NULL, 0);
+}
+
 void conversion_out_close(struct conversion_out *c)
 {
 	ros_text_destroy(c->made);
+	free(c->apollo_made);
 	memset(c, 0, sizeof(*c));
 }
 
@@ -230,7 +290,7 @@ int conversion_out_emit(const struct conversion_out *c, const struct map_message
 
 const char *conversion_out_how(const struct conversion_out *c)
 {
-	return c->converter ? "converter" : c->map ? "mapping" : "own fields";
+	return c->converter ? "converter" : c->map || c->apollo ? "mapping" : "own fields";
 }
 
 /* ---- in ---- */
@@ -440,6 +500,7 @@ int conversion_in_open_text(const struct sim_bridge_host *host, const struct ros
 void conversion_in_close(struct conversion_in *c)
 {
 	ros_text_destroy(c->made);
+	free(c->apollo_made);
 	sim_type_unref(c->own);
 	msg_file_destroy(c->file);
 	memset(c, 0, sizeof(*c));
@@ -529,6 +590,8 @@ int conversion_in_read(const struct conversion_in *c, enum wire_format format, c
 	struct cdr_reader d;
 	int r, e;
 
+	if (c->apollo)
+		return read_apollo(c, data, len, to);
 	cdr_reader_begin(&d, format, data, len);
 	r = conversion_in_take(c, &d.dec, to);
 	to->sequence = d.sequence;

@@ -13,6 +13,7 @@
 #include "ros/ros_type.h"
 #include "map_in.h"
 
+struct apollo_type;
 struct msg_file;
 struct ros_text;
 
@@ -22,8 +23,10 @@ struct conversion_out {
 	const struct sim_converter *converter;
 	const struct map *map;
 	const struct sim_type *generic;
-	struct ros_text *made; /* type, where it had to be made */
-	bool ros1;             /* type is ROS 1's */
+	struct ros_text *made;            /* type, where it had to be made */
+	bool ros1;                        /* type is ROS 1's */
+	const struct apollo_type *apollo; /* instead of all these: conversion_out_open_apollo() */
+	struct ros_type *apollo_made;     /* type, then */
 };
 
 /*
@@ -41,6 +44,16 @@ int conversion_out_open(const struct sim_bridge_host *host, const struct ros_typ
 const char *conversion_out_preferred(const struct sim_bridge_host *host, const struct sim_type *type,
 				     const char *package);
 void conversion_out_close(struct conversion_out *c); /* also one that is all zero */
+
+/*
+ * As Apollo before Cyber RT has it over ROS 1 (apollo_ros.h); its messages go out by conversion_out_apollo(). foreign: "pb_msgs/Chassis", or
+ * NULL, the first. Errors: -ENOENT it has no such message, or a converter of the rig is for it; -ENOTSUP another definition of the type, with a sentence; -ENOMEM.
+ */
+int conversion_out_open_apollo(const struct sim_bridge_host *host, const struct sim_type *type, const char *foreign,
+			       struct conversion_out *ret, char *why, size_t why_size);
+/* Append a message to out, which is empty. Errors: as apollo_encode(). */
+struct iov_buf;
+int conversion_out_apollo(const struct conversion_out *c, const struct map_message *in, struct iov_buf *out);
 
 /*
  * Before the first message: take the form that the type had before autoware_msgs 1.8, where that is another one; true says that
@@ -66,6 +79,8 @@ struct conversion_in {
 	/* one of these, or neither: field by field */
 	const struct sim_converter *converter;
 	const struct map_in *map_in;
+	const struct apollo_type *apollo; /* conversion_in_open_apollo() */
+	struct ros_type *apollo_made;     /* type, then */
 	struct ros_text *made;
 	struct msg_file *file;      /* sim, where it had to be read */
 	const struct sim_type *own; /* sim, where it had to be made: */
@@ -97,6 +112,12 @@ int conversion_in_open_common(const struct ros_type *const *known, bool jazzy, c
 int conversion_in_open_text(const struct sim_bridge_host *host, const struct ros_type *const *known,
 			    const char *foreign, const char *definition, bool raw, struct conversion_in *ret, char *why,
 			    size_t why_size);
+/*
+ * A message of Apollo's before Cyber RT ("pb_msgs/Imu"), which of several the topic says; sim: the type of ours that it becomes, NULL: the first. To be read
+ * by conversion_in_read() alone. -ENOTSUP, with a sentence: nothing is made of it; -ENOMEM.
+ */
+int conversion_in_open_apollo(const char *foreign, const char *topic, const char *sim, struct conversion_in *ret,
+			      char *why, size_t why_size);
 void conversion_in_close(struct conversion_in *c);
 
 /*

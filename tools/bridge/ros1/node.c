@@ -65,11 +65,13 @@ int node_read_options(struct sim_bridge *b)
 	int naming = bridge_option_word(b->host, "names", names, "one of automatic, strict");
 	int queue = bridge_option_number(b->host, "queue", 1, PUBLICATION_QUEUE_MAX, "messages", &b->queue);
 	int compat = bridge_option_compat(b->host);
+	int apollo = bridge_option_word(b->host, "apollo", words, "true or false");
 
+	b->common.apollo = apollo == 1;
 	b->master.use_sim_time = sets == 1;
 	b->common.svl = compat > 0;
 	b->common.strict_names = naming == 1;
-	return name < 0 || sets < 0 || naming < 0 || queue < 0 || compat < 0 ? -EINVAL : 0;
+	return name < 0 || sets < 0 || naming < 0 || queue < 0 || compat < 0 || apollo < 0 ? -EINVAL : 0;
 }
 
 int node_master_uri(const struct sim_bridge_host *host, const char *connection, char ret[ROS1_TEXT_MAX])

@@ -25,6 +25,8 @@ static const struct sim_bridge_option options[] = {
 	  "true: /use_sim_time is set in the parameter server, before anything is registered" },
 	{ "use_sim_time", "false",
 	  "true: /clock of the other nodes drives simd's time source `ros2`, and none is sent" },
+	{ "apollo", "false",
+	  "true: with protobuf in its messages, as Apollo 1.0 to 3.0 has them, under Apollo's names of topics" },
 	TOPICS_OPTION_COMPAT,
 	{ "call", "{}", "services of other nodes for simd: {\"/lamp\": {\"type\": ..., \"service\": ...}}" },
 	{ "subscribe", "{}", "what comes in: {\"/topic\": {\"channel\": ..., \"type\": ...}}" },

@@ -48,6 +48,7 @@ int topics_check(const struct topics *like, bool call)
 				     .format = like->format,
 				     .named = like->named,
 				     .late = like->late,
+				     .apollo = like->apollo,
 				     .resolve = like->resolve ? resolve : NULL,
 				     .subscribe = subscribe };
 	topics_init(&k->topics);

@@ -12,6 +12,7 @@
 
 #include <sim/introspect.h>
 
+#include "apollo_ros.h"
 #include "topics.h"
 
 const char *topics_reason(int r)
@@ -157,6 +158,16 @@ static int check_entry(const struct topics *s, const char *topic, const struct t
 	return -EINVAL;
 }
 
+/* A message of protobuf has no fields of ROS. */
+static int open_apollo(const char *name, const char *type, const char *as, bool raw, struct conversion_in *ret,
+		       char *why, size_t why_size)
+{
+	if (!raw)
+		return conversion_in_open_apollo(type, name, as, ret, why, why_size);
+	snprintf(why, why_size, "%.80s is protobuf, which cannot be \"raw\"", type);
+	return -EINVAL;
+}
+
 /* By its own fields, whatever mapping there is. */
 static int open_raw(const struct topics *s, const struct topic_options *w, struct conversion_in *ret, char *why,
 		    size_t why_size)
@@ -173,12 +184,19 @@ static int open_raw(const struct topics *s, const struct topic_options *w, struc
 	return -ENOENT;
 }
 
+static bool is_apollo(const struct topics *s, const char *type)
+{
+	return s->apollo && strncmp(type, "pb_msgs/", 8) == 0;
+}
+
 /* -ENOENT: the type is not known here. */
-static int open_conversion(const struct topics *s, const struct topic_options *w, struct conversion_in *ret, char *why,
-			   size_t why_size)
+static int open_conversion(const struct topics *s, const char *name, const struct topic_options *w,
+			   struct conversion_in *ret, char *why, size_t why_size)
 {
 	int r;
 
+	if (is_apollo(s, w->type) && !w->definition)
+		return open_apollo(name, w->type, w->as, w->raw, ret, why, why_size);
 	if (w->raw)
 		return open_raw(s, w, ret, why, why_size);
 	r = w->as ? conversion_in_open_as(s->host, s->known, w->type, w->as, ret, why, why_size)
@@ -235,7 +253,7 @@ int topic_in_open(struct topics *s, const char *topic, const struct topic_option
 	else
 		snprintf(t->name, sizeof(t->name), "%s", topic);
 	snprintf(t->channel, sizeof(t->channel), "%s", w->channel);
-	r = w->type ? open_conversion(s, w, &t->conversion, why, why_size) : -ENOENT;
+	r = w->type ? open_conversion(s, t->name, w, &t->conversion, why, why_size) : -ENOENT;
 	if (r == -ENOENT && s->late)
 		return wait_for_type(t, w, why, why_size);
 	if (r < 0)
@@ -287,9 +305,12 @@ int topic_in_learn(struct topic_in *t, const char *type, const char *hash, const
 
 	if (r < 0)
 		return r;
-	r = *t->as ? conversion_in_open_as(s->host, s->known, type, t->as, &t->conversion, why, why_size)
-		   : conversion_in_open_text(s->host, s->known, type, definition, t->raw, &t->conversion, why,
-					     why_size);
+	if (definition && apollo_ros_is(type, definition, strlen(definition)))
+		r = open_apollo(t->name, type, *t->as ? t->as : NULL, t->raw, &t->conversion, why, why_size);
+	else
+		r = *t->as ? conversion_in_open_as(s->host, s->known, type, t->as, &t->conversion, why, why_size)
+			   : conversion_in_open_text(s->host, s->known, type, definition, t->raw, &t->conversion, why,
+						     why_size);
 	if (r == 0)
 		r = check_hash(t, hash, why, why_size);
 	if (r == 0)

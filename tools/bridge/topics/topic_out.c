@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "apollo.h"
 #include "ros/ros_type.h"
 #include "topics.h"
 
@@ -86,11 +87,14 @@ static bool is_taken(struct topics *s, const char *channel, const char *name, bo
 	return other != NULL;
 }
 
-/* Under which name; into buf where the channel's own is none in ROS. 1: then. -EINVAL with a sentence. */
+/*
+ * Under which name; into buf where the channel's own is none in ROS. 1: then. apollo: Apollo's, where the rig says none; or NULL. -EINVAL with
+ * a sentence.
+ */
 static int choose_name(struct topics *s, const struct sim_bridge_channel *ch, const struct topic_options *w,
-		       char buf[TOPIC_NAME_MAX + 1], const char **ret, char *why, size_t why_size)
+		       const char *apollo, char buf[TOPIC_NAME_MAX + 1], const char **ret, char *why, size_t why_size)
 {
-	const char *name = w->topic ? w->topic : ch->name;
+	const char *name = w->topic ? w->topic : apollo ? apollo : ch->name;
 	bool automatic = false;
 	char own[TOPIC_NAME_MAX + 1];
 
@@ -107,10 +111,24 @@ static int choose_name(struct topics *s, const struct sim_bridge_channel *ch, co
 			return -EINVAL;
 		name = strcpy(buf, own);
 	}
-	if (is_taken(s, ch->name, name, automatic, why, why_size))
+	if (is_taken(s, ch->name, name, automatic || apollo, why, why_size))
 		return -EINVAL;
 	*ret = name;
 	return automatic;
+}
+
+/* As Apollo had it before Cyber RT, else as ROS has it. */
+static int open_conversion(struct topics *s, const struct sim_bridge_channel *ch, const struct topic_options *w,
+			   struct conversion_out *ret, char *why, size_t why_size)
+{
+	const char *type = w->type;
+	int r = s->apollo ? conversion_out_open_apollo(s->host, ch->type, type, ret, why, why_size) : -ENOENT;
+
+	if (r != -ENOENT)
+		return r;
+	if (!type && s->package)
+		type = conversion_out_preferred(s->host, ch->type, s->package);
+	return conversion_out_open(s->host, s->known, ch->type, type, ret, why, why_size);
 }
 
 static int list_it(struct topics *s, struct topic_out *t)
@@ -130,18 +148,21 @@ int topic_out_open(struct topics *s, const struct sim_bridge_channel *ch, const 
 		   struct topic_out *t, char *why, size_t why_size)
 {
 	char buf[TOPIC_NAME_MAX + 1];
-	const char *name = NULL, *type = w->type;
-	int r = choose_name(s, ch, w, buf, &name, why, why_size);
+	const char *name = NULL, *apollo;
+	int r;
 
+	t->topics = s;
+	set_options(t, w);
+	r = open_conversion(s, ch, w, &t->conversion, why, why_size);
 	if (r < 0)
 		return r;
-	t->topics = s;
+	apollo = t->conversion.apollo && !w->topic ? apollo_type_channel(t->conversion.apollo) : NULL;
+	r = choose_name(s, ch, w, apollo, buf, &name, why, why_size);
+	if (r < 0)
+		return r;
 	t->automatic = r > 0;
-	set_options(t, w);
-	if (!type && s->package)
-		type = conversion_out_preferred(s->host, ch->type, s->package);
-	r = conversion_out_open(s->host, s->known, ch->type, type, &t->conversion, why, why_size);
-	if (r == 0 && s->before_1_8)
+	r = 0;
+	if (s->before_1_8)
 		r = conversion_out_before_1_8(&t->conversion, s->known, &t->options.no_predictions, why, why_size);
 	if (r == 0 && topic_is_tf_static(name) && t->conversion.map &&
 	    strcmp(t->conversion.map->sim, "sim/Transforms") == 0)
@@ -221,6 +242,15 @@ int topic_out_emit(struct topic_out *t, const struct map_message *in, struct sim
 	return r;
 }
 
+static int encode_apollo(const struct topic_out *t, const struct map_message *in, struct iov_buf *o)
+{
+	struct map_message m = *in;
+
+	m.options = &t->options;
+	iov_buf_reset(o);
+	return conversion_out_apollo(&t->conversion, &m, o);
+}
+
 int topic_out_encode(struct topic_out *t, const struct map_message *in, struct iov_buf **ret)
 {
 	struct iov_buf *o = topics_get_buf(t->topics);
@@ -229,10 +259,14 @@ int topic_out_encode(struct topic_out *t, const struct map_message *in, struct i
 
 	if (!o)
 		return -ENOMEM;
-	wire_begin(&w, t->topics->format, o);
-	r = topic_out_emit(t, in, &w.enc);
-	if (r == 0)
-		r = wire_finish(&w);
+	if (t->conversion.apollo) {
+		r = encode_apollo(t, in, o);
+	} else {
+		wire_begin(&w, t->topics->format, o);
+		r = topic_out_emit(t, in, &w.enc);
+		if (r == 0)
+			r = wire_finish(&w);
+	}
 	if (r < 0)
 		topics_put_buf(t->topics, o);
 	else

@@ -88,6 +88,7 @@ struct topics {
 	bool msg_names;      /* types are called package/msg/Name */
 	bool before_1_8;     /* the far side's autoware_msgs */
 	bool jazzy;          /* the far side's ROS 2, for messages that are other ones there */
+	bool apollo;         /* the far side is Apollo before Cyber RT */
 	bool late;           /* a type that is not known here, or not named by the rig, comes with its messages */
 	bool svl;            /* its users want SVL Simulator's mistakes, but where a topic says otherwise */
 
