@@ -49,6 +49,7 @@ FLAGS_tests/fuzz/fuzz_ros_text.c := -Itools/bridge/convert
 FUZZ_LIBS_pb = $(PB_RANDOM) $(B)/obj/tests/unit/convert/pb_compare.o $(B)/lib/libconvert.a $(B)/lib/libbase.a
 FUZZ_LIBS_pb_own := $(FUZZ_LIBS_map_in)
 FUZZ_LIBS_pb_type := $(FUZZ_LIBS_generic)
+FUZZ_LINK_pb_type := -lz
 FUZZ_LIBS_apollo_set := $(FUZZ_LIBS_map_in)
 FUZZ_LIBS_proto_file := $(FUZZ_LIBS_map_in)
 FUZZ_LIBS_bag := $(addprefix $(B)/lib/,librecord.a libconvert.a libros.a libmsggen.a libintrospect.a libschema.a libbase.a)

@@ -644,6 +644,58 @@ TEST_WITH(messages_of_protobuf_without_a_mapping_are_recorded_again_in_their_own
 	(void)unlink("/tmp/routes.record");
 }
 
+/* One whose definition is as large as Apollo's are, and one that nests itself. */
+static void write_large(const char *path)
+{
+	struct log_channel ch[2] = {
+		{ .topic = "/large", .schema_name = "apollo.planning_internal.PlanningData" },
+		{ .topic = "/within", .schema_name = "a.B" },
+	};
+	/* a.proto: package a; message B { optional B b = 1; } */
+	static const char within[] = "\x0a\x22\x0a\x07"
+				     "a.proto\x12\x01"
+				     "a\"\x14\x0a\x01"
+				     "B\x12\x0f\x0a\x01"
+				     "b\x18\x01 \x01(\x0b"
+				     "2\x04.a.B";
+	const struct log_write_options o = { .format = LOG_MCAP };
+	struct iovec files[APOLLO_FILES_MAX], iov[IOV_BUF_PIECES];
+	struct log_message m = { .log_time_ns = BEGIN };
+	struct log_writer *w;
+	struct iov_buf set;
+	char why[300];
+
+	(void)unlink(path);
+	iov_buf_init(&set);
+	assert_int_equal(proto_desc_join(files, apollo_files(APOLLO_5, ch[0].schema_name, files), &set), 0);
+	assert_int_equal(iov_buf_iov(&set, iov), 1);
+	ch[0].schema = (struct log_bytes){ iov[0].iov_base, iov[0].iov_len };
+	ch[1].schema = (struct log_bytes){ within, sizeof(within) - 1 };
+	assert_int_equal(log_writer_create(path, &o, &w, why, sizeof(why)), 0);
+	for (unsigned i = 0; i < 2; i++, m.log_time_ns += 10 * MS) {
+		ch[i].message_encoding = ch[i].schema_encoding = "protobuf";
+		assert_int_equal(log_writer_add_channel(w, &ch[i], &m.channel), 0);
+		assert_int_equal(log_writer_put(w, &m, &(struct iovec){ "\x0a", 0 }, 1), 0);
+	}
+	assert_int_equal(log_writer_finish(w, why, sizeof(why)), 0);
+	iov_buf_finish(&set);
+}
+
+TEST_WITH(what_of_such_messages_is_carried_as_bytes_is_said, NULL, stack_sweep)
+{
+	const struct ctl_result *r;
+
+	write_large(LOG_FILE);
+	begin(CONF);
+	r = stack_ctl("play", "--lockstep", LOG_FILE, NULL);
+	if (r->code)
+		fail_msg("%s%s", r->out, r->err);
+	assert_non_null(strstr(r->out, "2 messages of 2 channels"));
+	assert_non_null(strstr(r->err, "/within: a.B.b is within itself, and is carried as bytes\n"));
+	assert_non_null(strstr(r->err, "/large: apollo."));
+	finish();
+}
+
 /* ---- lock-step ---- */
 
 static char *read_file(const char *path, size_t *ret_n)

@@ -26,6 +26,7 @@ $(PB_TYPES): tests/unit/convert/pb_types.proto tests/unit/convert/pb_types3.prot
 	@mkdir -p $(@D)
 	protoc --proto_path=tests/unit/convert --include_imports --descriptor_set_out=$@ pb_types.proto pb_types3.proto
 $(B)/test/convert-pb_type: | $(PB_TYPES)
+LINK_convert-pb_type := -lz
 FLAGS_tests/unit/convert/test_pb_type.c := -DPB_SETS='"$(B)/gen/"'
 # Apollo's messages against protobuf-c's code of schemas/apollo: a program a family, or about one
 APOLLO_TESTS := apollo_5 apollo_10 apollo_nav apollo_in
@@ -48,7 +49,7 @@ TESTS_NOSAN += $(B)/test/convert-apollo_pool $(B)/test/convert-pb_type_all
 $(B)/test/convert-pb_type_all: tests/unit/convert/test_pb_type_all.cpp $(PB_TYPES) $(addprefix $(B)/lib/,libconvert.a libmsggen.a libintrospect.a libschema.a libbase.a) | $(GENERATED)
 	@mkdir -p $(@D)
 	g++ -std=c++17 -O1 -Wall -Wextra $(if $(WERROR),-Werror) -Itools/bridge/convert -Ilibclient/include -I$(B)/gen -DPB_SETS='"$(B)/gen/"' \
-		-o $@ $(filter %.cpp %.a,$^) -lprotobuf -ljansson -lm -pthread
+		-o $@ $(filter %.cpp %.a,$^) -lprotobuf -ljansson -lz -lm -pthread
 $(B)/test/convert-apollo_pool: tests/unit/convert/test_apollo_pool.cpp $(addprefix $(B)/lib/,libconvert.a libintrospect.a libschema.a libbase.a) | $(GENERATED)
 	@mkdir -p $(@D)
 	g++ -std=c++17 -O1 -Wall -Wextra $(if $(WERROR),-Werror) -Itools/bridge/convert -Ilibclient/include -I$(B)/gen -DAPOLLO_SETS='"$(B)/gen/"' \

@@ -137,6 +137,18 @@ TEST(every_type_of_ours_has_a_message)
 	check_generic(&probe_Every_type);
 }
 
+TEST(of_the_comment_of_a_type_the_first_line_is_for_people)
+{
+	struct sim_type t = probe_Every_type;
+	char *text;
+
+	t.comment = "protobuf a.B\nCgVh";
+	text = ros_generic_text(&t, ROS_GENERIC_OURS);
+	assert_int_equal(strncmp(text, "# protobuf a.B\n\n", 16), 0);
+	assert_null(strstr(text, "CgVh"));
+	free(text);
+}
+
 TEST(the_text_is_for_people_too)
 {
 	char *text = ros_generic_text(&probe_Every_type, ROS_GENERIC_ROS2);

@@ -110,7 +110,9 @@ static int add_file(struct pb_files *s, const struct pb_reader *at)
 	if (more[s->n - 1].package.len > PROTO_NAME_MAX ||
 	    (more[s->n - 1].package.len && memchr(more[s->n - 1].package.at, '\0', more[s->n - 1].package.len)))
 		return -EBADMSG;
-	package = arena_text(s->arena, more[s->n - 1].package.at, more[s->n - 1].package.len);
+	package = more[s->n - 1].package.len
+			  ? arena_text(s->arena, more[s->n - 1].package.at, more[s->n - 1].package.len)
+			  : "";
 	for (pb_enter(at, &r); package && e == 0 && pb_next(&r);) {
 		if (r.field == 4 && r.wire == PB_LENGTH)
 			e = add_message(s, package, &r);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <zlib.h>
 
 #include "apollo_in_private.h"
 #include "base64.h"
@@ -12,9 +13,12 @@
 #include "gen/arena.h"
 #include "gen/plain_file.h"
 #include "generic.h"
+#include "number.h"
 #include "pb_type_private.h"
 
-#define WORD "protobuf " /* in front of the name, in the comment */
+#define WORD     "protobuf "   /* in front of the name, in the comment */
+#define SET_MAX  (4u << 20)    /* bytes of a definition that travels */
+#define JSON_MAX (120u * 1024) /* bytes of a type with it: simd takes 128 KiB */
 
 struct pb_type {
 	struct arena *arena;
@@ -59,17 +63,49 @@ static uint8_t *join(const struct pb_making *m, bool plain, size_t *ret_size)
 	return set;
 }
 
-/* The comment of the type that carries it. */
+/* The comment of the type that carries it: name, line, its size, and in base64 what zlib makes of it. NULL: no memory. */
 static const char *comment_of(struct arena *arena, const char *name, const uint8_t *set, size_t size)
 {
-	size_t head = strlen(WORD) + strlen(name) + 1;
-	char *text = arena_alloc(arena, head + base64_length(size) + 1);
+	uLongf n = compressBound(size);
+	uint8_t *small = arena_alloc(arena, n);
+	size_t room = strlen(WORD) + strlen(name) + 24;
+	char *text;
+	int head;
 
+	if (!small || compress2(small, &n, set, size, Z_BEST_COMPRESSION) != Z_OK)
+		return NULL;
+	text = arena_alloc(arena, room + base64_length(n) + 1);
 	if (!text)
 		return NULL;
-	snprintf(text, head + 1, WORD "%s\n", name);
-	*base64_write(text + head, set, size) = '\0';
+	head = snprintf(text, room, WORD "%s\n%zu ", name, size);
+	*base64_write(text + head, small, n) = '\0';
 	return text;
+}
+
+/* The definition again, of what stands behind the line. -EBADMSG: it is none. *ret: free(). */
+static int definition_of(const char *at, uint8_t **ret, size_t *ret_size)
+{
+	uint8_t *small, *set;
+	uint64_t size;
+	uLongf out;
+	ssize_t n;
+
+	if (number_take_u64(&at, NUMBER_DEC, SET_MAX, &size) < 0 || *at++ != ' ')
+		return -EBADMSG;
+	small = malloc(strlen(at) + 1);
+	set = malloc(size + 1);
+	n = small && set ? base64_read(small, at, strlen(at)) : -ENOMEM;
+	out = size;
+	if (n >= 0 && (uncompress(set, &out, small, (uLong)n) != Z_OK || out != size))
+		n = -EBADMSG;
+	free(small);
+	if (n < 0) {
+		free(set);
+		return (int)n;
+	}
+	*ret = set;
+	*ret_size = size;
+	return 0;
 }
 
 /* ---- the type ---- */
@@ -80,6 +116,8 @@ static int counted(const struct sim_type *t, const struct sim_type **ret)
 	char *json = NULL;
 	int r = sim_type_to_json(t, &json);
 
+	if (r >= 0 && strlen(json) > JSON_MAX)
+		r = -E2BIG;
 	if (r >= 0)
 		r = sim_type_from_json(json, strlen(json), ret);
 	free(json);
@@ -95,10 +133,9 @@ static int give_definition(struct pb_making *m, struct pb_type *t)
 
 	for (unsigned plain = 0; plain < 2 && r == -E2BIG; plain++) {
 		t->set = join(m, plain, &t->set_size);
-		root->comment = t->set && t->set_size < SIM_TYPE_JSON_MAX
-					? comment_of(m->arena, t->name, t->set, t->set_size)
-					: NULL;
-		if (!t->set || (!root->comment && t->set_size < SIM_TYPE_JSON_MAX))
+		root->comment =
+			t->set && t->set_size <= SET_MAX ? comment_of(m->arena, t->name, t->set, t->set_size) : NULL;
+		if (!t->set || (!root->comment && t->set_size <= SET_MAX))
 			return pb_type_fail(m, -ENOMEM, "no memory");
 		if (root->comment)
 			r = counted(root, &t->sim);
@@ -188,22 +225,21 @@ int pb_type_of_sim(const struct sim_type *type, struct pb_type **ret, char *why,
 	const char *comment = type->comment ? type->comment : "", *line = strchr(comment, '\n');
 	struct pb_type *t = NULL;
 	char name[600];
-	uint8_t *set;
-	ssize_t n;
-	int r = -ENOTSUP;
+	uint8_t *set = NULL;
+	size_t n = 0;
+	int r;
 
 	if (!line || strncmp(comment, WORD, strlen(WORD)) != 0 || (size_t)(line - comment) >= sizeof(name))
 		return -ENOENT;
 	snprintf(name, sizeof(name), "%.*s", (int)(line - comment - (ptrdiff_t)strlen(WORD)), comment + strlen(WORD));
-	set = malloc(strlen(line) + 1);
-	snprintf(why, why_size, "no memory");
-	if (!set)
-		return -ENOMEM;
-	n = base64_read(set, line + 1, strlen(line + 1));
-	if (n < 0)
-		snprintf(why, why_size, "the definition in the comment of %s is damaged", type->name);
-	else
-		r = pb_type_create(set, (size_t)n, name, &t, why, why_size);
+	r = definition_of(line + 1, &set, &n);
+	if (r < 0) {
+		snprintf(why, why_size, "%s%s",
+			 r == -ENOMEM ? "no memory" : "the definition is damaged in the comment of ",
+			 r == -ENOMEM ? "" : type->name);
+		return r == -ENOMEM ? r : -ENOTSUP;
+	}
+	r = pb_type_create(set, n, name, &t, why, why_size);
 	free(set);
 	if (r < 0)
 		return r == -ENOENT ? -ENOTSUP : r;

@@ -15,8 +15,8 @@
  *   than our types may nest
  *   groups, extensions                  left out
  *
- * Fields stand in the order of their numbers. The definition travels with the type: as base64 behind the first line of its comment,
- * "protobuf apollo.routing.RoutingRequest", in the bytes that it came in. So whoever gets the type can write the message.
+ * Fields stand in the order of their numbers. The definition travels with the type: behind the first line of its comment,
+ * "protobuf apollo.routing.RoutingRequest", in the bytes that it came in, by zlib and as base64. So whoever gets the type can write the message.
  *
  * Nothing of a definition or of a message is trusted. Thread: a type is constant once it is made: any.
  */
