@@ -741,10 +741,10 @@ TEST_WITH(what_is_wrong_in_the_rig_is_said, NULL, sweep)
 		{ "", "\"pace_ms\":1001", "options.pace_ms: \"1001\" is not a number of ms from 0 to 1000" },
 		{ "", "\"when_full\":\"never\"", "is not one of drop, wait" },
 		{ "", "\"subscribe\":{\"/a\":{\"type\":\"apollo.no.Such\",\"channel\":\"control\"}}",
-		  "nothing of ours is made of \"apollo.no.Such\"" },
+		  "type \"apollo.no.Such\" is not one that can come in" },
 		{ "", "\"subscribe\":{\"/a\":{\"type\":\"" CONTROL "\"}}", "\"channel\" is missing" },
 		{ "", "\"subscribe\":{\"/a\":{\"type\":\"example.No\",\"channel\":\"control\"}}",
-		  "options.subscribe[\"/a\"]: type \"example/No\" is not one that can come in without" },
+		  "options.subscribe[\"/a\"]: type \"example.No\" is not one that can come in without" },
 		{ "", "\"subscribe\":{\"/a\":{\"type\":\"" CONTROL "\",\"channel\":\"control\",\"safe\":{}}}",
 		  "options.subscribe[\"/a\"]: there is no key \"safe\": type, channel, as, definition, max_body, "
 		  "safe_input, control_timeout_ms" },

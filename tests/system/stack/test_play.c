@@ -638,6 +638,13 @@ TEST_WITH(messages_of_protobuf_without_a_mapping_are_recorded_again_in_their_own
 	if (r->code)
 		fail_msg("%s", r->err);
 	has_routes("/tmp/own.record");
+	r = stack_ctl("bag", "convert", "/tmp/own.record", "/tmp/ros2.mcap", "--encoding", "ros2",
+		      NULL); /* as its fields */
+	if (r->code)
+		fail_msg("%s", r->err);
+	r = stack_ctl("bag", "info", "/tmp/ros2.mcap", NULL);
+	assert_non_null(strstr(r->out, "apollo_routing/msg/RoutingRequest"));
+	(void)unlink("/tmp/ros2.mcap");
 	(void)unlink("/tmp/own.record");
 	(void)unlink("/tmp/own.mcap");
 	(void)unlink(AGAIN);
