@@ -232,6 +232,42 @@ TEST(an_obstacle_is_in_the_map_with_its_corners)
 	assert_int_equal(p->sub_type, APOLLO__PERCEPTION__PERCEPTION_OBSTACLE__SUB_TYPE__ST_BUS);
 }
 
+static bool unknown(const struct sim_Quaternion *q)
+{
+	return q->x == 0 && q->y == 0 && q->z == 0 && q->w == 0;
+}
+
+/* {0, 0, 0, 0}, as schemas/msg/Quaternion.msg has it, and not a turn to the east. */
+TEST(what_apollo_does_not_say_is_turned_is_not_known)
+{
+	Apollo__Common__Point3D at = APOLLO__COMMON__POINT3_D__INIT;
+	Apollo__Perception__PerceptionObstacle obstacle = APOLLO__PERCEPTION__PERCEPTION_OBSTACLE__INIT,
+					       *obstacles[] = { &obstacle };
+	Apollo__Perception__PerceptionObstacles seen = APOLLO__PERCEPTION__PERCEPTION_OBSTACLES__INIT;
+	Apollo__Perception__TrafficLight light = APOLLO__PERCEPTION__TRAFFIC_LIGHT__INIT, *lights[] = { &light };
+	Apollo__Perception__TrafficLightDetection lit = APOLLO__PERCEPTION__TRAFFIC_LIGHT_DETECTION__INIT;
+	Apollo__Canbus__Chassis chassis = APOLLO__CANBUS__CHASSIS__INIT;
+	uint32_t n;
+
+	at.has_x = at.has_y = at.has_z = obstacle.has_theta = true;
+	at.x = at.y = at.z = 1;
+	obstacle.position = &at;
+	seen.n_perception_obstacle = lit.n_traffic_light = 1;
+	seen.perception_obstacle = obstacles;
+	lit.traffic_light = lights;
+	assert_int_equal(apollo_peer_decode(&seen.base, "apollo.perception.PerceptionObstacles", NULL, NULL, &body), 0);
+	assert_true(unknown(
+		&sim_Detected3DObjects_objects(sim_Detected3DObjects_from(body.bytes, body.b.used), body.b.used, &n)
+			 ->pose.orientation));
+	assert_int_equal(apollo_peer_decode(&lit.base, "apollo.perception.TrafficLightDetection", NULL, NULL, &body),
+			 0);
+	assert_true(
+		unknown(&sim_TrafficSignals_signals(sim_TrafficSignals_from(body.bytes, body.b.used), body.b.used, &n)
+				 ->pose.orientation));
+	assert_int_equal(apollo_peer_decode(&chassis.base, "apollo.canbus.Chassis", NULL, NULL, &body), 0);
+	assert_true(unknown(&sim_CanBus_from(body.bytes, body.b.used)->orientation));
+}
+
 TEST(a_detection_in_an_image_keeps_its_box_and_its_turn)
 {
 	struct sim_Detected2DObject *m;

@@ -356,6 +356,7 @@ static int status_of(Apollo__Drivers__Gnss__GnssBestPose *p)
 	p->latitude = 37.5;
 	p->longitude = -122;
 	assert_int_equal(apollo_peer_decode(&p->base, "apollo.drivers.gnss.GnssBestPose", NULL, NULL, &body), 0);
+	assert_true(sim_Gps_from(body.bytes, body.b.used)->orientation.w == 0); /* not known */
 	return sim_Gps_from(body.bytes, body.b.used)->status;
 }
 
@@ -416,6 +417,22 @@ TEST(a_pose_without_a_place_is_refused)
 	assert_int_equal(apollo_peer_decode(&e.base, "apollo.localization.LocalizationEstimate", "sim/CorrectedImu",
 					    NULL, &body),
 			 0);
+}
+
+TEST(a_pose_that_does_not_say_how_it_is_turned_does_not_know_it)
+{
+	Apollo__Localization__Gps g = APOLLO__LOCALIZATION__GPS__INIT;
+	Apollo__Localization__Pose p = APOLLO__LOCALIZATION__POSE__INIT;
+	Apollo__Common__PointENU at = APOLLO__COMMON__POINT_ENU__INIT;
+
+	at.has_x = at.has_y = true;
+	at.x = 500000;
+	at.y = 4000000;
+	p.position = &at;
+	g.header = &header;
+	g.localization = &p;
+	assert_int_equal(apollo_peer_decode(&g.base, "apollo.localization.Gps", NULL, NULL, &body), 0);
+	assert_true(sim_GpsOdometry_from(body.bytes, body.b.used)->orientation.w == 0);
 }
 
 TEST(a_frame_that_is_too_long_is_refused)

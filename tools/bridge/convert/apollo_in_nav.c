@@ -278,8 +278,7 @@ static int put_odometry(struct apollo_in *d, struct sim_GpsOdometry *m, const st
 	m->ignore_map_origin = !d->options->origin;
 	if (zone && geo_of_utm(abs(zone), zone < 0, p->at.x, p->at.y, &m->longitude, &m->latitude) < 0)
 		return apollo_drop(d, -ERANGE, "%g, %g is no place in UTM zone %d", p->at.x, p->at.y, zone);
-	if (!pose_turn(p, &m->orientation))
-		m->orientation.w = 1;
+	(void)pose_turn(p, &m->orientation);
 	m->velocity = or_zero(&p->velocity);
 	m->angular_velocity = in_vehicle(&p->angular_vrf, &p->angular, true, &m->orientation);
 	m->forward_speed = (float)map_to_body(&m->orientation, &m->velocity).x;
@@ -376,7 +375,6 @@ int apollo_in_best_pose(struct apollo_in *d)
 	m->altitude = p.height + (double)p.undulation;
 	m->status = p.status || !p.type ? SIM_GPS_STATUS_NO_FIX : SIM_GPS_STATUS_FIX;
 	m->service = 1; /* GPS */
-	m->orientation.w = 1;
 	for (unsigned i = 0; i < 3; i++) {
 		static const unsigned at[] = { 4, 0, 8 };
 		double dev = (double)p.deviation[i];

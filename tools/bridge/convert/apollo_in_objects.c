@@ -106,9 +106,7 @@ static void read_light(const struct pb_reader *field, struct sim_builder *b, str
 			pb_get_bytes(&r, &id, &len);
 		else
 			APOLLO_TAKE(&r, light_fields, &l);
-	*to = (struct sim_TrafficSignal){ .shape = SIM_TRAFFIC_SIGNAL_SHAPE_UNKNOWN,
-					  .pose = { .orientation = { .w = 1 } },
-					  .blink = l.blink };
+	*to = (struct sim_TrafficSignal){ .shape = SIM_TRAFFIC_SIGNAL_SHAPE_UNKNOWN, .blink = l.blink };
 	if (l.color >= 0 && l.color <= SIM_TRAFFIC_SIGNAL_COLOR_BLACK) /* the same numbers */
 		to->color = (uint8_t)l.color;
 	to->score = l.confidence >= 0 && l.confidence <= 1 ? (float)l.confidence : 0;
@@ -279,7 +277,6 @@ static void finish(const struct apollo_in *d, struct chassis *c, bool has_gps)
 	m->left_turn_signal |= c->turn == TURN_LEFT;
 	m->right_turn_signal |= c->turn == TURN_RIGHT;
 	m->hazard_lights = c->emergency_light || c->turn == TURN_HAZARD;
-	m->orientation.w = 1;
 	if (has_gps)
 		place(d, c);
 }

@@ -79,7 +79,6 @@ static bool make_whole(const struct apollo_in *d, struct obstacle *p)
 	m->score = p->score >= 0 && p->score <= 1 ? (float)p->score : 0;
 	m->tracking_time = p->tracking_s >= 0 ? apollo_dur_ns(p->tracking_s) : 0;
 	m->map_position = apollo_to_origin(d, &m->map_position);
-	m->pose.orientation.w = 1;
 	return apollo_finite(&m->map_position) && apollo_finite(&m->size) && isfinite(m->heading);
 }
 
