@@ -44,6 +44,12 @@ int64_t map_in_apollo_header(struct sim_dec *d, struct message_in *to)
 	return to->stamp_sim_ns;
 }
 
+/* Seconds that something lasts: 0 or more. */
+static int64_t span_ns(struct sim_dec *d, double seconds)
+{
+	return map_in_ns(d, seconds < 0 ? 0 : seconds);
+}
+
 /* From right, forward, up to forward, left, up. */
 static struct sim_Vector3 flu(struct sim_dec *d, const char *name)
 {
@@ -119,7 +125,7 @@ MAP_IN(pb_msgs, Imu, Imu)
 	START(Imu);
 	map_in_apollo_header(d, to);
 	map_in_f64(d, "measurement_time");
-	m->measurement_span = map_in_ns(d, (double)map_in_f32(d, "measurement_span"));
+	m->measurement_span = span_ns(d, (double)map_in_f32(d, "measurement_span"));
 	m->linear_acceleration = flu(d, "linear_acceleration");
 	m->angular_velocity = flu(d, "angular_velocity");
 	return map_in_finish(&builder, to);
@@ -232,7 +238,7 @@ static void obstacle(struct sim_dec *d, struct sim_builder *b, struct sim_Detect
 	o->size.y = sim_dec_f64(d, "width");
 	o->size.z = sim_dec_f64(d, "height");
 	skip_corners(d);
-	o->tracking_time = map_in_ns(d, sim_dec_f64(d, "tracking_time"));
+	o->tracking_time = span_ns(d, sim_dec_f64(d, "tracking_time"));
 	kind.type = sim_dec_i32(d, "type");
 	if (!d->err)
 		(void)sim_builder_text(b, &o->label, apollo_label_of(kind), LABEL_MAX);
