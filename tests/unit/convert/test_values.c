@@ -246,6 +246,22 @@ TEST(gears_modes_and_lamps_have_autowares_numbers)
 }
 
 /* A vehicle that looks north (90 degrees left of east) and drives north has its speed along x. */
+TEST(pedals_of_autoware_ai_are_whole_percent)
+{
+	static const struct {
+		float share;
+		int percent;
+	} cases[] = { { 0.5f, 50 }, { 1, 100 }, { 3e9f, 100 }, { INFINITY, 100 }, { -1, 0 }, { NAN, 0 } };
+	struct sim_CanBus *m = sim_CanBus_init(body, sizeof(body), &builder);
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		m->throttle = m->braking = cases[i].share;
+		emit("sim/CanBus", "autoware_msgs/VehicleStatus");
+		assert_int_equal((int)said("drivepedal"), cases[i].percent);
+		assert_int_equal((int)said("brakepedal"), cases[i].percent);
+	}
+}
+
 TEST(velocities_of_the_map_become_those_of_the_vehicle)
 {
 	struct sim_GpsOdometry *m = sim_GpsOdometry_init(body, sizeof(body), &builder);

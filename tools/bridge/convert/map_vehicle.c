@@ -170,6 +170,12 @@ static int32_t ai_lamp(const struct sim_CanBus *m)
 				      : 0;
 }
 
+/* Whole percent; what is no share is 0, or all. */
+static int32_t percent(float share)
+{
+	return share > 0 ? (int32_t)((share < 1 ? share : 1) * 100) : 0;
+}
+
 MAP(CanBus, autoware_msgs, VehicleStatus)
 {
 	static const uint8_t gears[] = {
@@ -187,8 +193,8 @@ MAP(CanBus, autoware_msgs, VehicleStatus)
 	sim_enc_u8(e, "gear", gear < sizeof(gears) ? gears[gear] : AI_GEAR_NONE);
 	sim_enc_end(e);
 	sim_enc_f64(e, "speed", (double)m->speed * 3.6); /* km/h */
-	sim_enc_i32(e, "drivepedal", (int32_t)(m->throttle * 100));
-	sim_enc_i32(e, "brakepedal", (int32_t)(m->braking * 100));
+	sim_enc_i32(e, "drivepedal", percent(m->throttle));
+	sim_enc_i32(e, "brakepedal", percent(m->braking));
 	sim_enc_f64(e, "angle", (double)m->steering_angle);
 	sim_enc_i32(e, "lamp", ai_lamp(m));
 	sim_enc_i32(e, "light", m->low_beam || m->high_beam);
