@@ -754,7 +754,7 @@ TEST(wrong_subscriptions_are_named)
 		{ "{\"/gear\":{\"channel\":\"gear\"}}", "options.subscribe[\"/gear\"]: \"type\" is missing" },
 		{ "{\"/gear\":\"gear\"}", "options.subscribe[\"/gear\"]: an object is needed" },
 		{ "{\"/gear\":{" GEAR ",\"channel\":\"gear\",\"topic\":\"x\"}}",
-		  "options.subscribe[\"/gear\"]: \"topic\" is not a key here; keys are type, channel, definition, as, max_body, reliability, "
+		  "options.subscribe[\"/gear\"]: \"topic\" is not a key here; keys are type, channel, definition, as, raw, max_body, reliability, "
 		  "durability, depth" },
 		{ "{\"/a\":{" GEAR ",\"channel\":\"gear\"},\"/b\":{\"type\":\"autoware_vehicle_msgs/Engage\","
 		  "\"channel\":\"gear\"}}",

@@ -383,7 +383,8 @@ TEST(options_are_checked)
 {
 	static const char *const argv[] = { "simd", "--config", "/tmp/rec.json", "--check-config", NULL };
 	static const char *const bad[][2] = {
-		{ "\"encoding\":\"xml\"", "options.encoding: \"xml\" is not native, ros2, ros1, packed or apollo" },
+		{ "\"encoding\":\"xml\"",
+		  "options.encoding: \"xml\" is not native, json, ros2, ros1, packed or apollo" },
 		{ "\"compression\":\"bz2\"", "options.compression: \"bz2\" is not none, lz4 or zstd" },
 		{ "\"level\":23", "options.level: \"23\" is not a whole number" },
 		{ "\"split_size\":\"1kB\"", "options.split_size: \"1kB\" is not 0 or a size" },

@@ -182,7 +182,7 @@ TEST_WITH(what_cannot_be_is_said, NULL, stack_sweep)
 	static const struct {
 		const char *arg, *value, *sentence;
 	} bad[] = {
-		{ "--encoding", "morse", "--encoding is native, packed, ros2, ros1 or apollo" },
+		{ "--encoding", "morse", "--encoding is native, packed, json, ros2, ros1 or apollo" },
 		{ "--compression", "much", "--compression is none, lz4, zstd or bz2" },
 		{ "--apollo", "5.0", "--apollo and --definitions are for messages in the encoding apollo" },
 		{ "--out", "a.txt", "--out: the name must end in .mcap, .bag or .record" },
