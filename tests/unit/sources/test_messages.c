@@ -287,6 +287,27 @@ TEST(orders_are_taken_and_forgotten)
 	assert_false(control_expired(&c, 4000 + CONTROL_STALE_NS)); /* told once */
 }
 
+/* Turned by how fast it is to be, as a robot is: the same rate by other angles of the wheels. */
+TEST(a_yaw_rate_is_an_angle_of_the_wheels)
+{
+	struct ego_params p = ego_params_for(4.6);
+	struct control c = { 0 };
+	struct sim_VehicleControl m = { .present = SIM_VEHICLE_CONTROL_HAS_VELOCITY | SIM_VEHICLE_CONTROL_HAS_YAW_RATE,
+					.velocity = 5,
+					.yaw_rate = 0.25f };
+
+	assert_int_equal(control_take(&c, &m, &p, 0), 0);
+	near(5 * tan(c.command.wheel_angle) / p.wheelbase, 0.25, 1e-9);
+	m.velocity = -2;
+	assert_int_equal(control_take(&c, &m, &p, 0), 0);
+	near(-2 * tan(c.command.wheel_angle) / p.wheelbase, 0.25, 1e-9);
+	m.velocity = 0; /* nothing turns on the spot */
+	assert_int_equal(control_take(&c, &m, &p, 0), 0);
+	near(c.command.wheel_angle, 0, 0);
+	m.yaw_rate = NAN;
+	assert_int_equal(control_take(&c, &m, &p, 0), -EINVAL);
+}
+
 TEST(the_wheels_tell_of_the_motion)
 {
 	struct moment m = moment();

@@ -113,6 +113,22 @@ TEST(a_message_with_no_number_changes_nothing)
 	assert_int_equal(orders_state(&v.orders, &(struct sim_VehicleState){ .mode = 9 }), -EINVAL);
 }
 
+TEST(a_yaw_rate_is_an_angle_of_the_wheels)
+{
+	struct sim_VehicleControl m = { .present = SIM_VEHICLE_CONTROL_HAS_VELOCITY | SIM_VEHICLE_CONTROL_HAS_YAW_RATE,
+					.velocity = -2,
+					.yaw_rate = 0.25f };
+
+	fresh(IDEAL);
+	assert_ok(orders_control(&v.orders, &m, &v.base));
+	near(-2 * tan(orders_now(&v.orders, &v.model).steer) / v.base.wheel_base, 0.25, 1e-9);
+	m.velocity = 0; /* nothing turns on the spot */
+	assert_ok(orders_control(&v.orders, &m, &v.base));
+	near(orders_now(&v.orders, &v.model).steer, 0, 0);
+	m.yaw_rate = NAN;
+	assert_int_equal(orders_control(&v.orders, &m, &v.base), -EINVAL);
+}
+
 TEST(what_a_model_is_driven_by)
 {
 	struct sim_VehicleControl both = accelerate(1, 0);

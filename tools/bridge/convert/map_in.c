@@ -148,6 +148,15 @@ static void skip_command(struct sim_dec *d, const char *name, const char *first,
 	sim_dec_end(d);
 }
 
+static struct sim_Twist read_linear_angular(struct sim_dec *d)
+{
+	struct sim_Twist t;
+
+	t.linear = map_in_finite(d, "linear");
+	t.angular = map_in_finite(d, "angular");
+	return t;
+}
+
 static struct sim_Twist read_twist(struct sim_dec *d)
 {
 	struct sim_Twist t;
@@ -155,21 +164,17 @@ static struct sim_Twist read_twist(struct sim_dec *d)
 	sim_dec_begin(d, "twist_cmd");
 	sim_dec_header(d, "header");
 	sim_dec_begin(d, "twist");
-	t.linear = map_in_finite(d, "linear");
-	t.angular = map_in_finite(d, "angular");
+	t = read_linear_angular(d);
 	sim_dec_end(d);
 	sim_dec_end(d);
 	return t;
 }
 
-/* As SVL drove by it: half of the yaw rate [rad/s] is the share of the full lock. */
 static void drive_by_twist(struct sim_VehicleControl *m, const struct sim_Twist *t)
 {
-	double steer = t->angular.z / 2;
-
-	m->velocity = (float)t->linear.x;
 	m->present &= ~SIM_VEHICLE_CONTROL_HAS_STEER_ANGLE;
-	set(m, &m->steer_input, (float)(steer < -1 ? -1 : steer > 1 ? 1 : steer), SIM_VEHICLE_CONTROL_HAS_STEER_INPUT);
+	set(m, &m->velocity, (float)t->linear.x, SIM_VEHICLE_CONTROL_HAS_VELOCITY);
+	set(m, &m->yaw_rate, (float)t->angular.z, SIM_VEHICLE_CONTROL_HAS_YAW_RATE);
 }
 
 static void read_ai_gear(struct sim_dec *d, struct sim_VehicleControl *m)
@@ -224,6 +229,76 @@ static int read_vehicle_cmd(struct sim_dec *d, struct message_in *to)
 	} else if (acceleration < 0 || acceleration > 0) {
 		set(m, &m->target_acceleration, acceleration, SIM_VEHICLE_CONTROL_HAS_TARGET_ACCELERATION);
 	}
+	return map_in_finish(&builder, to);
+}
+
+/* ---- robots: Nav2, teleop ---- */
+
+/* Who sends them knows no gears. */
+static void gear_by_velocity(struct sim_VehicleControl *m)
+{
+	m->target_gear = m->velocity < 0 ? SIM_GEAR_REVERSE : SIM_GEAR_DRIVE;
+	m->present |= SIM_VEHICLE_CONTROL_HAS_TARGET_GEAR;
+}
+
+static void take_twist(struct sim_dec *d, struct sim_VehicleControl *m)
+{
+	struct sim_Twist t = read_linear_angular(d);
+
+	drive_by_twist(m, &t);
+	gear_by_velocity(m);
+}
+
+static int read_robot_twist(struct sim_dec *d, struct message_in *to)
+{
+	START(VehicleControl);
+	message_in_clear(to);
+	take_twist(d, m);
+	return map_in_finish(&builder, to);
+}
+
+static int read_robot_twist_stamped(struct sim_dec *d, struct message_in *to)
+{
+	START(VehicleControl);
+	m->stamp = map_in_header(d, to);
+	m->present = SIM_VEHICLE_CONTROL_HAS_STAMP;
+	sim_dec_begin(d, "twist");
+	take_twist(d, m);
+	sim_dec_end(d);
+	return map_in_finish(&builder, to);
+}
+
+/* A steering_angle_velocity of 0 is as fast as may be. Acceleration and jerk are bounds on the way to the speed: the vehicle has its own. */
+static void take_ackermann(struct sim_dec *d, struct sim_VehicleControl *m)
+{
+	float rate;
+
+	set(m, &m->steer_angle, sim_dec_f32(d, "steering_angle"), SIM_VEHICLE_CONTROL_HAS_STEER_ANGLE);
+	rate = sim_dec_f32(d, "steering_angle_velocity");
+	if (rate < 0 || rate > 0)
+		set(m, &m->steer_angular_velocity, rate, SIM_VEHICLE_CONTROL_HAS_STEER_ANGULAR_VELOCITY);
+	set(m, &m->velocity, sim_dec_f32(d, "speed"), SIM_VEHICLE_CONTROL_HAS_VELOCITY);
+	sim_dec_f32(d, "acceleration");
+	sim_dec_f32(d, "jerk");
+	gear_by_velocity(m);
+}
+
+static int read_ackermann(struct sim_dec *d, struct message_in *to)
+{
+	START(VehicleControl);
+	message_in_clear(to);
+	take_ackermann(d, m);
+	return map_in_finish(&builder, to);
+}
+
+static int read_ackermann_stamped(struct sim_dec *d, struct message_in *to)
+{
+	START(VehicleControl);
+	m->stamp = map_in_header(d, to);
+	m->present = SIM_VEHICLE_CONTROL_HAS_STAMP;
+	sim_dec_begin(d, "drive");
+	take_ackermann(d, m);
+	sim_dec_end(d);
 	return map_in_finish(&builder, to);
 }
 
@@ -330,6 +405,10 @@ const struct map_in map_in_table[] = {
 	{ "tier4_vehicle_msgs/VehicleEmergencyStamped", "sim/EmergencyCommand", read_emergency },
 	{ "autoware_vehicle_msgs/Engage", "sim/EngageCommand", read_engage },
 	{ "autoware_msgs/VehicleCmd", "sim/VehicleControl", read_vehicle_cmd },
+	{ "geometry_msgs/Twist", "sim/VehicleControl", read_robot_twist },
+	{ "geometry_msgs/TwistStamped", "sim/VehicleControl", read_robot_twist_stamped },
+	{ "ackermann_msgs/AckermannDrive", "sim/VehicleControl", read_ackermann },
+	{ "ackermann_msgs/AckermannDriveStamped", "sim/VehicleControl", read_ackermann_stamped },
 	{ "lgsvl_msgs/VehicleControlData", "sim/VehicleControl", read_lgsvl_control },
 	{ "pb_msgs/ControlCommand", "sim/VehicleControl", read_apollo_control },
 	{ "lgsvl_msgs/VehicleStateData", "sim/VehicleState", read_lgsvl_state },

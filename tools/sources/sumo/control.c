@@ -6,11 +6,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "../space.h"
+
 static bool finite_all(const struct sim_VehicleControl *m)
 {
-	const float all[] = { m->acceleration,        m->braking,      m->velocity,
-			      m->target_acceleration, m->steer_angle,  m->steer_angular_velocity,
-			      m->steer_rate,          m->steer_target, m->steer_input };
+	const float all[] = {
+		m->acceleration,           m->braking,    m->velocity,     m->target_acceleration, m->steer_angle,
+		m->steer_angular_velocity, m->steer_rate, m->steer_target, m->steer_input,         m->yaw_rate
+	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		if (!isfinite(all[i]))
@@ -37,14 +40,18 @@ static void take_pedals(struct ego_command *c, const struct sim_VehicleControl *
 	}
 }
 
-static void take_wheel(struct ego_command *c, const struct sim_VehicleControl *m, double lock)
+static void take_wheel(struct ego_command *c, const struct sim_VehicleControl *m, const struct ego_params *p)
 {
+	double lock = p->max_wheel_angle;
+
 	if (m->present & SIM_VEHICLE_CONTROL_HAS_STEER_INPUT)
 		c->wheel_angle = (double)m->steer_input * lock;
 	if (m->present & SIM_VEHICLE_CONTROL_HAS_STEER_TARGET)
 		c->wheel_angle = (double)m->steer_target * lock;
 	if (m->present & SIM_VEHICLE_CONTROL_HAS_STEER_ANGLE)
 		c->wheel_angle = (double)m->steer_angle;
+	if (m->present & SIM_VEHICLE_CONTROL_HAS_YAW_RATE)
+		c->wheel_angle = space_wheel_angle(p->wheelbase, c->has_speed ? c->speed : 0, (double)m->yaw_rate);
 	if (m->present & SIM_VEHICLE_CONTROL_HAS_STEER_RATE)
 		c->wheel_rate = fabs((double)m->steer_rate) * lock;
 	if (m->present & SIM_VEHICLE_CONTROL_HAS_STEER_ANGULAR_VELOCITY)
@@ -89,7 +96,7 @@ int control_take(struct control *c, const struct sim_VehicleControl *m, const st
 	c->last_sim_ns = now_sim_ns;
 	c->messages++;
 	take_pedals(&c->command, &copy);
-	take_wheel(&c->command, &copy, p->max_wheel_angle);
+	take_wheel(&c->command, &copy, p);
 	take_gear(&c->command, &copy);
 	return 0;
 }

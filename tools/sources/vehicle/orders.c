@@ -25,8 +25,8 @@ void orders_init(struct orders *o)
 static bool finite_all(const struct sim_VehicleControl *m)
 {
 	const float all[] = {
-		m->acceleration, m->braking,    m->velocity,     m->target_acceleration, m->jerk,
-		m->steer_angle,  m->steer_rate, m->steer_target, m->steer_input,         m->steer_angular_velocity
+		m->acceleration, m->braking,      m->velocity,    m->target_acceleration,    m->jerk,    m->steer_angle,
+		m->steer_rate,   m->steer_target, m->steer_input, m->steer_angular_velocity, m->yaw_rate
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
@@ -59,14 +59,19 @@ static void take_pedals(struct orders *o, const struct sim_VehicleControl *m, bo
 		o->drive = DRIVE_ACCEL;
 }
 
-static void take_wheel(struct orders *o, const struct sim_VehicleControl *m, double lock)
+static void take_wheel(struct orders *o, const struct sim_VehicleControl *m, const struct vehicle_params *p)
 {
+	double lock = p->steer_lim;
+
 	if (m->present & SIM_VEHICLE_CONTROL_HAS_STEER_INPUT)
 		o->steer = (double)m->steer_input * lock;
 	if (m->present & SIM_VEHICLE_CONTROL_HAS_STEER_TARGET)
 		o->steer = (double)m->steer_target * lock;
 	if (m->present & SIM_VEHICLE_CONTROL_HAS_STEER_ANGLE)
 		o->steer = (double)m->steer_angle;
+	if (m->present & SIM_VEHICLE_CONTROL_HAS_YAW_RATE)
+		o->steer =
+			space_wheel_angle(p->wheel_base, o->drive == DRIVE_SPEED ? o->speed : 0, (double)m->yaw_rate);
 }
 
 /* Gears in the order of a lever: P R N D L. */
@@ -103,7 +108,7 @@ int orders_control(struct orders *o, const struct sim_VehicleControl *m, const s
 		return err_set(-EINVAL, "an order has a number that is none, or no such gear");
 	}
 	take_pedals(o, &copy, params_by_speed(p));
-	take_wheel(o, &copy, p->steer_lim);
+	take_wheel(o, &copy, p);
 	if (copy.present & SIM_VEHICLE_CONTROL_HAS_TARGET_GEAR)
 		o->gear = (enum model_gear)copy.target_gear;
 	if ((copy.present & SIM_VEHICLE_CONTROL_HAS_SHIFT_GEAR_UP) && copy.shift_gear_up)
