@@ -693,7 +693,7 @@ TEST(wrong_options_are_named)
 		{ "{\"ros2\":{\"topic\":\"\"}}", MUST ": \"topic\" must be a text that is not empty" },
 		{ "{\"ros2\":{\"points\":\"round\"}}",
 		  MUST ": \"points\" must be one of native, awsim24, awsim48, svl32" },
-		{ "{\"ros2\":{\"encoding\":\"jpeg\"}}", MUST ": \"encoding\" must be one of rgb8, bgr8" },
+		{ "{\"ros2\":{\"encoding\":\"jpeg\"}}", MUST ": \"encoding\" must be one of rgb8, bgr8, mono16, 32SC1" },
 		{ "{\"ros2\":{\"origin\":[1]}}", MUST ": \"origin\" must be [easting, northing]" },
 		{ "{\"ros2\":{\"origin\":[1,\"2\"]}}", MUST ": \"origin\" must be [easting, northing]" },
 		{ "{\"ros2\":{\"position\":\"here\"}}", MUST ": \"position\" must be one of message, map, utm, mgrs" },

@@ -41,8 +41,9 @@ enum map_sentence { MAP_SENTENCE_GGA, MAP_SENTENCE_INSATT }; /* of an nmea_msgs/
 struct map_options {
 	const char *frame;       /* frame_id instead of the slot's; NULL: the slot's */
 	const char *child_frame; /* of nav_msgs/Odometry instead of the message's; NULL: that */
-	const char *encoding;    /* "bgr8" or "rgb8": swap the channels of an image of the other; NULL: as it comes */
-	double covariance;       /* diagonal of covariances that are not known; 0: as they come */
+	/* "bgr8" or "rgb8": swap the channels of an image of the other; NULL: as it comes, but 32SC1 as mono16 */
+	const char *encoding;
+	double covariance;    /* diagonal of covariances that are not known; 0: as they come */
 	const double *origin; /* UTM easting, northing and altitude of the map's origin; NULL: the message's map has it */
 	enum map_position position;
 	enum map_points points;

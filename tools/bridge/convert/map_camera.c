@@ -66,29 +66,65 @@ static void swapped_data(struct sim_enc *e, const struct sim_Image *m, const uin
 	}
 }
 
+/* Numbers of objects: none is below 0, and one that does not fit is the largest. */
+static void narrowed_data(struct sim_enc *e, const struct sim_Image *m, const uint8_t *data)
+{
+	uint8_t *to = e->ops->room(e, "data", SIM_KIND_UINT8, 2 * m->width * m->height, 0);
+
+	for (uint32_t row = 0; to && row < m->height; row++, data += m->step) {
+		for (uint32_t i = 0; i < m->width; i++, to += 2) {
+			uint16_t small;
+			int32_t v;
+
+			memcpy(&v, data + 4 * (size_t)i, sizeof(v));
+			small = v < 0 ? 0 : v > UINT16_MAX ? UINT16_MAX : (uint16_t)v;
+			memcpy(to, &small, sizeof(small));
+		}
+	}
+}
+
+/* How the pixels of an image change on their way. */
+enum pixels { AS_THEY_ARE, SWAPPED, NARROWED, NO_WAY };
+
+/* The encoding that the rig wants; else that of the image, but for 32SC1, which no viewer knows. */
+static enum pixels pixels_of(const struct sim_Image *m, const char *encoding, const char **want)
+{
+	bool numbers = !strcmp(encoding, "32SC1") && !m->is_bigendian;
+
+	if (!*want)
+		*want = numbers && m->width <= m->step / 4 ? "mono16" : encoding;
+	if (!strcmp(*want, encoding))
+		return AS_THEY_ARE;
+	if (numbers && m->width <= m->step / 4 && !strcmp(*want, "mono16"))
+		return NARROWED;
+	return is_swap(encoding, *want) && (uint64_t)m->width * 3 <= m->step ? SWAPPED : NO_WAY;
+}
+
 MAP(Image, sensor_msgs, Image)
 {
 	const char *encoding = sim_Image_encoding(m, in->size), *want = in->options->encoding;
 	uint32_t n = 0;
 	const uint8_t *data = sim_Image_data(m, in->size, &n);
-	bool swap = want && strcmp(want, encoding) != 0;
 	struct sim_Image head = *m; /* once: a peer may still write it */
+	enum pixels how = pixels_of(&head, encoding, &want);
 
 	if ((uint64_t)head.step * head.height != n)
 		return -EBADMSG;
-	if (swap && (!is_swap(encoding, want) || (uint64_t)head.width * 3 > head.step))
+	if (how == NO_WAY)
 		return -ENOTSUP;
 	map_header(e, in);
 	sim_enc_u32(e, "height", head.height);
 	sim_enc_u32(e, "width", head.width);
-	if (swap)
-		sim_enc_text(e, "encoding", want);
-	else
+	if (how == AS_THEY_ARE)
 		map_text(e, "encoding", in, encoding);
+	else
+		sim_enc_text(e, "encoding", want);
 	sim_enc_u8(e, "is_bigendian", head.is_bigendian != 0);
-	sim_enc_u32(e, "step", head.step);
-	if (swap)
+	sim_enc_u32(e, "step", how == NARROWED ? 2 * head.width : head.step);
+	if (how == SWAPPED)
 		swapped_data(e, &head, data, n);
+	else if (how == NARROWED)
+		narrowed_data(e, &head, data);
 	else
 		sim_enc_array(e, "data", SIM_KIND_UINT8, data, n);
 	return 0;

@@ -12,7 +12,7 @@
 #define BYTES_MAX (512 << 20)
 
 static const char *const points[] = { "native", "awsim24", "awsim48", "svl32", "xyzircaedt", "xyzir", NULL };
-static const char *const encodings[] = { "rgb8", "bgr8", NULL };
+static const char *const encodings[] = { "rgb8", "bgr8", "mono16", "32SC1", NULL };
 static const char *const positions[] = { "message", "map", "utm", "mgrs", NULL };
 static const char *const sentences[] = { "gga", "insatt", NULL };
 static const char *const compats[] = { "none", "svl2021.3", NULL };
@@ -284,6 +284,11 @@ static const struct key *find(const char *name, enum topic_direction way, unsign
 		if (is_there(&keys[i], way, have) && strcmp(keys[i].name, name) == 0)
 			return &keys[i];
 	return NULL;
+}
+
+const char *topic_options_encoding(const struct topic_options *w)
+{
+	return w->encoding < 0 ? NULL : encodings[w->encoding];
 }
 
 int topic_options_read(json_t *j, enum topic_direction way, unsigned have, struct topic_options *ret, char *why,

@@ -39,6 +39,9 @@ struct topic_options { /* texts borrow from the JSON tree; NULL: not given */
 int topic_options_read(json_t *j, enum topic_direction way, unsigned keys, struct topic_options *ret, char *why,
 		       size_t why_size);
 
+/* As ROS names it; NULL: not given. Static. */
+const char *topic_options_encoding(const struct topic_options *w);
+
 /* "/a/b_2": what ROS takes for the full name of a topic. */
 bool topic_name_ok(const char *name);
 /* The same where keys has TOPIC_ROS1, in which a word may begin with a digit. */

@@ -56,7 +56,7 @@ static void set_options(struct topic_out *t, const struct topic_options *w)
 {
 	t->options.compat = compat_of(t->topics, w);
 	t->options.points = w->points < 0 ? MAP_POINTS_NATIVE : (enum map_points)w->points;
-	t->options.encoding = w->encoding < 0 ? NULL : w->encoding == 0 ? "rgb8" : "bgr8";
+	t->options.encoding = topic_options_encoding(w);
 	t->options.covariance = w->covariance;
 	t->options.sign_unknown = w->orientation == 1;
 	t->options.position = w->position < 0 ? MAP_POSITION_MESSAGE : (enum map_position)w->position;
