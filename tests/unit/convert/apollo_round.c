@@ -342,6 +342,14 @@ static size_t some_bytes(const struct apollo_type *t)
 	return bytes_of(t, &m, bytes, sizeof(bytes));
 }
 
+/* A scan comes back as the cloud that it has become. */
+static const struct apollo_type *way_back(const struct apollo_type *t)
+{
+	const struct apollo_type *in = apollo_type_named(apollo_family, apollo_type_name(t), apollo_type_sim(t)->name);
+
+	return in ? in : apollo_in_find(apollo_family, apollo_type_name(t));
+}
+
 TEST(too_little_room_asks_for_more)
 {
 	const struct apollo_type *t, *in;
@@ -352,7 +360,7 @@ TEST(too_little_room_asks_for_more)
 		char why[300];
 		int r;
 
-		in = apollo_type_named(apollo_family, apollo_type_name(t), apollo_type_sim(t)->name);
+		in = way_back(t);
 		do {
 			ret.room = room;
 			r = apollo_in_read(in, NULL, bytes, n, &ret, why, sizeof(why));
@@ -371,7 +379,7 @@ TEST(no_bytes_of_a_sensor_do_harm)
 	for (unsigned i = 0; (t = apollo_type_at(apollo_family, false, i)); i++) {
 		size_t n = some_bytes(t);
 
-		in = apollo_type_named(apollo_family, apollo_type_name(t), apollo_type_sim(t)->name);
+		in = way_back(t);
 		for (size_t k = 0; k < n * 16; k++) {
 			struct message_in ret = { .buf = back, .room = 8192 };
 			uint8_t *copy = malloc(n); /* of its own: who reads behind it is seen */

@@ -27,6 +27,7 @@
 #include "sim/msg/LaneLines.h"
 #include "sim/msg/RadarObjects.h"
 #include "sim/msg/TrafficSignals.h"
+#include "sim/msg/LaserScan.h"
 #include "sim/msg/Ultrasonic.h"
 #include "sim/msg/VehicleMode.h"
 #include "sim/point_cloud.h"
@@ -121,6 +122,32 @@ TEST(points_that_hit_nothing_are_left_out_and_each_has_its_time)
 	assert_true(near((double)c->point[0]->y, -2) && c->point[0]->intensity == 127);
 	assert_int_equal(c->point[0]->timestamp, STAMP + 1000);
 	assert_int_equal(c->point[1]->timestamp, STAMP);
+	assert_int_equal(c->header->lidar_timestamp, STAMP);
+}
+
+/* Ahead, to the left, and one that hits nothing; 0.5 s from ray to ray. */
+TEST(a_planar_scan_is_a_cloud_of_what_it_hits)
+{
+	struct sim_LaserScan *m = START(LaserScan);
+	Apollo__Drivers__PointCloud *c;
+	float *v;
+
+	m->angle_increment = (float)(M_PI / 2);
+	m->range_min = 0.5f;
+	m->range_max = 10;
+	m->time_increment = 500000000;
+	v = sim_LaserScan_ranges_alloc(&body.b, 4);
+	memcpy(v, (const float[]){ 2, 4, INFINITY, 0.25f }, 4 * sizeof(*v));
+	v = sim_LaserScan_intensities_alloc(&body.b, 4);
+	memcpy(v, (const float[]){ 0.5f, 1, 0, 1 }, 4 * sizeof(*v));
+	c = READ(LaserScan, "apollo.drivers.PointCloud");
+	assert_int_equal(c->n_point, 2);
+	assert_int_equal(c->width, 2);
+	assert_true(near((double)c->point[0]->x, 2) && c->point[0]->intensity == 127);
+	assert_true(fabsf(c->point[1]->x) < 1e-6f && near((double)c->point[1]->y, 4));
+	assert_int_equal(c->point[1]->intensity, 255);
+	assert_int_equal(c->point[0]->timestamp, STAMP);
+	assert_int_equal(c->point[1]->timestamp, STAMP + 500000000);
 	assert_int_equal(c->header->lidar_timestamp, STAMP);
 }
 

@@ -170,7 +170,7 @@ TEST(packed_comes_back)
 
 TEST(the_messages_of_apollo_come_back)
 {
-	types_come_back(CODEC_APOLLO, " sim/Image  sim/PointCloud ");
+	types_come_back(CODEC_APOLLO, " sim/Image  sim/LaserScan  sim/PointCloud ");
 }
 
 TEST(json_comes_back)
@@ -251,12 +251,12 @@ static void write_record(const char *path, const struct sim_type *const *types, 
 TEST(a_record_comes_back)
 {
 	const struct sim_type *types[] = { &sim_Imu_type, &sim_Transforms_type, sim_type_builtin("sim/CanBus"),
-					   sim_type_builtin("sim/Clock"), sim_type_builtin("sim/LaserScan") };
+					   sim_type_builtin("sim/Clock"), sim_type_builtin("sim/OccupancyGrid") };
 	static const char *const topics[] = { "/apollo/sensor/gnss/imu", "/tf", "/apollo/canbus/chassis", "/clock",
 					      "/mine/4" };
 	static const char *const schemas[] = { "apollo.drivers.gnss.Imu", "apollo.transform.TransformStampeds",
 					       "apollo.canbus.Chassis", "apollo.cyber.proto.Clock",
-					       "sim_msgs.LaserScan" };
+					       "sim_msgs.OccupancyGrid" };
 	char path[TEST_PATH_MAX];
 	struct log_reader *r;
 	struct log_message m;
@@ -284,7 +284,7 @@ TEST(a_record_comes_back)
 
 TEST(messages_of_protobuf_without_a_definition_are_named)
 {
-	struct codec_out *c = out(CODEC_APOLLO, "/a", sim_type_builtin("sim/LaserScan"));
+	struct codec_out *c = out(CODEC_APOLLO, "/a", sim_type_builtin("sim/OccupancyGrid"));
 	struct log_channel ch = *codec_out_channel(c);
 
 	ch.schema_name = "apollo.dreamview.SimulationWorld";
@@ -551,9 +551,9 @@ TEST(without_a_definition_types_are_known_by_name)
 
 	assert_ptr_equal(codec_in_type(c), &sim_Imu_type);
 	codec_in_destroy(c);
-	ch.schema_name = "geometry_msgs/msg/Twist"; /* without a mapping, but known */
+	ch.schema_name = "geometry_msgs/msg/Accel"; /* without a mapping, but known */
 	c = in(&ch);
-	assert_string_equal(codec_in_type(c)->name, "geometry_msgs/Twist");
+	assert_string_equal(codec_in_type(c)->name, "geometry_msgs/Accel");
 	codec_in_destroy(c);
 	ch.schema_name = "sensor_msgs/msg/JointState"; /* of no table */
 	c = in(&ch);
@@ -581,7 +581,7 @@ TEST(types_of_ros_are_made_by_name)
 					     "sensor_msgs/JointState",
 					     "geometry_msgs/PoseArray",
 					     "diagnostic_msgs/DiagnosticArray",
-					     "geometry_msgs/Twist" };
+					     "geometry_msgs/Accel" };
 	const struct sim_type *t;
 	char text[200];
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Point clouds and what other sensors measure. See apollo.h. */
+#include <math.h>
 #include <string.h>
 
 #include "apollo_private.h"
 #include "pb_points.h"
+#include "sim/msg/LaserScan.h"
 #include "sim/msg/PointCloud.h"
 #include "sim/msg/RadarObjects.h"
 #include "sim/msg/Ultrasonic.h"
@@ -71,6 +73,72 @@ int apollo_out_point_cloud(struct apollo_out *o)
 	n = pb_points(&o->w, 4, &p);
 	pb_f64(&o->w, 5, apollo_seconds(ns));
 	pb_u64(&o->w, 6, n);
+	pb_u64(&o->w, 7, 1);
+	return 0;
+}
+
+/* ---- planar scanners, which Apollo takes for a lidar of one ring ---- */
+
+struct scan {
+	struct sim_LaserScan head;
+	const float *ranges, *intensities; /* intensities: NULL, there are none */
+	uint32_t n;
+};
+
+static int scan_of(struct apollo_out *o, struct scan *ret)
+{
+	const struct sim_LaserScan *m = APOLLO_BODY(o, LaserScan);
+	uint32_t n_intensities;
+
+	ret->head = *m; /* once: a peer may still write it */
+	ret->ranges = sim_LaserScan_ranges(m, o->in->size, &ret->n);
+	ret->intensities = sim_LaserScan_intensities(m, o->in->size, &n_intensities);
+	if (!n_intensities)
+		ret->intensities = NULL;
+	else if (n_intensities != ret->n)
+		return apollo_refuse(o, -EBADMSG, "%u ranges and %u intensities", ret->n, n_intensities);
+	return 0;
+}
+
+static void scan_point(struct apollo_out *o, const struct scan *s, uint32_t i, float range)
+{
+	double angle = (double)s->head.angle_min + i * (double)s->head.angle_increment;
+	float light = s->intensities ? s->intensities[i] : 0;
+	int64_t ns = o->in->stamp_sim_ns;
+
+	pb_open(&o->w, 4);
+	pb_f32(&o->w, 1, (float)((double)range * cos(angle)));
+	pb_f32(&o->w, 2, (float)((double)range * sin(angle)));
+	pb_f32(&o->w, 3, 0);
+	if (s->intensities)
+		pb_u64(&o->w, 4, light > 0 ? (uint64_t)((light < 1 ? light : 1) * 255) : 0);
+	if (ns >= 0)
+		pb_u64(&o->w, 5, (uint64_t)ns + i * (uint64_t)s->head.time_increment);
+	pb_close(&o->w);
+}
+
+/* Rays that hit something, each with its time. */
+int apollo_out_laser_scan(struct apollo_out *o)
+{
+	uint32_t hits = 0;
+	struct scan s = { .n = 0 };
+	int r = scan_of(o, &s);
+
+	if (r < 0)
+		return r;
+	apollo_header(o, 1, APOLLO_LIDAR_TIMESTAMP);
+	apollo_frame_id(o, 2);
+	pb_bool(&o->w, 3, true);
+	for (uint32_t i = 0; i < s.n; i++) {
+		float range = s.ranges[i];
+
+		if (!(range >= s.head.range_min && range <= s.head.range_max))
+			continue;
+		scan_point(o, &s, i, range);
+		hits++;
+	}
+	pb_f64(&o->w, 5, apollo_seconds(o->in->stamp_sim_ns));
+	pb_u64(&o->w, 6, hits);
 	pb_u64(&o->w, 7, 1);
 	return 0;
 }

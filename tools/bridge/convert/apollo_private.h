@@ -44,6 +44,7 @@ struct apollo_in { /* one on its way in */
 	X(Image, image, "apollo.drivers.Image", NULL) \
 	X(CompressedImage, compressed_image, "apollo.drivers.CompressedImage", NULL) \
 	X(PointCloud, point_cloud, "apollo.drivers.PointCloud", NULL) \
+	X(LaserScan, laser_scan, "apollo.drivers.PointCloud", NULL) \
 	X(RadarObjects, radar, "apollo.drivers.ContiRadar", "/apollo/sensor/conti_radar") \
 	X(Ultrasonic, ultrasonic, "apollo.drivers.Ultrasonic", "/apollo/sensor/ultrasonic_radar") \
 	X(Imu, imu, "apollo.drivers.gnss.Imu", "/apollo/sensor/gnss/imu") \
