@@ -27,28 +27,6 @@ static int decode_apollo(struct codec_in *c, const struct log_message *m, struct
 	return apollo_in_read(c->apollo, &o, m->data, m->size, ret, why, 0);
 }
 
-/* ---- before Cyber RT ---- */
-
-static int decode_apollo_ros(struct codec_in *c, const struct log_message *m, struct message_in *ret)
-{
-	struct log_message message = *m;
-	const void *data;
-	int r = apollo_ros_message(m->data, m->size, &data, &message.size);
-
-	message.data = data;
-	return r < 0 ? r : decode_apollo(c, &message, ret);
-}
-
-int codec_in_open_apollo_ros(struct codec_in *c, const struct log_channel *ch, char *why, size_t why_size)
-{
-	c->apollo = apollo_ros_find(ch->schema_name, ch->topic, NULL);
-	if (!c->apollo)
-		return codec_in_fail(-ENOTSUP, why, why_size, ch, "nothing of simd's is made of this message");
-	c->type = apollo_type_sim(c->apollo);
-	c->decode = decode_apollo_ros;
-	return 0;
-}
-
 /* ---- field by field ---- */
 
 static int decode_own(struct codec_in *c, const struct log_message *m, struct message_in *ret)
@@ -167,5 +145,66 @@ int codec_in_open_apollo(struct codec_in *c, const struct log_channel *ch, char 
 	}
 	c->type = apollo_type_sim(c->apollo);
 	c->decode = decode_apollo;
+	return 0;
+}
+
+/* ---- before Cyber RT ---- */
+
+static int decode_apollo_ros(struct codec_in *c, const struct log_message *m, struct message_in *ret)
+{
+	struct log_message message = *m;
+	const void *data;
+	int r = apollo_ros_message(m->data, m->size, &data, &message.size);
+
+	message.data = data;
+	return r < 0 ? r : decode_apollo(c, &message, ret);
+}
+
+static int decode_defined_ros(struct codec_in *c, const struct log_message *m, struct message_in *ret)
+{
+	struct log_message message = *m;
+	const void *data;
+	int r = apollo_ros_message(m->data, m->size, &data, &message.size);
+
+	message.data = data;
+	return r < 0 ? r : decode_defined(c, &message, ret);
+}
+
+/* By Apollo 5's definition of the message of that name: the file has none. */
+static int open_defined_here(struct codec_in *c, const struct log_channel *ch, char *why, size_t why_size)
+{
+	struct iovec files[APOLLO_FILES_MAX], iov[IOV_BUF_PIECES];
+	struct log_channel defined = *ch;
+	char name[128];
+	struct iov_buf room;
+	int r = apollo_ros_full_name(ch->schema_name, name, sizeof(name));
+
+	if (r < 0)
+		return codec_in_fail(
+			-ENOTSUP, why, why_size, ch,
+			r == -EEXIST ? "Apollo 5 has several messages of that name"
+				     : "nothing of simd's is made of this message, and Apollo 5 has none of that name");
+	iov_buf_init(&room);
+	r = proto_desc_join(files, apollo_files(APOLLO_5, name, files), &room);
+	if (r == 0 && iov_buf_iov(&room, iov) == 1) {
+		defined.schema = (struct log_bytes){ iov[0].iov_base, iov[0].iov_len };
+		defined.schema_name = name;
+		defined.schema_encoding = "protobuf";
+		r = open_defined(c, &defined, why, why_size);
+		c->decode = decode_defined_ros;
+	} else {
+		r = codec_in_fail(-ENOMEM, why, why_size, ch, "no memory");
+	}
+	iov_buf_finish(&room);
+	return r;
+}
+
+int codec_in_open_apollo_ros(struct codec_in *c, const struct log_channel *ch, char *why, size_t why_size)
+{
+	c->apollo = apollo_ros_find(ch->schema_name, ch->topic, NULL);
+	if (!c->apollo)
+		return open_defined_here(c, ch, why, why_size);
+	c->type = apollo_type_sim(c->apollo);
+	c->decode = decode_apollo_ros;
 	return 0;
 }

@@ -945,13 +945,37 @@ TEST(protobuf_in_a_bag_of_apollo_is_read)
 	}
 }
 
+/* Nothing of ours is made of it, and the file does not define it: Apollo 5 does. */
+TEST(protobuf_of_apollo_without_a_mapping_is_of_its_own_type)
+{
+	static const uint8_t request[] = { 5, 0, 0, 0, 0x12, 3, 0x0a, 1, 'a' };
+	struct log_channel ch = ros(true, "pb_msgs/RoutingRequest", "protobuf");
+	struct codec_in *c = in(&ch);
+	struct message_in to;
+	char *text = NULL;
+
+	assert_string_equal(codec_in_type(c)->name, "apollo_routing/RoutingRequest");
+	assert_int_equal(decode(c, request, sizeof(request), &to), 0);
+	assert_int_equal(sim_msg_to_json_alloc(codec_in_type(c), back, to.size, NULL, &text, NULL), 0);
+	assert_non_null(strstr(text, "\"waypoint\":[{"));
+	assert_non_null(strstr(text, "\"id\":\"a\""));
+	free(text);
+	assert_int_equal(decode(c, request, sizeof(request) - 1, &to), -EBADMSG);
+	codec_in_destroy(c);
+}
+
 /* Without the word it is a message of ROS, as rosbridge has it; with it, one of Apollo's that becomes nothing is named. */
 TEST(protobuf_in_a_bag_is_what_its_definition_says)
 {
 	struct log_channel ch = ros(true, "pb_msgs/Monitor", "protobuf");
 	struct codec_in *c;
 
-	says(&ch, "/a (pb_msgs/Monitor): nothing of simd's is made of this message");
+	says(&ch,
+	     "/a (pb_msgs/Monitor): nothing of simd's is made of this message, and Apollo 5 has none of that name");
+	ch.schema_name = "pb_msgs/LatencyStats";
+	says(&ch, "Apollo 5 has several messages of that name");
+	ch.schema_name = "pb_msgs/";
+	says(&ch, "Apollo 5 has none of that name");
 	ch = ros(true, "pb_msgs/Chassis", ros_type_find(ros1_types, "pb_msgs/Chassis")->definition);
 	c = in(&ch);
 	assert_ptr_equal(codec_in_type(c), &sim_CanBus_type);

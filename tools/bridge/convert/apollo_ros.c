@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "apollo_private.h"
 #include "gen/digest.h"
 
 #define PACKAGE "pb_msgs/"
@@ -46,6 +47,53 @@ const struct apollo_type *apollo_ros_find(const char *type, const char *topic, c
 		    (!sim_type || strcmp(apollo_type_sim(t)->name, sim_type) == 0))
 			return t;
 	return NULL;
+}
+
+/* Whether a DescriptorProto is of that name. */
+static bool describes(const struct pb_reader *message, const char *name)
+{
+	const void *have = "";
+	size_t len = 0;
+	struct pb_reader r;
+
+	for (pb_enter(message, &r); pb_next(&r);)
+		if (r.field == 1)
+			pb_get_bytes(&r, &have, &len);
+	return len == strlen(name) && memcmp(have, name, len) == 0;
+}
+
+/* How often a file defines a message of that name; ret: "package.name", "" where that is too long. */
+static unsigned count_in_file(const struct apollo_file *f, const char *name, char *ret, size_t size)
+{
+	const void *package = "";
+	size_t package_len = 0;
+	struct pb_reader r;
+	unsigned found = 0;
+	int error = 0;
+
+	pb_read_begin(&r, f->blob, f->size, &error);
+	while (pb_next(&r)) {
+		if (r.field == 2)
+			pb_get_bytes(&r, &package, &package_len);
+		found += r.field == 4 && describes(&r, name);
+	}
+	if (found && (size_t)snprintf(ret, size, "%.*s.%s", (int)package_len, (const char *)package, name) >= size)
+		*ret = '\0';
+	return found;
+}
+
+int apollo_ros_full_name(const char *type, char *ret, size_t size)
+{
+	struct apollo_file files[APOLLO_DEFINITIONS_MAX];
+	size_t n = apollo_own_files(APOLLO_5, files);
+	unsigned found = 0;
+
+	*ret = '\0';
+	if (strncmp(type, PACKAGE, sizeof(PACKAGE) - 1) != 0)
+		return -ENOENT;
+	for (size_t i = 0; i < n; i++)
+		found += count_in_file(&files[i], type + sizeof(PACKAGE) - 1, ret, size);
+	return found > 1 ? -EEXIST : *ret ? 0 : -ENOENT;
 }
 
 /* ---- out ---- */

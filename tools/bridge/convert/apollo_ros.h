@@ -22,6 +22,12 @@ bool apollo_ros_is(const char *type, const char *definition, size_t size);
 const struct apollo_type *apollo_ros_find(const char *type, const char *topic, const char *sim_type);
 
 /*
+ * Apollo 5's own message that is meant by "pb_msgs/RoutingRequest", "apollo.routing.RoutingRequest", where nothing of ours is made of it. -ENOENT: there is none of that name, or it is too long
+ * for ret; -EEXIST: there are several.
+ */
+int apollo_ros_full_name(const char *type, char *ret, size_t size);
+
+/*
  * What sim_type becomes as `type` ("pb_msgs/Chassis"), or NULL, the first. NULL: no message of Apollo's; without a type also those which Apollo sent as
  * ordinary messages of ROS: clouds, images, frames, time.
  */
