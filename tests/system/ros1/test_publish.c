@@ -168,11 +168,11 @@ TEST_WITH(for_apollo_it_is_protobuf, setup, teardown)
 	host_wait_log(&h, "/second: sim/CorrectedImu goes out as pb_msgs/Imu");
 	assert_int_equal(h.ops->open(b, &again, &none), -EINVAL);
 	host_wait_log(&h, "/other/can: it would go out as /apollo/canbus/chassis, as channel /vehicle/can does");
+	AWAIT(fake_master_calls(&master, "registerPublisher", "/apollo/canbus/chassis"));
 	port = fake_request_topic(&master, "/apollo/canbus/chassis");
 	fd = subscriber(port, "/apollo/canbus/chassis", "d6a21658031a6a4615858d76f8b5178e", "pb_msgs/Chassis", 0);
 	assert_string_equal(fake_field(fd, "message_definition"), "protobuf");
-	m->speed = 2;
-	m->orientation.w = 1;
+	*m = (struct sim_CanBus){ .speed = 2, .orientation.w = 1 };
 	assert_int_equal(host_publish(&h, b, t, s), 0);
 	data = fake_message(fd, &len);
 	assert_non_null(data);
@@ -764,6 +764,7 @@ TEST(wrong_options_are_named)
 	static const char *const node[] = { "node", "1a", NULL }, *const space[] = { "namespace", "a", NULL },
 				 *const queue[] = { "queue", "0", NULL },
 				 *const time[] = { "set_use_sim_time", "yes", NULL },
+				 *const apollo[] = { "apollo", "maybe", NULL },
 				 *const remap[] = { "remap", "[\"a:b\"]", NULL };
 
 	assert_int_equal(check(no_options, ""), 0);
@@ -777,6 +778,30 @@ TEST(wrong_options_are_named)
 	host_wait_log(&h, "options.remap[0]: \"a:b\" is not of the form");
 	assert_int_equal(check(time, ""), -EINVAL);
 	host_wait_log(&h, "options.set_use_sim_time: \"yes\"");
+	assert_int_equal(check(apollo, ""), -EINVAL);
+	host_wait_log(&h, "options.apollo: \"maybe\" is not true or false");
+}
+
+static void subscribe_is(const char *text, const char *why)
+{
+	const char *const options[] = { "apollo", "true", "subscribe", text, NULL };
+
+	assert_int_equal(check(options, ""), *why ? -EINVAL : 0);
+	host_wait_log(&h, why);
+}
+
+TEST(what_cannot_come_in_is_named)
+{
+	subscribe_is("{\"/a\":{\"channel\":\"/a\"},\"/b\":{\"channel\":\"/b\",\"type\":\"car_msgs/Thing\"}}", "");
+	subscribe_is("{\"/a\":{\"type\":\"car_msgs/Thing\"}}", "\"channel\" is missing");
+	subscribe_is("{\"/a\":{\"channel\":\"/a\",\"definition\":\"/x.msg\"}}", "\"definition\" needs a \"type\"");
+	subscribe_is("{\"/a\":{\"channel\":\"/a\",\"type\":\"Thing\"}}", "\"Thing\" is not of the form package/Name");
+	subscribe_is("{\"/a\":{\"channel\":\"/a\",\"type\":\"sensor_msgs/Imu\",\"as\":\"sim/Imu\",\"raw\":true}}",
+		     "\"raw\" is as it comes, and \"as\" another type");
+	subscribe_is("{\"/a\":{\"channel\":\"/a\",\"type\":\"pb_msgs/Imu\",\"raw\":true}}",
+		     "pb_msgs/Imu is protobuf, which cannot be \"raw\"");
+	subscribe_is("{\"/a\":{\"channel\":\"/a\",\"type\":\"pb_msgs/Monitor\"}}",
+		     "nothing of ours is made of pb_msgs/Monitor");
 }
 
 /* Topics both ways, services, and the node itself. */

@@ -237,8 +237,7 @@ TEST_WITH(a_node_of_apollo_talks_to_us, setup_apollo, teardown)
 	assert_string_equal(in.type, "sim/VehicleControl");
 	assert_true(sim_VehicleControl_from(in.body, in.size)->acceleration == 0.25f);
 	host_wait_log(&h, "/apollo/canbus/chassis: subscriber /apollo");
-	m->speed = 14.5f;
-	m->orientation.w = 1;
+	*m = (struct sim_CanBus){ .speed = 14.5f, .orientation.w = 1 };
 	assert_int_equal(host_publish(&h, b, t, s), 0);
 	ros_next_line(f, "chassis at 14.5 m/s");
 	assert_int_equal(pclose(f), 0);

@@ -59,16 +59,12 @@ static void on_status(void *ctx, enum sim_bridge_status status, const char *text
 static const char *on_option(void *ctx, const char *name)
 {
 	static const char horn[] = "{\"/horn\":{\"type\":\"std_msgs/Bool\",\"channel\":\"horn\"}}";
-	static const char *const options[][2] = { { "node", "simd" },
-						  { "namespace", "/" },
-						  { "remap", "[]" },
-						  { "names", "automatic" },
-						  { "listen", "" },
-						  { "queue", "10" },
-						  { "compat", "none" },
-						  { "set_use_sim_time", "false" },
-						  { "use_sim_time", "false" },
-						  { "subscribe", horn } };
+	static const char *const options[][2] = {
+		{ "node", "simd" },          { "namespace", "/" },  { "remap", "[]" },
+		{ "names", "automatic" },    { "listen", "" },      { "queue", "10" },
+		{ "compat", "none" },        { "apollo", "false" }, { "set_use_sim_time", "false" },
+		{ "use_sim_time", "false" }, { "subscribe", horn }
+	};
 
 	(void)ctx;
 	if (strcmp(name, "call") == 0)
