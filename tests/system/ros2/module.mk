@@ -17,6 +17,9 @@ $(eval $(call ros2_test,system-ros2-facts,test_facts host reader))
 $(eval $(call ros2_test,system-ros2-graph,test_graph host reader))
 $(B)/test/system-ros2-graph: | $(B)/bin/simctl
 $(eval $(call ros2_test,system-ros2-content,test_content host reader))
+$(eval $(call ros2_test,system-ros2-learn,test_learn host reader))
+FLAGS_tests/system/ros2/test_learn.c := -Itools/bridge/convert -DDDS_HAS_SHM=1
+$(B)/test/system-ros2-learn: $(addprefix $(B)/obj/tools/bridge/ros2/,sertype.o rtps_identity.o rtps_packet.o cyclone_inside.o) $(addprefix $(B)/lib/,libdds.a libconvert.a libmsggen.a libbase.a)
 $(eval $(call ros2_test,system-ros2-large,test_large host reader))
 LINK_system-ros2-large += -rdynamic # its getsockopt() is seen by the libraries
 $(eval $(call ros2_test,system-ros2-pacing,test_pacing host reader))

@@ -745,13 +745,14 @@ TEST(wrong_subscriptions_are_named)
 		const char *subscribe, *sentence;
 	} bad[] = {
 		{ "[", "options.subscribe: not a JSON object: " },
-		{ "{\"/image\":{\"type\":\"car_msgs/msg/JointState\",\"channel\":\"c\"}}",
-		  "options.subscribe[\"/image\"]: type \"car_msgs/msg/JointState\" is not one that can come in without a converter or a definition" },
+		{ "{\"/image\":{\"type\":\"JointState\",\"channel\":\"c\"}}",
+		  "options.subscribe[\"/image\"]: \"JointState\" is not of the form package/Name" },
 		{ "{\"gear\":{" GEAR ",\"channel\":\"gear\"}}",
 		  "options.subscribe[\"gear\"]: \"gear\" is not the name of a topic: words of letters, digits and '_', "
 		  "none with a digit first in ROS 2, each behind a '/', 247 bytes in all at most" },
 		{ "{\"/gear\":{" GEAR "}}", "options.subscribe[\"/gear\"]: \"channel\" is missing" },
-		{ "{\"/gear\":{\"channel\":\"gear\"}}", "options.subscribe[\"/gear\"]: \"type\" is missing" },
+		{ "{\"/gear\":{\"channel\":\"gear\",\"definition\":\"/x\"}}",
+		  "options.subscribe[\"/gear\"]: \"definition\" needs a \"type\"" },
 		{ "{\"/gear\":\"gear\"}", "options.subscribe[\"/gear\"]: an object is needed" },
 		{ "{\"/gear\":{" GEAR ",\"channel\":\"gear\",\"topic\":\"x\"}}",
 		  "options.subscribe[\"/gear\"]: \"topic\" is not a key here; keys are type, channel, definition, as, raw, max_body, reliability, "

@@ -61,9 +61,11 @@ static void take(struct sim_bridge *b)
 		if (info.valid_data && info.instance_state == DDS_IST_ALIVE) {
 			add(b, sample, info.instance_handle);
 			ros2_missed_add(b, sample, info.instance_handle);
+			ros2_learn_add(b, sample, info.instance_handle);
 		} else {
 			drop(&b->clock_publishers, info.instance_handle);
 			ros2_missed_drop(b, info.instance_handle);
+			ros2_learn_drop(b, info.instance_handle);
 		}
 		dds_return_loan(b->clock_publishers.publications, &sample, 1);
 		sample = NULL;

@@ -251,7 +251,7 @@ static void *graph_main(void *arg)
 	dds_time_t due = dds_time() + g->wait_dur_ns;
 
 	while (!atomic_load(&g->waiter.stop)) {
-		int64_t rest_dur_ns = ros2_clock_publishers_look(b), missed_dur_ns;
+		int64_t rest_dur_ns = ros2_clock_publishers_look(b), learn_dur_ns = ros2_learn_look(b), missed_dur_ns;
 		dds_time_t now = dds_time();
 		dds_subscription_matched_status_t matched;
 
@@ -259,6 +259,8 @@ static void *graph_main(void *arg)
 		missed_dur_ns = ros2_missed_look(b);
 		if (missed_dur_ns < rest_dur_ns)
 			rest_dur_ns = missed_dur_ns;
+		if (learn_dur_ns < rest_dur_ns)
+			rest_dur_ns = learn_dur_ns;
 		if (!g->form && due - now < rest_dur_ns)
 			rest_dur_ns = due - now;
 		waiter_wait(&g->waiter, rest_dur_ns);

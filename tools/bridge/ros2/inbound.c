@@ -13,13 +13,57 @@
 #include "ros2.h"
 #include "ros/ros_type.h"
 
+struct taking {
+	struct ros2_inbound *in;
+	dds_entity_t reader;
+};
+
+/* Of its type's name another definition, by its hash: DDS knows only the name. */
+static bool is_other(struct ros2_inbound *in, const dds_builtintopic_endpoint_t *e)
+{
+	const struct ros_type *t = in->in.conversion.type;
+	char hash[LEARN_HASH_MAX];
+
+	ros2_learn_user_data(e->qos, "typehash=", hash, sizeof(hash));
+	if (!*hash || strcmp(hash, t->hash) == 0)
+		return false;
+	log_warn(
+		in->bridge,
+		"%s: a publisher sends another definition of %s, which is not heard: it says %s, and the topic is read as %s",
+		in->in.name, t->name, hash, t->hash);
+	return true;
+}
+
+/* Of a topic whose type its first publisher has said: whether this one says another. */
+static bool says_other(const struct taking *t, dds_instance_handle_t writer)
+{
+	struct ros2_inbound *in = t->in;
+	dds_builtintopic_endpoint_t *e;
+	unsigned i;
+
+	for (i = 0; i < ROS2_HEARD_MAX; i++)
+		if (in->heard[i].writer == writer)
+			return in->heard[i].other;
+	e = dds_get_matched_publication_data(t->reader, writer);
+	if (!e)
+		return false;
+	i = in->n_heard++ % ROS2_HEARD_MAX;
+	in->heard[i].writer = writer;
+	in->heard[i].other = is_other(in, e);
+	dds_builtintopic_free_endpoint(e);
+	return in->heard[i].other;
+}
+
 static void take_in(void *arg, const struct endpoint_sample *s)
 {
-	struct ros2_inbound *in = arg;
+	const struct taking *t = arg;
+	struct ros2_inbound *in = t->in;
 	struct sim_bridge *b = in->bridge;
 
 	if (atomic_load(&b->status) != SIM_BRIDGE_CONNECTED)
 		return; /* disconnected there is no far side, although DDS goes on */
+	if (in->open && says_other(t, s->info->publication_handle))
+		return;
 	if (s->len)
 		topic_in_take(&in->in, s->bytes, s->len);
 	else
@@ -28,7 +72,9 @@ static void take_in(void *arg, const struct endpoint_sample *s)
 
 static void on_data(dds_entity_t reader, void *arg)
 {
-	endpoint_take(reader, take_in, arg);
+	struct taking t = { .in = arg, .reader = reader };
+
+	endpoint_take(reader, take_in, &t);
 }
 
 /* ---- a reader while somebody listens ---- */
@@ -95,13 +141,27 @@ static void listen_end(struct sim_bridge *b, struct ros2_inbound *in)
 void ros2_inbound_listen(struct sim_bridge *b, const char *channel, int on)
 {
 	for (unsigned i = 0; i < b->n_inbound; i++) {
-		if (strcmp(b->inbound[i].in.channel, channel) != 0)
+		struct ros2_inbound *in = &b->inbound[i];
+
+		if (strcmp(in->in.channel, channel) != 0)
 			continue;
-		if (on)
-			listen_begin(b, &b->inbound[i]);
-		else
-			listen_end(b, &b->inbound[i]);
+		pthread_mutex_lock(&b->listening);
+		in->wanted = on;
+		if (!on)
+			listen_end(b, in);
+		else if (!atomic_load(&in->in.waits))
+			listen_begin(b, in);
+		pthread_mutex_unlock(&b->listening);
 	}
+}
+
+void ros2_inbound_learnt(struct sim_bridge *b, struct ros2_inbound *in)
+{
+	topic_in_offer(&in->in);
+	pthread_mutex_lock(&b->listening);
+	if (in->wanted) /* of another topic of its channel */
+		listen_begin(b, in);
+	pthread_mutex_unlock(&b->listening);
 }
 
 static int subscribe(void *bridge, const char *topic, const struct topic_options *w, struct topic_in **ret, char *why,
@@ -111,10 +171,13 @@ static int subscribe(void *bridge, const char *topic, const struct topic_options
 	static const struct ros2_qos deflt = { .reliable = true, .transient_local = true, .depth = 1 };
 	struct sim_bridge *b = bridge;
 	struct ros2_inbound *in = &b->inbound[b->n_inbound++];
+	int r;
 
 	*in = (struct ros2_inbound){ .bridge = b, .qos = ros2_qos_of(w, deflt) };
 	*ret = &in->in;
-	return topic_in_open(&b->common, topic, w, &in->in, why, why_size);
+	r = topic_in_open(&b->common, topic, w, &in->in, why, why_size);
+	in->open = r == 0 && atomic_load(&in->in.waits);
+	return r;
 }
 
 int ros2_inbound_open(struct sim_bridge *b)

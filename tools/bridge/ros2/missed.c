@@ -47,6 +47,8 @@ static const struct ros2_inbound *read_as_another(const struct sim_bridge *b, co
 	for (unsigned i = 0; i < b->n_inbound; i++) {
 		const struct ros2_inbound *in = &b->inbound[i];
 
+		if (atomic_load(&in->in.waits))
+			continue;
 		if (strncmp(e->topic_name, "rt", 2) == 0 && strcmp(e->topic_name + 2, in->in.name) == 0 &&
 		    ros_type_dds_name(in->in.conversion.type, ours, sizeof(ours)) == 0 &&
 		    strcmp(e->type_name, ours) != 0)
@@ -234,6 +236,8 @@ static void print_all(const struct sim_bridge *b, char *out, size_t size)
 	size_t n = print_scope(b, out, size);
 	unsigned more = (*b->unheard.on != '\0') + m->n + m->secured + (m->domain >= 0) + b->graph.thr.mixed;
 
+	if (!more && *b->learn.waits)
+		snprintf(out + n, size - n, "%.*s", (int)(size - n - 1), b->learn.waits);
 	if (!more || n + MORE_MAX >= size)
 		return;
 	out += n;

@@ -32,7 +32,8 @@ static const struct sim_bridge_option options[] = {
 	{ "autoware_msgs", "1.8",
 	  "1.8: messages as from autoware_msgs 1.8.0 on; 1.7: before, a TrafficLightGroup without predictions" },
 	TOPICS_OPTION_COMPAT,
-	{ "subscribe", "{}", "what comes in: {\"/topic\": {\"type\": ..., \"channel\": ...}}" },
+	{ "subscribe", "{}",
+	  "what comes in: {\"/topic\": {\"type\": ..., \"channel\": ...}}; without a type that of its publisher" },
 	{ NULL, NULL, NULL },
 };
 
@@ -82,6 +83,7 @@ static void set_common(struct sim_bridge *b)
 				     .arg = b,
 				     .known = ros2_types,
 				     .msg_names = true,
+				     .late = true,
 				     .key = "ros2",
 				     .keys = TOPIC_QOS,
 				     .format = WIRE_CDR,
@@ -112,6 +114,7 @@ static void ros2_destroy(struct sim_bridge *b)
 	ros2_services_close(b);
 	waiter_close(&b->sim_time.waiter);
 	waiter_close(&b->graph.waiter); /* its thread looks at what comes in */
+	ros2_learn_close(b);
 	ros2_unheard_close(&b->unheard);
 	ros2_inbound_close(b);
 	log_info(b, "%llu messages converted, %llu not, without a subscriber",
@@ -124,6 +127,7 @@ static void ros2_destroy(struct sim_bridge *b)
 	topics_finish(&b->common);
 	sockets_log_close(&b->cyclone_log);
 	pthread_mutex_destroy(&b->missed.lock);
+	pthread_mutex_destroy(&b->listening);
 	pthread_mutex_destroy(&b->lock);
 	free(b);
 }
@@ -147,6 +151,7 @@ static int ros2_create(const struct sim_bridge_host *host, struct sim_bridge **r
 	set_common(b);
 	topics_init(&b->common);
 	pthread_mutex_init(&b->lock, NULL);
+	pthread_mutex_init(&b->listening, NULL);
 	pthread_mutex_init(&b->missed.lock, NULL);
 	b->missed.domain = b->unheard.fd = -1;
 	for (size_t i = 0; r == 0 && i < sizeof(open) / sizeof(open[0]); i++)

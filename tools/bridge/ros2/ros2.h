@@ -18,6 +18,7 @@
 #include "endpoint.h"
 #include "graph_read.h"
 #include "large.h"
+#include "learn.h"
 #include "limit.h"
 #include "sockets.h"
 #include "topics.h"
@@ -35,6 +36,7 @@
 #define ROS2_PREFIX               12u  /* of a GUID, which all entities of a participant have */
 #define ROS2_GID_TEXT             64u  /* a GUID as `ros2 topic info -v` prints it */
 #define ROS2_WHO_MAX              (GRAPH_NODE_MAX + ROS2_GID_TEXT + 4u)
+#define ROS2_HEARD_MAX            8u        /* publishers of a topic whose hash was looked at */
 #define ROS2_MAX_BLOCK_DUR_NS     100000000 /* in QoS; a keep-last writer does not wait for slow readers */
 
 struct ros2_qos {
@@ -59,6 +61,13 @@ struct ros2_inbound {       /* a topic that comes in while somebody listens to i
 	struct ros2_qos qos;
 	dds_entity_t topic, reader; /* 0: nobody listens; the reader is guarded by bridge->lock */
 	_Atomic uint32_t refused;   /* as of ros2_topic */
+	bool open;                  /* the rig leaves its type to its publishers */
+	bool wanted;                /* somebody listens; guarded by bridge->listening */
+	struct {
+		dds_instance_handle_t writer; /* 0: none */
+		bool other;                   /* it sends another definition, and is not heard */
+	} heard[ROS2_HEARD_MAX];              /* of an open one; the reader's thread's */
+	unsigned n_heard;
 };
 
 struct ros2_peer { /* a participant of somebody else */
@@ -175,6 +184,8 @@ struct sim_bridge {
 	struct ros2_clock_publishers clock_publishers;
 	struct ros2_missed missed;
 	struct ros2_unheard unheard;
+	struct learn learn;
+	pthread_mutex_t listening; /* readers of topics that come in begin and end; before lock */
 	char node[64], node_namespace[64];
 	_Atomic int status;
 	pthread_mutex_t lock; /* guards topics, services, their numbers, and the order of graph samples */
@@ -266,6 +277,8 @@ int ros2_channel_write(struct sim_bridge *b, struct sim_bridge_topic *t, const s
 int ros2_inbound_open(struct sim_bridge *b);
 void ros2_inbound_listen(struct sim_bridge *b, const char *channel, int on);
 void ros2_inbound_close(struct sim_bridge *b);
+/* The type of a topic that waited is known: its channel is offered, and read where somebody listens to it already. Thread: the graph's. */
+void ros2_inbound_learnt(struct sim_bridge *b, struct ros2_inbound *in);
 
 /*
  * service.c: services for the far side. ros2_service() is called by the host when one is available, or (type NULL) removed; close()
