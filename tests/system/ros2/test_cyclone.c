@@ -705,7 +705,7 @@ TEST(wrong_options_are_named)
 		{ "{\"ros2\":{\"durability\":1}}", MUST ": \"durability\" must be one of volatile, transient_local" },
 		{ "{\"ros2\":{\"colour\":\"red\"}}", MUST
 		  ": \"colour\" is not a key here; keys are topic, type, frame, child_frame, encoding, points, position, origin, sentence, "
-		  "compat, covariance, orientation, reliability, durability, depth" },
+		  "compat, covariance, orientation, reliability, durability, depth, undulation" },
 		{ "{\"ros2\":true}", MUST ": an object is needed" },
 		{ "{\"ros2\":[]}", MUST ": a list must have 1 to 16 topics" },
 		{ "{\"ros2\":[{},{\"topic\":\"x\"}]}", MUST "[1]: \"x\" is not the name of a topic" },
@@ -756,7 +756,7 @@ TEST(wrong_subscriptions_are_named)
 		{ "{\"/gear\":\"gear\"}", "options.subscribe[\"/gear\"]: an object is needed" },
 		{ "{\"/gear\":{" GEAR ",\"channel\":\"gear\",\"topic\":\"x\"}}",
 		  "options.subscribe[\"/gear\"]: \"topic\" is not a key here; keys are type, channel, definition, as, raw, max_body, reliability, "
-		  "durability, depth" },
+		  "durability, depth, undulation" },
 		{ "{\"/a\":{" GEAR ",\"channel\":\"gear\"},\"/b\":{\"type\":\"autoware_vehicle_msgs/Engage\","
 		  "\"channel\":\"gear\"}}",
 		  "options.subscribe[\"/b\"]: it gives sim/EngageCommand, but channel \"gear\" is sim/GearCommand already" },

@@ -194,7 +194,9 @@ int conversion_out_open_apollo(const struct sim_bridge_host *host, const struct 
 
 int conversion_out_apollo(const struct conversion_out *c, const struct map_message *in, struct iov_buf *out)
 {
-	const struct apollo_options options = { .frame = in->options->frame, .origin = in->options->origin };
+	const struct apollo_options options = { .frame = in->options->frame,
+						.origin = in->options->origin,
+						.undulation = in->options->undulation };
 	const struct apollo_message m = { .body = in->body,
 					  .size = in->size,
 					  .stamp_sim_ns = in->header.stamp_sim_ns,
@@ -223,10 +225,11 @@ int conversion_in_open_apollo(const char *foreign, const char *topic, const char
 
 static int read_apollo(const struct conversion_in *c, const void *data, size_t len, struct message_in *to)
 {
+	const struct apollo_options options = { .undulation = c->undulation };
 	int r = apollo_ros_message(data, len, &data, &len);
 
 	to->sequence = 0;
-	return r < 0 ? r : apollo_in_read(c->apollo, NULL, data, len, to, NULL, 0);
+	return r < 0 ? r : apollo_in_read(c->apollo, &options, data, len, to, NULL, 0);
 }
 
 void conversion_out_close(struct conversion_out *c)
@@ -571,12 +574,21 @@ static int convert(const struct sim_converter *c, struct sim_dec *d, struct mess
 	return r;
 }
 
+static int take_mapped(const struct conversion_in *c, struct sim_dec *d, struct message_in *to)
+{
+	int r = c->before_1_8 ? take_before_1_8(c, d, to) : map_in_take(c->map_in, d, to);
+
+	if (r == 0)
+		map_in_raise(c->map_in, to, c->undulation);
+	return r;
+}
+
 int conversion_in_take(const struct conversion_in *c, struct sim_dec *d, struct message_in *to)
 {
 	int r;
 
 	if (c->map_in)
-		return c->before_1_8 ? take_before_1_8(c, d, to) : map_in_take(c->map_in, d, to);
+		return take_mapped(c, d, to);
 	message_in_clear(to);
 	r = c->converter ? convert(c->converter, d, to) : take_generic(c, d, to);
 	if (d->err && (r >= 0 || (r == -ERANGE && d->err == -EBADMSG)))

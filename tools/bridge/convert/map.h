@@ -44,6 +44,7 @@ struct map_options {
 	/* "bgr8" or "rgb8": swap the channels of an image of the other; NULL: as it comes, but 32SC1 as mono16 */
 	const char *encoding;
 	double covariance;    /* diagonal of covariances that are not known; 0: as they come */
+	double undulation;    /* m: the geoid above the ellipsoid, for heights above the sea of pb_msgs */
 	const double *origin; /* UTM easting, northing and altitude of the map's origin; NULL: the message's map has it */
 	enum map_position position;
 	enum map_points points;

@@ -77,7 +77,7 @@ MAP(Gps, pb_msgs, GnssBestPose)
 	sim_enc_i32(e, "sol_type", fix ? 50 : 0);
 	sim_enc_f64(e, "latitude", m->latitude);
 	sim_enc_f64(e, "longitude", m->longitude);
-	sim_enc_f64(e, "height_msl", m->altitude);
+	sim_enc_f64(e, "height_msl", m->altitude - in->options->undulation);
 	sim_enc_i32(e, "datum_id", 61);
 	sim_enc_f32(e, "latitude_std_dev", (float)apollo_deviation(m->position_covariance[4]));
 	sim_enc_f32(e, "longitude_std_dev", (float)apollo_deviation(m->position_covariance[0]));
@@ -155,7 +155,7 @@ static void chassis_gps(struct sim_enc *e, const struct map_message *in, const s
 	sim_enc_i32(e, "minutes", utc.tm_min);
 	sim_enc_i32(e, "seconds", utc.tm_sec);
 	sim_enc_f64(e, "compass_direction", apollo_compass(&m->orientation));
-	sim_enc_f64(e, "altitude", m->altitude);
+	sim_enc_f64(e, "altitude", m->altitude - in->options->undulation);
 	sim_enc_f64(e, "heading", apollo_compass(&m->orientation));
 	sim_enc_f64(e, "gps_speed", (double)m->speed);
 	sim_enc_end(e);

@@ -211,6 +211,14 @@ MAP_IN(pb_msgs, Chassis, CanBus)
 	return map_in_finish(&builder, to);
 }
 
+void map_in_raise(const struct map_in *m, struct message_in *to, double undulation)
+{
+	if (strcmp(m->ros, "pb_msgs/Chassis") == 0)
+		((struct sim_CanBus *)to->buf)->altitude += undulation;
+	else if (strcmp(m->ros, "pb_msgs/GnssBestPose") == 0)
+		((struct sim_Gps *)to->buf)->altitude += undulation;
+}
+
 /* ---- what is around ---- */
 
 #define LABEL_MAX    63u

@@ -3,6 +3,7 @@
 #include "topic_options.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +23,7 @@ static const char *const durabilities[] = { "volatile", "transient_local", NULL 
 static const char *const orientations[] = { "available", "sign_unknown", NULL };
 static const char *const compressions[] = { "none", "cbor", "cbor-raw", NULL };
 
-enum kind { TEXT, CHOICE, DEPTH, COUNT, VARIANCE, ORIGIN, SWITCH, BYTES };
+enum kind { TEXT, CHOICE, DEPTH, COUNT, VARIANCE, HEIGHT, ORIGIN, SWITCH, BYTES };
 
 static const struct key {
 	const char *name;
@@ -60,6 +61,7 @@ static const struct key {
 	{ "queue_length", COUNT, TOPIC_IN | TOPIC_ROSBRIDGE, offsetof(struct topic_options, queue_length), NULL },
 	{ "compression", CHOICE, TOPIC_IN | TOPIC_ROSBRIDGE, offsetof(struct topic_options, compression),
 	  compressions },
+	{ "undulation", HEIGHT, TOPIC_OUT | TOPIC_IN, offsetof(struct topic_options, undulation), NULL },
 };
 
 #define N_KEYS (sizeof(keys) / sizeof(keys[0]))
@@ -206,6 +208,15 @@ static int read_variance(const struct key *k, json_t *v, double *ret, char *why,
 	return -EINVAL;
 }
 
+static int read_height(const struct key *k, json_t *v, double *ret, char *why, size_t size)
+{
+	*ret = json_number_value(v);
+	if (json_is_number(v) && fabs(*ret) <= 200)
+		return 0;
+	snprintf(why, size, "\"%s\" must be a number of m from -200 to 200", k->name);
+	return -EINVAL;
+}
+
 static int read_origin(const struct key *k, json_t *v, struct topic_origin *ret, char *why, size_t size)
 {
 	size_t n = json_array_size(v);
@@ -247,6 +258,8 @@ static int read_key(const struct key *k, json_t *v, struct topic_options *w, cha
 		return read_bytes(k, v, at, why, size);
 	case VARIANCE:
 		return read_variance(k, v, at, why, size);
+	case HEIGHT:
+		return read_height(k, v, at, why, size);
 	case ORIGIN:
 		return read_origin(k, v, at, why, size);
 	case SWITCH:

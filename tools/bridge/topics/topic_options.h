@@ -26,6 +26,7 @@ struct topic_origin { /* of the map, UTM */
 struct topic_options { /* texts borrow from the JSON tree; NULL: not given */
 	const char *topic, *type, *frame, *child_frame, *channel, *definition, *as;
 	double covariance; /* 0: not given */
+	double undulation; /* m */
 	struct topic_origin origin;
 	int depth;                     /* 0: not given; of a queue too */
 	int throttle_ms, queue_length; /* -1: not given */

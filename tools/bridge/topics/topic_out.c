@@ -58,6 +58,7 @@ static void set_options(struct topic_out *t, const struct topic_options *w)
 	t->options.points = w->points < 0 ? MAP_POINTS_NATIVE : (enum map_points)w->points;
 	t->options.encoding = topic_options_encoding(w);
 	t->options.covariance = w->covariance;
+	t->options.undulation = w->undulation;
 	t->options.sign_unknown = w->orientation == 1;
 	t->options.position = w->position < 0 ? MAP_POSITION_MESSAGE : (enum map_position)w->position;
 	t->origin = w->origin;

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Heights above the sea, which only the rig can tell from those above the ellipsoid: out, and in again. */
+#include "support/test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include <sim/msg/CanBus.h>
+#include <sim/msg/Gps.h>
+
+#include "ros/ros_type.h"
+#include "topics.h"
+
+static struct topics s;
+static _Alignas(64) uint8_t got[1024];
+
+static void host_log(void *ctx, int level, const char *fmt, ...)
+{
+	(void)ctx;
+	if (level <= 0) /* an error */
+		fail_msg("%s", fmt);
+}
+
+static int publish(void *ctx, const char *channel, const struct sim_type *type, const void *body, size_t size)
+{
+	(void)ctx, (void)channel, (void)type;
+	assert_true(size <= sizeof(got));
+	memcpy(got, body, size);
+	return 0;
+}
+
+static const struct sim_bridge_host host = {
+	.abi = SIM_BRIDGE_ABI, .size = offsetof(struct sim_bridge_host, offer), .log = host_log, .publish = publish
+};
+
+static int open_one(void *arg, const struct sim_bridge_channel *ch, const struct topic_options *w,
+		    struct topic_out **ret, char *why, size_t why_size)
+{
+	struct topic_out *t = calloc(1, sizeof(*t));
+
+	(void)arg;
+	assert_non_null(t);
+	*ret = t;
+	return topic_out_open(&s, ch, w, t, why, why_size);
+}
+
+static void close_one(void *arg, struct topic_out *t)
+{
+	(void)arg;
+	topic_out_close(t);
+	free(t);
+}
+
+static const void *there_and_back(const struct sim_type *type, const void *body, const char *options, const char *ros,
+				  double undulation, bool apollo)
+{
+	struct sim_bridge_channel ch = { .name = "c", .type = type, .options = options };
+	struct map_message in = { .body = body, .size = type->fixed_size, .header = { .frame = "f" } };
+	struct topic_options w = { .type = ros, .channel = "c", .undulation = undulation };
+	struct topic_in from = { .topics = NULL };
+	struct sim_bridge_topic *t;
+	struct iov_buf *o;
+	char why[256];
+
+	s = (struct topics){ .host = &host,
+			     .key = "far",
+			     .known = apollo ? ros1_types : ros2_types,
+			     .format = apollo ? WIRE_ROS1 : WIRE_CDR,
+			     .apollo = apollo,
+			     .open = open_one,
+			     .close = close_one };
+	topics_init(&s);
+	assert_int_equal(topics_open_channel(&s, &ch, &t), 0);
+	assert_int_equal(topic_out_encode(t->out[0], &in, &o), 0);
+	assert_int_equal(topic_in_open(&s, "/t", &w, &from, why, sizeof(why)), 0);
+	topic_in_take(&from, o->buf, o->used);
+	topic_in_close(&from);
+	topics_put_buf(&s, o);
+	topics_close_channel(&s, t);
+	topics_finish(&s);
+	return got;
+}
+
+TEST(heights_are_above_the_sea_where_the_rig_knows_it)
+{
+	static const char chassis[] = "{\"far\":{\"type\":\"pb_msgs/Chassis\",\"undulation\":-32}}",
+			  best[] = "{\"far\":{\"type\":\"pb_msgs/GnssBestPose\",\"undulation\":-32}}";
+	static const struct sim_CanBus bus = { .altitude = 10 };
+	static const struct sim_Gps gps = { .altitude = 10 };
+	const struct sim_CanBus *b;
+	const struct sim_Gps *g;
+
+	b = there_and_back(&sim_CanBus_type, &bus, chassis, "pb_msgs/Chassis", 0, false);
+	assert_true(b->altitude == 42);
+	b = there_and_back(&sim_CanBus_type, &bus, chassis, "pb_msgs/Chassis", -32, false);
+	assert_true(b->altitude == 10);
+	g = there_and_back(&sim_Gps_type, &gps, best, "pb_msgs/GnssBestPose", 0, false);
+	assert_true(g->altitude == 42);
+	g = there_and_back(&sim_Gps_type, &gps, best, "pb_msgs/GnssBestPose", -32, false);
+	assert_true(g->altitude == 10);
+}
+
+/* In protobuf, as Apollo before Cyber RT has it over ROS 1. */
+TEST(and_where_a_message_of_ros_is_one_of_protobuf)
+{
+	static const char chassis[] = "{\"far\":{\"type\":\"pb_msgs/Chassis\",\"undulation\":-32}}";
+	static const struct sim_CanBus bus = { .altitude = 10 };
+	const struct sim_CanBus *b;
+
+	b = there_and_back(&sim_CanBus_type, &bus, chassis, "pb_msgs/Chassis", 0, true);
+	assert_true(b->altitude == 42);
+	b = there_and_back(&sim_CanBus_type, &bus, chassis, "pb_msgs/Chassis", -32, true);
+	assert_true(b->altitude == 10);
+}
+
+TEST(no_geoid_is_further_from_the_ellipsoid)
+{
+	static const char *const bad[] = { "{\"undulation\":201}", "{\"undulation\":-201}", "{\"undulation\":\"1\"}" };
+	struct topic_options w;
+	char why[256];
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		json_t *j = json_loads(bad[i], 0, NULL);
+
+		assert_true(topic_options_read(j, TOPIC_IN, 0, &w, why, sizeof(why)) < 0);
+		assert_string_equal(why, "\"undulation\" must be a number of m from -200 to 200");
+		json_decref(j);
+	}
+}
