@@ -26,18 +26,22 @@
 
 /* ---- publishers ---- */
 
+static bool is_word(const char *s, size_t len)
+{
+	return len && strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") >= len;
+}
+
 /* "pkg/Name" of "pkg::msg::dds_::Name_"; "": another one. */
 static void read_type(const char *dds, char ret[ROS_GENERIC_NAME_MAX])
 {
-	char package[SIM_TYPE_NAME_MAX + 1], name[SIM_TYPE_NAME_MAX + 1];
-	int end = 0, n = 0;
-	size_t len;
+	static const char message[] = "::msg::dds_::";
+	const char *at = strstr(dds, message), *name = at ? at + sizeof(message) - 1 : "";
+	size_t package_len = at ? (size_t)(at - dds) : 0, len = strlen(name);
 
-	if (sscanf(dds, "%63[A-Za-z0-9_]::msg::dds_::%63[A-Za-z0-9_]%n", package, name, &end) == 2 && end &&
-	    !dds[end] && (len = strlen(name)) > 1 && name[len - 1] == '_')
-		n = snprintf(ret, ROS_GENERIC_NAME_MAX, "%s/%.*s", package, (int)len - 1, name);
-	if (n <= 0 || n >= (int)ROS_GENERIC_NAME_MAX)
-		ret[0] = '\0';
+	ret[0] = '\0';
+	if (len > 1 && package_len + len <= SIM_TYPE_NAME_MAX && name[len - 1] == '_' && is_word(dds, package_len) &&
+	    is_word(name, len))
+		snprintf(ret, ROS_GENERIC_NAME_MAX, "%.*s/%.*s", (int)package_len, dds, (int)len - 1, name);
 }
 
 void ros2_learn_user_data(const dds_qos_t *qos, const char *key, char *ret, size_t size)
