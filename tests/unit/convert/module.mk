@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-CONVERT_TESTS := json_schema check generic rpc mappings wire values map_in rows named named_rows base64 pb_writer pb_points pb_reader pb_own pb_type round_trip map_in_sensors
+CONVERT_TESTS := ros_cross json_schema check generic rpc mappings wire values map_in rows named named_rows base64 pb_writer pb_points pb_reader pb_own pb_type round_trip map_in_sensors
 INC_tests/unit/convert := -I. -Itests -Itests/unit/convert -Itools/bridge/convert -Ischemas -Ilibclient/include -I$(B)/gen
 TESTS += $(CONVERT_TESTS:%=$(B)/test/convert-%)
 $(CONVERT_TESTS:%=$(B)/test/convert-%): $(B)/test/convert-%: $(B)/obj/tests/unit/convert/test_%.o $(B)/obj/tests/unit/convert/sample.o \

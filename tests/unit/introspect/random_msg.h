@@ -3,6 +3,7 @@
 #ifndef RANDOM_MSG_H
 #define RANDOM_MSG_H
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "sim/introspect.h"
@@ -14,6 +15,8 @@ static inline uint64_t random_next(uint64_t *s)
 	*s ^= *s << 17;
 	return *s * UINT64_C(2685821657736338717);
 }
+
+static bool random_ros_times; /* times and durations are such that ROS has a number for them */
 
 static inline void random_string(struct sim_builder *b, uint64_t *seed, const struct sim_field *f, uint8_t *at)
 {
@@ -56,6 +59,11 @@ static inline void random_value(struct sim_builder *b, uint64_t *seed, const str
 		break;
 	case SIM_KIND_UINT64:
 		v >>= 1; /* what jansson can hold */
+		memcpy(at, &v, 8);
+		break;
+	case SIM_KIND_TIME:
+	case SIM_KIND_DURATION:
+		v = random_ros_times ? v >> 4 : v;
 		memcpy(at, &v, 8);
 		break;
 	default:
