@@ -35,6 +35,7 @@ enum says {
 	GARBAGE,
 	NOTHING,
 	NO_SERVICE,
+	MORE,
 	TWO,
 	LATER,
 	KNOWN,
@@ -203,11 +204,12 @@ static void serve(dds_entity_t p, unsigned says)
 
 static dds_entity_t publisher(dds_entity_t p, const dds_topic_descriptor_t *desc, const char *topic, const char *its)
 {
-	char data[128];
+	char data[128] = "";
 	dds_qos_t *qos;
 	dds_entity_t w;
 
-	snprintf(data, sizeof(data), *its ? "typehash=%s;" : "", its);
+	if (*its)
+		snprintf(data, sizeof(data), "typehash=%s;", its);
 	qos = qos_with(data, true);
 	w = dds_create_writer(p, dds_create_topic(p, desc, topic, NULL, NULL), qos, NULL);
 	EXPECT(w > 0);
@@ -245,6 +247,8 @@ static void be_node(dds_entity_t p, unsigned says, int go)
 	}
 	w = publisher(p, &seen_readings_desc, "rt/readings", hash);
 	publish_readings(w, 2.5);
+	if (says == MORE)
+		publish_readings(publisher(p, &seen_readings_desc, "rt/more", hash), 4.5);
 	if (says == TWO)
 		(void)publisher(p, &seen_readings_desc, "rt/readings", other_hash);
 	if (says != TWO && says != NO_SERVICE)
@@ -485,4 +489,25 @@ TEST(a_message_that_stands_here_of_another_hash_is_asked_for)
 	is_said(UNLIKE, ARRAY,
 		"no node of its publisher's has /get_type_description, and no definition of std_msgs/Float32MultiArray with its hash is here",
 		"");
+}
+
+/* The channel is listened to when the second topic is known. */
+TEST(two_topics_of_one_channel_are_both_read)
+{
+	static struct host h;
+	struct peer p = start(MORE);
+	struct sim_bridge *b =
+		begin(&h, "{\"/readings\":{\"channel\":\"readings\"},\"/more\":{\"channel\":\"readings\"}}");
+	double sum = 0;
+
+	go(&p);
+	host_listen(&h, b, "readings");
+	for (int i = 0; i < 2; i++) {
+		struct host_in in = host_next(&h);
+
+		sum += *(const double *)(const void *)(in.body + 16);
+	}
+	assert_true(sum == 2.5 + 4.5);
+	h.ops->destroy(b);
+	stop(&p);
 }
