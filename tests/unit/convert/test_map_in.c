@@ -334,6 +334,51 @@ TEST(a_clock_is_a_time_or_nothing)
 	assert_int_equal(sim_ns, INT64_C(4294967295000000001));
 }
 
+static void put_headed(struct sim_enc *e, unsigned values)
+{
+	const struct sim_enc_header h = { 1500000000, 0, "" };
+
+	sim_enc_header(e, "header", &h);
+	for (unsigned i = 0; i < values; i++)
+		sim_enc_i32(e, "v", 1);
+}
+
+static size_t put_vehicle_cmd(uint8_t gear, double yaw_rate)
+{
+	struct message m;
+	struct sim_enc *e = begin(&m, WIRE_CDR);
+
+	put_headed(e, 0);
+	for (unsigned i = 0; i < 3; i++)
+		put_headed(e, 1); /* steer, accel, brake */
+	put_headed(e, 2);
+	sim_enc_u8(e, "gear", gear);
+	sim_enc_i32(e, "mode", 0);
+	put_headed(e, 0);
+	for (unsigned i = 0; i < 6; i++)
+		sim_enc_f64(e, "twist", i == 5 ? yaw_rate : 0);
+	for (unsigned i = 0; i < 3; i++)
+		sim_enc_f64(e, "ctrl", 0);
+	sim_enc_i32(e, "emergency", 0);
+	return end(&m);
+}
+
+/* Each type that is made of it refuses what another refuses. */
+TEST(a_vehicle_cmd_is_taken_whole_or_not_at_all)
+{
+	static const char *const types[] = { "sim/VehicleControl", "sim/TurnCommand", "sim/HazardCommand" };
+
+	for (unsigned i = 0; i < 3; i++) {
+		const struct map_in *m = map_in_find_to("autoware_msgs/VehicleCmd", types[i]);
+
+		assert_non_null(m);
+		assert_int_equal(map_in_read(m, WIRE_CDR, wire, put_vehicle_cmd(5, 1), &in), 0);
+		assert_int_equal(map_in_read(m, WIRE_CDR, wire, put_vehicle_cmd(6, 1), &in), -ERANGE);
+		assert_int_equal(map_in_read(m, WIRE_CDR, wire, put_vehicle_cmd(5, NAN), &in), -EDOM);
+	}
+	assert_string_equal(map_in_find("autoware_msgs/VehicleCmd")->sim, types[0]);
+}
+
 TEST(only_what_is_listed_comes_in)
 {
 	assert_null(map_in_find("sensor_msgs/JointState"));

@@ -283,7 +283,7 @@ TEST(every_message_has_its_values_inside)
 		for (int k = 0; k < 4; k++) {
 			if (k == 2)
 				prune(whole);
-			check_in(&r, map_in_find(r.ros), whole, k & 1);
+			check_in(&r, map_in_find_to(r.ros, r.ours), whole, k & 1);
 		}
 		json_decref(whole);
 		n++;

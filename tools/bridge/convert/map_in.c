@@ -138,13 +138,11 @@ static int read_engage(struct sim_dec *d, struct message_in *to)
 /* ---- Autoware.AI ---- */
 
 /* A command with a header of its own, which nobody looks at: its unit is the vehicle's. */
-static void skip_command(struct sim_dec *d, const char *name, const char *first, const char *second)
+static void skip_command(struct sim_dec *d, const char *name, const char *value)
 {
 	sim_dec_begin(d, name);
 	sim_dec_header(d, "header");
-	sim_dec_i32(d, first);
-	if (second)
-		sim_dec_i32(d, second);
+	sim_dec_i32(d, value);
 	sim_dec_end(d);
 }
 
@@ -177,58 +175,114 @@ static void drive_by_twist(struct sim_VehicleControl *m, const struct sim_Twist 
 	set(m, &m->yaw_rate, (float)t->angular.z, SIM_VEHICLE_CONTROL_HAS_YAW_RATE);
 }
 
-static void read_ai_gear(struct sim_dec *d, struct sim_VehicleControl *m)
+/* What an autoware_msgs/VehicleCmd says; the pedals and steer_cmd are left out. */
+struct vehicle_cmd {
+	int64_t stamp_sim_ns;
+	uint8_t gear; /* of autoware_msgs/Gear */
+	bool left, right, emergency;
+	struct sim_Twist twist;
+	float velocity, acceleration, steering_angle;
+};
+
+enum { AI_GEAR_LOW = 5 };
+
+static uint8_t read_ai_gear(struct sim_dec *d)
 {
-	static const uint8_t gears[] = {
-		0, SIM_GEAR_PARKING, SIM_GEAR_REVERSE, SIM_GEAR_NEUTRAL, SIM_GEAR_DRIVE, SIM_GEAR_LOW
-	};
 	uint8_t gear;
 
 	sim_dec_begin(d, "gear_cmd");
 	gear = sim_dec_u8(d, "gear");
 	sim_dec_end(d);
-	if (gear >= sizeof(gears)) {
+	if (gear > AI_GEAR_LOW)
 		sim_dec_fail(d, -ERANGE);
-	} else if (gear) {
-		m->target_gear = gears[gear];
-		m->present |= SIM_VEHICLE_CONTROL_HAS_TARGET_GEAR;
-	}
+	return gear;
+}
+
+static void read_lamps(struct sim_dec *d, struct vehicle_cmd *c)
+{
+	sim_dec_begin(d, "lamp_cmd");
+	sim_dec_header(d, "header");
+	c->left = sim_dec_i32(d, "l");
+	c->right = sim_dec_i32(d, "r");
+	sim_dec_end(d);
+}
+
+static struct vehicle_cmd read_vehicle_cmd(struct sim_dec *d, struct message_in *to)
+{
+	struct vehicle_cmd c = { .stamp_sim_ns = map_in_header(d, to) };
+
+	skip_command(d, "steer_cmd", "steer");
+	skip_command(d, "accel_cmd", "accel");
+	skip_command(d, "brake_cmd", "brake");
+	read_lamps(d, &c);
+	c.gear = read_ai_gear(d);
+	sim_dec_i32(d, "mode");
+	c.twist = read_twist(d);
+	sim_dec_begin(d, "ctrl_cmd");
+	c.velocity = (float)sim_dec_f64(d, "linear_velocity");
+	c.acceleration = (float)sim_dec_f64(d, "linear_acceleration");
+	c.steering_angle = (float)sim_dec_f64(d, "steering_angle");
+	sim_dec_end(d);
+	c.emergency = sim_dec_i32(d, "emergency");
+	return c;
+}
+
+static void set_ai_gear(struct sim_VehicleControl *m, uint8_t gear)
+{
+	static const uint8_t gears[] = {
+		0, SIM_GEAR_PARKING, SIM_GEAR_REVERSE, SIM_GEAR_NEUTRAL, SIM_GEAR_DRIVE, SIM_GEAR_LOW
+	};
+
+	if (gear == 0 || gear > AI_GEAR_LOW)
+		return;
+	m->target_gear = gears[gear];
+	m->present |= SIM_VEHICLE_CONTROL_HAS_TARGET_GEAR;
 }
 
 /*
  * Of its three ways to say it, ctrl_cmd, or twist_cmd where only that is filled. An acceleration of 0 is one that nobody has set: the
  * wanted speed decides.
  */
-static int read_vehicle_cmd(struct sim_dec *d, struct message_in *to)
+static int read_vehicle_cmd_control(struct sim_dec *d, struct message_in *to)
 {
-	struct sim_Twist twist;
-	float acceleration;
+	struct vehicle_cmd c = read_vehicle_cmd(d, to);
 
 	START(VehicleControl);
-	m->stamp = map_in_header(d, to);
-	m->present =
-		SIM_VEHICLE_CONTROL_HAS_STAMP | SIM_VEHICLE_CONTROL_HAS_VELOCITY | SIM_VEHICLE_CONTROL_HAS_STEER_ANGLE;
-	skip_command(d, "steer_cmd", "steer", NULL);
-	skip_command(d, "accel_cmd", "accel", NULL);
-	skip_command(d, "brake_cmd", "brake", NULL);
-	skip_command(d, "lamp_cmd", "l", "r");
-	read_ai_gear(d, m);
-	sim_dec_i32(d, "mode");
-	twist = read_twist(d);
-	sim_dec_begin(d, "ctrl_cmd");
-	m->velocity = (float)sim_dec_f64(d, "linear_velocity");
-	acceleration = (float)sim_dec_f64(d, "linear_acceleration");
-	m->steer_angle = (float)sim_dec_f64(d, "steering_angle");
-	sim_dec_end(d);
-	if (m->velocity == 0 && acceleration == 0 && m->steer_angle == 0 &&
-	    (twist.linear.x != 0 || twist.angular.z != 0))
-		drive_by_twist(m, &twist);
-	if (sim_dec_i32(d, "emergency")) {
+	m->stamp = c.stamp_sim_ns;
+	m->present = SIM_VEHICLE_CONTROL_HAS_STAMP;
+	set_ai_gear(m, c.gear);
+	set(m, &m->velocity, c.velocity, SIM_VEHICLE_CONTROL_HAS_VELOCITY);
+	set(m, &m->steer_angle, c.steering_angle, SIM_VEHICLE_CONTROL_HAS_STEER_ANGLE);
+	if (c.velocity == 0 && c.acceleration == 0 && c.steering_angle == 0 &&
+	    (c.twist.linear.x != 0 || c.twist.angular.z != 0))
+		drive_by_twist(m, &c.twist);
+	if (c.emergency) {
 		m->velocity = 0;
 		set(m, &m->braking, 1, SIM_VEHICLE_CONTROL_HAS_BRAKING);
-	} else if (acceleration < 0 || acceleration > 0) {
-		set(m, &m->target_acceleration, acceleration, SIM_VEHICLE_CONTROL_HAS_TARGET_ACCELERATION);
+	} else if (c.acceleration < 0 || c.acceleration > 0) {
+		set(m, &m->target_acceleration, c.acceleration, SIM_VEHICLE_CONTROL_HAS_TARGET_ACCELERATION);
 	}
+	return map_in_finish(&builder, to);
+}
+
+/* Both lamps are the hazard lights, which have a command of their own. */
+static int read_vehicle_cmd_turn(struct sim_dec *d, struct message_in *to)
+{
+	struct vehicle_cmd c = read_vehicle_cmd(d, to);
+
+	START(TurnCommand);
+	m->stamp = c.stamp_sim_ns;
+	m->turn = c.left == c.right ? SIM_TURN_OFF : c.left ? SIM_TURN_LEFT : SIM_TURN_RIGHT;
+	return map_in_finish(&builder, to);
+}
+
+static int read_vehicle_cmd_hazard(struct sim_dec *d, struct message_in *to)
+{
+	struct vehicle_cmd c = read_vehicle_cmd(d, to);
+
+	START(HazardCommand);
+	m->stamp = c.stamp_sim_ns;
+	m->on = c.left && c.right;
 	return map_in_finish(&builder, to);
 }
 
@@ -404,7 +458,9 @@ const struct map_in map_in_table[] = {
 	{ "autoware_vehicle_msgs/HazardLightsCommand", "sim/HazardCommand", read_hazard },
 	{ "tier4_vehicle_msgs/VehicleEmergencyStamped", "sim/EmergencyCommand", read_emergency },
 	{ "autoware_vehicle_msgs/Engage", "sim/EngageCommand", read_engage },
-	{ "autoware_msgs/VehicleCmd", "sim/VehicleControl", read_vehicle_cmd },
+	{ "autoware_msgs/VehicleCmd", "sim/VehicleControl", read_vehicle_cmd_control },
+	{ "autoware_msgs/VehicleCmd", "sim/TurnCommand", read_vehicle_cmd_turn },
+	{ "autoware_msgs/VehicleCmd", "sim/HazardCommand", read_vehicle_cmd_hazard },
 	{ "geometry_msgs/Twist", "sim/VehicleControl", read_robot_twist },
 	{ "geometry_msgs/TwistStamped", "sim/VehicleControl", read_robot_twist_stamped },
 	{ "ackermann_msgs/AckermannDrive", "sim/VehicleControl", read_ackermann },
