@@ -38,7 +38,7 @@ static const char *sim_of_ros(const char *name)
 	const struct map_in *in = map_in_find(name);
 
 	for (const struct map *m = map_table; !in && m->sim; m++)
-		if (!m->shown && map_same_ros(m->ros, name))
+		if (!m->out_only && map_same_ros(m->ros, name))
 			return m->sim;
 	return in ? in->sim : NULL;
 }

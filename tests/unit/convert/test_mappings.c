@@ -130,17 +130,18 @@ TEST(mappings_are_found_by_either_name)
 	assert_null(map_find("sim/GpsIns", NULL));
 }
 
-/* What is for displays changes nothing for who does not ask for it. */
-TEST(markers_are_no_default)
+/* What does not come in, markers and Autoware.AI's objects, changes nothing for who does not ask for it. */
+TEST(what_only_goes_out_is_no_default)
 {
 	unsigned n = 0;
 
 	for (const struct map *m = map_table; m->sim; m++) {
-		n += m->shown;
-		assert_int_equal(m->shown, strcmp(m->ros, "visualization_msgs/MarkerArray") == 0);
+		n += m->out_only;
+		assert_int_equal(m->out_only, strcmp(m->ros, "visualization_msgs/MarkerArray") == 0 ||
+						      strcmp(m->ros, "autoware_msgs/DetectedObjectArray") == 0);
 		assert_ptr_equal(map_find(m->sim, m->ros), m);
 	}
-	assert_int_equal(n, 4);
+	assert_int_equal(n, 5);
 	assert_null(map_find("sim/LaneLines", NULL));
 	assert_string_equal(map_find("sim/Detected3DObjects", NULL)->ros, "lgsvl_msgs/Detection3DArray");
 }

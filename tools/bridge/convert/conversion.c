@@ -166,7 +166,7 @@ const char *conversion_out_preferred(const struct sim_bridge_host *host, const s
 	if (converter_of(host, type->name, NULL, 0))
 		return NULL;
 	for (const struct map *m = map_table; m->sim; m++)
-		if (strcmp(m->sim, type->name) == 0 && !m->shown && strncmp(m->ros, package, len) == 0 &&
+		if (strcmp(m->sim, type->name) == 0 && !m->out_only && strncmp(m->ros, package, len) == 0 &&
 		    m->ros[len] == '/')
 			return m->ros;
 	return NULL;

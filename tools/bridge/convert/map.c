@@ -8,7 +8,7 @@ const struct map map_table[] = {
 	MAPS(X)
 #undef X
 #define X(sim, package, ros) { "sim/" #sim, #package "/" #ros, MAP_NAME(sim, package, ros), true },
-		MAPS_SHOWN(X)
+		MAPS_OUT_ONLY(X)
 #undef X
 			{ NULL, NULL, NULL, false },
 };
@@ -28,7 +28,7 @@ bool map_same_ros(const char *have, const char *want)
 const struct map *map_find(const char *sim, const char *ros)
 {
 	for (const struct map *m = map_table; m->sim; m++)
-		if (strcmp(m->sim, sim) == 0 && (ros ? map_same_ros(m->ros, ros) : !m->shown))
+		if (strcmp(m->sim, sim) == 0 && (ros ? map_same_ros(m->ros, ros) : !m->out_only))
 			return m;
 	return NULL;
 }

@@ -67,10 +67,11 @@ struct map {
 	const char *ros; /* "sensor_msgs/Image", as in the tables of ros_type.h */
 	/* 0, -EBADMSG the body does not hold together, -ENOTSUP not with these options. What was encoded before is then void. */
 	int (*emit)(const struct map_message *in, struct sim_enc *e);
-	bool shown; /* for displays alone: no type's default, and it does not come in */
+	bool out_only; /* no type's default, and it does not come in */
 };
 
-extern const struct map map_table[]; /* the first one of a type is its default, unless it is shown; ended by a NULL sim */
+extern const struct map
+	map_table[]; /* the first one of a type is its default, unless it is out_only; ended by a NULL sim */
 
 /* "pkg/Name" against "pkg/Name" or "pkg/msg/Name". */
 bool map_same_ros(const char *have, const char *want);

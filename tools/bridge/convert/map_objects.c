@@ -220,6 +220,117 @@ MAP(Detected3DObjects, autoware_perception_msgs, TrackedObjects)
 	return 0;
 }
 
+/* ---- Autoware.AI's objects ---- */
+
+enum { AI_INDICATOR_NONE = 3 };
+
+static void empty_cloud(struct sim_enc *e, const struct map_message *in)
+{
+	sim_enc_begin(e, "pointcloud");
+	map_header(e, in);
+	sim_enc_u32(e, "height", 0);
+	sim_enc_u32(e, "width", 0);
+	sim_enc_list(e, "fields", 0);
+	sim_enc_list_end(e);
+	sim_enc_bool(e, "is_bigendian", 0);
+	sim_enc_u32(e, "point_step", 0);
+	sim_enc_u32(e, "row_step", 0);
+	sim_enc_array(e, "data", SIM_KIND_UINT8, NULL, 0);
+	sim_enc_bool(e, "is_dense", 0);
+	sim_enc_end(e);
+}
+
+static void empty_hull(struct sim_enc *e, const struct map_message *in)
+{
+	sim_enc_begin(e, "convex_hull");
+	map_header(e, in);
+	sim_enc_begin(e, "polygon");
+	sim_enc_list(e, "points", 0);
+	sim_enc_list_end(e);
+	sim_enc_end(e);
+	sim_enc_end(e);
+}
+
+static void no_trajectories(struct sim_enc *e)
+{
+	sim_enc_begin(e, "candidate_trajectories");
+	sim_enc_i32(e, "id", 0);
+	sim_enc_list(e, "lanes", 0);
+	sim_enc_list_end(e);
+	sim_enc_end(e);
+}
+
+/* Of an image nothing is known: no rectangle, no angle, no pixels. */
+static void no_image(struct sim_enc *e, const struct map_message *in)
+{
+	sim_enc_text(e, "image_frame", "");
+	sim_enc_i32(e, "x", 0);
+	sim_enc_i32(e, "y", 0);
+	sim_enc_i32(e, "width", 0);
+	sim_enc_i32(e, "height", 0);
+	sim_enc_f32(e, "angle", 0);
+	sim_enc_begin(e, "roi_image");
+	map_header(e, in);
+	sim_enc_u32(e, "height", 0);
+	sim_enc_u32(e, "width", 0);
+	sim_enc_text(e, "encoding", "");
+	sim_enc_u8(e, "is_bigendian", 0);
+	sim_enc_u32(e, "step", 0);
+	sim_enc_array(e, "data", SIM_KIND_UINT8, NULL, 0);
+	sim_enc_end(e);
+}
+
+/* A color of 0 is the display's own. */
+static void ai_what(struct sim_enc *e, const struct map_message *in, const struct sim_Detected3DObject *o)
+{
+	sim_enc_u32(e, "id", o->id);
+	map_text(e, "label", in, sim_Detected3DObject_label_in(in->body, in->size, o));
+	sim_enc_f32(e, "score", o->score);
+	sim_enc_begin(e, "color");
+	sim_enc_f32(e, "r", 0);
+	sim_enc_f32(e, "g", 0);
+	sim_enc_f32(e, "b", 0);
+	sim_enc_f32(e, "a", 0);
+	sim_enc_end(e);
+	sim_enc_bool(e, "valid", 1);
+}
+
+static void ai_object(struct sim_enc *e, const struct map_message *in, const struct sim_Detected3DObject *o)
+{
+	static const struct sim_Vector3 unknown;
+
+	sim_enc_begin(e, NULL);
+	map_header(e, in);
+	ai_what(e, in, o);
+	sim_enc_text(e, "space_frame", in->options->frame ? in->options->frame : in->header.frame);
+	map_pose(e, "pose", &o->pose.position, &o->pose.orientation);
+	map_vector(e, "dimensions", &o->size);
+	map_vector(e, "variance", &unknown);
+	map_twist(e, "velocity", &o->velocity.linear, &o->velocity.angular);
+	map_twist(e, "acceleration", &unknown, &unknown);
+	empty_cloud(e, in);
+	empty_hull(e, in);
+	no_trajectories(e);
+	sim_enc_bool(e, "pose_reliable", 1);
+	sim_enc_bool(e, "velocity_reliable", 1);
+	sim_enc_bool(e, "acceleration_reliable", 0);
+	no_image(e, in);
+	sim_enc_u8(e, "indicator_state", AI_INDICATOR_NONE);
+	sim_enc_u8(e, "behavior_state", 0);
+	sim_enc_list(e, "user_defined_info", 0);
+	sim_enc_list_end(e);
+	sim_enc_end(e);
+}
+
+MAP(Detected3DObjects, autoware_msgs, DetectedObjectArray)
+{
+	uint32_t n;
+	const struct sim_Detected3DObject *o = sim_Detected3DObjects_objects(m, in->size, &n);
+
+	MAP_HEADED_LIST("objects", o, n, ai_object);
+	return 0;
+}
+
 /* ---- what is where ---- */
 
 MAP(OccupancyGrid, nav_msgs, OccupancyGrid)

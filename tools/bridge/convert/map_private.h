@@ -70,8 +70,9 @@
 	X(Float32, std_msgs, Float32) \
 	X(Float64, std_msgs, Float64) \
 	X(String, std_msgs, String)
-/* The same for displays: no type becomes one of these unless the rig names it, and none of them comes in. */
-#define MAPS_SHOWN(X) \
+/* No type becomes one of these unless the rig names it, and none of them comes in. */
+#define MAPS_OUT_ONLY(X) \
+	X(Detected3DObjects, autoware_msgs, DetectedObjectArray) \
 	X(Detected3DObjects, visualization_msgs, MarkerArray) \
 	X(LaneLines, visualization_msgs, MarkerArray) \
 	X(RadarObjects, visualization_msgs, MarkerArray) \
@@ -82,7 +83,7 @@
 #define MAP_ARGS                    const struct map_message *in, struct sim_enc *e
 #define X(sim, package, ros)        int MAP_NAME(sim, package, ros)(MAP_ARGS);
 MAPS(X)
-MAPS_SHOWN(X)
+MAPS_OUT_ONLY(X)
 #undef X
 
 /*
