@@ -88,7 +88,8 @@ for (const line of fs.readFileSync(0, "utf8").split("\n").filter(Boolean)) {
       differ(m.said, unpack(m.said, fromCBOR(hex(m.cbor))), m.type + " in CBOR") ??
       (m.ros1 && ++ros1 && differ(m.ros1_said ?? m.said, readRos1(m), m.type + " of ROS 1", true));
     const left = bytes.length - reader.lastReadByteLength();
-    const fields = (all) => new Map(all.map((x) => [x.name ?? m.type, x.definitions]));
+    const ordered = (all) => [...all.filter((x) => x.isConstant), ...all.filter((x) => !x.isConstant)]; // our tables have constants first
+    const fields = (all) => new Map(all.map((x) => [x.name ?? m.type, ordered(x.definitions)]));
     if (d) tell(d);
     else if (left > 3 || bytes.subarray(bytes.length - left).some(Boolean)) tell(`${left} bytes are left over`);
     else if (bytes.length % 4) tell(`${bytes.length} bytes are not padded to 4`);

@@ -415,7 +415,7 @@ static int put_ros1(const struct map *m, struct map_message *in)
 	fputs("\",\"ros1_definition\":\"", stdout);
 	put_definition(t->definition);
 	putchar('"');
-	if (m->shown) { /* a marker has fewer fields there */
+	if (m->out_only) { /* a marker has fewer fields there */
 		fputs(",\"ros1_said\":{", stdout);
 		r |= put_said(m, in);
 	}
