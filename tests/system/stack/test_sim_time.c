@@ -125,7 +125,10 @@ static void another_source(const struct peer *reader)
 	uint64_t n;
 
 	assert_int_equal(stack_ctl("clock", "source", "simulation", NULL)->code, 0);
-	AWAIT(stack_said("the far side's clock does not drive time: the time source is `simulation`"));
+	AWAIT(stack_said(
+		"the far side's clock does not drive time: ")); /* as the bridge or, at that moment, simd says it */
+	assert_true(stack_said("does not drive time: the time source is `simulation`") ||
+		    stack_said("does not drive time: time source `simulation` runs by itself"));
 	n = reader->received;
 	AWAIT(reader->received > n + 50);
 	assert_int_equal(stack_count("the far side's clock does not drive time", ""), 1);
