@@ -10,6 +10,8 @@ const require = createRequire(path.resolve(modules, "node_modules/x.js"));
 const { FoxgloveClient } = require("@foxglove/ws-protocol");
 const { parse } = require("@foxglove/rosmsg");
 const { MessageReader, MessageWriter } = require("@foxglove/rosmsg2-serialization");
+const protobuf = require("protobufjs");
+const { FileDescriptorSet } = require("protobufjs/ext/descriptor");
 const WebSocket = require("ws");
 
 const ws = new WebSocket(url, [protocol]);
@@ -22,8 +24,18 @@ const plain = (k, v) => typeof v === "bigint" ? Number(v) :
   ArrayBuffer.isView(v) ? (v.length > 8 ? `<${v.length}:${v.reduce((a, b) => (a + Number(b)) % 65521, 0)}>` : [...v]) : v;
 const bytes = (text) => { const b = new TextEncoder().encode(text); return new DataView(b.buffer, b.byteOffset, b.byteLength); };
 
+// Of protobuf also how many bytes it is when it is encoded again: a field that the definition does not have would be missing.
+function protobufOf(ch) {
+  const type = protobuf.Root.fromDescriptor(FileDescriptorSet.decode(Buffer.from(ch.schema, "base64"))).resolveAll().lookupType(ch.schemaName);
+  return (at) => {
+    const got = type.decode(at);
+    return { bytes: [at.length, type.encode(got).finish().length], ...type.toObject(got, { enums: String, longs: Number, bytes: Array }) };
+  };
+}
+
 function watch(ch) {
-  const read = ch.encoding === "cdr" ? new MessageReader(parse(ch.schema, { ros2: true })) : null;
+  const reader = ch.encoding === "cdr" ? new MessageReader(parse(ch.schema, { ros2: true })) : null;
+  const read = ch.encoding === "protobuf" ? protobufOf(ch) : reader && ((at) => reader.readMessage(at));
   watched.set(client.subscribe(ch.id), { topic: ch.topic, read });
 }
 
@@ -63,7 +75,7 @@ client.on("unadvertiseServices", (ids) => {
 client.on("message", (m) => {
   const w = watched.get(m.subscriptionId);
   const at = new Uint8Array(m.data.buffer, m.data.byteOffset, m.data.byteLength);
-  const text = w.read ? JSON.stringify(w.read.readMessage(at), plain) : new TextDecoder().decode(at);
+  const text = w.read ? JSON.stringify(w.read(at), plain) : new TextDecoder().decode(at);
   say("message", w.topic, m.timestamp, text);
 });
 const nameOf = (id) => [...services.values()].find((s) => s.id === id)?.name;
@@ -74,6 +86,7 @@ client.on("open", () => say("open", ws.protocol));
 
 const commands = {
   watch: (topic) => channels.has(topic) ? watch(channels.get(topic)) : wanted.add(topic),
+  schema: (topic) => say("schema", topic, JSON.stringify(channels.get(topic).schema)),
   unwatch: (topic) => { for (const [id, w] of watched) if (w.topic === topic) client.unsubscribe(id); },
   // publish TOPIC TYPE ENCODING DEFINITION-as-JSON-string JSON
   publish: (topic, type, encoding, rest) => {
@@ -97,7 +110,7 @@ const commands = {
   close: () => ws.close(),
 };
 // The last argument of a command is the rest of its line.
-const parts = { watch: 1, unwatch: 1, publish: 4, call: 2, get: 2, set: 2, asset: 2, raw: 1 };
+const parts = { watch: 1, schema: 1, unwatch: 1, publish: 4, call: 2, get: 2, set: 2, asset: 2, raw: 1 };
 readline.createInterface({ input: process.stdin }).on("line", (line) => {
   const [name, ...words] = line.split(" "), n = parts[name] ?? 0;
   commands[name](...words.slice(0, n - 1), ...(n && words.length >= n ? [words.slice(n - 1).join(" ")] : []));

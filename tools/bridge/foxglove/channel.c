@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base64.h"
 #include "foxglove.h"
+#include "pb_type.h"
 #include "ros/ros_type.h"
 
 /* ---- channels ---- */
@@ -127,19 +129,55 @@ void foxglove_topic_close(void *bridge, struct topic_out *out)
 
 	channel_unref(bridge, t->channel);
 	topic_out_close(out);
+	pb_type_destroy(t->defined);
 	free(t);
+}
+
+/* What a definition of protobuf was made into, and definitions of ROS 2 cannot say, goes out as that message: viewers read those too. */
+static int find_definition(struct foxglove_topic *t, const struct topic_options *w)
+{
+	const struct sim_type *type = t->out.conversion.generic;
+	struct pb_type *p;
+	char why[300];
+	int r = type && !w->type ? pb_type_of_sim(type, &p, why, sizeof(why)) : -ENOENT;
+
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	if (pb_type_loss(p) || ros_generic_odd_name(type))
+		t->defined = p;
+	else
+		pb_type_destroy(p);
+	return 0;
+}
+
+static int open_defined(struct sim_bridge *b, struct foxglove_topic *t, bool latch)
+{
+	size_t n;
+	const void *set = pb_type_set(t->defined, &n);
+	char *text = malloc(base64_length(n) + 1);
+	int r;
+
+	if (!text)
+		return -ENOMEM;
+	*base64_write(text, set, n) = '\0';
+	r = channel_get(b, t->out.name, "protobuf", pb_type_name(t->defined), "protobuf", text, latch, &t->channel);
+	free(text);
+	return r;
 }
 
 static int open_out(struct sim_bridge *b, struct foxglove_topic *t, const struct topic_options *w)
 {
 	const struct ros_type *type = t->out.conversion.type;
 	const char *slash = strchr(type->name, '/');
+	bool latch = w->latch < 0 ? topic_is_tf_static(t->out.name) : w->latch;
 	char name[TOPIC_NAME_MAX + 8];
+	int r = find_definition(t, w);
 
+	if (r < 0 || t->defined)
+		return r < 0 ? r : open_defined(b, t, latch);
 	snprintf(name, sizeof(name), "%.*s/%s%s", (int)(slash ? slash - type->name : 0), type->name, type->kind,
 		 slash ? slash : type->name);
-	return channel_get(b, t->out.name, "cdr", name, "ros2msg", type->definition,
-			   w->latch < 0 ? topic_is_tf_static(t->out.name) : w->latch, &t->channel);
+	return channel_get(b, t->out.name, "cdr", name, "ros2msg", type->definition, latch, &t->channel);
 }
 
 int foxglove_topic_open(void *bridge, const struct sim_bridge_channel *ch, const struct topic_options *w,
@@ -230,6 +268,26 @@ int channel_send(struct sim_bridge *b, struct channel *ch, struct message *m, in
 	return r;
 }
 
+static int encode(struct foxglove_topic *t, const struct map_message *in, struct iov_buf **ret)
+{
+	struct topics *s = t->out.topics;
+	struct iov_buf *o;
+	int r;
+
+	if (!t->defined)
+		return topic_out_encode(&t->out, in, ret);
+	o = topics_get_buf(s);
+	if (!o)
+		return -ENOMEM;
+	iov_buf_reset(o);
+	r = pb_type_encode(t->defined, in->body, in->size, o);
+	if (r < 0)
+		topics_put_buf(s, o);
+	else
+		*ret = o;
+	return r;
+}
+
 /* A message_write_fn. */
 static int write_one(void *arg, struct topic_out *out, const struct map_message *in, struct sim_task *task,
 		     struct sim_task *held, struct job **job)
@@ -244,7 +302,7 @@ static int write_one(void *arg, struct topic_out *out, const struct map_message 
 		atomic_fetch_add_explicit(&b->skipped, 1, memory_order_relaxed);
 		return 0;
 	}
-	r = topic_out_encode(out, in, &o);
+	r = encode(t, in, &o);
 	if (r < 0)
 		return r;
 	m = message_get(&b->pool);

@@ -37,6 +37,7 @@
 
 struct subscription;
 struct client;
+struct pb_type;
 
 /* What clients may subscribe to: a topic of the rig, or what is shown of simd. */
 struct channel {
@@ -123,6 +124,7 @@ struct service { /* of simd's clients */
 struct foxglove_topic {
 	struct topic_out out; /* first */
 	struct channel *channel;
+	struct pb_type *defined; /* its messages go out as this one's; NULL: as those of `out` */
 };
 
 struct call { /* that simd is asked, for a client */
