@@ -624,7 +624,7 @@ static void say_notes(struct copy *c)
 
 		if (!note)
 			continue;
-		snprintf(text, sizeof(text), "%.200s (%.100s): %.500s", c->channels.list[i].topic,
+		snprintf(text, sizeof(text), "%.200s (%.100s): %.600s", c->channels.list[i].topic,
 			 c->channels.list[i].schema_name, note);
 		say(c, c->out, text);
 	}

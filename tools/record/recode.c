@@ -130,7 +130,9 @@ int recode_message(struct recode *r, const struct log_message *m, struct iovec *
 
 const char *recode_note(struct recode *r)
 {
-	return codec_in_note(r->in);
+	const char *note = codec_in_note(r->in);
+
+	return note ? note : codec_in_loss(r->in);
 }
 
 uint32_t recode_sequence(const struct recode *r)

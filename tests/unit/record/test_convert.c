@@ -505,6 +505,40 @@ TEST(fields_of_json_that_do_not_go_over_are_named)
 	assert_string_equal(said, "");
 }
 
+/* A message that is within itself: said once, though there are two of them, and nothing is left out. */
+TEST(fields_of_protobuf_that_go_over_as_bytes_are_named)
+{
+	static const char set[] = "\x0a\x26\x0a\x07"
+				  "a.proto"
+				  "\x12\x01"
+				  "a"
+				  "\x22\x18\x0a\x01"
+				  "B"
+				  "\x12\x13\x0a\x05"
+				  "again"
+				  "\x18\x01\x20\x01\x28\x0b\x32\x04"
+				  ".a.B";
+	static const struct log_channel channels[] = { { .topic = "/b",
+							 .message_encoding = "protobuf",
+							 .schema_name = "a.B",
+							 .schema_encoding = "protobuf",
+							 .schema = { set, sizeof(set) - 1 } } };
+	static const struct sample messages[] = { { 0, BEGIN, "" }, { 0, BEGIN + 1, "" } };
+	const struct sample_log s = {
+		.options = { .format = LOG_MCAP }, .channels = channels, .n_channels = 1, .messages = messages, .n = 2
+	};
+	const char *sentence = "/b (a.B): a.B.again is within itself, and is carried as bytes\n";
+	struct copy_result x;
+
+	assert_int_equal(convert(sample_write("b.mcap", &s), sample_fresh("out.mcap"), CODEC_NATIVE, &x), 0);
+	assert_int_equal(x.n_messages, 2);
+	assert_int_equal(x.n_left_out + x.n_refused, 0);
+	assert_non_null(strstr(said, sentence));
+	assert_string_equal(strstr(said, sentence), sentence); /* nothing behind it */
+	assert_int_equal(convert(sample_path("b.mcap"), sample_fresh("same.mcap"), CODEC_APOLLO, &x), 0); /* as it is */
+	assert_string_equal(said, "");
+}
+
 /* ---- the command ---- */
 
 __attribute__((format(printf, 1, 2))) static int simctl(const char *format, ...)
