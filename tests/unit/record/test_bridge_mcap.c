@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The log times of bridge_mcap: those of publishing, however late and in which order a message comes; in lock-step the newest stamp. */
 #include "sample.h"
+#include "pb_type.h"
 #include "tests/support/message.h"
 
 #include <dlfcn.h>
@@ -255,6 +256,70 @@ TEST(apollos_messages_are_of_the_release_and_by_the_definitions_of_the_rig)
 	assert_int_equal(w.ops->check(&host, "out/run"), -EINVAL);
 	assert_non_null(strstr(said, "options.definitions: \"/nowhere/a\" is not for this encoding"));
 	definitions = "";
+}
+
+/* A message of 0.5 in its field 7, as it came in. */
+static void publish_defined(struct writing *w, struct sim_bridge_topic *t, const struct pb_type *type,
+			    const void *bytes, size_t n)
+{
+	struct {
+		struct sim_slot slot;
+		_Alignas(64) uint8_t body[256];
+	} m = { .slot = { .sequence = 1, .publish_mono_ns = BEGIN + MS } };
+	struct message_in in = { .buf = sim_slot_body_mut(&m.slot), .room = sizeof(m.body) };
+	struct dec_pb d;
+
+	dec_pb_init(&d);
+	assert_int_equal(pb_type_decode(type, &d, bytes, n, &in), 0);
+	dec_pb_finish(&d);
+	m.slot.body_size = (uint32_t)in.size;
+	assert_int_equal(w->ops->publish(w->b, t, MESSAGE_OF(&m.slot), NULL), 0);
+}
+
+/* A type that a definition of protobuf came with is that message again, by that definition. */
+TEST(a_message_of_protobuf_has_its_own_bytes)
+{
+	static const char set[] = "\x0a\x21\x0a\x07"
+				  "a.proto"
+				  "\x12\x01"
+				  "a"
+				  "\x22\x13\x0a\x01"
+				  "B"
+				  "\x12\x0e\x0a\x06"
+				  "latDeg"
+				  "\x18\x07\x20\x01\x28\x01";
+	static const uint8_t bytes[] = { 0x39, 0, 0, 0, 0, 0, 0, 0xe0, 0x3f };
+	char path[TEST_PATH_MAX + 8], sentence[300];
+	const struct log_channel *ch;
+	struct sim_bridge_topic *t;
+	struct log_reader *r;
+	struct log_message m;
+	struct pb_type *type;
+	struct writing w;
+
+	assert_int_equal(pb_type_create(set, sizeof(set) - 1, "a.B", &type, sentence, sizeof(sentence)), 0);
+	encoding = "apollo";
+	make_clock();
+	begin(&w, "defined");
+	assert_int_equal(w.ops->open(w.b, &(struct sim_bridge_channel){ .name = "/b", .type = pb_type_sim(type) }, &t),
+			 0);
+	publish_defined(&w, t, type, bytes, sizeof(bytes));
+	w.ops->close(w.b, t);
+	end(&w);
+	encoding = "native";
+	snprintf(path, sizeof(path), "%s.mcap", w.stem);
+	r = sample_open(path, NULL);
+	assert_int_equal(log_reader_next(r, &m), 1);
+	ch = &log_reader_info(r)->channels[m.channel];
+	assert_string_equal(ch->topic, "/b");
+	assert_string_equal(ch->message_encoding, "protobuf");
+	assert_string_equal(ch->schema_name, "a.B");
+	assert_int_equal(ch->schema.size, sizeof(set) - 1);
+	assert_memory_equal(ch->schema.data, set, sizeof(set) - 1);
+	assert_int_equal(m.size, sizeof(bytes));
+	assert_memory_equal(m.data, bytes, sizeof(bytes));
+	log_reader_close(r);
+	pb_type_destroy(type);
 }
 
 /* A channel that the encoding cannot say is named in the file, too. */
