@@ -27,7 +27,7 @@ FUZZ_LINK_rosbridge := -ljansson -lm
 FLAGS_tests/fuzz/fuzz_rosbridge.c := -Ilibclient/loop -Itools/bridge/rosbridge -Itools/bridge/topics -Itools/bridge/convert
 FUZZ_LIBS_foxglove := $(addprefix $(B)/obj/tools/bridge/foxglove/,op.o publish.o service.o queue.o channel.o) \
 	$(addprefix $(B)/lib/,libtopics.a libconvert.a libros.a libmsggen.a libintrospect.a libschema.a libbase.a)
-FUZZ_LINK_foxglove := -ljansson -lwebsockets -lm
+FUZZ_LINK_foxglove := -ljansson -lwebsockets -lz -lm
 FLAGS_tests/fuzz/fuzz_foxglove.c := -Itools/bridge/foxglove -Itools/bridge/topics -Itools/bridge/convert
 FUZZ_LIBS_guard := $(B)/obj/tools/bridge/foxglove/guard.o $(B)/lib/libbase.a
 FUZZ_LINK_guard := -ljansson -lcrypto
