@@ -260,6 +260,8 @@ void rosdef_text(const struct typeset *s, const struct typeset_entry *e, enum ro
 		for (unsigned k = 0; k < 80; k++)
 			fputc('=', f);
 		fprintf(f, "\nMSG: %s/%s\n", c.entry[i]->def->package, c.entry[i]->def->name);
+		if (flavour == ROSDEF_ROS1 && c.entry[i]->def->n_fields + c.entry[i]->def->n_constants == 0)
+			fputc('\n', f); /* genpy takes the line end in front of a rule for a part of the rule */
 		text_of(c.entry[i], flavour, f);
 	}
 }

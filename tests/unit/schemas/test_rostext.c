@@ -377,6 +377,9 @@ TEST(forms_of_ros_are_taken)
 	assert_int_equal(ros_text_type(t)->fields[0].prim, ROS_TIME);
 	assert_string_equal(ros_text_type(t)->fields[1].type->name, "a/Header");
 	ros_text_destroy(t);
+	t = made("a/B", "a/C c\na/D d\n===\nMSG: a/C\n===\nMSG: a/D\nint8 e\n", ros1_types);
+	assert_non_null(strstr(ros_text_type(t)->definition, "\nMSG: a/C\n\n===")); /* genpy wants a line there */
+	ros_text_destroy(t);
 	t = made("a/B", "Header h\n", ros1_types);
 	assert_string_equal(ros_text_type(t)->fields[0].type->name, "std_msgs/Header");
 	ros_text_destroy(t);
