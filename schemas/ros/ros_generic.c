@@ -120,10 +120,10 @@ static void put_kind(FILE *f, const struct sim_field *a, const char *word, enum 
 static void put_constant(FILE *f, const struct sim_constant *c, const struct ros_words *as,
 			 enum ros_generic_words words)
 {
+	const char *word = words == ROS_GENERIC_ROS2 && *c->value == '-' ? "" : as->word; /* its byte has no sign */
 	bool ours = words == ROS_GENERIC_OURS, quoted = c->kind == SIM_KIND_STRING && words != ROS_GENERIC_ROS1;
 
-	fprintf(f, "%s %s=%s",
-		*as->word ? as->word : kind_name(c->kind, ours ? "time" : "int64", ours ? "duration" : "int64"),
+	fprintf(f, "%s %s=%s", *word ? word : kind_name(c->kind, ours ? "time" : "int64", ours ? "duration" : "int64"),
 		c->name, quoted ? "\"" : "");
 	if (*as->value) {
 		fprintf(f, "%s\n", as->value);

@@ -552,11 +552,15 @@ TEST(a_type_that_was_made_goes_out_under_its_own_sum)
 	static const char thing2[] =
 		"byte OK=0\nbyte level 3\nchar[<=2] letters\nbyte[4] four\nstring<=7 name \"x\"\nstring<=3 S='q'\n";
 	struct conversion_in c;
-	char why[256];
+	char why[256], *text;
 
 	memset(converters, 0, sizeof(converters));
 	opens("car_msgs/Thing", thing, false, "car_msgs/Thing", &c);
 	goes_out_as(ros1_types, c.sim, c.type->hash);
+	text = ros_generic_text(c.sim, ROS_GENERIC_ROS2); /* where a byte has no sign */
+	assert_non_null(strstr(text, "byte OK=0\n"));
+	assert_non_null(strstr(text, "\nint8 BAD=-1\n"));
+	free(text);
 	conversion_in_close(&c);
 	assert_int_equal(conversion_in_open_text(NULL, ros2_types, "car_msgs/msg/Thing", thing2, false, &c, why,
 						 sizeof(why)),
