@@ -12,7 +12,7 @@ def definition(kind, seen):
     if not os.path.exists(path):
         path = "schemas/ros/%s/msg/%s.msg" % (package, name)
     with open(path) as f:
-        text = f.read().replace("builtin_interfaces/Time", "time")  # the form is that of ROS 2
+        text = f.read().replace("builtin_interfaces/Time", "time").replace("builtin_interfaces/Duration", "duration")  # the form of ROS 2
     for line in text.splitlines():
         inner = line.split("#")[0].split(" ")[0].split("[")[0]
         if "/" in inner and inner not in seen:

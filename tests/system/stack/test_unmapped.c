@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A bag of rosbag's with types that no type of ours is for, played into a rig with two bridges: rospy gets each of them with its sum and
+ * its values, by the definition that comes over the wire, and @mcap/core and @foxglove/rosmsg2-serialization find the same in the MCAP.
+ */
+#include "ros_master.h"
+#include "stack.h"
+
+#include <string.h>
+
+#define MODULES  "build/npm"
+#define BAG      "/tmp/out-unmapped.bag"
+#define UNMAPPED "/usr/bin/python3 tests/system/ros1/unmapped.py "
+#define TYPES    54 /* of the bag */
+#define CONF \
+	"\"TimeSource\":\"unity\",\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"one\",\"plugin\":\"ros1\"," \
+	"\"channels\":[\"*\",\"!/clock\"],\"options\":{\"queue\":100}},{\"name\":\"rec\",\"plugin\":\"mcap\"," \
+	"\"connection\":\"/tmp/out-unmapped\",\"channels\":[\"*\",\"!/clock\"]}]}]"
+
+static pid_t simd;
+
+static int start(void **state)
+{
+	(void)state;
+	ros_master_start();
+	simd = stack_start(CONF);
+	setenv("SIMD_SOCKET", STACK_SOCKET, 1);
+	AWAIT(!strcmp(stack_bridge_text("one", "status"), "connected") &&
+	      !strcmp(stack_bridge_text("rec", "status"), "connected"));
+	return 0;
+}
+
+static int stop(void **state)
+{
+	ros_master_kill();
+	return stack_sweep(state);
+}
+
+static const char *succeeds(const char *command)
+{
+	int code;
+	const char *text = ros_output(command, &code);
+
+	if (code)
+		fail_msg("%s: %d: %s", command, code, text);
+	return text;
+}
+
+static pid_t start_play(void)
+{
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0)
+		stack_exec_ctl("play", (const char *const[]){ "--lockstep", "--start-paused", BAG, NULL });
+	return pid;
+}
+
+/* Channels whose type is by its own definition. */
+static unsigned of_own_types(void)
+{
+	json_t *j = stack_call("ListChannels", NULL), *c;
+	unsigned n = 0;
+	size_t i;
+
+	json_array_foreach(json_object_get(j, "channels"), i, c)
+		n += strncmp(json_string_value(json_object_get(c, "type")), "sim/", 4) != 0;
+	json_decref(j);
+	return n;
+}
+
+TEST_FULL_WITH(far_sides_have_all_of_a_bag_without_mapped_types, start, stop)
+{
+	pid_t play;
+	FILE *ears;
+
+	succeeds(UNMAPPED "write " BAG);
+	succeeds(UNMAPPED "expect " BAG " >/tmp/out-expected.json");
+	play = start_play();
+	AWAIT(strstr(stack_ctl("service", "list", "--names", NULL)->out, "/play/state")); /* its services come last */
+	assert_int_equal(of_own_types(), TYPES);
+	ears = ros_begin(UNMAPPED "hear " BAG);
+	ros_next_line(ears, "ready");
+	assert_int_equal(stack_ctl("service", "call", "/play/resume", NULL)->code, 0);
+	assert_int_equal(stack_wait(play), 0);
+	ros_next_line(ears, "the same");
+	pclose(ears);
+	assert_int_equal(stack_bridge("one", "failed") + stack_bridge("rec", "failed"), 0);
+	stack_stop(simd);
+	assert_string_equal(succeeds("node tests/system/decode/unmapped.js " MODULES
+				     " /tmp/out-unmapped.mcap /tmp/out-expected.json"),
+			    "the same\n");
+}
+
+TEST_GROUP(ros_master_group, NULL)
