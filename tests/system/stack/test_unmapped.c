@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A bag of rosbag's with types that no type of ours is for, played into a rig with two bridges: rospy gets each of them with its sum and
- * its values, by the definition that comes over the wire, and @mcap/core and @foxglove/rosmsg2-serialization find the same in the MCAP.
+ * A bag of rosbag's with types that no type of ours is for, played into a rig with three bridges: rospy gets each of them with its sum and
+ * its values, by the definition that comes over the wire; @foxglove/ws-protocol and, in the MCAP, @mcap/core find the same.
  */
 #include "ros_master.h"
 #include "stack.h"
@@ -15,7 +15,8 @@
 #define CONF \
 	"\"TimeSource\":\"unity\",\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"one\",\"plugin\":\"ros1\"," \
 	"\"channels\":[\"*\",\"!/clock\"],\"options\":{\"queue\":100}},{\"name\":\"rec\",\"plugin\":\"mcap\"," \
-	"\"connection\":\"/tmp/out-unmapped\",\"channels\":[\"*\",\"!/clock\"]}]}]"
+	"\"connection\":\"/tmp/out-unmapped\",\"channels\":[\"*\",\"!/clock\"]},{\"name\":\"look\",\"plugin\":\"foxglove\"," \
+	"\"connection\":\"127.0.0.1:0\",\"channels\":[\"*\",\"!/clock\"]}]}]"
 
 static pid_t simd;
 
@@ -26,7 +27,8 @@ static int start(void **state)
 	simd = stack_start(CONF);
 	setenv("SIMD_SOCKET", STACK_SOCKET, 1);
 	AWAIT(!strcmp(stack_bridge_text("one", "status"), "connected") &&
-	      !strcmp(stack_bridge_text("rec", "status"), "connected"));
+	      !strcmp(stack_bridge_text("rec", "status"), "connected") &&
+	      !strcmp(stack_bridge_text("look", "status"), "connected"));
 	return 0;
 }
 
@@ -56,6 +58,18 @@ static pid_t start_play(void)
 	return pid;
 }
 
+static FILE *start_watching(void)
+{
+	char command[300];
+	unsigned port;
+
+	assert_int_equal(sscanf(stack_bridge_text("look", "detail"), "http://127.0.0.1:%u/", &port), 1);
+	snprintf(command, sizeof(command),
+		 "node tests/system/decode/unmapped_watch.js " MODULES " ws://127.0.0.1:%u/ /tmp/out-expected.json",
+		 port);
+	return ros_begin(command);
+}
+
 /* Channels whose type is by its own definition. */
 static unsigned of_own_types(void)
 {
@@ -72,7 +86,7 @@ static unsigned of_own_types(void)
 TEST_FULL_WITH(far_sides_have_all_of_a_bag_without_mapped_types, start, stop)
 {
 	pid_t play;
-	FILE *ears;
+	FILE *ears, *eyes;
 
 	succeeds(UNMAPPED "write " BAG);
 	succeeds(UNMAPPED "expect " BAG " >/tmp/out-expected.json");
@@ -80,11 +94,15 @@ TEST_FULL_WITH(far_sides_have_all_of_a_bag_without_mapped_types, start, stop)
 	AWAIT(strstr(stack_ctl("service", "list", "--names", NULL)->out, "/play/state")); /* its services come last */
 	assert_int_equal(of_own_types(), TYPES);
 	ears = ros_begin(UNMAPPED "hear " BAG);
+	eyes = start_watching();
 	ros_next_line(ears, "ready");
+	ros_next_line(eyes, "ready");
 	assert_int_equal(stack_ctl("service", "call", "/play/resume", NULL)->code, 0);
 	assert_int_equal(stack_wait(play), 0);
 	ros_next_line(ears, "the same");
+	ros_next_line(eyes, "the same");
 	pclose(ears);
+	pclose(eyes);
 	assert_int_equal(stack_bridge("one", "failed") + stack_bridge("rec", "failed"), 0);
 	stack_stop(simd);
 	assert_string_equal(succeeds("node tests/system/decode/unmapped.js " MODULES
