@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a definition of ROS says and a type of ours does not, so that the definition can be written again with the same sum: `byte` and `char`, which are uint8
+ * The words of a ROS definition that a type of ours does not keep, so that the definition can be written again with the same sum: `byte` and `char`, which are uint8
  * here, and constants of ROS 1 that are not in our form (0x10, 0.1, "quoted"). It stands in the comment of the type, which travels with it and is no
  * part of its hash, one word for each field or constant:
  *
@@ -27,7 +27,7 @@ struct ros_words {
 /* Whether the comment of the type is of that form. */
 bool ros_words_has(const struct sim_type *t);
 
-/* What it says of a field or constant; "" where it says nothing, or what cannot be. */
+/* The words of a field or constant; "" if the comment has none for it, or malformed ones. */
 void ros_words_find(const struct sim_type *t, const char *name, struct ros_words *ret);
 
 /*

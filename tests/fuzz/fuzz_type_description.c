@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a node may answer of a type: any bytes, the first of which says whether an identity stands in front. What is taken is a text that is read or refused. */
+/* The answer of a node about a type: any bytes; the first one says whether an identity stands in front. The text made of it is read or refused. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -83,12 +83,12 @@ static inline double space_yaw(struct sim_Quaternion q)
 	return atan2(2 * (q.w * q.z + q.x * q.y), q.w * q.w + q.x * q.x - q.y * q.y - q.z * q.z);
 }
 
-#define SPACE_CRAWL 0.01 /* [m/s] who is slower turns by no angle of the wheels */
+#define SPACE_CRAWL 1e-9 /* [m/s] below it a yaw rate says nothing of the wheels */
 
 /* [rad] the front wheels' angle at which a vehicle of this speed [m/s], forwards or backwards, turns at that rate [rad/s]: a bicycle's. */
 static inline double space_wheel_angle(double wheelbase, double speed, double yaw_rate)
 {
-	return fabs(speed) < SPACE_CRAWL ? 0 : atan(wheelbase * yaw_rate / speed);
+	return fabs(speed) <= SPACE_CRAWL ? 0 : atan(wheelbase * yaw_rate / speed);
 }
 
 #endif

@@ -21,7 +21,7 @@ static const char *const plain[] = { NULL };
 static struct watcher *p;
 static struct sim_bridge_topic *topic;
 
-/* The client is told of a channel of that type and watches it. */
+/* Advertises a channel of that type to the client, which subscribes to it. */
 static void begin(const struct sim_type *t, const char *advertised)
 {
 	char line[200];

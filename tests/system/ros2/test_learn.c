@@ -163,7 +163,7 @@ static dds_entity_t half(dds_entity_t p, bool reply, unsigned says)
 	return e;
 }
 
-/* What is asked is the type and the hash that we have said. */
+/* The bridge asks for the type and the hash that this publisher announced. */
 static bool is_request(const uint8_t *cdr, size_t len, bool with_id)
 {
 	size_t at = with_id ? 4 + 16 : 4, n = sizeof(NAME);
@@ -464,7 +464,7 @@ TEST(a_later_publisher_of_another_definition_is_not_heard)
 
 #define ARRAY "{\"/array\":{\"channel\":\"array\"}}"
 
-/* Nobody has to describe it. */
+/* The definition is known here: no node is asked. */
 TEST(a_message_that_stands_here_is_known_by_name_and_hash)
 {
 	static const unsigned says[] = { KNOWN, HUMBLE };

@@ -324,7 +324,7 @@ static const char *with_routes(const char *more)
 	return bridge;
 }
 
-/* What comes in of Apollo goes back there from another channel. */
+/* A message of Apollo's comes in on one channel and goes out again on another. */
 static void goes_both_ways(bool known)
 {
 	struct sim_subscriber_options o = { .size = sizeof(o), .depth = 4 };

@@ -570,7 +570,7 @@ TEST(a_type_that_was_made_goes_out_under_its_own_sum)
 	conversion_in_close(&c);
 }
 
-/* Whoever has a type may write its comment: what it says is at most a word or a value. */
+/* Any program may write the comment of a type: the comment adds at most a word or a value to the definition. */
 TEST(a_comment_of_a_type_adds_nothing_to_its_definition)
 {
 	static const struct sim_field fields[] = {

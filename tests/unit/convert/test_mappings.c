@@ -130,7 +130,7 @@ TEST(mappings_are_found_by_either_name)
 	assert_null(map_find("sim/GpsIns", NULL));
 }
 
-/* What does not come in, markers and Autoware.AI's objects, changes nothing for who does not ask for it. */
+/* Markers and Autoware.AI's objects only go out: they are no type's default. */
 TEST(what_only_goes_out_is_no_default)
 {
 	unsigned n = 0;

@@ -336,7 +336,7 @@ TEST(numbers_may_be_packed_or_not)
 	pb_type_destroy(t);
 }
 
-/* Whatever becomes of the bytes: refused, or a sound body that is written again. */
+/* The bytes are refused, or they become a valid body that is written again. */
 TEST(a_message_that_is_damaged_is_refused_or_is_sound)
 {
 	uint64_t seed = test_seed(5);

@@ -850,7 +850,7 @@ TEST(what_json_has_that_no_type_can_have_is_named)
 	codec_in_destroy(c);
 }
 
-/* What no JSON number is comes back too, and the highest and lowest of the others. */
+/* NaN and infinities come back too, and so do the largest and the smallest numbers. */
 TEST(json_keeps_numbers)
 {
 	const struct sim_type *t = sim_type_builtin("sim/LaserScan");

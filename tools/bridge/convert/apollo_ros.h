@@ -16,7 +16,7 @@
 bool apollo_ros_is(const char *type, const char *definition, size_t size);
 
 /*
- * What may come in as "pb_msgs/Imu" on that topic and becomes sim_type, NULL: the first. Two messages have one name (gnss' Imu, and localization's, which was called CorrectedImu
+ * The message of Apollo's that "pb_msgs/Imu" is on that topic and that becomes sim_type; sim_type NULL: the first such. Two messages have one name (gnss' Imu, and localization's, which was called CorrectedImu
  * later): the one whose topic it is. NULL: nothing of ours is made of it.
  */
 const struct apollo_type *apollo_ros_find(const char *type, const char *topic, const char *sim_type);

@@ -59,7 +59,7 @@ static int by_number(const void *key, const void *entry)
 	return (a > b) - (a < b);
 }
 
-/* The how manieth field of the table it is that the reader is at; 0: none, or of another wire type. Most come in order: behind `before`. */
+/* The place in the table, from 1, of the field that the reader is at. 0: the table lacks it, or its wire type differs. Most fields follow `before`. */
 static uint32_t place_in(const struct pb_message *m, const struct pb_reader *r, uint32_t before)
 {
 	const struct pb_entry *f = before < m->n ? &m->entry[before] : NULL;

@@ -29,7 +29,7 @@ struct dec_pb_field {
 
 struct dec_pb_level {
 	struct pb_reader r; /* the message; of a list: behind the element that was read */
-	uint32_t number;    /* of the field that was read last, with a table the how manieth */
+	uint32_t number;    /* of the field that was read last; with a table its place there, from 1 */
 	uint32_t tag;       /* its number on the wire */
 	bool list;
 	bool asks;                      /* the words of the table come next */

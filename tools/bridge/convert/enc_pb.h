@@ -24,7 +24,7 @@
 #define ENC_PB_DEPTH (2 * PB_DEPTH_MAX) /* a list is a level too */
 
 struct enc_pb_level {
-	uint32_t field; /* that was written last, with a table the how manieth; of a list: its own number */
+	uint32_t field; /* that was written last; with a table its place there, from 1; of a list: its own number */
 	bool list;
 	const struct pb_message *table; /* of the message, of a list: of its elements; NULL: none */
 	bool asks;                      /* the words come next: */

@@ -32,12 +32,13 @@ static const char *source(void *arg, const char *package, const char *name, size
 	return NULL;
 }
 
-/* Counted, so that it outlives the set. */
-static int counted(const struct sim_type *t, const struct sim_type **ret)
+int own_type_counted(const struct sim_type *t, size_t most, const struct sim_type **ret)
 {
 	char *json = NULL;
 	int r = sim_type_to_json(t, &json);
 
+	if (r >= 0 && strlen(json) > most)
+		r = -E2BIG;
 	if (r >= 0)
 		r = sim_type_from_json(json, strlen(json), ret);
 	free(json);
@@ -62,7 +63,7 @@ int own_type_make(const struct own_definition *list, unsigned n, const struct si
 	if (r < 0 && set && *typeset_why(set))
 		snprintf(why, why_size, "%s", typeset_why(set));
 	if (r == 0)
-		r = counted(&e->type, ret);
+		r = own_type_counted(&e->type, SIM_TYPE_JSON_MAX, ret);
 	typeset_destroy(set);
 	return r;
 }

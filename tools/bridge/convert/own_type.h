@@ -21,4 +21,7 @@ struct own_definition {
 int own_type_make(const struct own_definition *list, unsigned n, const struct sim_type **ret, char *why,
 		  size_t why_size);
 
+/* A counted copy of a type, which outlives it; most: bytes that its JSON may have. Errors: -E2BIG it has more, what sim_type_from_json() says. */
+int own_type_counted(const struct sim_type *t, size_t most, const struct sim_type **ret);
+
 #endif

@@ -14,6 +14,7 @@
 #include "gen/plain_file.h"
 #include "generic.h"
 #include "number.h"
+#include "own_type.h"
 #include "pb_type_private.h"
 
 #define WORD     "protobuf "   /* in front of the name, in the comment */
@@ -110,20 +111,6 @@ static int definition_of(const char *at, uint8_t **ret, size_t *ret_size)
 
 /* ---- the type ---- */
 
-/* Counted, so that it outlives the rest. -E2BIG: over a limit. */
-static int counted(const struct sim_type *t, const struct sim_type **ret)
-{
-	char *json = NULL;
-	int r = sim_type_to_json(t, &json);
-
-	if (r >= 0 && strlen(json) > JSON_MAX)
-		r = -E2BIG;
-	if (r >= 0)
-		r = sim_type_from_json(json, strlen(json), ret);
-	free(json);
-	return r;
-}
-
 /* With the definition in its own bytes; else in as few as will do; else without. */
 static int give_definition(struct pb_making *m, struct pb_type *t)
 {
@@ -138,13 +125,13 @@ static int give_definition(struct pb_making *m, struct pb_type *t)
 		if (!t->set || (!root->comment && t->set_size <= SET_MAX))
 			return pb_type_fail(m, -ENOMEM, "no memory");
 		if (root->comment)
-			r = counted(root, &t->sim);
+			r = own_type_counted(root, JSON_MAX, &t->sim);
 	}
 	if (r != -E2BIG)
 		return r < 0 ? pb_type_fail(m, r == -ENOMEM ? r : -ENOTSUP, "%.200s is over a limit of types", t->name)
 			     : 0;
 	root->comment = bare;
-	r = counted(root, &t->sim);
+	r = own_type_counted(root, JSON_MAX, &t->sim);
 	if (r < 0)
 		return pb_type_fail(m, r == -ENOMEM ? r : -ENOTSUP, "%.200s is over a limit of types", t->name);
 	snprintf(m->loss + strlen(m->loss), sizeof(m->loss) - strlen(m->loss),

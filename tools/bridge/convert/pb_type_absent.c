@@ -8,25 +8,35 @@
 
 #define TEXT_MAX 400u /* of a number */
 
-/* EnumDescriptorProto: 2 value; EnumValueDescriptorProto: 1 name, 2 number. The first one is the default where none is named. */
+/* EnumValueDescriptorProto: 1 name, 2 number. */
+int32_t pb_type_value(struct pb_text value, struct pb_text *ret_name)
+{
+	int error = 0;
+	struct pb_reader r = pb_text_reader(value, &error);
+	int32_t number = 0;
+
+	*ret_name = pb_text_of(value, 1);
+	while (pb_next(&r))
+		if (r.field == 2)
+			pb_get_i32(&r, &number);
+	return number;
+}
+
+/* EnumDescriptorProto: 2 value. The first one is the default where none is named. */
 static int32_t value_of(const struct pb_symbol *values, struct pb_text name)
 {
-	int error = 0, e = 0;
-	struct pb_reader r = pb_text_reader(values->blob, &error), in;
+	int error = 0;
+	struct pb_reader r = pb_text_reader(values->blob, &error);
 	bool first = true;
 	int32_t ret = 0;
 
 	while (pb_next(&r)) {
 		struct pb_text have;
-		int32_t number = 0;
+		int32_t number;
 
 		if (r.field != 2 || r.wire != PB_LENGTH)
 			continue;
-		have = pb_text_of((struct pb_text){ r.data, r.len }, 1);
-		pb_read_begin(&in, r.data, r.len, &e);
-		while (pb_next(&in))
-			if (in.field == 2)
-				pb_get_i32(&in, &number);
+		number = pb_type_value((struct pb_text){ r.data, r.len }, &have);
 		if (first || (name.len && have.len == name.len && memcmp(have.at, name.at, name.len) == 0))
 			ret = number;
 		first = false;

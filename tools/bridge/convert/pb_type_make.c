@@ -14,6 +14,7 @@
 #include "gen/arena.h"
 #include "msg/typedesc.h"
 #include "pb_type_private.h"
+#include "rnd.h"
 
 #define NUMBER_MAX ((1u << 29) - 1)
 
@@ -171,15 +172,6 @@ static int read_message(struct pb_making *m, struct pb_made *d)
 
 /* ---- names ---- */
 
-static uint32_t hash_of(const char *s)
-{
-	uint32_t h = 2166136261u; /* FNV-1a */
-
-	for (; *s; s++)
-		h = (h ^ (uint8_t)*s) * 16777619u;
-	return h;
-}
-
 static bool is_taken(const struct pb_making *m, const char *name)
 {
 	for (unsigned i = 0; i < m->n; i++)
@@ -213,7 +205,8 @@ static const char *type_name(const struct pb_making *m, const struct pb_symbol *
 	snprintf(full, sizeof(full), "%s/%s", package, name);
 	if (!typedesc_name_ok(full) || is_taken(m, full) || strcmp(package, "sim") == 0 ||
 	    strcmp(package, "std_msgs") == 0)
-		snprintf(full, sizeof(full), "%.24s/%.29s_%08x", package, name, hash_of(s->name));
+		snprintf(full, sizeof(full), "%.24s/%.29s_%08x", package, name,
+			 (unsigned)hash64(HASH64_INIT, s->name, strlen(s->name)));
 	return is_taken(m, full) ? NULL : arena_text(m->arena, full, strlen(full));
 }
 
@@ -323,21 +316,17 @@ static bool has_constant(const struct pb_made *d, const char *name)
 static int add_constants(struct pb_making *m, struct pb_made *d, const struct pb_symbol *s)
 {
 	struct sim_constant *to = (struct sim_constant *)(uintptr_t)d->type.constants;
-	int error = 0, e = 0;
-	struct pb_reader r = pb_text_reader(s->blob, &error), in;
+	int error = 0;
+	struct pb_reader r = pb_text_reader(s->blob, &error);
 
 	for (unsigned i = 0; i < SIM_TYPE_FIELDS_MAX && d->type.n_constants < SIM_TYPE_FIELDS_MAX && pb_next(&r); i++) {
 		struct pb_text name;
 		const char *text;
-		int32_t v = 0;
+		int32_t v;
 
 		if (r.field != 2 || r.wire != PB_LENGTH)
 			continue;
-		name = pb_text_of((struct pb_text){ r.data, r.len }, 1);
-		pb_read_begin(&in, r.data, r.len, &e);
-		while (pb_next(&in))
-			if (in.field == 2)
-				pb_get_i32(&in, &v);
+		v = pb_type_value((struct pb_text){ r.data, r.len }, &name);
 		if (!typedesc_ident_ok(name.at, name.len))
 			continue;
 		text = arena_text(m->arena, name.at, name.len);

@@ -47,6 +47,9 @@ __attribute__((format(printf, 3, 4))) int pb_type_fail(struct pb_making *m, int 
 /* Of the message list[0] is made of, all its types; the files were read. Errors: see pb_type.h. */
 int pb_type_make(struct pb_making *m, const struct pb_symbol *root);
 
+/* The number of one value of an enum, and its name. */
+int32_t pb_type_value(struct pb_text value, struct pb_text *ret_name);
+
 /* What a field reads as where it is not there: e->absent. False: no memory. values: of its enum, NULL: it is none. */
 bool pb_type_absent(struct arena *arena, const struct pb_given *g, enum sim_kind kind, const struct pb_symbol *values,
 		    struct pb_entry *e);

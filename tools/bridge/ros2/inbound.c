@@ -24,7 +24,7 @@ static bool is_other(struct ros2_inbound *in, const dds_builtintopic_endpoint_t 
 	const struct ros_type *t = in->in.conversion.type;
 	char hash[LEARN_HASH_MAX];
 
-	ros2_learn_user_data(e->qos, "typehash=", hash, sizeof(hash));
+	ros2_qos_user_data(e->qos, "typehash=", hash, sizeof(hash));
 	if (!*hash || strcmp(hash, t->hash) == 0)
 		return false;
 	log_warn(

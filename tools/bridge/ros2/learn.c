@@ -44,24 +44,6 @@ static void read_type(const char *dds, char ret[ROS_GENERIC_NAME_MAX])
 		snprintf(ret, ROS_GENERIC_NAME_MAX, "%.*s/%.*s", (int)package_len, dds, (int)len - 1, name);
 }
 
-void ros2_learn_user_data(const dds_qos_t *qos, const char *key, char *ret, size_t size)
-{
-	void *data = NULL;
-	size_t n = 0, len = strlen(key), i = 0, k;
-	const char *s;
-
-	ret[0] = '\0';
-	if (!qos || !dds_qget_userdata(qos, &data, &n) || !data)
-		return;
-	s = data;
-	while (i + len <= n && (memcmp(s + i, key, len) != 0 || (i && s[i - 1] != ';')))
-		i++;
-	for (k = 0, i += len; i < n && s[i] != ';' && s[i] > ' ' && s[i] < 0x7f && k + 1 < size; i++)
-		ret[k++] = s[i];
-	ret[k] = '\0';
-	dds_free(data);
-}
-
 static int waiting_topic(const struct sim_bridge *b, const char *dds_topic)
 {
 	if (strncmp(dds_topic, "rt", 2) != 0)
@@ -91,7 +73,7 @@ void ros2_learn_add(struct sim_bridge *b, const dds_builtintopic_endpoint_t *e, 
 	w = &l->one[l->n++];
 	*w = (struct learn_writer){ .instance = instance, .participant = e->participant_key, .topic = (unsigned)topic };
 	read_type(e->type_name, w->type);
-	ros2_learn_user_data(e->qos, "typehash=", w->hash, sizeof(w->hash));
+	ros2_qos_user_data(e->qos, "typehash=", w->hash, sizeof(w->hash));
 }
 
 /* What a topic cannot be learnt for, once each. */
@@ -166,7 +148,7 @@ static bool find_service(struct sim_bridge *b, const dds_guid_t *participant, un
 		    node_of(e->topic_name, node) && i-- == 0) {
 			found = true;
 			memcpy(ret_node, node, sizeof(node));
-			ros2_learn_user_data(e->qos, "serviceid=", id, sizeof(id));
+			ros2_qos_user_data(e->qos, "serviceid=", id, sizeof(id));
 			*ret_with_id = *id != '\0';
 		}
 		dds_return_loan(reader, &sample, 1);

@@ -61,7 +61,4 @@ void ros2_learn_drop(struct sim_bridge *b, dds_instance_handle_t instance);
 int64_t ros2_learn_look(struct sim_bridge *b);
 void ros2_learn_close(struct sim_bridge *b);
 
-/* What stands behind `key` in USER_DATA, up to a semicolon; "": nothing. Thread: any. */
-void ros2_learn_user_data(const dds_qos_t *qos, const char *key, char *ret, size_t size);
-
 #endif

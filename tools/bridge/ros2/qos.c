@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* QoS as ROS has it, and logging what two sides do not agree on. */
 #include <stdio.h>
+#include <string.h>
 
 #include "ros2.h"
 
@@ -11,6 +12,24 @@ struct ros2_qos ros2_qos_of(const struct topic_options *w, struct ros2_qos deflt
 		.transient_local = w->durability < 0 ? deflt.transient_local : w->durability == 1,
 		.depth = w->depth ? w->depth : deflt.depth,
 	};
+}
+
+void ros2_qos_user_data(const dds_qos_t *qos, const char *key, char *ret, size_t size)
+{
+	void *data = NULL;
+	size_t n = 0, len = strlen(key), i = 0, k;
+	const char *s;
+
+	ret[0] = '\0';
+	if (!qos || !dds_qget_userdata(qos, &data, &n) || !data)
+		return;
+	s = data;
+	while (i + len <= n && (memcmp(s + i, key, len) != 0 || (i && s[i - 1] != ';')))
+		i++;
+	for (k = 0, i += len; i < n && s[i] != ';' && s[i] > ' ' && s[i] < 0x7f && k + 1 < size; i++)
+		ret[k++] = s[i];
+	ret[k] = '\0';
+	dds_free(data);
 }
 
 dds_qos_t *ros2_qos_create(const struct ros2_qos *q, const char *hash)

@@ -301,6 +301,8 @@ int ros2_sim_time_open(struct sim_bridge *b);
 struct ros2_qos ros2_qos_of(const struct topic_options *w, struct ros2_qos deflt);
 /* The QoS of an endpoint, with the USER_DATA that each of ours has. returns: dds_delete_qos(); NULL: no memory. */
 dds_qos_t *ros2_qos_create(const struct ros2_qos *q, const char *hash);
+/* What USER_DATA has behind "typehash=" or another such key, up to the next ';'; "": it does not have it. Too long a value is cut. */
+void ros2_qos_user_data(const dds_qos_t *qos, const char *key, char *ret, size_t size);
 /* A peer asks for more than is offered: logged once for each policy. topic: as ROS calls it. hint: what to do. */
 void ros2_qos_refused(struct sim_bridge *b, _Atomic uint32_t *logged, const char *topic, uint32_t policy,
 		      const char *hint);

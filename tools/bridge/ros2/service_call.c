@@ -103,23 +103,10 @@ static struct ros2_request *pop(struct ros2_queue *queue)
 /* "clientid=...;" of an endpoint, which the reader and writer of one client share. false: it is gone, or has none. */
 static bool client_id(const dds_builtintopic_endpoint_t *e, char id[128])
 {
-	void *data = NULL;
-	size_t size = 0;
-	const char *at, *end;
-	char text[256];
-
 	id[0] = '\0';
-	if (!e || !e->qos || !dds_qget_userdata(e->qos, &data, &size) || !data)
-		return false;
-	snprintf(text, sizeof(text), "%.*s", (int)size, (const char *)data);
-	dds_free(data);
-	at = strstr(text, "clientid=");
-	end = at ? strchr(at, ';') : NULL;
-	if (!end || end - at >= 128)
-		return false;
-	memcpy(id, at, (size_t)(end - at));
-	id[end - at] = '\0';
-	return true;
+	if (e)
+		ros2_qos_user_data(e->qos, "clientid=", id, 128);
+	return *id;
 }
 
 /* Which readers a reply is for: the one of this name, or this GUID; where only its writer is known, one of its participant. */

@@ -13,7 +13,6 @@
 
 #define SPEED_GAIN 2.0  /* 1/s, of a model by acceleration towards a wanted speed */
 #define FAR_M      1e9  /* nobody is further from the map's origin */
-#define CRAWL      1e-9 /* m/s: below it a yaw rate says nothing of the wheels */
 #define STANDS     0.2  /* cosine: ground that is steeper carries no vehicle */
 #define GROUND_M   20.0 /* what is told of the ground holds so far: some frames of a scenario on a motorway */
 
@@ -245,8 +244,7 @@ int orders_placement(const struct sim_VehiclePlacement *m, double wheel_base, st
 				     .accel = c.acceleration.x };
 	if (c.wheel_base > 0)
 		wheel_base = c.wheel_base;
-	if (fabs(ret->speed) > CRAWL)
-		ret->steer = atan(c.velocity.angular.z * wheel_base / ret->speed);
+	ret->steer = space_wheel_angle(wheel_base, ret->speed, c.velocity.angular.z);
 	*ret_size = (struct params_size){ .length = c.size.x,
 					  .width = c.size.y,
 					  .height = c.size.z,
