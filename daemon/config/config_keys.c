@@ -119,7 +119,7 @@ static const struct conf_key clock_keys[] = {
 	INT("rate_hz", 100, 1, 10000, "Wall-clock rate at which /clock is published, whatever the scale."),
 	KEY("priority", INT,
 	    "SCHED_FIFO priority of the clock thread; 0: ordinary scheduling. auto: 50, or what simd's limit allows "
-	    "(LimitRTPRIO=, ulimit -r); simd's log says so when that is none.",
+	    "(LimitRTPRIO=, ulimit -r); simd's log says so when the limit is 0.",
 	    .def = "\"auto\"", .min = 0, .max = 99, .choices = auto_word),
 	KEY("spin", BOOL, "Spin the last microseconds before each publish; off on one CPU.", .def = "true"),
 	{ 0 }

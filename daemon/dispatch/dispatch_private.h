@@ -150,7 +150,7 @@ struct d_publisher {
 	uint64_t max_body;
 	const struct wire_counters *counters; /* its client's to write; NULL: none */
 	/*
-	 * What of it has been here: taken, or given up as missing. Nothing is so twice, and what has been published and is not so
+	 * What of it has been here: taken, or given up as missing. No message is counted twice, and what has been published and is not counted
 	 * is missing, whatever slots and cells say; see d_sequence.c.
 	 */
 	bool begun;                            /* where it begins is known */

@@ -238,7 +238,7 @@ static int prepare(struct client *cl, const struct advertise *a, struct channel 
 	return r;
 }
 
-/* What comes in is for local subscribers only where no bridge to other machines would have it. */
+/* A foreign message is for local subscribers only where no bridge to other machines carries it. */
 static int settle_inbound(const struct client *cl, const struct channel *ch, struct advertise *a)
 {
 	if (!(a->flags & ADVERTISE_INBOUND))

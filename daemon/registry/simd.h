@@ -74,7 +74,7 @@ struct simd_ops {
 	void (*free_app)(void *user, const char *app, bool old);
 	/* Whether that process has attached under that name, which we did not give it: an earlier simd did. NULL: yes. */
 	bool (*has_name)(void *user, pid_t pid, const char *runtime_name);
-	/* Look in a while for what the dead have left in the data plane that nobody was told of. NULL: ignored. */
+	/* Look in a while for what the dead have left in the data plane without a notification. NULL: ignored. */
 	void (*sweep)(void *user);
 	/* Whether a thread of the process stands still: stopped, or traced. NULL: none does. */
 	bool (*process_stopped)(void *user, pid_t pid);

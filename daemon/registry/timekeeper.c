@@ -243,7 +243,7 @@ static bool is_quiet(void *ctx)
 
 /* ---- who waits until all has arrived ---- */
 
-/* Polls, since nobody is notified when a claimed credit is given back. */
+/* Polls, since nobody is notified when a claimed credit is freed. */
 static void look_at_drains(void *arg)
 {
 	struct timekeeper *t = (struct timekeeper *)arg;

@@ -137,7 +137,7 @@ static int begin_memory(struct roudi *r, struct pools *p)
 	return rc < 0 ? err_sys(rc, "\"pools\" need %lld MiB of /dev/shm", (long long)(pools_need(p) >> 20)) : 0;
 }
 
-/* For the next generation, but first everybody who was here gets what he had. */
+/* For the next generation, but first each process of the last one gets what it had. */
 static void put_by(struct roudi *r)
 {
 	if (exec_now(r->x) >= r->put_by_mono_ns)

@@ -48,7 +48,7 @@ int state_save(const char *path, const struct state *s);
 
 /* Start time of a living process; negative: there is none. */
 int64_t state_proc_start(pid_t pid);
-/* Whether a thread of it stands still: stopped, traced, or frozen with its cgroup. One that cannot be looked at may. */
+/* Whether a thread of it stands still: stopped, traced, or frozen with its cgroup. A process whose threads cannot be read counts as stopped. */
 bool state_proc_stopped(pid_t pid);
 /* Whether the kernel is taking it down: it may still hold locks and sockets, but does nothing any more. */
 bool state_proc_ending(pid_t pid);

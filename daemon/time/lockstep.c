@@ -24,7 +24,7 @@ enum phase { IDLE, GATHER, TURN, RELEASE, DISPATCH };
 
 enum member_state {
 	M_IDLE,
-	M_TURN,    /* it has its turn */
+	M_TURN,    /* it runs its step */
 	M_KEPT,    /* it has acknowledged and keeps messages back */
 	M_RELEASE, /* it publishes them */
 };

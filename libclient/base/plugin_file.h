@@ -5,7 +5,7 @@
 
 /*
  * Call fn with the NAME of each plug-in, which it borrows. dirs ends with NULL; folders are read in its order, the files of one in any
- * order, and a folder that cannot be read counts as empty.
+ * order, and an unreadable folder counts as empty.
  */
 typedef void (*plugin_file_fn)(void *arg, const char *name);
 void plugin_files(const char *const *dirs, const char *kind, plugin_file_fn fn, void *arg);

@@ -36,7 +36,7 @@ size_t printable(char *to, size_t size, const char *s, size_t len);
 /* Whether printable() would leave it as it is. */
 bool printable_is(const char *s, size_t len);
 
-/* Whether all of it is UTF-8, be it printable or not. */
+/* Whether all of it is UTF-8, printable or not. */
 bool utf8_is(const char *s, size_t len);
 /* Puts '?' in the place of each byte that is not. */
 void utf8_mend(char *s, size_t len);

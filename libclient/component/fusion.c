@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the kinds of fusion share: the ring of complete tuples, messages that wait, references that fall.
- * Thread: any; fusion::lock is a leaf, and no reference is given back with it held.
+ * Thread: any; fusion::lock is a leaf, and no reference is released with it held.
  */
 #include "fusion.h"
 

@@ -18,7 +18,7 @@
  *               be in order: each message is looked at for itself, and an odd one is forgotten after depth[i] others
  *
  * Thread: any; its own lock, held for a few instructions (by-time: some for each message that is kept). References that fall are
- *         given back outside it. Nothing is allocated after create.
+ *         released outside it. Nothing is allocated after create.
  */
 #ifndef COMPONENT_FUSION_H
 #define COMPONENT_FUSION_H

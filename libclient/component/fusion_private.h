@@ -25,7 +25,7 @@ struct past {
 	uint32_t size, n, next; /* next: where the next one goes */
 };
 
-/* References that have fallen, to be given back when the lock is free. Room for what one call can drop: who makes it knows. */
+/* References that are dropped, to be released when the lock is free. Room for what one call can drop: who makes it knows. */
 struct fallen {
 	struct msg **m;
 	uint32_t n;

@@ -131,7 +131,7 @@ void ipc_pub_destroy(struct ipc_pub *pub); /* outstanding loans go back to their
  */
 int ipc_loan(struct ipc_pub *pub, size_t size, void **ret);
 
-/* Give a loan back unpublished. -EINVAL: not a loan of this publisher (foreign pointer, or given back before). */
+/* Give a loan back unpublished. -EINVAL: not a loan of this publisher (foreign pointer, or released before). */
 int ipc_unloan(struct ipc_pub *pub, void *slot);
 
 /* Publish a loan; it is no longer the caller's. -EINVAL: not a loan of this publisher (double publish, foreign or taken slot). */

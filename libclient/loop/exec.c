@@ -64,7 +64,7 @@ void exec_post_init(struct exec_post *p, struct exec *x, exec_fn fn, void *arg)
 	*p = (struct exec_post){ .x = x, .fn = fn, .arg = arg };
 }
 
-/* The reader clears `waiting` before it calls fn: who finds it set has put his work where fn will see it. */
+/* The reader clears `waiting` before it calls fn: a writer that finds it set has already queued its work, so fn will see it. */
 void exec_post(struct exec_post *p)
 {
 	struct exec *x = p->x; /* p may be gone as soon as it lies in the box */

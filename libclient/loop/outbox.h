@@ -106,7 +106,7 @@ void outbox_each(struct outbox *o, const struct outbox_topic *t, void (*fn)(void
 
 /*
  * A message behind all others of its topic; takes body. task: what is to be answered when it is out; NULL: nothing is. *ret_wake: who
- * takes has to be woken. 1: the task is answered later; 0: it is not, as there is none. Or it is dropped, and its body is given back,
+ * takes has to be woken. 1: the task is answered later; 0: it is not, as there is none. Or it is dropped, and its body is released,
  * not its task: -ENOTCONN it is not open; -ETIMEDOUT there was no room for wait_ms; -ENOBUFS others have all the room; -ENOMEM.
  */
 int outbox_put(struct outbox *o, struct outbox_topic *t, void *body, size_t size, void *task, bool *ret_wake);

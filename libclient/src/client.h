@@ -74,7 +74,7 @@ void running_end(struct running *r, pthread_mutex_t *lock, pthread_cond_t *chang
 /* Wait until no callback of it runs; true: it is our own callback that asks. Under the lock. */
 bool running_settle(const struct running *r, const void *what, pthread_mutex_t *lock, pthread_cond_t *changed);
 
-/* Whether the client has its turn in a step. */
+/* Whether the client runs its step. */
 enum client_turn { TURN_NONE, TURN_ALONE, TURN_SHARED };
 
 /* Start of every handle that one thread uses at a time. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Private: the messages that a subscriber has taken and not yet given back, each with its copy of the slot's header.
+ * Private: the messages that a subscriber has taken and not yet released, each with its copy of the slot's header.
  * They come in blocks; another is made when all are in use, so that nothing is allocated while messages flow.
  * Thread: the subscriber's.
  */
@@ -34,7 +34,7 @@ struct messages { /* all zero: none */
 
 /* One that is not in use, or NULL: no memory. It is in use once it has a port. */
 struct message *messages_get(struct messages *ms);
-/* The one that the program calls m; NULL: none of these is, or it was given back before. */
+/* The one that the program calls m; NULL: none of these is, or it was released before. */
 struct message *messages_find(const struct messages *ms, const struct sim_message *m);
 void messages_put(struct messages *ms, struct message *m);
 void messages_finish(struct messages *ms);

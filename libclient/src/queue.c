@@ -252,7 +252,7 @@ static void ended_elsewhere(struct publish *q)
 	q->sync = NULL;
 }
 
-/* Completions wait to be read: as if the window were full. Nobody waits for what he has to do himself. */
+/* Unread completions count against the window. This thread must not block here: only it can read them. */
 static int wait_record(struct publish *q, uint64_t sequence, struct record **ret)
 {
 	const struct sim_client *c = q->p->c;

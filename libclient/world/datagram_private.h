@@ -41,7 +41,7 @@ struct datagram {
 	uint8_t *out; /* owned; PACKET_MAX for each segment */
 	struct segment *segments;
 	uint32_t segments_n, segments_size;
-	bool sent;                 /* out was handed out: what comes next begins anew */
+	bool sent;                 /* out was handed out: what comes next begins a new one */
 	uint64_t message;          /* number of the newest in pieces */
 	struct sent_frame *frames; /* owned; number & (size - 1) */
 	uint32_t frames_size;

@@ -290,7 +290,7 @@ uint64_t side_id(const struct side *s, uint64_t id)
 
 /* ---- again ---- */
 
-/* The server lost it: it is made anew, now, for its last moment may be long ago. */
+/* The server lost it: it is created again, now, for its last moment may be long ago. */
 static int make_anew(struct side *s, struct own *o)
 {
 	int r = begin_life(o);

@@ -13,7 +13,7 @@
  *
  * A participant that waits in the library and not on the descriptor sends PAGE. From its next TURN on, which has STEP_ON_PAGE,
  * simd tells it of turns in the wire_turn of the layout page alone: one store and one wake for all of a rank. All else goes as
- * packets still. PACKETS ends that; the turn it was told of and has not acknowledged follows as a packet.
+ * packets still. PACKETS ends that; the turn that was sent to it and that it has not acknowledged follows as a packet.
  *
  * Who finds that it is the last of a round behind which nothing is left to do (WIRE_TURN_ANSWERS) answers the driver in the wire_grant
  * instead of sending DONE, unless somebody keeps messages back or it has published for dispatch.

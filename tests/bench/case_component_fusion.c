@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * component_fusion_4: what a tuple of four inputs costs, from the arrival of its four messages until it is given back, against a message
+ * component_fusion_4: what a tuple of four inputs costs, from the arrival of its four messages until it is released, against a message
  * of one reader. One thread puts and fetches, in a process that has another one. What a message costs before it arrives is no part of it.
  */
 #include <pthread.h>

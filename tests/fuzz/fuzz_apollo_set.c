@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A user's set of definitions. What is taken of it is taken once more, and then whole: nothing is said of it. Thread: one.
+ * A user's set of definitions. What is accepted of it is read once more, and then accepted whole, without a sentence. Thread: one.
  */
 #include <stdint.h>
 #include <stdlib.h>

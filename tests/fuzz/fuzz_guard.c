@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Host, Origin and token of a request to the foxglove bridge, and where it listens: four lines. What is let in must be what the rules say, told
- * here in another way: an origin that is none of the rig's ends in a host of this machine or in the Host itself. Thread: one.
+ * here in another way: an origin that the rig does not name ends in a host of this machine or in the Host itself. Thread: one.
  */
 #include <stdint.h>
 #include <stdlib.h>

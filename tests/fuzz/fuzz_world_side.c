@@ -29,7 +29,7 @@ static void put(struct side *s, uint64_t id)
 	(void)!side_put(s, &o);
 }
 
-/* As a program would on each tick, and with whatever it is told of. */
+/* As a program would on each tick, and for every notification. */
 static void answer(struct side *s, const struct side_event *e)
 {
 	struct motion_real m;

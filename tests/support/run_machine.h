@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How much work the machine does for the tests: what the runner's limits count, and whether a processor has nothing to do.
- * From /proc/stat; where that cannot be read, wall time counts and nothing is idle. Thread: the runner's.
+ * From /proc/stat; without it wall time counts and nothing is idle. Thread: the runner's.
  */
 #ifndef TEST_RUN_MACHINE_H
 #define TEST_RUN_MACHINE_H

@@ -32,7 +32,7 @@ counted()
 		END { print n + 0 }'
 }
 
-# The CPU seconds that one kind of the stage's commands took: what `times` has said of them (timed-sh).
+# The CPU seconds that one kind of the stage's commands took: what `times` reports for them (timed-sh).
 cpu_of()
 {
 	[ -f "$out/times.$1" ] || { echo 0; return; }

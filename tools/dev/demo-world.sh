@@ -49,7 +49,7 @@ world_end()
 	world_hosts=
 }
 
-# What the world said of its hosts since the last time.
+# What the world reported about its hosts since the last time.
 world_news()
 {
 	now=$(wc -l <"$out/simd.log")

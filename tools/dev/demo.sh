@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # make demo: simd, SUMO as the engine, sensors and bridges for DEMO_SECONDS of simulated time (on a slow machine ten times as long, at
-# most), a live table meanwhile, then what flowed, and what to look at next. Everything it starts ends with it, on Ctrl-C too; all it
+# most), a live table meanwhile, then totals, and what to look at next. Everything it starts ends with it, on Ctrl-C too; all it
 # writes lies in DEMO_DIR ($B/demo), or, while another one runs there, in $B/demo-2. What the runs before have written stays beside it, three of them: $B/demo.1 is the last one.
 # RIG: a name, of config/rigs/NAME.json, or a path.
 set -u

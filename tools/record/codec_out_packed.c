@@ -55,7 +55,7 @@ static void find_numbers(struct arrays *a, const struct sim_type *t, size_t at)
 	}
 }
 
-/* What a peer wrote need not be true: a record that is none compresses worse, and comes back all the same. */
+/* What a peer wrote need not be true: an invalid record compresses worse, and comes back all the same. */
 static void find_arrays(struct arrays *a, const struct sim_type *t)
 {
 	if (a->size < t->fixed_size)

@@ -426,7 +426,7 @@ static int put(struct log_writer *base, const struct log_message *m, const struc
 	w->chunk.open = true;
 	w->chunk.size += w->scratch.n - skip + bytes;
 	count(w, c, (uint64_t)m->log_time_ns, offset);
-	/* the message is taken: a chunk that cannot be closed now is closed before the next one */
+	/* the message is taken; if the chunk cannot be closed now, it is closed before the next one */
 	if (w->chunk.size >= w->chunk_bytes)
 		w->full = mcap_close_chunk(w) < 0;
 	return 0;

@@ -96,7 +96,7 @@ void routes_finish(struct player_simd *s);
 /* Another one, or that of the same channel and reason. NULL: no memory. Thread: any. */
 struct left_out *left_out_add(struct player_simd *s, const char *channel, const char *why);
 /*
- * Larger slots for its channel, for a message of so many encoded bytes. -EMSGSIZE that cannot be what it needs; -ENOSPC: simd refuses it,
+ * Larger slots for its channel, for a message of so many encoded bytes. -EMSGSIZE no message needs so much; -ENOSPC: simd refuses it,
  * and out->refused_why says why; others as sim_loan().
  */
 int out_grow(struct out *o, size_t encoded);

@@ -342,7 +342,7 @@ static void report(struct play *p)
 	} else {
 		printf("%" PRIu64 " messages of %u channels, %" PRIu64 " late (at most %.1f ms), %" PRIu64
 		       " not delivered to all bridges, %" PRIu64 " refused, %" PRIu64
-		       " that cannot be read, %u channel%s left out\n",
+		       " unreadable, %u channel%s left out\n",
 		       n.queued + n.local, n.channels, st.late, (double)st.latest_dur_ns / 1e6, n.failed, n.refused,
 		       n.bad, n.skipped, n.skipped == 1 ? "" : "s");
 		print_left_out(p);

@@ -161,7 +161,7 @@ static int add_to_recording(struct record_channels *all, struct taken *t, const 
 	return r;
 }
 
-/* Before its first message, where its type is known: so a channel that cannot be recorded is named at once. */
+/* Before its first message, where its type is known: so a channel that simctl cannot record is named at once. */
 static void look_at_type(struct record_channels *all, struct taken *t)
 {
 	const struct sim_type *type;

@@ -19,7 +19,7 @@ void crash_works_for(const char *component);
 
 /*
  * The code of component `index` is that of the library in which `inside` lies: what crashes there in a thread of its own is named by it.
- * component: kept until the index is given anew; NULL: it is gone.
+ * component: kept until the index is given again; NULL: it is gone.
  */
 void crash_code(unsigned index, const char *component, const void *inside);
 

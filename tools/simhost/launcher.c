@@ -218,7 +218,7 @@ static int start(struct member *m)
 	return 0;
 }
 
-/* As cyber_launch does it: one that cannot be started is the end of all. */
+/* As cyber_launch does it: if one cannot start, all end. */
 static void start_all(struct launcher *l)
 {
 	for (unsigned i = 0; i < l->plan->n && !l->stopping; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The components of DAG files, made in a host: each with the library that it comes from, so that one can be loaded anew while
+ * The components of DAG files, made in a host: each with the library that it comes from, so that one can be loaded again while
  * the others run.
  *
  * Thread:  load_all and load_none: main; load_again: one at a time, any; load_each and load_each_busy: any.
@@ -21,8 +21,8 @@ int load_all(struct load *l, struct dag *const *dags, unsigned n);
 void load_none(struct load *l); /* the last one made ends first; NULL is fine */
 
 /*
- * Load the library of that component again, as the file is now, and make the component of it. The others run on. One that cannot be
- * made of the new library is made of the old one again: then that is said.
+ * Load the library of that component again, as the file is now, and create the component from it. The others run on. If the new library cannot
+ * create it, the old one does again, and the log says so.
  * -ENOENT no such component; else as load_create(); -ENOTRECOVERABLE the old one could not be made again either.
  */
 int load_again(struct load *l, const char *name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ending in order: SIGINT and SIGTERM set a flag and make a descriptor readable; a thread of its own,
- * "stop", waits for them. A program that is stuck in a call that cannot be interrupted is ended after a grace
+ * "stop", waits for them. A program that is stuck in an uninterruptible call is ended after a grace
  * period, with exit status 0: the kernel then ends its children, and simd gives back what it held.
  *
  * Thread: stop_init() on main before any other thread is started; the rest from any thread.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ChronoMessages.VehicleMessage of TR-2016-06, section 4.3, as it lies on the wire: protobuf (proto2) without a length before it, 361 bytes where the
+ * ChronoMessages.VehicleMessage of TR-2016-06, section 4.3, byte for byte: protobuf (proto2) without a length before it, 361 bytes where the
  * number of the vehicle is less than 128. The report does not have the fields' numbers: by default they are those of its original client, and a file says
  * otherwise. Pure, any thread.
  */

@@ -14,7 +14,7 @@ struct replay_result {
 	uint64_t ticks;   /* that agree */
 	uint64_t records; /* whole ones */
 	uint64_t hash;    /* of the last tick */
-	bool cut; /* behind the last record something is left that is none, as when the server was killed or the disk was full */
+	bool cut; /* behind the last record incomplete bytes are left, as when the server was killed or the disk was full */
 };
 
 /*

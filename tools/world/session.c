@@ -505,7 +505,7 @@ static void on_done(struct session *s, const Sim__World__Done *m, int64_t now_mo
 	int r = barrier_done(s->w->barrier, s->m->connection, &d, now_mono_ns);
 
 	if (r == -EINVAL)
-		malformed(s, "Done: a tick that has not been, or a time that cannot be");
+		malformed(s, "Done: a tick that has not begun, or an invalid time");
 	else if (r == 1)
 		world_say(s, WORLD_LATE,
 			  "newcomers have kept time waiting for too long: it is an observer until it has kept pace");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store.h: objects by id, and what is said of them. What a tick makes of that: store_tick.c */
+/* store.h: objects by id, and updates of them. A tick applies these: store_tick.c */
 #include <errno.h>
 #include <string.h>
 

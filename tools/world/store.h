@@ -45,7 +45,7 @@ static inline uint64_t store_id(uint32_t connection, uint32_t number, uint16_t g
 /* What was not done, and how often. */
 struct store_counters {
 	uint64_t updates;   /* that were taken */
-	uint64_t not_owner; /* said of somebody else's object, or with somebody else's id */
+	uint64_t not_owner; /* updates of an object of another host, or with an id of another host */
 	uint64_t stale;     /* earlier than what is known */
 	uint64_t gone;      /* an id that is gone, or a generation before one that was */
 	uint64_t full;      /* a new object beyond the limits */

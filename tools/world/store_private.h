@@ -5,7 +5,7 @@
 
 #include "store.h"
 
-/* What is said of an object and has not happened yet. */
+/* An update of an object that is not applied yet. */
 struct statement {
 	bool update, has_body, remove;
 	uint32_t give; /* to this connection; 0: to nobody */

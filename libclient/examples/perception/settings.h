@@ -16,7 +16,7 @@ struct setting {
 };
 
 /*
- * Returns: 0; -EINVAL no JSON object, a key that is none, a value of another type or size: with a sentence in why. What `to` points at may have
+ * Returns: 0; -EINVAL no JSON object, an unknown key, a value of another type or size: with a sentence in why. What `to` points at may have
  * been written then.
  */
 int settings_read(const char *json, const struct setting *s, size_t n, char *why, size_t cap);

@@ -4,7 +4,7 @@
  * their distance, within a gate), and an alpha-beta filter follows position and velocity.
  *
  * Thread: one at a time. Nothing is allocated after tracks_create(); the same input gives the same bytes. When stamps go back (a
- * jump of the clock) it begins anew, ids included.
+ * jump of the clock) it begins from nothing, ids included.
  */
 #ifndef PERCEPTION_TRACKS_H
 #define PERCEPTION_TRACKS_H

@@ -196,7 +196,7 @@ struct sim_followed {
  * Tell the source `link` how the clock goes that it follows; as often as that is known better. Between two of these time runs by itself.
  * What it is off is slewed, so that it does not go back: a second of real time in 8 s. Further ahead, or a minute behind, is a jump.
  * An advance (lock-step) ends a pause that was told.
- * Returns: 0; -EINVAL flags or values that cannot be; -ERANGE a time or moment out of range; -EOPNOTSUPP another source is active;
+ * Returns: 0; -EINVAL invalid flags or values; -ERANGE a time or moment out of range; -EOPNOTSUPP another source is active;
  * -EPERM, -ENOTCONN as above. Thread: one at a time. Since 0.1.
  */
 SIM_API SIM_MUST_CHECK int sim_driver_follow(struct sim_driver *d, const struct sim_followed *f);

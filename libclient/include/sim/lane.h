@@ -30,7 +30,7 @@ struct sim_delivery {
  * Lock-step: the place of a delivery in the one order, over all lanes, in which a bridge writes. It is written when its
  * predecessor has been, however that ended; 0: at once, and all that was received before is waited for no more. Who loses a
  * lane, or has one closed without SIM_LANE_CLOSE, counts it: ticket >> SIM_LANE_ROW_SHIFT is how many had been lost
- * when simd gave it out, and up to as many as are lost now nobody waits, as his predecessor may not come.
+ * when simd gave it out, and up to as many as are lost now nobody waits, as the predecessor may not come.
  */
 struct sim_lane_ticket {
 	uint64_t ticket, predecessor;

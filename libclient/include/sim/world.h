@@ -149,7 +149,7 @@ struct sim_world_options {
 /*
  * Connect, and wait until the server has answered.
  * Returns: 0; -EINVAL options; -ECONNREFUSED nobody listens; -ETIMEDOUT; -EPROTO what listens is no world's server of this version; -EACCES the
- *          server refused this host, or it the server's certificate, or address is another machine and there are no keys; keys that cannot be
+ *          server refused this host, or it the server's certificate, or address is another machine and there are no keys; invalid keys
  *          read: -ENOENT and so on, -EPERM others than their owner can read them, -EINVAL they are none; -ENOSPC the server is full; -ENOMEM; -EAGAIN no thread; as the system says.
  *          Since 0.1.
  */

@@ -346,7 +346,7 @@ TEST_WITH(the_clock_is_done_at_once, load, unload)
 	p->ops->disconnect(p->b);
 }
 
-/* Services come and go while it is connected, and again after the next connect; who registered none is told of none. */
+/* Services come and go while it is connected, and again after the next connect; a bridge that registered none is notified of none. */
 TEST_WITH(services_are_optional, load, unload)
 {
 	struct peer *p = *state;

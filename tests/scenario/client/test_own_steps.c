@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A driver that takes part in its own steps from one thread: it sets time in two halves and has its turn in between. And what
+ * A driver that takes part in its own steps from one thread: it sets time in two halves and runs its own step in between. And what
  * such a step costs where all that is published is for local subscribers: hardly a bell.
  */
 #include "scenario/client/imu.h"

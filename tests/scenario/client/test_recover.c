@@ -213,7 +213,7 @@ TEST_WITH(a_killed_data_plane_is_followed, setup, teardown)
 	world_until(&w, c, SIM_CLIENT_CONNECTED);
 	world_until(&w, rx, SIM_CLIENT_CONNECTED);
 	assert_int_equal(done.calls, 3);
-	/* of an earlier life: taken, refused; and given back */
+	/* of an earlier generation: taken, refused; and released */
 	assert_int_equal(sim_try_queue(p, old[1], NULL, on_done, &done), -ESTALE);
 	assert_int_equal(done.calls, 4);
 	assert_int_equal(done.reason, SIM_REASON_RESTART);

@@ -501,7 +501,7 @@ TEST_WITH(a_forked_child_is_refused, setup, teardown)
 		bad |= (sim_process(c) != -EPERM) << 2;
 		bad |= (sim_subscribe(c, "imu", NULL, NULL, &s) != -EPERM) << 3;
 		bad |= (sim_sleep_until(c, INT64_MAX, -1) != -EPERM) << 4;
-		bad |= (sim_connect(&o, &none) != -ENOENT) << 5; /* anew is fine */
+		bad |= (sim_connect(&o, &none) != -ENOENT) << 5; /* a new one is fine */
 		sim_publisher_destroy(p);
 		sim_disconnect(c);
 		_exit(bad);

@@ -79,7 +79,7 @@ void world_destroy(struct world *w); /* checks that nothing was leaked */
 void world_run(struct world *w, int64_t dur_ns); /* virtual time */
 void world_kill_simd(struct world *w);
 void world_start_simd(struct world *w);
-/* What dead simds held is given back, as a new one does when their bridges have let go. */
+/* Frees what dead simds held, as a new one does when their bridges have let go. */
 void world_bury(struct world *w);
 void world_kill_roudi(struct world *w);
 void world_leave_roudi(struct world *w); /* simd takes it for dead, though it lives */

@@ -52,7 +52,7 @@ TEST_WITH(messages_on_both_sides, begin, NULL)
 {
 	round_trip(3);
 	world_renew(&w, 0);
-	for (unsigned i = 0; i < 3 * WINDOW; i++) /* more than a queue: what both get is given back */
+	for (unsigned i = 0; i < 3 * WINDOW; i++) /* more than a queue: both release what they get */
 		round_trip(WINDOW);
 	assert_int_equal(w.n_sub_free, 0);
 	world_run(&w, 300 * MS);

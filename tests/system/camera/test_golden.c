@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pictures of the demo's town against those in golden/, which somebody has looked at. What is drawn on purpose differently makes them anew:
+ * Pictures of the demo's town against those in golden/, which somebody has looked at. After an intended change of what is drawn they are made again:
  * GOLDEN=write tests/support/ns.sh build/test/system-camera-golden; look at them before they go into the tree.
  */
 #include "test.h"

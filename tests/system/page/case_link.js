@@ -50,7 +50,7 @@ module.exports = async ({ load, random }) => {
     socket.text({ op: "advertise", channels });
   }
 
-  // run(rig), with the timers given back whatever happens
+  // run(rig), and restores the timers whatever happens
   const withRig = (run) => async () => {
     const r = rig();
     try {

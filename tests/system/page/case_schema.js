@@ -55,7 +55,7 @@ module.exports = async ({ foreign, load, schemas, random }) => {
       assert.strictEqual(shortName("a/msg/B"), "a/B");
     },
 
-    "definitions that cannot be are refused with a sentence"() {
+    "invalid definitions are refused with a sentence"() {
       for (const text of ["what", "uint8 a\nuint8 a", "p/Missing x", "p/T x", `p/A x\n${line}\nMSG: p/A\np/B x\n${line}\nMSG: p/B\np/A x`, "uint8[<=] x", "uint8[99999999999] x", "uint8<=3 x", `uint8 a\n${line}\nuint8 b`, "uint8 x[3]", "<b>hi</b> x"])
         assert.throws(() => parse(text, "p/msg/T"), SchemaError, text);
     },

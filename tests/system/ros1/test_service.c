@@ -324,7 +324,7 @@ TEST_WITH(wrong_callers_are_told_why, setup, teardown)
 	close(idle);
 }
 
-/* Its answer goes nowhere, and the next one has his. */
+/* Its answer goes nowhere, and the next one gets its own. */
 TEST_WITH(who_hangs_up_leaves_nothing_behind, setup, teardown)
 {
 	int fd = caller("persistent", "1");

@@ -24,7 +24,7 @@
 
 #define GROUP "239.255.0.1" /* of DDS' discovery */
 
-/* What the stranger is told to do; he answers with a number. */
+/* Orders to the stranger, which answers with a number. */
 struct order {
 	enum { SEND, COUNT } what;
 	int cable;
@@ -144,7 +144,7 @@ static int count_in(int fd, const struct order *o)
 	return n;
 }
 
-/* ---- his life ---- */
+/* ---- the stranger's life ---- */
 
 static _Noreturn void stranger_main(int fd)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Another machine: a stranger in a network of his own, at the other end of two cables. They are near0 (10.77.0.1) and near1 (10.77.1.1)
- * here, far0 (10.77.0.2) and far1 (10.77.1.2) there. He sends what is malformed and counts what comes. Needs namespaces of its own.
+ * Another machine: a stranger in a network of its own, at the other end of two cables. They are near0 (10.77.0.1) and near1 (10.77.1.1)
+ * here, far0 (10.77.0.2) and far1 (10.77.1.2) there. It sends what is malformed and counts what comes. Needs namespaces of its own.
  * Thread: one.
  */
 #ifndef TEST_CABLES_H
@@ -20,10 +20,10 @@ int cables_cut(void **state);
 /* A command of the shell that must not fail. */
 __attribute__((format(printf, 1, 2))) void cables_run(const char *fmt, ...);
 
-/* He sends n packets to that port of our address on the cable, or to the group of discovery. Returns the errno that comes back. */
+/* It sends n packets to that port of our address on the cable, or to the group of discovery. Returns the errno that comes back. */
 int cables_send(int cable, uint16_t port, unsigned n);
 int cables_multicast(int cable, uint16_t port, unsigned n);
-/* Packets of RTPS that have come to him since the last call: of the participant with that prefix; NULL: of any. */
+/* Packets of RTPS that have come to it since the last call: of the participant with that prefix; NULL: of any. */
 unsigned cables_count(int cable, const uint8_t prefix[CABLES_PREFIX]);
 /* Whose network is the far one. */
 pid_t cables_stranger(void);

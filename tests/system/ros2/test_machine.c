@@ -285,7 +285,7 @@ static unsigned start_far(struct node far[2 * NODE_SETTINGS])
 	return n;
 }
 
-/* From the far end, until the kernel has dropped as many as he sends at once: to our address, and to the group. */
+/* From the far end, until the kernel has dropped as many as it sends at once: to our address, and to the group. */
 static void bombard(int cables, uint16_t port, bool multicast)
 {
 	for (int cable = 0; cable < cables; cable++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who can reach the bridge: a stranger in a network of his own, at the other end of two cables, sends to each address of
- * ours. And what he sends does not fill the log. Runs in a network namespace of its own.
+ * Who can reach the bridge: a stranger in a network of its own, at the other end of two cables, sends to each address of
+ * ours. And what it sends does not fill the log. Runs in a network namespace of its own.
  */
 #include "test.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The real simd with a real RouDi, as a test drives it. Only under tests/support/ns.sh: RouDi's names are
- * fixed, and "nothing is left" can only be said of a /tmp and /dev/shm of one's own.
+ * fixed, and "nothing is left" is only true in a private /tmp and /dev/shm.
  */
 #ifndef SYSTEM_SIMD_RUN_H
 #define SYSTEM_SIMD_RUN_H

@@ -120,7 +120,7 @@ static void through_the_bridge(void)
 	}
 }
 
-/* Also while simd itself starts anew, and nobody answers for a moment. */
+/* Also while simd itself restarts, and does not answer for a moment. */
 static void wait_for_another_life(int64_t generation)
 {
 	struct sim_client_options o = { .size = sizeof(o),
@@ -382,7 +382,7 @@ TEST_WITH(simd_stopped_and_started, begin, end)
 	through_the_bridge();
 }
 
-/* simd's own lives are bounded: it starts anew before it has none, and the clients follow. */
+/* simd's own attachments are bounded: it restarts before the last is used, and the clients follow. */
 TEST_WITH(simd_outlives_its_lives, begin, end)
 {
 	int64_t first = run_number("GetInfo", "pid"), restarts = 0;

@@ -235,7 +235,7 @@ TEST(the_ego_comes_back_from_a_road_out_of_town)
 	world_close(w);
 }
 
-/* A loop of many laps: what is given back to sumo is as much of it as a request holds. */
+/* A loop of many laps: sumo gets as much of it back as a request holds. */
 TEST(the_ego_comes_back_to_a_route_of_thousands_of_edges)
 {
 	char net[TEST_PATH_MAX + 64], rou[TEST_PATH_MAX], conf[TEST_PATH_MAX], why[SUMO_WHY_MAX] = "",

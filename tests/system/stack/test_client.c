@@ -22,7 +22,7 @@ static int busy(struct peer *p)
 	PEER(p, sim_token_open(c, "shared", &t) == 0);
 	PEER(p, sim_subscribe(c, "/t/shared", NULL, &so, &sub) == 0);
 	for (int i = 0; i < 4; i++)
-		PEER(p, sim_loan(own, 64, &loan) == 0); /* never given back */
+		PEER(p, sim_loan(own, 64, &loan) == 0); /* never released */
 	for (int i = 0; !atomic_load(&p->stop); i++) {
 		int r = peer_queue(p, pub, 64, i % 4 ? NULL : t);
 

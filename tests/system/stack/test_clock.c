@@ -192,7 +192,7 @@ TEST_WITH(clock_goes_on, NULL, stack_sweep)
 	AWAIT(p->sim_ns == at + 5 * NS_PER_MS);
 	assert_int_equal(stack_ctl("clock", "resume", NULL)->code, 0);
 	AWAIT(p->sim_ns > at + 20 * NS_PER_MS);
-	/* another source starts anew, with a jump that is told; --continue carries on without going back */
+	/* another source starts from the beginning, with a jump that is reported; --continue carries on without going back */
 	generation = p->generation;
 	assert_int_equal(stack_ctl("clock", "source", "system", NULL)->code, 0);
 	AWAIT(p->generation != generation && p->sim_ns > 1000000000 * NS_PER_S);

@@ -28,7 +28,7 @@ static void use(struct peer *p, struct sim_publisher *pub)
 	PEER(p, sim_publish_local(pub, slot) == 0);
 }
 
-/* A cycle whenever it was told of one more. The other client stays, with an attachment of its own. */
+/* A cycle for each that the test asks for. The other client stays, with an attachment of its own. */
 static int comes_and_goes(struct peer *p)
 {
 	struct sim_client *other = peer_connect(p, "other");

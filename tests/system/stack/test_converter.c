@@ -297,7 +297,7 @@ TEST_WITH(bad_ones_spoil_nothing_else, start_bad, stack_sweep)
 	AWAIT(stack_said("/t/FAIL: its converter to test_msgs/Readings has failed: Numerical argument out of domain"));
 	AWAIT(stack_said("test_msgs/Readings: 'surplus' (UINT64) is encoded where 'values' (FLOAT32[]) is expected"));
 	AWAIT(stack_said("'values' (FLOAT32[]) is encoded where 'header' (message) is expected"));
-	AWAIT(stack_said("cannot be read: test_msgs/Readings:2: array '[' is not closed"));
+	AWAIT(stack_said(": test_msgs/Readings:2: array '[' is not closed"));
 	assert_int_equal(stack_count("/t/FIELDS", "does not follow the definition"),
 			 1); /* once, not with each message */
 	assert_int_equal(stack_bridge("FIELDS", "failed"), 2);

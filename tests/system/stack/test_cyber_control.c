@@ -118,7 +118,7 @@ static void look(void)
 	}
 }
 
-/* What Apollo is told of the vehicle; zeros: nothing yet. */
+/* What Apollo receives about the vehicle; zeros: nothing yet. */
 static Apollo__Canbus__Chassis chassis(void)
 {
 	static Apollo__Canbus__Chassis none = APOLLO__CANBUS__CHASSIS__INIT, *c;

@@ -101,7 +101,7 @@ static void write_set(const char *file)
 	size_t n = cyber_server_descriptor(server, file, set + 4, sizeof(set) - 4);
 
 	if (!n)
-		fail_msg("the peer was not told of %s", file);
+		fail_msg("the peer was not notified about %s", file);
 	set[0] = 0x0a;
 	set[1] = (uint8_t)(n | 0x80);
 	set[2] = (uint8_t)(n >> 7 | 0x80);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simctl: names with a mistake in them, a socket that is none, commands that are interrupted. */
+/* simctl: names with a mistake in them, a path that is no socket, commands that are interrupted. */
 #include "stack.h"
 
 #include <errno.h>

@@ -749,7 +749,7 @@ static bool is_written_down(const char *app)
 	return yes;
 }
 
-/* Others have moved to the next simd's generation: the memory of the last one goes back when he has, too. */
+/* Others have moved to the next simd's generation: the memory of the last one goes back when it has moved, too. */
 TEST_WITH(a_slot_in_hand_outlasts_simd_and_its_roudi, NULL, again)
 {
 	struct peer *p = peer_new();

@@ -272,7 +272,7 @@ TEST_WITH(a_subscriber_gets_what_was_recorded, NULL, stack_sweep)
 	stack_kill(simd);
 }
 
-/* Who replays a run of his own gets 0: simd has a clock already, and what was chosen not to be played is not missing. */
+/* A replay of one's own run returns 0: simd has a clock already, and what was chosen not to be played is not missing. */
 TEST_WITH(a_clock_that_was_recorded_is_left_to_simd, NULL, stack_sweep)
 {
 	const struct ctl_result *r;
@@ -334,7 +334,7 @@ TEST_WITH(a_message_that_is_too_large_is_refused_alone, NULL, stack_sweep)
 	assert_int_equal(r->code, 1);
 	if (!strstr(r->out, "9 messages of 1 channels"))
 		fail_msg("%s%s", r->out, r->err);
-	assert_non_null(strstr(r->out, " 1 refused, 0 that cannot be read, 0 channels left out\n"
+	assert_non_null(strstr(r->out, " 1 refused, 0 unreadable, 0 channels left out\n"
 				       "1 message of /camera is left out: a message was refused: "));
 	finish();
 }
@@ -415,7 +415,7 @@ static void hear_theirs(struct ear *e)
 	}
 }
 
-/* The recording as another system would have it: what was native comes in by its mapping. */
+/* The recording in the form of another system: what was native comes in by its mapping. */
 static void plays(const char *file, const char *encoding, const char *imu)
 {
 	struct ear e = { .begin_ns = BEGIN };
@@ -528,7 +528,7 @@ TEST_WITH(messages_that_cannot_be_read_are_named, NULL, stack_sweep)
 	assert_int_equal(r->code, 1);
 	assert_non_null(
 		strstr(r->out,
-		       " 4 that cannot be read, 0 channels left out\n"
+		       " 4 unreadable, 0 channels left out\n"
 		       "4 messages of /imu are left out, the first: a message cannot be read: it is malformed\n"));
 	finish();
 }

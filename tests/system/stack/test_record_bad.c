@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `simctl record` where something is in its way: a disk that stands still, channels that simd refuses, files that go away, another recorder
- * of the same name, and commands that cannot be obeyed.
+ * of the same name, and invalid commands.
  */
 #include "recorder.h"
 
@@ -175,7 +175,7 @@ TEST_WITH(a_file_that_is_deleted_is_said_and_the_rest_is_recorded, NULL, stack_s
 	end();
 }
 
-/* ---- commands that cannot be obeyed ---- */
+/* ---- invalid commands ---- */
 
 TEST_WITH(what_cannot_be_is_said, NULL, stack_sweep)
 {

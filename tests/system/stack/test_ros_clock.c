@@ -48,7 +48,7 @@ TEST(another_clock_is_shown)
 	peer_free(other);
 }
 
-/* Notes each stamp that differs from the one before. command: time has begun anew. */
+/* Notes each stamp that differs from the one before. command: time has begun again. */
 static int read_clock(struct peer *p, bool reliable)
 {
 	dds_entity_t dp = reader_participant(), r = reader_newest(dp, &seen_clock_desc, "rt/clock", reliable);

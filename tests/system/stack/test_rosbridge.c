@@ -215,7 +215,7 @@ TEST_WITH(services_are_offered, NULL, line_sweep)
 	json_decref(v);
 	ask("3", "/lights", "{\"data\":\"what\"}");
 	assert_string_equal(line_text_of("service_response", "3", "values.message"), "the request is malformed");
-	rosbridge_server_drop(line_server); /* the next one hears of it anew, and nothing is taken back */
+	rosbridge_server_drop(line_server); /* it is announced to the next one again, and nothing is withdrawn */
 	AWAIT(rosbridge_server_greeted(line_server) == 2);
 	AWAIT(rosbridge_server_heard(line_server, "advertise_service", "/lights", NULL, NULL));
 	ask("4", "/lights", "{\"data\":true}");
@@ -272,8 +272,7 @@ TEST_WITH(services_of_the_server_are_called, NULL, line_sweep)
 	l = call_lamp(2, "\"values\":\"it is broken\",\"result\":false");
 	assert_int_equal(l.result, -EREMOTEIO);
 	assert_string_equal(l.text, "/lamp of the rosbridge server: it is broken");
-	assert_int_equal(rosbridge_server_count(line_server, "advertise_service", "/lamp"),
-			 0); /* it is not given back */
+	assert_int_equal(rosbridge_server_count(line_server, "advertise_service", "/lamp"), 0); /* it is not released */
 	line_stop();
 }
 

@@ -201,7 +201,7 @@ TEST_WITH(tls_with_a_certificate, NULL, line_sweep)
 	line_stop();
 }
 
-/* Nothing is said to who cannot show who he is. */
+/* A server that cannot prove its identity is sent nothing. */
 static void distrust(const char *cert, const char *key, const char *options, const char *words)
 {
 	struct rosbridge_server_how how = { .ws.cert = cert, .ws.key = key };

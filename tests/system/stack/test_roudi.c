@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * RouDi killed or stopped under running processes: each of them goes on by itself, in the same process; what was
- * outstanding is false; the memory of the dead life is given back.
+ * outstanding is false; the memory of the dead generation is freed.
  */
 #include "hog.h"
 #include "peer.h"
@@ -160,7 +160,7 @@ TEST_WITH(the_last_life, NULL, stack_sweep)
 	if (!strstr(p->why, "attachments"))
 		fail_msg("it said: %s", p->why);
 	peer_join(p, pid);
-	/* simd, which has more lives, comes to its last as well: it starts anew by itself, and goes on */
+	/* simd, which has more attachments, comes to its last as well: it restarts by itself, and goes on */
 	for (int i = 0; i < 8; i++) {
 		uint32_t life = stack_life();
 

@@ -26,7 +26,7 @@ static int setup(void **state)
 }
 
 /*
- * The clock: 100 Hz from `command` seconds on, anew whenever the test says another; sim_ns is the last it said. Below 0: it
+ * The clock: 100 Hz from `command` seconds on, from the start whenever the test says another; sim_ns is the last it said. Below 0: it
  * leaves the graph.
  */
 static int be_clock(struct peer *p)
@@ -81,7 +81,7 @@ static void on_jump(void *user, const struct sim_clock_jump *jump)
 	atomic_fetch_add(&p->called, 1);
 }
 
-/* A client: the time it sees, and the jumps it is told of. */
+/* A client: the time it sees, and the jumps that are reported to it. */
 static int watch(struct peer *p)
 {
 	struct sim_client *c = peer_connect(p, "watcher");

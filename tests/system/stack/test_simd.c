@@ -59,7 +59,7 @@ TEST_WITH(clients_go_on, NULL, stack_sweep)
 	peer_join(ex, ex_pid);
 	peer_check(pub, false);
 	assert_int_equal(pub->called, pub->offered);
-	/* what the killed ones held is given back */
+	/* what the killed ones held is freed */
 	AWAIT(stack_slots() <= slots);
 	stack_stop(simd);
 	peer_free(pub);

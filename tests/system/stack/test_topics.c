@@ -250,7 +250,7 @@ static const uint32_t response_ops[] = { ASK_ID(mode_response), MODE_U1(mode_res
 static const dds_topic_descriptor_t request_desc = ASK_DESC(mode_request, request_ops, MODE_TYPE "Request_");
 static const dds_topic_descriptor_t response_desc = ASK_DESC(mode_response, response_ops, MODE_TYPE "Response_");
 
-/* The vehicle lets itself be driven wholly, and nothing else. */
+/* Only the vehicle accepts complete control. */
 static int on_mode(void *user, struct sim_request *req)
 {
 	const struct sim_ControlModeCommandRequest *q = req->body;

@@ -344,7 +344,7 @@ TEST(its_frequency_is_set_while_it_runs)
 	close_stage(&s);
 }
 
-/* ---- a clock that moves by itself; a file that is none ---- */
+/* ---- a clock that moves by itself; an invalid file ---- */
 
 TEST(a_clock_that_runs_by_itself_is_followed)
 {

@@ -27,7 +27,7 @@ static int dial(uint16_t port)
 	return fd;
 }
 
-/* As an operator does who gives no more than he has to. */
+/* As with the fewest arguments that are needed. */
 static void start(void)
 {
 	static const char said[] = "clients of tr2016 come to 127.0.0.1:";

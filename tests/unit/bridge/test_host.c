@@ -474,7 +474,7 @@ static void lose(const struct gate *g)
 	g->host->status(g->host->ctx, SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED, "the cable is cut");
 }
 
-/* After pauses that double up to ten seconds; then every channel is opened anew before a message passes. */
+/* After pauses that double up to ten seconds; then every channel is opened again before a message passes. */
 TEST(it_connects_again_and_replays)
 {
 	static const int pauses_ms[] = { 100, 200, 400, 800, 1600, 3200, 6400, 10000, 10000 };
@@ -623,7 +623,7 @@ TEST(an_old_plugin_publishes_in_order)
 	stop(f);
 }
 
-/* A slot that cannot be read, a message of a channel that is not carried, a lane that fails: each lets the next one go. */
+/* An unreadable slot, a message of a channel that is not carried, a lane that fails: each lets the next one go. */
 TEST(every_ticket_passes)
 {
 	static const struct sim_lane_ticket one[] = { { 1, 0 }, { 3, 2 }, { 5, 4 } }, two[] = { { 2, 1 }, { 4, 3 } };

@@ -260,7 +260,7 @@ TEST(refused_by_the_library)
 	host_destroy(h);
 }
 
-/* The far side is lost and comes back: it is told of all services anew, and what it had asked before is answered. */
+/* The far side is lost and comes back: all services are announced to it again, and what it had asked before is answered. */
 TEST(a_plugin_is_told_again)
 {
 	struct host *h = start("{}");

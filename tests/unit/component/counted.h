@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages that count themselves: all given back is counted_live == 0. Thread: any. */
+/* Messages that count themselves: counted_live is 0 when all are released. Thread: any. */
 #ifndef TEST_COMPONENT_COUNTED_H
 #define TEST_COMPONENT_COUNTED_H
 

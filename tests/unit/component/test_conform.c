@@ -325,7 +325,7 @@ static int feed_back(struct sim_component *c, void *self, const struct sim_messa
 	return 0;
 }
 
-/* What proc writes may complete another of its own tuples: that one has its turn when this one is through. */
+/* What proc writes may complete another of its own tuples: that tuple is processed after this one. */
 TEST_WITH(proc_is_never_inside_itself, setup, teardown)
 {
 	static const struct sim_component_class cls = {

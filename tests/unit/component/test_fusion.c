@@ -44,7 +44,7 @@ TEST(one_input_overrun_goes_on_with_the_newest)
 	assert_int_equal(fetch(), 0);
 	assert_int_equal(stats().overrun, 3);
 	assert_int_equal(atomic_load(&counted_live),
-			 0); /* what it passed over is given back, not kept until it is overwritten */
+			 0); /* what it passed over is released, not kept until it is overwritten */
 	put(0, 5);
 	put(0, 6);
 	assert_int_equal(fetch(), 5); /* and all is as before */

@@ -222,7 +222,7 @@ static void take_rights(void)
 	setrlimit(RLIMIT_NICE, &none);
 }
 
-/* It runs all the same, and says what was not to be had, each once. */
+/* It runs all the same, and names each unavailable thing once. */
 TEST(what_is_not_permitted_is_noted)
 {
 	struct sched *s;

@@ -925,7 +925,7 @@ TEST_WITH(heavy_calls_of_a_user_let_others_pass, begin_users, end)
 		assert_true(exec_now(desk.x) < 100 * S);
 	}
 	assert_in_range(longest, 0, 60 * MS); /* the burst, and two at once */
-	/* it pays for that also when it comes anew */
+	/* it pays for that also when it connects again */
 	for (int i = 0; i < HEAVY; i++)
 		close(fd[i]);
 	desk_run(&desk, MS);

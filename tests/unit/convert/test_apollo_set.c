@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A user's set of definitions: what it has of Apollo's messages, and what is said of one that is damaged, lacks something or clashes. */
+/* A user's set of definitions: which of Apollo's messages it has, and the sentence for a set that is damaged, incomplete or contradictory. */
 #include "support/test.h"
 
 #include <errno.h>

@@ -62,7 +62,7 @@ TEST(every_length_at_every_place)
 	}
 }
 
-/* Every character that is none of it, at every place of a long text. */
+/* Every invalid character, at every place of a long text. */
 TEST(another_character_is_refused)
 {
 	char text[132];

@@ -103,7 +103,7 @@ TEST(one_on_the_pavement_is_passed)
 	}
 }
 
-/* Somebody steps off the pavement when we are 25 m away, at 40 km/h: it stops, and goes on when he is across. */
+/* Somebody steps off the pavement when we are 25 m away, at 40 km/h: it stops, and goes on when the pedestrian is across. */
 TEST(one_who_walks_into_the_road_is_seen_before_he_is_there)
 {
 	struct braking_object o = person(25 + FRONT_M, -4, 0, 1.5);
@@ -136,7 +136,7 @@ TEST(only_who_walks_is_followed_ahead_of_time)
 	assert_false(braking_decide(&b, 0, &ego, &o, 1).brake);
 }
 
-/* He is across before we are there, or we are past before he is. */
+/* The pedestrian is across before we are there, or we are past before. */
 TEST(one_who_is_out_of_the_way_in_time_does_not_stop_it)
 {
 	struct braking_object across = person(60, 0, 0, 1.5), late = person(10, -2.6, 0, 1.0);

@@ -4,7 +4,7 @@
  * delays, loses, repeats and parts. The daemon is modelled by what its contract says: a step takes its participants a while; time
  * of a follower moves by exactly what it is granted; a followed clock is slewed as the daemon's own code slews it.
  *
- * It holds them to what must always be, and fails the test where that is not so:
+ * It holds them to what must always be, and fails the test otherwise:
  *   - a follower is granted steps without gap or repetition while it takes part, each from where it is
  *   - no step ends before all that take part are through with the one `lookahead` before it
  *   - what commits say of exports is what the hosts have said

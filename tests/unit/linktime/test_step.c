@@ -474,7 +474,7 @@ TEST_WITH(a_follower_answers_once_a_step, begin_follow, end_follow)
 	assert_int_equal(fs.advanced, 8);
 	assert_int_equal(fs.turn.from_sim_ns, 70 * MS);
 	assert_int_equal(fs.turn.dur_ns, 10 * MS);
-	committed(8); /* it has not answered: that is none of its */
+	committed(8); /* it has not answered: these are not its own */
 	assert_int_equal(fs.overs, 0);
 	fs.n = 0;
 	assert_int_equal(step_follow_own(part, 0, NULL, 0), 0);

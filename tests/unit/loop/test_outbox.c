@@ -123,7 +123,8 @@ TEST_WITH(in_order_until_a_topic_is_full, set_up, tear_down)
 	put(b, 'x', 10);
 	put(a, '2', 10);
 	put(a, '3', 10);
-	assert_int_equal(put(a, '4', 10), 0); /* 1 goes, its place is 2's: nobody comes later than he would */
+	assert_int_equal(put(a, '4', 10),
+			 0); /* 1 goes, its place is 2's: no item comes later than it would otherwise */
 	expect(0, "2x34", -1);
 	expect_dropped("lost: /a 1;");
 	put(a, '5', 10);
@@ -300,7 +301,7 @@ TEST_WITH(operations_are_kept, set_up, tear_down)
 	assert_int_equal(say(OUTBOX_LAST, 'x'), -ENOBUFS);
 }
 
-/* Commands and time overtake, and starve nobody; what is said of their topics stays before them, and the newest time is enough. */
+/* Commands and time overtake, and starve nobody; announcements of their topics stay before them, and the newest time is enough. */
 TEST_WITH(urgent_ones_go_before_the_others, set_up, tear_down)
 {
 	struct outbox_topic *bulk = topic("/bulk", (struct outbox_topic_options){ .max = 9 }),

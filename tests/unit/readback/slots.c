@@ -21,7 +21,7 @@ size_t slots_arena(const struct slots *s, size_t *ret_one)
 	return 8 * one;
 }
 
-/* Of the arena: the first piece that is not out. Pieces begin at a multiple of 64 that is none of a page. */
+/* Of the arena: the first piece that is not out. Pieces begin at a multiple of 64 and never of a page. */
 static struct sim_slot *piece(const struct slots *s)
 {
 	size_t one;

@@ -182,7 +182,7 @@ TEST(cancel_one_and_all)
 	fixture_destroy(&f);
 }
 
-/* Memory of the caller's is not given back while the device, or the worker, may write it. */
+/* Memory of the caller is not returned while the device, or the worker, may write it. */
 TEST(a_cancelled_target_of_the_callers_is_waited_for)
 {
 	fixture_options(&f);

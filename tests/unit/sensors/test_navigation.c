@@ -198,7 +198,7 @@ TEST(an_imu_has_bias_and_noise)
 	assert_memory_equal(&out, &t, sizeof(t));
 }
 
-/* A mean is not that of two runs, nor of a time that cannot be. */
+/* A mean never covers two runs, nor an invalid time. */
 TEST(a_gyro_has_no_mean_across_a_jump)
 {
 	const int64_t step = 10000000, odd[] = { -1, INT64_MIN, INT64_MAX };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Noise of detections as scenario_simulator_v2's parameters have it: models 2 to 4 held against their figures; files that cannot be. */
+/* Noise of detections as scenario_simulator_v2's parameters have it: models 2 to 4 held against their figures; invalid files. */
 #include "world.h"
 
 #include <unistd.h>

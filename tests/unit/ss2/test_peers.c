@@ -404,7 +404,7 @@ TEST_WITH(parts_without_end_take_no_more_than_one_request, set_up, tear_down)
 	put(fd, parts, 100);
 	assert_true(memory() <= 2 * PEERS_RING);
 	AWAIT((serve(), is_cut_off(fd)));
-	AWAIT((look(), memory() <= 8192)); /* it is given back */
+	AWAIT((look(), memory() <= 8192)); /* the memory is freed */
 	close(fd);
 }
 

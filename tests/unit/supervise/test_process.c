@@ -215,7 +215,7 @@ TEST_WITH(what_cannot_work_is_given_up, begin, end)
 	process_finish(&p);
 }
 
-/* As cyber_launch's respawn_limit: all restarts count, however long each run was; who is asked to begins anew. */
+/* As cyber_launch's respawn_limit: all restarts count, however long each run was; a process that is asked to restart begins at 0 again. */
 TEST_WITH(restarts_have_a_limit, begin, end)
 {
 	struct process p;

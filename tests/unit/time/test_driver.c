@@ -234,7 +234,7 @@ TEST(who_does_not_ask_is_late)
 	}
 }
 
-/* A step waits on, warned of once; a pause instead does not begin to wait anew. */
+/* A step waits on, warned of once; a pause does not restart the wait. */
 TEST(a_pause_ends_a_step_whose_driver_is_late)
 {
 	struct rig r;

@@ -13,7 +13,7 @@
 #define ACTIONS   150
 #define FS        1000000 /* femtoseconds in a ns: a scale in millionths is whole in them */
 
-/* The model keeps the list of pieces and sums it up anew each time: nothing is carried from change to change. */
+/* The model keeps the list of pieces and adds it up again each time: nothing is carried from change to change. */
 struct piece {
 	int64_t from_mono_ns, rate_e6, add_ns;
 };

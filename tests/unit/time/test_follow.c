@@ -341,7 +341,7 @@ TEST_WITH(in_lock_step_it_is_advanced_and_told_pause_and_scale, begin, end)
 	assert_int_equal(r.losts, 0);
 }
 
-/* A participant has its turn in each; what is told in the middle of a round breaks the protocol. */
+/* A participant runs its step in each; what is sent in the middle of a round breaks the protocol. */
 TEST_WITH(a_pause_does_not_come_into_a_round, begin, end)
 {
 	struct time_participant who = { .client_id = 5, .name = "sensor" };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lock-step, from the sockets' other ends: who has its turn when, and who does not stop the others. */
+/* Lock-step, from the sockets' other ends: which participant runs its step when, and which does not stop the others. */
 #include "rig.h"
 
 #include "wire/step.h"
@@ -516,7 +516,7 @@ static void turn(struct rig *r, int fd, struct peer *a, int64_t at, int64_t gran
 	assert_int_equal(rig_answer(r, fd), granted);
 }
 
-/* The instant at which a new run begins is a turn as well, be it in a step: whoever pauses meanwhile changes no turn. */
+/* The instant at which a new run begins is a turn as well, also in a step: whoever pauses meanwhile changes no turn. */
 TEST(an_engines_jump_is_a_round)
 {
 	struct driver_packet none;

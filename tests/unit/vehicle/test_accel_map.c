@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of accelerations: between its lines, at its edges, files that cannot be; and a vehicle that goes by it. */
+/* The table of accelerations: between its lines, at its edges, invalid files; and a vehicle that uses it. */
 #include "car.h"
 
 #include <errno.h>

@@ -649,7 +649,7 @@ TEST_WITH(where_it_looks_from_is_said_again, begin, end)
 	assert_int_equal(b->enters, 1);
 }
 
-/* ---- a server that is none, or wants harm ---- */
+/* ---- another program as server, or a hostile one ---- */
 
 static int feed(struct side *s, const void *data, size_t len)
 {

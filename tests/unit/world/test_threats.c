@@ -252,7 +252,7 @@ TEST_WITH(an_identity_is_of_its_certificate, begin, end)
 
 /* ---- floods ---- */
 
-/* Of what is said of one object between two ticks the last counts, and the others take no room. */
+/* Of several updates of one object between two ticks the last one counts, and the others take no room. */
 TEST_WITH(a_flood_of_statements_takes_no_room, begin, end)
 {
 	struct client *c = come(0);

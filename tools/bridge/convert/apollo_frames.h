@@ -41,7 +41,7 @@ double apollo_compass(const struct sim_Quaternion *q);
 struct sim_Vector3 apollo_euler(const struct sim_Quaternion *flu);
 struct sim_Quaternion apollo_of_euler(const struct sim_Vector3 *euler); /* forward, left, up */
 
-/* Of a variance; 0 of one that is none. */
+/* Of a variance; 0 of an invalid one. */
 double apollo_deviation(double variance);
 double apollo_dot(const struct sim_Vector3 *a, const struct sim_Vector3 *b);
 /* [deg] where what a radar sees goes, from where the radar looks, left is positive; 0 where it stands. */

@@ -22,7 +22,7 @@ enum apollo_release apollo_release_of(const void *proto_desc, size_t size);
  * Read one message into ret->buf. o: origin, utm_zone, rfu_frames, undulation and is_static are looked at; NULL: none. The stamp is
  * the header's, in ns where a sensor has it so, and the frame the message's own, else the header's, cut to SIM_FRAME_ID_MAX bytes.
  *
- * 0; 1: it says nothing of this type. Errors: -EBADMSG malformed, -ERANGE a number that is none or out of range, -EMSGSIZE a name that is
+ * 0; 1: it says nothing of this type. Errors: -EBADMSG malformed, -ERANGE a value that is not finite or out of range, -EMSGSIZE a name that is
  * too long for ours, -E2BIG; -ENOBUFS: again with more room. why, if it is not empty, has a sentence then.
  */
 int apollo_in_read(const struct apollo_type *t, const struct apollo_options *o, const void *data, size_t len,

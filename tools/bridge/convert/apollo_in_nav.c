@@ -112,7 +112,7 @@ int apollo_in_transforms(struct apollo_in *d)
 	for (apollo_begin(d, &r); i < n && apollo_next(&r, 2); i++) {
 		e = transform(d, &r, &builder, &to[i]);
 		if (e == -ERANGE)
-			return apollo_drop(d, e, "transform %u has a number that is none", i);
+			return apollo_drop(d, e, "transform %u has a value that is not finite", i);
 	}
 	return apollo_made(d, &builder);
 }

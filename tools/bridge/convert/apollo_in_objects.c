@@ -77,7 +77,7 @@ int apollo_in_detections(struct apollo_in *d)
 	for (apollo_begin(d, &r); i < n && apollo_next(&r, 2); i++) {
 		e = detection(&r, &builder, &to[i]);
 		if (e == -ERANGE)
-			return apollo_drop(d, e, "detection %u has a number that is none", i);
+			return apollo_drop(d, e, "detection %u has a value that is not finite", i);
 	}
 	return apollo_made(d, &builder);
 }
@@ -195,7 +195,7 @@ int apollo_in_lanes(struct apollo_in *d)
 		return sim_builder_error(&builder);
 	for (apollo_begin(d, &r); i < n && apollo_next(&r, 5); i++)
 		if (lane(&r, &to[i]) < 0)
-			return apollo_drop(d, -ERANGE, "lane line %u has a number that is none", i);
+			return apollo_drop(d, -ERANGE, "lane line %u has a value that is not finite", i);
 	return apollo_made(d, &builder);
 }
 

@@ -112,7 +112,8 @@ int apollo_in_obstacles(struct apollo_in *d)
 
 		APOLLO_TAKE_ALL(&r, obstacle_fields, &p);
 		if (!d->error && !make_whole(d, &p))
-			return apollo_drop(d, -ERANGE, "obstacle %d has a position, size or direction that is none",
+			return apollo_drop(d, -ERANGE,
+					   "obstacle %d has a position, size or direction that is not finite",
 					   (int)p.id);
 		o[i] = p.o;
 		sim_Detected3DObject_label_set_in(&builder, &o[i], apollo_label_of(p.kind));

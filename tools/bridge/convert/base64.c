@@ -83,7 +83,7 @@ __attribute__((target("ssse3"))) static size_t write_ssse3(char *to, const uint8
 
 #define TWICE(...) __VA_ARGS__, __VA_ARGS__
 
-/* 32 characters a turn, up to the first that is none, or to the last 48. Returns how many were read. */
+/* 32 characters a turn, up to the first invalid one, or to the last 48. Returns how many were read. */
 __attribute__((target("avx2"))) static size_t read_avx2(uint8_t *to, const char *text, size_t n)
 {
 	const __m256i lows = _mm256_setr_epi8(

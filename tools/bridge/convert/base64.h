@@ -17,7 +17,7 @@ static inline size_t base64_length(size_t n)
 char *base64_write(char *to, const void *data, size_t n);
 
 /*
- * Bytes of n characters into `to`, which has room for n / 4 * 3. Returns how many, or -EBADMSG: a character that is none of the
+ * Bytes of n characters into `to`, which has room for n / 4 * 3. Returns how many, or -EBADMSG: a character outside the
  * alphabet, or no padding to a multiple of 4. Bits that are left over may be anything.
  */
 ssize_t base64_read(uint8_t *to, const char *text, size_t n);

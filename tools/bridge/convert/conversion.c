@@ -51,8 +51,7 @@ static int converter_type(const struct sim_converter *c, const struct ros_type *
 	r = ros_text_create(c->foreign, c->definition, known, text, sizeof(text), ret_made);
 	if (r < 0)
 		return fail(r == -ENOMEM ? r : -ELIBBAD, why, why_size,
-			    "the converter of %s has a definition of %s that cannot be read: %s", c->type->name,
-			    c->foreign, text);
+			    "the converter of %s has an invalid definition of %s: %s", c->type->name, c->foreign, text);
 	*ret = ros_text_type(*ret_made);
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See enc_json.h. Text is written into room for the most that it can be, and what was too much is given back. Numbers that a
+ * See enc_json.h. Text is written into room for the most that it can be, and what was too much is released. Numbers that a
  * mapping fills in itself wait at the end of such a room until the next call, far enough behind the text that this never
  * reaches what is not yet read.
  */

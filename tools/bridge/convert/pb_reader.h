@@ -47,7 +47,7 @@ struct pb_reader {
  */
 void pb_read_begin(struct pb_reader *r, const void *data, size_t len, int *error);
 
-/* Into the message of a field, which ends by itself; of a field that is none: an empty one. */
+/* Into the message of a field, which ends by itself; of a field of another kind: an empty one. */
 void pb_enter(const struct pb_reader *r, struct pb_reader *ret);
 
 /* ---- the way to the next field ---- */

@@ -15,7 +15,7 @@
 
 /*
  * t: with its definition, as ros_text.h makes it with `known`, or of that table. returns a counted type: sim_type_unref(). Errors, with a
- * sentence: -ENOTSUP there is no such type of ours (wstring, names, limits, a std_msgs/Header that is none), -ENOMEM.
+ * sentence: -ENOTSUP there is no such type of ours (wstring, names, limits, a std_msgs/Header with other fields), -ENOMEM.
  */
 int ros_own_type(const struct ros_type *t, const struct ros_type *const *known, const struct sim_type **ret, char *why,
 		 size_t why_size);

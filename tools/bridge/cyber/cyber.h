@@ -42,7 +42,7 @@ struct cyber_topic { /* a channel of Apollo's that one of ours becomes */
 
 	/* guarded by the probe's lock */
 	struct cyber_topic *next;
-	bool of_before; /* of an earlier connection: this one has not been told of it, and the host opens it again */
+	bool of_before; /* of an earlier connection: this one does not know it, and the host opens it again */
 	bool waits;     /* for whether the peer knows its type, and its messages with it */
 	bool closed;    /* while it waited: freed when that is decided */
 	enum cyber_writer { WRITER_UNKNOWN, WRITER_UNCONFIRMED, WRITER_REFUSED, WRITER_ACCEPTED } writer;

@@ -3,7 +3,7 @@
  * Large messages: converted and written on a thread of their own, one after the other, so that nothing small waits for them on a lane;
  * and sent in parts, so that no receive buffer overflows. Cyclone sends a whole message at once, and a reader
  * with its own settings has a buffer of 2 MB: what is more is lost unless the reader runs meanwhile. So behind each part we look
- * how full the buffers of this machine are, and go on when there is room; where that cannot be seen, after a fixed time.
+ * how full the buffers of this machine are, and go on when there is room; where the kernel does not say it, after a fixed time.
  *
  * Options of the bridge: "pacing", "pacing_ms" (LARGE_OPTIONS). Thread: take(), drain(): those of publish() and close(); write(): any.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Channels on their way out: what clients are told of them, and their messages, converted once and only if somebody watches. */
+/* Channels on their way out: their announcements to clients, and their messages, converted once and only if somebody watches. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is shown of simd itself: replies of its control interface, each a channel whose messages are the reply as it is, twice a second while
- * somebody looks. And parameters and the connection graph, for those who want to be told of changes.
+ * somebody looks. And parameters and the connection graph, for clients that subscribe to changes.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -182,7 +182,7 @@ void host_topic_announce(struct host *h, struct sim_lane *lane, const char *json
 		pthread_mutex_unlock(&h->topics_lock);
 	}
 	if (r < 0)
-		log_error("simd announced a channel that cannot be used: %s", err_why());
+		log_error("simd announced an invalid channel: %s", err_why());
 	if (r)
 		topic_free(h, t);
 	json_decref(j);

@@ -52,7 +52,7 @@ static inline void clock_filter_reset(struct clock_filter *f)
 	f->skew_known = false;
 }
 
-/* -EINVAL: stamps that cannot be, such as an answer that left before the question came. */
+/* -EINVAL: invalid stamps, such as an answer that left before the question came. */
 int clock_filter_add(struct clock_filter *f, const struct clock_trip *t) __attribute__((warn_unused_result));
 /* False: there was no trip yet. */
 bool clock_filter_offset(const struct clock_filter *f, int64_t now_mono_ns, struct clock_offset *ret);

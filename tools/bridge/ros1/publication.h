@@ -25,7 +25,7 @@ struct subscriber {       /* a connection on which we send; the loop's, but for 
 	struct list link; /* publication::subscribers, or sim_bridge::greeting while its header has not come */
 	struct sim_bridge *bridge;
 	struct stream *stream;
-	struct publication *publication; /* NULL: it has not said of what */
+	struct publication *publication; /* NULL: it has not named its topic */
 	unsigned id;
 	char peer[ROS1_TEXT_MAX], node[ROS1_TEXT_MAX];
 	struct outbox outbox;

@@ -31,7 +31,7 @@ struct link {              /* to a publisher */
 	struct exec_timer due;       /* that */
 	struct ask *ask;             /* NULL: it is not being asked */
 	struct incoming *connection; /* NULL: there is none */
-	char said[256]; /* the last warning about a type that cannot be read; the same one is not logged again */
+	char said[256];              /* the last warning about an unreadable type; the same one is not logged again */
 };
 
 struct incoming { /* a connection on which messages come */

@@ -45,7 +45,7 @@ static bool is_urgent(const char *type)
 	return len > 7 && strcmp(type + len - 7, "Command") == 0;
 }
 
-/* What is said of a topic stays before its messages, or behind them. */
+/* Announcements of a topic stay before its messages, or behind them. */
 static enum outbox_place place_of(const struct rosbridge_topic *t)
 {
 	return t->queue->options.urgent ? OUTBOX_URGENT : OUTBOX_LAST;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A channel that comes in: each message is read into the slot in which it is published, with its stamp and frame. Slots are lent by the
- * host for the message at hand, so the channel grows with its messages, up to max_body; an old host gets a copy, of TOPICS_BODY_MAX bytes
+ * host for the present message, so the channel grows with its messages, up to max_body; an old host gets a copy, of TOPICS_BODY_MAX bytes
  * at most.
  *
  * Thread: the plug-in's, one message at a time.

@@ -58,7 +58,7 @@ bool ros_name_ok(const char *s, bool is_namespace);
  */
 bool topic_name_auto(const char *channel, char ret[TOPIC_NAME_MAX + 1]);
 
-/* The sentence for a name that is none. */
+/* The sentence for an invalid name. */
 void topic_name_bad(const char *name, char *why, size_t why_size);
 
 #endif

@@ -13,7 +13,7 @@
 #define FAMILIES_MAX   32u
 #define EXTENSIONS_MAX 512u
 #define KEPT           (256 * 1024 * 1024) /* bytes that the allocator keeps */
-#define KEPT_BLOCK     (32 * 1024 * 1024)  /* a larger one is given back at once; 32 MiB is what glibc takes */
+#define KEPT_BLOCK     (32 * 1024 * 1024)  /* a larger one is freed at once; 32 MiB is what glibc takes */
 
 int gpu_check(VkResult r, const char *what)
 {
@@ -222,7 +222,7 @@ static VkFormat depth_format(const struct gpu *g)
 											: VK_FORMAT_D24_UNORM_S8_UINT;
 }
 
-/* A driver on the CPU allocates and frees the triangles of each frame: the allocator keeps that memory, or each page is cleared anew, 60 times a second. */
+/* A driver on the CPU allocates and frees the triangles of each frame: the allocator keeps that memory, or the kernel clears each page again, 60 times a second. */
 static void keep_memory(void)
 {
 	(void)mallopt(M_MMAP_THRESHOLD, KEPT_BLOCK);

@@ -186,7 +186,7 @@ static double miss(const struct lens *l, const double to[2], const double at[2],
 }
 
 /*
- * By Newton, from where the radial part alone would have it; a step that leads out of the circle or away is halved. Within the circle there is one
+ * By Newton, from the place that the radial part alone gives; a step that leads out of the circle or away is halved. Within the circle there is one
  * solution or none, and a short step always leads nearer.
  */
 static bool undistort(const struct lens *l, const double to[2], double ret[2])

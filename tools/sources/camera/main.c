@@ -62,7 +62,7 @@ struct args {
 #define DOUBLE(opt_name, field, meta, lo, hi, text) OPT(opt_name, 0, DOUBLE, field, meta, text, .min = lo, .max = hi)
 #define INT(opt_name, field, meta, lo, hi, text)    OPT(opt_name, 0, INT, field, meta, text, .min = lo, .max = hi)
 #define STRING(opt_name, field, meta, text)         OPT(opt_name, 0, STRING, field, meta, text)
-#define NOWHERE                                     1000 /* a latitude that is none: the network's */
+#define NOWHERE                                     1000 /* no latitude: the network's is used */
 
 static const struct opt OPTS[] = {
 	STRING("simd-socket", socket, "PATH", "control socket of simd"),

@@ -4,7 +4,7 @@
  * the vehicle, with an error. The error along each axis is a first-order Gauss-Markov process (e.g. Groves, Principles of GNSS, Inertial,
  * and Multisensor Integrated Navigation Systems, section 14.2.2): of standard deviation s, and after dt of what it was exp(-dt / drift) is left.
  *
- * In an outage there is no fix: the position stays that of the last one. Where the exact one has no fix, or a latitude or longitude that is none, there is none
+ * In an outage there is no fix: the position stays that of the last one. Where the exact one has no fix, or no valid latitude or longitude, there is none
  * either, at 0, 0.
  *
  * Thread: one at a time; nothing is allocated. The same fixes give the same messages.

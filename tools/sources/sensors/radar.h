@@ -9,7 +9,7 @@
  * position is moved along the line and about z, the relative velocity along the line. relative_velocity . relative_position /
  * |relative_position| is the doppler: below 0, it comes nearer.
  *
- * Noise is drawn anew from seed, instant and object: that an object comes or goes changes nothing for others.
+ * Noise depends on seed, instant and object alone: that an object comes or goes changes nothing for others.
  *
  * Thread: one at a time; nothing is allocated.
  */

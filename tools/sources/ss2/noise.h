@@ -5,7 +5,7 @@
  *
  * What is drawn of an object goes on from what was drawn before: a number as an autoregressive process,
  * x = mean + phi (x - mean) + N(0, deviation sqrt(1 - phi^2)), a yes or no as a Markov chain that stays with probability phi or is
- * drawn anew; phi = amplitude exp(-decay dt) + offset, 0 to 1. An object that was never seen is drawn anew. Mean, deviation and rate
+ * drawn again; phi = amplitude exp(-decay dt) + offset, 0 to 1. An object that was never seen is drawn again. Mean, deviation and rate
  * depend on where it is: the first ellipse around the ego that holds it; beyond the last they are 0.
  *
  *   2, 3   the object is moved along the line from the ego and turned about itself, or has front and back mistaken

@@ -60,7 +60,7 @@ static void warn_crowded(struct server *s)
 	s->crowded = s->scene.n_entities > MESSAGE_OBJECTS_MAX + 1 || s->scene.n_bulbs > MESSAGE_BULBS_MAX;
 }
 
-/* What the run before has spawned goes when time has jumped, be it in the turn of that jump. */
+/* What the run before has spawned goes when time has jumped, also in the turn of that jump. */
 static void begin_run(struct server *s, bool refused)
 {
 	if (s->begins && !refused) {

@@ -12,7 +12,7 @@
  *   attach                  a sensor of the ego; accepted for any entity, as the reference simulator does
  *
  * Where the reference simulator (simple_sensor_simulator) ends with an exception, an answer says why: a second ego, a status of an
- * entity that is not spawned, a pose that is none.
+ * entity that is not spawned, a pose that is not finite.
  *
  * Thread: the owner's.
  */
@@ -69,7 +69,7 @@ struct server_ops {
 	int (*attach)(void *ctx, const struct sensors_config *c);
 	/* What they have measured of a frame, after it was shown. */
 	void (*sense)(void *ctx, const struct server_sensed *x, int64_t sim_ns);
-	/* Put it somewhere. False: there is none that lets itself be placed. */
+	/* Moves the entity. Returns false if no movable entity has that name. */
 	bool (*place)(void *ctx, const struct server_place *p);
 };
 

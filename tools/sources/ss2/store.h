@@ -9,7 +9,7 @@
  *            request had not come. Where the connection outlives the process (peers.h) it comes again; where it does not,
  *            ZeroMQ's REQ never gets an answer, so the scenario is lost, and the next process says which request it was
  *
- * What lies behind the scene, the vehicle, is large, and most requests leave it as it is: it is copied when it is to move, be it in a
+ * What lies behind the scene, the vehicle, is large, and most requests leave it as it is: it is copied when it is to move, also in a
  * request or in a turn.
  *
  * Thread: the owner's.

@@ -2,7 +2,7 @@
 /*
  * Who drives the ego. Without orders it is SUMO. A VehicleControl message takes it over; it is then a
  * bicycle model that SUMO is told to follow, on or off the road. When no message has come for
- * CONTROL_STALE_NS of simulated time the ego is given back to SUMO's driver.
+ * CONTROL_STALE_NS of simulated time SUMO's driver takes the ego back.
  *
  * What a message leaves unset keeps its last value; a wanted speed or acceleration rules out pedals.
  *
@@ -29,7 +29,7 @@ struct control {
 
 /* Take in a message that arrived at now_sim_ns. -EINVAL: it has NaN or infinite values; it is ignored. */
 int control_take(struct control *c, const struct sim_VehicleControl *m, const struct ego_params *p, int64_t now_sim_ns);
-/* Once a step. True: the ego is to be given back now. */
+/* Once a step. Returns true when SUMO's driver takes the ego back now. */
 bool control_expired(struct control *c, int64_t now_sim_ns);
 
 #endif

@@ -511,7 +511,7 @@ static int find_origin(struct app *a)
 	return r == -ENODATA ? 0 : r;
 }
 
-/* For those who ask simd why time does not begin. It is no matter if simd does not hear it. */
+/* Explains why time does not begin. If simd does not get it, the source goes on. */
 static void tell_waits(struct app *a, const char *what)
 {
 	json_t *params = json_pack("{s:s}", "what", what);

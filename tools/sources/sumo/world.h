@@ -49,7 +49,7 @@ enum world_signal {
 };
 
 struct world_ego {
-	bool known; /* the scenario has it, be it that it departs later, or that SUMO has taken it off the road for a while */
+	bool known; /* the scenario has it: also when it departs later, or when SUMO has taken it off the road for a while */
 	bool present;  /* it is somewhere; else the place below is where it was */
 	double pos[3]; /* m, map, middle of the front bumper */
 	double angle_deg;

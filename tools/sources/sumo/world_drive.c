@@ -15,7 +15,7 @@ LOG_TOPIC("sumo");
 #define FOLLOW_M            100    /* moveToXY: a lane this near is taken along; SUMO's own default */
 #define LOOK_STEPS          10     /* how often a way back to the route is looked for */
 #define OWN_DRIVER          (-1.0) /* a speed that gives control back */
-#define ROUTE_BYTES         (TRACI_REQUEST_MAX - 1024) /* of a route that is given back, beside what else a request holds */
+#define ROUTE_BYTES         (TRACI_REQUEST_MAX - 1024) /* of a route that is restored, beside what else a request holds */
 
 static void out_speed(struct traci_out *o, const char *id, double speed)
 {

@@ -14,7 +14,7 @@
 #define SPEED_GAIN 2.0  /* 1/s, of a model by acceleration towards a wanted speed */
 #define FAR_M      1e9  /* nobody is further from the map's origin */
 #define STANDS     0.2  /* cosine: ground that is steeper carries no vehicle */
-#define GROUND_M   20.0 /* what is told of the ground holds so far: some frames of a scenario on a motorway */
+#define GROUND_M   20.0 /* a message about the ground is valid so far: some frames of a scenario on a motorway */
 
 void orders_init(struct orders *o)
 {
@@ -104,7 +104,7 @@ int orders_control(struct orders *o, const struct sim_VehicleControl *m, const s
 	if (!finite_all(&copy) ||
 	    ((copy.present & SIM_VEHICLE_CONTROL_HAS_TARGET_GEAR) && copy.target_gear > GEAR_LOW)) {
 		o->refused++;
-		return err_set(-EINVAL, "an order has a number that is none, or no such gear");
+		return err_set(-EINVAL, "a value of the order is not finite, or its gear is unknown");
 	}
 	take_pedals(o, &copy, params_by_speed(p));
 	take_wheel(o, &copy, p);

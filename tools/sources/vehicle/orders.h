@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What has been asked of the vehicle, from messages, each looked at once, since they lie in shared memory. What a message leaves
- * unset keeps its last value. A message with a number that is none is ignored whole and counted.
+ * unset keeps its last value. A message with a value that is not finite is ignored whole and counted.
  *
  * Of a wanted speed, a wanted acceleration and pedals the one that the model is driven by counts (params.h: by speed or by
  * acceleration); a model by acceleration that is only told a speed goes towards it, one by speed only takes a speed.
