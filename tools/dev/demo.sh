@@ -237,10 +237,10 @@ fi
 	say "look next at the recording ($(du -k "$out/demo.mcap" | cut -f1) KiB):  $B/bin/simctl bag info $out/demo.mcap, or open it in Foxglove"
 [ -z "$peer" ] || say "look next at what the peer of $peer_of got:  $out/$peer_of-peer.txt"
 say "look next at what each channel and bridge carried, and at what simd said:  $out/summary.json, $out/simd.log"
-ros=2 how=
+ros=2 how= page=README.md
 case ",$bridges," in
 *,ros2,*) ;;
-*,ros1,*) ros=1 how=" BRIDGES=$bridges" ;;
+*,ros1,*) ros=1 how=" BRIDGES=$bridges" page=tools/bridge/ros1/README.md ;;
 esac
-say "look next at it from ROS $ros, and drive it:  make demo DEMO_SECONDS=600$how, and \"See it from ROS $ros\" in README.md"
+say "look next at it from ROS $ros, and drive it:  make demo DEMO_SECONDS=600$how, and \"See it from ROS $ros\" in $page"
 exit 0
