@@ -44,6 +44,7 @@ LOG_TOPIC("roudi");
 #define ROOM_SPARE       (1 << 20) /* bytes that clients write to the old management segment meanwhile, and files */
 #define SOON_DUR_NS      (50 * NS_PER_MS)
 #define STARVED_MAX      30                /* probes that it was not given a CPU for */
+#define AGAIN_MS         200               /* bound of the second probe, after one without an answer */
 #define ROOM_DUR_NS      (500 * NS_PER_MS) /* how often to look for room in /dev/shm */
 #define RETURN_DUR_NS    (10 * NS_PER_S)   /* clients of a simd that was killed are back by then */
 #define ALONE_DUR_NS \
@@ -81,6 +82,7 @@ struct roudi {
 	uint32_t generation, failures;
 	uint32_t starved; /* probes one after the other that it had no CPU to answer */
 	bool unprobed;    /* simd lacks what a probe takes, and has logged it */
+	bool asked_again; /* the probe is the second one, after one without an answer */
 	uint64_t config_hash;
 	struct {
 		struct state_proc proc;
@@ -390,8 +392,21 @@ static bool excused(struct roudi *r, const struct roudi_job *j)
 	return r->starved && r->starved < STARVED_MAX;
 }
 
+/*
+ * Starts a second probe after one without an answer. On an overloaded machine RouDi may be given a CPU just when the first one ends, and sleep again when
+ * simd looks whether it was ready to run: it then looks stuck, but answers now.
+ */
+static bool ask_again(struct roudi *r, const struct roudi_job *j)
+{
+	r->asked_again = j->result == -ETIMEDOUT && !j->starved && !r->asked_again;
+	return r->asked_again &&
+	       job_start(r, false, r->probe_timeout_ms < AGAIN_MS ? r->probe_timeout_ms : AGAIN_MS) == 0;
+}
+
 static void on_probed(struct roudi *r, struct roudi_job *j)
 {
+	if (ask_again(r, j))
+		return;
 	if (j->result < 0 && !excused(r, j)) {
 		roudi_broken(r, j->why);
 		return;

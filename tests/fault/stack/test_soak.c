@@ -4,7 +4,7 @@
  * looks; a world that SUMO is a host of, with its input log; and `simctl record`. What there is to see repeats. Nothing grows with time: neither
  * descriptors nor threads of any process, nor, in a run of some minutes, its own memory after the first quarter. A leak grows all along;
  * a buffer that is used to its end for the first time, late in the hour, is one step and flat afterwards. So both the line of least squares
- * and the usual growth from one eighth to the next have to rise. Of a recorder, whose memory comes and goes with what waits for the disk, the
+ * and the usual growth from one lap to the next have to rise. Of a recorder, whose memory comes and goes with what waits for the disk, the
  * least of the later half is no more than the most of the earlier one. Lines that begin with "soak: " are the table.
  * SOAK_SECONDS=n (20).
  */
@@ -21,7 +21,7 @@
 #define DOMAIN                  7
 #define PROCESSES               24
 #define MEMORY_MIN              600 /* samples: a quarter is more than a lap, after which each process has what it needs once */
-#define PARTS                   8 /* of what is judged: whole laps of a run of an hour */
+#define LAP                     100 /* samples */
 #define GROWTH_KIB              64 /* of the line, from its begin to its end: a buffer of Cyclone's is used once to its end */
 #define CAMERA_KIB              256 /* four blocks of Mesa's, which has 12 to 34 of 64 KiB at once where the CPU draws */
 #define FRAGMENT                "/tmp/soak.json"
@@ -380,18 +380,20 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The median of what is added from one part to the next, as if all parts added that: a step is in one or two of them. */
+/* The median of what is added from one lap to the next, as if each lap added that: a step is in one or two of them. */
 static double usual_growth_kib(const struct process *p, unsigned from, unsigned to)
 {
-	double added[PARTS - 1], means[PARTS];
-	unsigned n = (to - from) / PARTS;
+	unsigned n = (to - from) / LAP;
+	double *added = calloc(n, sizeof(*added)), r;
 
-	for (unsigned k = 0; k < PARTS; k++)
-		means[k] = mean_kib(p, from + k * n, from + (k + 1) * n);
-	for (unsigned k = 0; k + 1 < PARTS; k++)
-		added[k] = means[k + 1] - means[k];
-	qsort(added, PARTS - 1, sizeof(added[0]), by_size);
-	return added[(PARTS - 1) / 2] * PARTS;
+	assert_true(added && n > 1);
+	for (unsigned k = 0; k + 1 < n; k++)
+		added[k] = mean_kib(p, from + (k + 1) * LAP, from + (k + 2) * LAP) -
+			   mean_kib(p, from + k * LAP, from + (k + 1) * LAP);
+	qsort(added, n - 1, sizeof(*added), by_size);
+	r = added[(n - 1) / 2] * n;
+	free(added);
+	return r;
 }
 
 static bool memory_grows(const struct process *p, unsigned from, unsigned to)
@@ -457,7 +459,7 @@ static bool grows(long (*kib_at)(unsigned second))
 
 static long laps_at(unsigned second)
 {
-	return 10000 + (second % 100 < 50 ? 0 : 60);
+	return 10000 + (second % LAP < LAP / 2 ? 0 : 60);
 }
 
 /* 40 bytes a second, in pages, beside what comes and goes with each lap */
