@@ -211,6 +211,27 @@ TEST(a_radar_sees_ahead_and_left_and_where_things_go)
 	assert_int_equal(o->obstacle_class, 2);
 }
 
+/* As Apollo's own detector takes it, and as it comes over ROS. */
+TEST(a_radar_object_that_is_nowhere_comes_in_as_it_is)
+{
+	Apollo__Drivers__ContiRadarObs obs = APOLLO__DRIVERS__CONTI_RADAR_OBS__INIT, *all[] = { &obs };
+	Apollo__Drivers__ContiRadar radar = APOLLO__DRIVERS__CONTI_RADAR__INIT;
+	const struct sim_RadarObject *r;
+	uint32_t n;
+
+	radar.contiobs = all;
+	radar.n_contiobs = 1;
+	obs.has_obstacle_id = obs.has_longitude_dist = obs.has_lateral_dist = obs.has_length = true;
+	obs.obstacle_id = 7;
+	obs.longitude_dist = obs.length = NAN;
+	obs.lateral_dist = 2;
+	assert_int_equal(apollo_peer_decode(&radar.base, "apollo.drivers.ContiRadar", NULL, NULL, &body), 0);
+	r = sim_RadarObjects_objects(sim_RadarObjects_from(body.bytes, body.b.used), body.b.used, &n);
+	assert_int_equal(n, 1);
+	assert_int_equal(r->id, 7);
+	assert_true(isnan(r->position.x) && isnan(r->size.x) && r->relative_position.y == 2);
+}
+
 TEST(an_ultrasonic_sensor_has_a_range_or_none)
 {
 	struct sim_Ultrasonic *m = START(Ultrasonic);
@@ -423,6 +444,25 @@ TEST(an_emergency_is_a_fault_and_an_unknown_gear_is_none)
 	assert_int_equal(c->signal->turn_signal, APOLLO__COMMON__VEHICLE_SIGNAL__TURN_SIGNAL__TURN_HAZARD_WARNING);
 	assert_true(c->signal->emergency_light);
 	assert_null(c->vehicle_id);
+}
+
+/* As over ROS: rows.json has the like. */
+TEST(a_chassis_that_comes_in_keeps_what_is_said_and_is_0_where_it_is_not)
+{
+	Apollo__Canbus__Chassis c = APOLLO__CANBUS__CHASSIS__INIT;
+	const struct sim_CanBus *m;
+
+	c.has_throttle_percentage = c.has_steering_percentage = c.has_brake_percentage = c.has_speed_mps = true;
+	c.throttle_percentage = 150;
+	c.steering_percentage = -125;
+	c.brake_percentage = c.speed_mps = NAN;
+	c.has_driving_mode = true;
+	c.driving_mode = (Apollo__Canbus__Chassis__DrivingMode)9;
+	assert_int_equal(apollo_peer_decode(&c.base, "apollo.canbus.Chassis", NULL, NULL, &body), 0);
+	m = sim_CanBus_from(body.bytes, body.b.used);
+	assert_true(m->throttle == 1.5f && m->steering == -1.25f && m->braking == 0 && m->speed == 0);
+	assert_int_equal(m->mode, SIM_VEHICLE_MODE_MANUAL);
+	assert_int_equal(m->gear, SIM_GEAR_NONE);
 }
 
 TEST(stamps_before_1970_and_after_2038_are_whole)

@@ -10,8 +10,10 @@
 #include "conversion.h"
 #include "enc_wire.h"
 #include "json_reader.h"
+#include "map.h"
 #include "map_in.h"
 #include "sim/msg/CameraInfo.h"
+#include "sim/msg/CanBus.h"
 #include "sim/msg/Float32.h"
 #include "sim/msg/Float64.h"
 #include "sim/msg/Gps.h"
@@ -326,7 +328,70 @@ TEST(sentences_of_any_receiver)
 	assert_true(fabs(m.orientation.y + sqrt(0.5)) < 1e-9 && fabs(m.orientation.w - sqrt(0.5)) < 1e-9);
 }
 
+/* ---- what Apollo leaves unset ---- */
+
+static int again(const char *sim, const char *ros, const void *sent, size_t size, struct message_in *to)
+{
+	static const struct map_options plain;
+	const struct map_message out = { .body = sent, .size = size, .header = { .frame = "f" }, .options = &plain };
+
+	assert_int_equal(map_find(sim, ros)->emit(&out, begin(WIRE_CDR)), 0);
+	return end(ros, WIRE_CDR, to);
+}
+
+/* NaN there, over ROS as over Cyber RT. */
+TEST(what_a_chassis_leaves_unset_is_0)
+{
+	static const struct sim_CanBus sent = { .engine_rpm = NAN, .speed = NAN, .throttle = NAN, .steering = NAN };
+	struct message_in to = all_of_it();
+	const struct sim_CanBus *m = to.buf;
+
+	assert_int_equal(again("sim/CanBus", "pb_msgs/Chassis", &sent, sizeof(sent), &to), 0);
+	assert_true(m->engine_rpm == 0 && m->speed == 0 && m->throttle == 0 && m->steering == 0);
+}
+
 /* ---- traffic lights ---- */
+
+static _Alignas(64) uint8_t lit[1024];
+
+static struct sim_TrafficSignal *one_signal(size_t *ret_size)
+{
+	struct sim_builder b;
+	struct sim_TrafficSignal *s;
+
+	assert_non_null(sim_TrafficSignals_init(lit, sizeof(lit), &b));
+	s = sim_TrafficSignals_signals_alloc(&b, 1);
+	memset(s, 0, sizeof(*s));
+	*ret_size = sim_builder_size(&b);
+	return s;
+}
+
+TEST(a_confidence_that_is_no_number_is_none)
+{
+	struct message_in to = all_of_it();
+	size_t size;
+	uint32_t n;
+
+	one_signal(&size)->score = NAN;
+	assert_int_equal(again("sim/TrafficSignals", "pb_msgs/TrafficLightDetection", lit, size, &to), 0);
+	assert_true(sim_TrafficSignals_signals(to.buf, to.size, &n)->score == 0);
+}
+
+TEST(signals_that_are_nowhere_are_dropped)
+{
+	static const char array[] = "lgsvl_msgs/SignalArray";
+	struct message_in to = all_of_it();
+	size_t size;
+
+	one_signal(&size);
+	assert_int_equal(again("sim/TrafficSignals", array, lit, size, &to), 0);
+	one_signal(&size)->pose.position.y = NAN;
+	assert_int_equal(again("sim/TrafficSignals", array, lit, size, &to), -EDOM);
+	one_signal(&size)->pose.orientation.w = INFINITY;
+	assert_int_equal(again("sim/TrafficSignals", array, lit, size, &to), -EDOM);
+	one_signal(&size)->size.z = NAN;
+	assert_int_equal(again("sim/TrafficSignals", array, lit, size, &to), -EDOM);
+}
 
 static void put_lamp(struct sim_enc *e, uint8_t color, uint8_t shape, uint8_t status)
 {

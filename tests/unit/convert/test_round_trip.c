@@ -162,6 +162,7 @@ static void sane_signals(struct sim_TrafficSignals *m, size_t size)
 	for (uint32_t i = 0; i < n; i++) {
 		s[i].color %= 5;
 		s[i].shape %= 11;
+		s[i].score = (float)(s[i].seq_id % 1000) / 999;
 		s[i].blink = s[i].blink && s[i].color != SIM_TRAFFIC_SIGNAL_COLOR_BLACK;
 	}
 }

@@ -7,8 +7,11 @@
 #include <strings.h>
 
 #include "map_private.h"
+#include "sim/msg/CanBus.h"
 #include "sim/msg/Detected3DObject.h"
+#include "sim/msg/Gear.h"
 #include "sim/msg/RadarObject.h"
+#include "sim/msg/VehicleMode.h"
 
 #define GPS_EPOCH_S INT64_C(315964800) /* 1980-01-06 */
 #define NS_PER_S    INT64_C(1000000000)
@@ -130,6 +133,29 @@ struct sim_Quaternion apollo_of_euler(const struct sim_Vector3 *e)
 
 	q = product(&yaw, &q);
 	return apollo_turn_back(&q);
+}
+
+static float or_0(float v)
+{
+	return isfinite(v) ? v : 0;
+}
+
+void apollo_finish_chassis(struct sim_CanBus *m, int32_t mode, int32_t gear)
+{
+	m->engine_rpm = or_0(m->engine_rpm);
+	m->speed = or_0(m->speed);
+	m->throttle = or_0(m->throttle / 100);
+	m->braking = or_0(m->braking / 100);
+	m->steering = or_0(m->steering / 100);
+	/* the same numbers, of the mode and of the gear */
+	m->mode = mode >= 0 && mode <= SIM_VEHICLE_MODE_EMERGENCY ? (uint8_t)mode : SIM_VEHICLE_MODE_MANUAL;
+	m->gear = gear >= 0 && gear <= SIM_GEAR_LOW ? (uint8_t)gear : SIM_GEAR_NONE;
+	m->in_reverse = m->gear == SIM_GEAR_REVERSE;
+}
+
+float apollo_confidence(double confidence)
+{
+	return confidence >= 0 && confidence <= 1 ? (float)confidence : 0;
 }
 
 double apollo_deviation(double variance)

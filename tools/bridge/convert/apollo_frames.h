@@ -41,6 +41,14 @@ double apollo_compass(const struct sim_Quaternion *q);
 struct sim_Vector3 apollo_euler(const struct sim_Quaternion *flu);
 struct sim_Quaternion apollo_of_euler(const struct sim_Vector3 *euler); /* forward, left, up */
 
+/*
+ * A Chassis that came in, its pedals and steering in percent: what it leaves unset is NaN there, and a number that an enum does not have
+ * reads as unset in protobuf. So NaN is 0, such a mode manual and such a gear none.
+ */
+struct sim_CanBus;
+void apollo_finish_chassis(struct sim_CanBus *m, int32_t mode, int32_t gear);
+/* Of a confidence; 0 of one that is not from 0 to 1. */
+float apollo_confidence(double confidence);
 /* Of a variance; 0 of an invalid one. */
 double apollo_deviation(double variance);
 double apollo_dot(const struct sim_Vector3 *a, const struct sim_Vector3 *b);

@@ -6,10 +6,8 @@
 #include "apollo_in_private.h"
 #include "sim/msg/CanBus.h"
 #include "sim/msg/Detected2DObjects.h"
-#include "sim/msg/Gear.h"
 #include "sim/msg/LaneLines.h"
 #include "sim/msg/TrafficSignals.h"
-#include "sim/msg/VehicleMode.h"
 
 #define LABEL_MAX 63u /* bytes, of ours */
 
@@ -109,7 +107,7 @@ static void read_light(const struct pb_reader *field, struct sim_builder *b, str
 	*to = (struct sim_TrafficSignal){ .shape = SIM_TRAFFIC_SIGNAL_SHAPE_UNKNOWN, .blink = l.blink };
 	if (l.color >= 0 && l.color <= SIM_TRAFFIC_SIGNAL_COLOR_BLACK) /* the same numbers */
 		to->color = (uint8_t)l.color;
-	to->score = l.confidence >= 0 && l.confidence <= 1 ? (float)l.confidence : 0;
+	to->score = apollo_confidence(l.confidence);
 	(void)apollo_set_text(b, &to->id, id, len, LABEL_MAX);
 }
 
@@ -237,14 +235,6 @@ static const struct apollo_field gps_fields[] = {
 	APOLLO_FIELD(15, IN_F64, chassis, heading_deg),
 };
 
-/* Percent of one or the other side; unset is NaN. */
-static float share(float percent, float least)
-{
-	float v = percent / 100;
-
-	return !isfinite(v) ? 0 : v < least ? least : v > 1 ? 1 : v;
-}
-
 /* As the receiver has it: its heading is from north, clockwise. */
 static void place(const struct apollo_in *d, struct chassis *c)
 {
@@ -266,14 +256,7 @@ static void finish(const struct apollo_in *d, struct chassis *c, bool has_gps)
 {
 	struct sim_CanBus *m = &c->m;
 
-	m->engine_rpm = isfinite(m->engine_rpm) ? m->engine_rpm : 0;
-	m->speed = isfinite(m->speed) ? m->speed : 0;
-	m->throttle = share(m->throttle, 0);
-	m->braking = share(m->braking, 0);
-	m->steering = share(m->steering, -1);
-	m->mode = c->mode >= 0 && c->mode <= SIM_VEHICLE_MODE_EMERGENCY ? (uint8_t)c->mode : SIM_VEHICLE_MODE_MANUAL;
-	m->gear = c->gear >= 0 && c->gear <= SIM_GEAR_LOW ? (uint8_t)c->gear : SIM_GEAR_NONE;
-	m->in_reverse = m->gear == SIM_GEAR_REVERSE;
+	apollo_finish_chassis(m, c->mode, c->gear);
 	m->left_turn_signal |= c->turn == TURN_LEFT;
 	m->right_turn_signal |= c->turn == TURN_RIGHT;
 	m->hazard_lights = c->emergency_light || c->turn == TURN_HAZARD;

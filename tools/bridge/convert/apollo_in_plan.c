@@ -76,7 +76,7 @@ static bool make_whole(const struct apollo_in *d, struct obstacle *p)
 	if (!apollo_finite(&m->map_acceleration))
 		m->map_acceleration = zero;
 	m->id = (uint32_t)p->id;
-	m->score = p->score >= 0 && p->score <= 1 ? (float)p->score : 0;
+	m->score = apollo_confidence(p->score);
 	m->tracking_time = p->tracking_s >= 0 ? apollo_dur_ns(p->tracking_s) : 0;
 	m->map_position = apollo_to_origin(d, &m->map_position);
 	return apollo_finite(&m->map_position) && apollo_finite(&m->size) && isfinite(m->heading);

@@ -264,12 +264,7 @@ static const struct apollo_field radar_fields[] = {
 
 enum { DYNPROP_STATIONARY = 1, MEAS_STATE_NEW = 1 };
 
-static double finite_or_0(double v)
-{
-	return isfinite(v) ? v : 0;
-}
-
-/* Where the radar is and looks is not said: it stands at 0 and looks along x. */
+/* Where the radar is and looks is not said: it stands at 0 and looks along x. Numbers are as they come, of a sensor. */
 static void put_radar(struct sim_RadarObject *to, const struct radar_obs *o)
 {
 	*to = (struct sim_RadarObject){ .sensor_aim = { .x = 1 },
@@ -278,7 +273,7 @@ static void put_radar(struct sim_RadarObject *to, const struct radar_obs *o)
 					.velocity = o->velocity,
 					.relative_position = o->at,
 					.relative_velocity = o->velocity,
-					.size = { .x = finite_or_0(o->length), .y = finite_or_0(o->width) },
+					.size = { .x = o->length, .y = o->width },
 					.sensor_angle = atan2(o->at.y, o->at.x),
 					.id = o->id,
 					.state = o->dynprop == DYNPROP_STATIONARY ? SIM_RADAR_OBJECT_STATE_STATIONARY
@@ -303,8 +298,6 @@ int apollo_in_radar(struct apollo_in *d)
 		struct radar_obs o = { 0 };
 
 		APOLLO_TAKE_ALL(&r, radar_fields, &o);
-		if (!apollo_finite(&o.at) || !apollo_finite(&o.velocity))
-			return apollo_drop(d, -ERANGE, "object %d of the radar is nowhere", (int)o.id);
 		put_radar(&to[i], &o);
 	}
 	return apollo_made(d, &builder);

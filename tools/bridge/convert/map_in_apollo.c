@@ -9,13 +9,11 @@
 #include "sim/msg/CanBus.h"
 #include "sim/msg/CorrectedImu.h"
 #include "sim/msg/Detected3DObjects.h"
-#include "sim/msg/Gear.h"
 #include "sim/msg/Gps.h"
 #include "sim/msg/GpsOdometry.h"
 #include "sim/msg/Imu.h"
 #include "sim/msg/RadarObjects.h"
 #include "sim/msg/TrafficSignals.h"
-#include "sim/msg/VehicleMode.h"
 
 #define WORD_MAX 255u
 
@@ -188,22 +186,18 @@ MAP_IN(pb_msgs, Chassis, CanBus)
 	m->engine_on = sim_dec_bool(d, "engine_started");
 	m->engine_rpm = map_in_f32(d, "engine_rpm");
 	m->speed = map_in_f32(d, "speed_mps");
-	m->throttle = map_in_f32(d, "throttle_percentage") / 100;
-	m->braking = map_in_f32(d, "brake_percentage") / 100;
-	m->steering = map_in_f32(d, "steering_percentage") / 100;
+	m->throttle = map_in_f32(d, "throttle_percentage");
+	m->braking = map_in_f32(d, "brake_percentage");
+	m->steering = map_in_f32(d, "steering_percentage");
 	m->parking_brake = sim_dec_bool(d, "parking_brake");
 	m->high_beam = sim_dec_bool(d, "high_beam_signal");
 	m->low_beam = sim_dec_bool(d, "low_beam_signal");
 	m->left_turn_signal = sim_dec_bool(d, "left_turn_signal");
 	m->right_turn_signal = sim_dec_bool(d, "right_turn_signal");
 	m->wipers = sim_dec_bool(d, "wiper");
-	mode = sim_dec_i32(d, "driving_mode"); /* the same numbers, of the mode and of the gear */
+	mode = sim_dec_i32(d, "driving_mode");
 	gear = sim_dec_i32(d, "gear_location");
-	if (mode < 0 || mode > SIM_VEHICLE_MODE_EMERGENCY || gear < 0 || gear > 6)
-		sim_dec_fail(d, -ERANGE);
-	m->mode = (uint8_t)mode;
-	m->gear = gear <= SIM_GEAR_LOW ? (uint8_t)gear : SIM_GEAR_NONE;
-	m->in_reverse = m->gear == SIM_GEAR_REVERSE;
+	apollo_finish_chassis(m, mode, gear);
 	map_in_apollo_header(d, to);
 	chassis_gps(d, m);
 	ahead.x = (double)m->speed;
@@ -331,7 +325,7 @@ static void light(struct sim_dec *d, struct sim_builder *b, struct sim_TrafficSi
 	color = sim_dec_i32(d, "color");
 	s->color = color >= 0 && color <= SIM_TRAFFIC_SIGNAL_COLOR_BLACK ? (uint8_t)color : 0; /* the same numbers */
 	map_in_text(d, b, "id", &s->id, LABEL_MAX);
-	s->score = (float)sim_dec_f64(d, "confidence");
+	s->score = apollo_confidence(map_in_f64(d, "confidence"));
 	s->blink = sim_dec_bool(d, "blink");
 	s->shape = SIM_TRAFFIC_SIGNAL_SHAPE_UNKNOWN;
 	sim_dec_end(d);

@@ -83,6 +83,22 @@ struct sim_Pose map_in_pose(struct sim_dec *d, const char *name)
 	return p;
 }
 
+struct sim_Pose map_in_finite_pose(struct sim_dec *d, const char *name)
+{
+	struct sim_Pose p;
+
+	sim_dec_begin(d, name);
+	p.position = map_in_finite(d, "position");
+	sim_dec_begin(d, "orientation");
+	p.orientation.x = sim_dec_f64(d, "x");
+	p.orientation.y = sim_dec_f64(d, "y");
+	p.orientation.z = sim_dec_f64(d, "z");
+	p.orientation.w = sim_dec_f64(d, "w");
+	sim_dec_end(d);
+	sim_dec_end(d);
+	return p;
+}
+
 struct sim_Twist map_in_twist(struct sim_dec *d, const char *name)
 {
 	struct sim_Twist t;

@@ -59,8 +59,8 @@ static void signal(struct sim_dec *d, struct sim_TrafficSignal *s)
 	s->color = color_of(label, len);
 	s->score = sim_dec_f32(d, "score");
 	sim_dec_begin(d, "bbox");
-	s->pose = map_in_pose(d, "position");
-	s->size = map_in_vector(d, "size");
+	s->pose = map_in_finite_pose(d, "position");
+	s->size = map_in_finite(d, "size");
 	sim_dec_end(d);
 	s->shape = SIM_TRAFFIC_SIGNAL_SHAPE_UNKNOWN;
 	sim_dec_end(d);

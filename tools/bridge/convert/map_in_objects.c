@@ -43,19 +43,6 @@ MAP_IN(lgsvl_msgs, Detection2DArray, Detected2DObjects)
 	return map_in_finish(&builder, to);
 }
 
-static void pose(struct sim_dec *d, const char *name, struct sim_Pose *ret)
-{
-	sim_dec_begin(d, name);
-	ret->position = map_in_finite(d, "position");
-	sim_dec_begin(d, "orientation");
-	ret->orientation.x = sim_dec_f64(d, "x");
-	ret->orientation.y = sim_dec_f64(d, "y");
-	ret->orientation.z = sim_dec_f64(d, "z");
-	ret->orientation.w = sim_dec_f64(d, "w");
-	sim_dec_end(d);
-	sim_dec_end(d);
-}
-
 static void twist(struct sim_dec *d, const char *name, struct sim_Twist *ret)
 {
 	sim_dec_begin(d, name);
@@ -67,7 +54,7 @@ static void twist(struct sim_dec *d, const char *name, struct sim_Twist *ret)
 static void box3d(struct sim_dec *d, struct sim_Detected3DObject *o)
 {
 	sim_dec_begin(d, "bbox");
-	pose(d, "position", &o->pose);
+	o->pose = map_in_finite_pose(d, "position");
 	o->size = map_in_finite(d, "size");
 	sim_dec_end(d);
 }
@@ -137,7 +124,7 @@ static void kinematics(struct sim_dec *d, struct sim_Detected3DObject *o)
 
 	sim_dec_begin(d, "kinematics");
 	sim_dec_begin(d, "pose_with_covariance");
-	pose(d, "pose", &o->pose);
+	o->pose = map_in_finite_pose(d, "pose");
 	map_in_skip_f64s(d, "covariance", 36);
 	sim_dec_end(d);
 	sim_dec_bool(d, "has_position_covariance");
@@ -221,7 +208,7 @@ static void tracked_kinematics(struct sim_dec *d, struct sim_Detected3DObject *o
 
 	sim_dec_begin(d, "kinematics");
 	sim_dec_begin(d, "pose_with_covariance");
-	pose(d, "pose", &o->pose);
+	o->pose = map_in_finite_pose(d, "pose");
 	map_in_skip_f64s(d, "covariance", 36);
 	sim_dec_end(d);
 	sim_dec_begin(d, "twist_with_covariance");

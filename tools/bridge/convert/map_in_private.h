@@ -107,6 +107,7 @@ void map_in_skip_f64s(struct sim_dec *d, const char *name, uint32_t n);
 struct sim_Vector3 map_in_vector(struct sim_dec *d, const char *name); /* or a Point */
 /* The same of an object, which is somewhere: -EDOM for NaN and infinity. */
 struct sim_Vector3 map_in_finite(struct sim_dec *d, const char *name);
+struct sim_Pose map_in_finite_pose(struct sim_dec *d, const char *name);
 struct sim_Quaternion map_in_quaternion(struct sim_dec *d, const char *name);
 struct sim_Pose map_in_pose(struct sim_dec *d, const char *name);
 struct sim_Twist map_in_twist(struct sim_dec *d, const char *name);
