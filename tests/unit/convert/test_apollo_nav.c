@@ -449,6 +449,35 @@ TEST(a_frame_that_is_too_long_is_refused)
 	assert_int_equal(apollo_peer_decode(&all.base, "apollo.transform.TransformStampeds", NULL, NULL, &body), 0);
 }
 
+/* Cut, it would be another's. */
+TEST(so_is_that_of_a_header)
+{
+	Apollo__Drivers__Gnss__Imu sent = APOLLO__DRIVERS__GNSS__IMU__INIT;
+	Apollo__Common__Header h = APOLLO__COMMON__HEADER__INIT;
+
+	sent.header = &h;
+	h.frame_id = (char *)(uintptr_t) "0123456789012345678901234567890123456789";
+	assert_int_equal(apollo_peer_decode(&sent.base, "apollo.drivers.gnss.Imu", NULL, NULL, &body), -EMSGSIZE);
+	assert_string_equal(apollo_peer_why, "its frame has more than 39 bytes");
+	h.frame_id++;
+	assert_int_equal(apollo_peer_decode(&sent.base, "apollo.drivers.gnss.Imu", NULL, NULL, &body), 0);
+}
+
+/* As Apollo's own code, which asks has_timestamp_sec(); over ROS 0 cannot be told from unset. */
+TEST(a_stamp_of_0_that_is_there_is_the_time_0)
+{
+	const struct apollo_type *t = apollo_in_find(APOLLO_10, "apollo.drivers.gnss.Imu");
+	struct message_in ret = { .buf = body.bytes, .room = sizeof(body.bytes) };
+	/* header.timestamp_sec = 0; a header without it */
+	static const uint8_t there[11] = { 0x0a, 9, 0x09 }, not_there[2] = { 0x0a, 0 };
+	char why[200];
+
+	assert_int_equal(apollo_in_read(t, NULL, there, sizeof(there), &ret, why, sizeof(why)), 0);
+	assert_int_equal(ret.stamp_sim_ns, 0);
+	assert_int_equal(apollo_in_read(t, NULL, not_there, sizeof(not_there), &ret, why, sizeof(why)), 0);
+	assert_true(ret.stamp_sim_ns == MESSAGE_IN_NO_STAMP);
+}
+
 TEST(fixed_frames_are_those_of_a_channel_that_is_fixed)
 {
 	const struct apollo_type *t = apollo_in_find(APOLLO_10, "apollo.transform.TransformStampeds");

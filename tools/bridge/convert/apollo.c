@@ -216,6 +216,8 @@ static int decode(const struct apollo_type *t, struct apollo_in *d)
 		return apollo_drop(d, r, "a %s does not fit into %zu bytes", t->sim->name, d->room);
 	if (r == -EMSGSIZE && d->why_size && !*d->why)
 		return apollo_drop(d, r, "a name in it is too long for %s", t->sim->name);
+	if (r == 0 && d->frame_len && strnlen(d->frame, d->frame_len) > SIM_FRAME_ID_MAX)
+		return apollo_drop(d, -EMSGSIZE, "its frame has more than %d bytes", SIM_FRAME_ID_MAX);
 	return r;
 }
 

@@ -17,7 +17,7 @@
 
 #define WORD_MAX 255u
 
-/* Seconds of 0: it has no stamp. */
+/* Seconds of 0: it has no stamp, since a field that is not set cannot be told from 0 here, as it can over Cyber RT. */
 static void header_into(struct sim_dec *d, struct message_in *to)
 {
 	int64_t stamp_sim_ns;
