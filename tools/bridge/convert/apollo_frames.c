@@ -163,6 +163,17 @@ double apollo_deviation(double variance)
 	return variance > 0 ? sqrt(variance) : 0;
 }
 
+#define UNKNOWN_M 0.01
+
+struct sim_Vector3 apollo_deviations(const double c[9])
+{
+	if (c[0] == 0 && c[4] == 0 && c[8] == 0)
+		return (struct sim_Vector3){ .x = UNKNOWN_M, .y = UNKNOWN_M, .z = UNKNOWN_M };
+	return (struct sim_Vector3){ .x = apollo_deviation(c[0]),
+				     .y = apollo_deviation(c[4]),
+				     .z = apollo_deviation(c[8]) };
+}
+
 double apollo_dot(const struct sim_Vector3 *a, const struct sim_Vector3 *b)
 {
 	return a->x * b->x + a->y * b->y + a->z * b->z;

@@ -51,6 +51,8 @@ void apollo_finish_chassis(struct sim_CanBus *m, int32_t mode, int32_t gear);
 float apollo_confidence(double confidence);
 /* Of a variance; 0 of an invalid one. */
 double apollo_deviation(double variance);
+/* Of a place's covariance, east, north, up [m]; 1 cm where none are known, since 0 would say that it is exact. */
+struct sim_Vector3 apollo_deviations(const double covariance[9]);
 double apollo_dot(const struct sim_Vector3 *a, const struct sim_Vector3 *b);
 /* [deg] where what a radar sees goes, from where the radar looks, left is positive; 0 where it stands. */
 struct sim_RadarObject;

@@ -167,14 +167,13 @@ int apollo_out_ins_stat(struct apollo_out *o)
 }
 
 enum { SOL_COMPUTED = 0, INSUFFICIENT_OBS = 1, NONE = 0, NARROW_INT = 50, WGS84 = 61 };
-#define SATELLITES 15u  /* nobody simulates them */
-#define UNKNOWN_M  0.01 /* nor always how sure they are */
+#define SATELLITES 15u /* nobody simulates them */
 
 int apollo_out_best_pose(struct apollo_out *o)
 {
 	const struct sim_Gps *m = APOLLO_BODY(o, Gps);
-	const double *c = m->position_covariance;
-	bool fix = m->status >= SIM_GPS_STATUS_FIX, known = c[0] != 0 || c[4] != 0 || c[8] != 0;
+	struct sim_Vector3 sure = apollo_deviations(m->position_covariance);
+	bool fix = m->status >= SIM_GPS_STATUS_FIX;
 	unsigned satellites = fix ? SATELLITES : 0;
 
 	apollo_header(o, 1, 0);
@@ -186,9 +185,9 @@ int apollo_out_best_pose(struct apollo_out *o)
 	pb_f64(&o->w, 7, m->altitude - o->options->undulation);
 	pb_f32(&o->w, 8, (float)o->options->undulation);
 	pb_u64(&o->w, 9, WGS84);
-	pb_f32(&o->w, 10, (float)(known ? apollo_deviation(c[4]) : UNKNOWN_M)); /* north, then east */
-	pb_f32(&o->w, 11, (float)(known ? apollo_deviation(c[0]) : UNKNOWN_M));
-	pb_f32(&o->w, 12, (float)(known ? apollo_deviation(c[8]) : UNKNOWN_M));
+	pb_f32(&o->w, 10, (float)sure.y); /* north, then east */
+	pb_f32(&o->w, 11, (float)sure.x);
+	pb_f32(&o->w, 12, (float)sure.z);
 	pb_string(&o->w, 13, "0", 1);
 	pb_f32(&o->w, 14, 0);
 	pb_f32(&o->w, 15, 0);

@@ -70,6 +70,7 @@ MAP(Gps, pb_msgs, GnssBestPose)
 {
 	double gps = gps_seconds(in);
 	bool fix = m->status >= SIM_GPS_STATUS_FIX;
+	struct sim_Vector3 sure = apollo_deviations(m->position_covariance);
 
 	header_at(e, in, map_is_svl(in) ? gps : apollo_seconds(in->header.stamp_sim_ns));
 	sim_enc_f64(e, "measurement_time", gps);
@@ -79,9 +80,9 @@ MAP(Gps, pb_msgs, GnssBestPose)
 	sim_enc_f64(e, "longitude", m->longitude);
 	sim_enc_f64(e, "height_msl", m->altitude - in->options->undulation);
 	sim_enc_i32(e, "datum_id", 61);
-	sim_enc_f32(e, "latitude_std_dev", (float)apollo_deviation(m->position_covariance[4]));
-	sim_enc_f32(e, "longitude_std_dev", (float)apollo_deviation(m->position_covariance[0]));
-	sim_enc_f32(e, "height_std_dev", (float)apollo_deviation(m->position_covariance[8]));
+	sim_enc_f32(e, "latitude_std_dev", (float)sure.y);
+	sim_enc_f32(e, "longitude_std_dev", (float)sure.x);
+	sim_enc_f32(e, "height_std_dev", (float)sure.z);
 	return 0;
 }
 

@@ -86,6 +86,7 @@ MAP_IN(pb_msgs, GnssBestPose, Gps)
 	map_in_f64(d, "measurement_time");
 	computed = sim_dec_i32(d, "sol_status") == 0;
 	m->status = sim_dec_i32(d, "sol_type") != 0 && computed ? SIM_GPS_STATUS_FIX : SIM_GPS_STATUS_NO_FIX;
+	m->service = 1; /* GPS */
 	m->latitude = map_in_f64(d, "latitude");
 	m->longitude = map_in_f64(d, "longitude");
 	m->altitude = map_in_f64(d, "height_msl");
