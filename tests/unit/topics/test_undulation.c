@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Heights above the sea, which only the rig can tell from those above the ellipsoid: out, and in again. */
+/* What only the rig knows, out and in again: the sea above the ellipsoid, and where the map's origin is. */
 #include "support/test.h"
 
 #include <stdlib.h>
@@ -8,7 +8,10 @@
 #include <jansson.h>
 
 #include <sim/msg/CanBus.h>
+#include <sim/msg/CorrectedImu.h>
+#include <sim/msg/Detected3DObjects.h>
 #include <sim/msg/Gps.h>
+#include <sim/msg/GpsOdometry.h>
 
 #include "ros/ros_type.h"
 #include "topics.h"
@@ -53,12 +56,12 @@ static void close_one(void *arg, struct topic_out *t)
 	free(t);
 }
 
-static const void *there_and_back(const struct sim_type *type, const void *body, const char *options, const char *ros,
-				  double undulation, bool apollo)
+/* options: of the channel; w: of what comes in */
+static const void *again(const struct sim_type *type, const void *body, size_t size, const char *options,
+			 const struct topic_options *w, bool apollo)
 {
 	struct sim_bridge_channel ch = { .name = "c", .type = type, .options = options };
-	struct map_message in = { .body = body, .size = type->fixed_size, .header = { .frame = "f" } };
-	struct topic_options w = { .type = ros, .channel = "c", .undulation = undulation };
+	struct map_message in = { .body = body, .size = size, .header = { .frame = "f" } };
 	struct topic_in from = { .topics = NULL };
 	struct sim_bridge_topic *t;
 	struct iov_buf *o;
@@ -74,13 +77,21 @@ static const void *there_and_back(const struct sim_type *type, const void *body,
 	topics_init(&s);
 	assert_int_equal(topics_open_channel(&s, &ch, &t), 0);
 	assert_int_equal(topic_out_encode(t->out[0], &in, &o), 0);
-	assert_int_equal(topic_in_open(&s, "/t", &w, &from, why, sizeof(why)), 0);
+	assert_int_equal(topic_in_open(&s, "/t", w, &from, why, sizeof(why)), 0);
 	topic_in_take(&from, o->buf, o->used);
 	topic_in_close(&from);
 	topics_put_buf(&s, o);
 	topics_close_channel(&s, t);
 	topics_finish(&s);
 	return got;
+}
+
+static const void *there_and_back(const struct sim_type *type, const void *body, const char *options, const char *ros,
+				  double undulation, bool apollo)
+{
+	const struct topic_options w = { .type = ros, .channel = "c", .undulation = undulation };
+
+	return again(type, body, type->fixed_size, options, &w, apollo);
 }
 
 TEST(heights_are_above_the_sea_where_the_rig_knows_it)
@@ -113,6 +124,67 @@ TEST(and_where_a_message_of_ros_is_one_of_protobuf)
 	assert_true(b->altitude == 42);
 	b = there_and_back(&sim_CanBus_type, &bus, chassis, "pb_msgs/Chassis", -32, true);
 	assert_true(b->altitude == 10);
+}
+
+static _Alignas(64) uint8_t seen[1024];
+
+static const struct sim_Detected3DObjects *one_object(size_t *ret_size)
+{
+	struct sim_builder b;
+	struct sim_Detected3DObject *o;
+
+	assert_non_null(sim_Detected3DObjects_init(seen, sizeof(seen), &b));
+	o = sim_Detected3DObjects_objects_alloc(&b, 1);
+	memset(o, 0, sizeof(*o));
+	o->map_position = (struct sim_Vector3){ .x = 10, .y = 20, .z = 1 };
+	*ret_size = sim_builder_size(&b);
+	return (const struct sim_Detected3DObjects *)(const void *)seen;
+}
+
+/* Apollo knows places in UTM alone, and ours are the map's. */
+TEST(obstacles_are_in_utm_where_the_rig_knows_the_maps_origin)
+{
+	static const char options[] =
+		"{\"far\":{\"type\":\"pb_msgs/PerceptionObstacles\",\"origin\":[500000,4000000,5]}}";
+	const struct topic_options no_origin = { .type = "pb_msgs/PerceptionObstacles", .channel = "c" };
+	struct topic_options origin = no_origin;
+	const struct sim_Detected3DObject *o;
+	uint32_t n;
+	size_t size;
+
+	for (int apollo = 0; apollo < 2; apollo++) { /* ... and 1: in protobuf */
+		const void *m = one_object(&size);
+
+		origin.origin = (struct topic_origin){ .at = { 500000, 4000000, 5 }, .given = true };
+		o = sim_Detected3DObjects_objects(again(&sim_Detected3DObjects_type, m, size, options, &no_origin,
+							apollo),
+						  sizeof(got), &n);
+		assert_true(n == 1 && o->map_position.x == 500010 && o->map_position.y == 4000020 &&
+			    o->map_position.z == 6);
+		o = sim_Detected3DObjects_objects(again(&sim_Detected3DObjects_type, m, size, options, &origin, apollo),
+						  sizeof(got), &n);
+		assert_true(n == 1 && o->map_position.x == 10 && o->map_position.y == 20 && o->map_position.z == 1);
+	}
+}
+
+TEST(and_so_are_inertial_positions_and_odometry)
+{
+	static const char imu[] = "{\"far\":{\"type\":\"pb_msgs/CorrectedImu\",\"origin\":[500000,4000000]}}",
+			  gps[] = "{\"far\":{\"type\":\"pb_msgs/Gps\",\"position\":\"message\"}}";
+	static const struct sim_CorrectedImu measured = { .imu.position = { .x = 1, .y = 2 } };
+	static const struct sim_GpsOdometry at = { .easting = 500001, .northing = 4000002, .ignore_map_origin = true };
+	struct topic_options w = { .type = "pb_msgs/CorrectedImu", .channel = "c" };
+	const struct sim_CorrectedImu *m;
+	const struct sim_GpsOdometry *g;
+
+	m = again(&sim_CorrectedImu_type, &measured, sizeof(measured), imu, &w, false);
+	assert_true(m->imu.position.x == 500001 && m->imu.position.y == 4000002);
+	w.origin = (struct topic_origin){ .at = { 500000, 4000000 }, .given = true };
+	m = again(&sim_CorrectedImu_type, &measured, sizeof(measured), imu, &w, false);
+	assert_true(m->imu.position.x == 1 && m->imu.position.y == 2);
+	w.type = "pb_msgs/Gps";
+	g = again(&sim_GpsOdometry_type, &at, sizeof(at), gps, &w, false);
+	assert_true(g->easting == 1 && g->northing == 2 && !g->ignore_map_origin);
 }
 
 TEST(no_geoid_is_further_from_the_ellipsoid)

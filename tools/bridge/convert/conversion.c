@@ -224,7 +224,7 @@ int conversion_in_open_apollo(const char *foreign, const char *topic, const char
 
 static int read_apollo(const struct conversion_in *c, const void *data, size_t len, struct message_in *to)
 {
-	const struct apollo_options options = { .undulation = c->undulation };
+	const struct apollo_options options = { .undulation = c->undulation, .origin = c->origin };
 	int r = apollo_ros_message(data, len, &data, &len);
 
 	to->sequence = 0;
@@ -578,7 +578,7 @@ static int take_mapped(const struct conversion_in *c, struct sim_dec *d, struct 
 	int r = c->before_1_8 ? take_before_1_8(c, d, to) : map_in_take(c->map_in, d, to);
 
 	if (r == 0)
-		map_in_raise(c->map_in, to, c->undulation);
+		map_in_place(c->map_in, to, c->undulation, c->origin);
 	return r;
 }
 

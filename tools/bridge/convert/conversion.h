@@ -86,7 +86,9 @@ struct conversion_in {
 	const struct sim_type *own; /* sim, where it had to be made: */
 	bool has_header;            /* and begins with a std_msgs/Header, which says its stamp and frame */
 	bool before_1_8;            /* read by map_in as autoware_msgs had it before 1.8 */
-	double undulation;          /* as of struct map_options; 0, for the opener to set */
+	/* as of struct map_options; 0 and NULL, for the opener to set */
+	double undulation;
+	const double *origin;
 };
 
 /*

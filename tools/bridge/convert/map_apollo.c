@@ -63,6 +63,14 @@ static void put_rfu(struct sim_enc *e, const char *name, const struct sim_Vector
 	map_vector(e, name, &r);
 }
 
+/* Of the map; where its origin is only the rig can say, and Apollo knows places in UTM alone. */
+static struct sim_Vector3 in_utm(const struct map_message *in, const struct sim_Vector3 *v)
+{
+	const double *at = in->options->origin;
+
+	return at ? (struct sim_Vector3){ .x = v->x + at[0], .y = v->y + at[1], .z = v->z + at[2] } : *v;
+}
+
 /* ---- navigation ---- */
 
 /* Fix or none, and how sure. SVL had the time of the satellites in the header too. */
@@ -117,11 +125,12 @@ MAP(Imu, pb_msgs, Imu)
 MAP(CorrectedImu, pb_msgs, CorrectedImu)
 {
 	const struct sim_Quaternion *q = &m->imu.orientation;
-	struct sim_Vector3 velocity = apollo_to_map(q, &m->imu.linear_velocity), euler = apollo_euler(q);
+	struct sim_Vector3 velocity = apollo_to_map(q, &m->imu.linear_velocity), euler = apollo_euler(q),
+			   at = in_utm(in, &m->imu.position);
 
 	header(e, in);
 	sim_enc_begin(e, "imu");
-	map_vector(e, "position", &m->imu.position);
+	map_vector(e, "position", &at);
 	put_turn(e, q);
 	map_vector(e, "linear_velocity", &velocity);
 	map_vector(e, "linear_acceleration", &m->global_acceleration);
@@ -202,16 +211,14 @@ MAP(CanBus, pb_msgs, Chassis)
 
 /* ---- what is around ---- */
 
-static void corners(struct sim_enc *e, const struct sim_Detected3DObject *o)
+static void corners(struct sim_enc *e, const struct sim_Detected3DObject *o, const struct sim_Vector3 *place)
 {
 	double c = cos(o->heading), s = sin(o->heading);
 
 	sim_enc_list(e, "polygon_point", 4);
 	for (int i = 0; i < 4; i++) { /* anticlockwise, from the front's left */
 		double x = (i == 0 || i == 3 ? 0.5 : -0.5) * o->size.x, y = (i < 2 ? 0.5 : -0.5) * o->size.y;
-		struct sim_Vector3 at = { .x = o->map_position.x + c * x - s * y,
-					  .y = o->map_position.y + s * x + c * y,
-					  .z = o->map_position.z };
+		struct sim_Vector3 at = { .x = place->x + c * x - s * y, .y = place->y + s * x + c * y, .z = place->z };
 
 		map_vector(e, NULL, &at);
 	}
@@ -220,15 +227,17 @@ static void corners(struct sim_enc *e, const struct sim_Detected3DObject *o)
 
 static void obstacle(struct sim_enc *e, const struct map_message *in, const struct sim_Detected3DObject *o)
 {
+	struct sim_Vector3 at = in_utm(in, &o->map_position);
+
 	sim_enc_begin(e, NULL);
 	sim_enc_i32(e, "id", (int32_t)o->id);
-	map_vector(e, "position", &o->map_position);
+	map_vector(e, "position", &at);
 	sim_enc_f64(e, "theta", o->heading);
 	map_vector(e, "velocity", &o->map_velocity);
 	sim_enc_f64(e, "length", o->size.x);
 	sim_enc_f64(e, "width", o->size.y);
 	sim_enc_f64(e, "height", o->size.z);
-	corners(e, o);
+	corners(e, o, &at);
 	sim_enc_f64(e, "tracking_time", apollo_seconds(o->tracking_time));
 	sim_enc_i32(e, "type", apollo_kind_of(in->body, in->size, o).type);
 	sim_enc_f64(e, "timestamp", apollo_seconds(in->header.stamp_sim_ns));

@@ -30,8 +30,10 @@ const struct map_in *map_in_find_to(const char *ros, const char *sim);
 int map_in_read(const struct map_in *m, enum wire_format format, const void *data, size_t len, struct message_in *to);
 /* The same from a decoder, of the message that is open there; whether more stands behind it is the caller's to check. */
 int map_in_take(const struct map_in *m, struct sim_dec *d, struct message_in *to);
-/* Of what was read: heights that the message has above the sea (pb_msgs) become those above the ellipsoid. undulation [m] as in map_options. */
-void map_in_raise(const struct map_in *m, struct message_in *to, double undulation);
+/*
+ * Of what was read from pb_msgs: heights above the sea become those above the ellipsoid, places in UTM those of the map. Both as in map_options.
+ */
+void map_in_place(const struct map_in *m, struct message_in *to, double undulation, const double *origin);
 /* For who reads otherwise: no stamp, no frame, no size. */
 void message_in_clear(struct message_in *to);
 

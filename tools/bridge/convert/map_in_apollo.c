@@ -206,14 +206,6 @@ MAP_IN(pb_msgs, Chassis, CanBus)
 	return map_in_finish(&builder, to);
 }
 
-void map_in_raise(const struct map_in *m, struct message_in *to, double undulation)
-{
-	if (strcmp(m->ros, "pb_msgs/Chassis") == 0)
-		((struct sim_CanBus *)to->buf)->altitude += undulation;
-	else if (strcmp(m->ros, "pb_msgs/GnssBestPose") == 0)
-		((struct sim_Gps *)to->buf)->altitude += undulation;
-}
-
 /* ---- what is around ---- */
 
 #define LABEL_MAX    63u
@@ -350,4 +342,46 @@ MAP_IN(pb_msgs, TrafficLightDetection, TrafficSignals)
 	map_in_apollo_header(d, to);
 	sim_dec_bool(d, "contain_lights");
 	return map_in_finish(&builder, to);
+}
+
+/* ---- what the rig knows ---- */
+
+static void take_off(struct sim_Vector3 *at, const double *origin)
+{
+	at->x -= origin[0];
+	at->y -= origin[1];
+	at->z -= origin[2];
+}
+
+static void place_objects(struct message_in *to, const double *origin)
+{
+	const struct sim_Detected3DObjects *m = to->buf;
+	struct sim_Detected3DObject *o =
+		(struct sim_Detected3DObject *)(void *)((uint8_t *)to->buf + m->objects.offset);
+
+	for (uint32_t i = 0; i < m->objects.count; i++)
+		take_off(&o[i].map_position, origin);
+}
+
+static void place_odometry(struct sim_GpsOdometry *m, const double *origin)
+{
+	m->easting -= origin[0];
+	m->northing -= origin[1];
+	m->ignore_map_origin = false;
+}
+
+void map_in_place(const struct map_in *m, struct message_in *to, double undulation, const double *origin)
+{
+	if (strcmp(m->ros, "pb_msgs/Chassis") == 0)
+		((struct sim_CanBus *)to->buf)->altitude += undulation;
+	else if (strcmp(m->ros, "pb_msgs/GnssBestPose") == 0)
+		((struct sim_Gps *)to->buf)->altitude += undulation;
+	else if (!origin)
+		return;
+	else if (strcmp(m->ros, "pb_msgs/PerceptionObstacles") == 0)
+		place_objects(to, origin);
+	else if (strcmp(m->ros, "pb_msgs/CorrectedImu") == 0)
+		take_off(&((struct sim_CorrectedImu *)to->buf)->imu.position, origin);
+	else if (strcmp(m->ros, "pb_msgs/Gps") == 0)
+		place_odometry(to->buf, origin);
 }

@@ -217,6 +217,7 @@ static int set_slot(struct topic_in *t, char *why, size_t why_size)
 		return -EINVAL;
 	}
 	t->conversion.undulation = t->undulation;
+	t->conversion.origin = t->origin.given ? t->origin.at : NULL;
 	return slot_in_init(&t->slot, t->topics->host, t->channel, t->conversion.sim, t->max_body, why, why_size);
 }
 
@@ -250,6 +251,7 @@ int topic_in_open(struct topics *s, const char *topic, const struct topic_option
 	t->max_body = (size_t)w->max_body;
 	t->raw = w->raw;
 	t->undulation = w->undulation;
+	t->origin = w->origin;
 	if (s->resolve)
 		(void)s->resolve(s->arg, topic, t->name, why, why_size); /* it was checked */
 	else

@@ -44,7 +44,7 @@ static const struct key {
 	{ "encoding", CHOICE, TOPIC_OUT, offsetof(struct topic_options, encoding), encodings },
 	{ "points", CHOICE, TOPIC_OUT, offsetof(struct topic_options, points), points },
 	{ "position", CHOICE, TOPIC_OUT, offsetof(struct topic_options, position), positions },
-	{ "origin", ORIGIN, TOPIC_OUT, offsetof(struct topic_options, origin), NULL },
+	{ "origin", ORIGIN, TOPIC_OUT | TOPIC_IN, offsetof(struct topic_options, origin), NULL },
 	{ "sentence", CHOICE, TOPIC_OUT, offsetof(struct topic_options, sentence), sentences },
 	{ "compat", CHOICE, TOPIC_OUT, offsetof(struct topic_options, compat), compats },
 	{ "covariance", VARIANCE, TOPIC_OUT, offsetof(struct topic_options, covariance), NULL },

@@ -57,7 +57,9 @@ struct topic_in {
 	struct topics *topics;
 	_Atomic bool waits; /* for topic_in_learn(), which sets conversion and slot: until then neither is looked at */
 	struct conversion_in conversion;
-	double undulation; /* of the rig, m */
+	/* of the rig */
+	double undulation; /* m */
+	struct topic_origin origin;
 	char name[TOPIC_NAME_MAX + 1], channel[SIM_CHANNEL_MAX + 1];
 	struct slot_in slot;
 	_Atomic uint64_t dropped;
