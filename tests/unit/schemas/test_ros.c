@@ -60,6 +60,7 @@ static const struct { const char *name, *hash; } md5_sums[] = {
 	{ "visualization_msgs/MarkerArray", "d155b9ce5188fbaf89745847fd5882d7" },
 	{ "uuid_msgs/UniqueID", "fec2a93b6f5367ee8112c9c0b41ff310" },
 	{ "autoware_msgs/VehicleStatus", "c076819eac8c8f6f51f5d7b08bb0966b" },
+	{ "autoware_can_msgs/CANInfo", "605f4356821f92a8fec1a756259316df" },
 };
 
 static const struct { const char *name, *hash; } rihs[] = {

@@ -61,6 +61,7 @@ static inline int map_in_finish(const struct sim_builder *b, struct message_in *
 	X(pb_msgs, Gps, GpsOdometry) \
 	X(lgsvl_msgs, CanBusData, CanBus) \
 	X(autoware_msgs, VehicleStatus, CanBus) \
+	X(autoware_can_msgs, CANInfo, CanBus) \
 	X(autoware_vehicle_msgs, VelocityReport, CanBus) \
 	X(autoware_vehicle_msgs, VelocityReport, VehicleOdometry) \
 	X(autoware_vehicle_msgs, SteeringReport, CanBus) \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A vehicle's state as others report it: see map_in.h. A report that has a part of it comes back as that part. */
+#include "can_info.h"
 #include "map_in_private.h"
 #include "sim/msg/CanBus.h"
 #include "sim/msg/Gear.h"
@@ -148,16 +149,12 @@ MAP_IN(autoware_vehicle_msgs, HazardLightsReport, CanBus)
 
 /* ---- Autoware.AI ---- */
 
-static void ai_mode(struct sim_dec *d, struct sim_CanBus *m)
+static uint8_t ai_mode(int32_t drive, int32_t steer)
 {
-	bool drive, steer;
-
-	drive = sim_dec_i32(d, "drivemode") != 0;
-	steer = sim_dec_i32(d, "steeringmode") != 0;
-	m->mode = drive && steer ? SIM_VEHICLE_MODE_AUTO
-		  : drive        ? SIM_VEHICLE_MODE_AUTO_SPEED
-		  : steer        ? SIM_VEHICLE_MODE_AUTO_STEER
-				 : SIM_VEHICLE_MODE_MANUAL;
+	return drive && steer ? SIM_VEHICLE_MODE_AUTO
+	       : drive        ? SIM_VEHICLE_MODE_AUTO_SPEED
+	       : steer        ? SIM_VEHICLE_MODE_AUTO_STEER
+			      : SIM_VEHICLE_MODE_MANUAL;
 }
 
 static void ai_gear(struct sim_dec *d, struct sim_CanBus *m)
@@ -178,13 +175,14 @@ static void ai_gear(struct sim_dec *d, struct sim_CanBus *m)
 
 MAP_IN(autoware_msgs, VehicleStatus, CanBus)
 {
+	int32_t drive, lamp;
 	size_t len;
-	int32_t lamp;
 
 	START(CanBus);
 	map_in_header(d, to);
 	sim_dec_string(d, "tm", 255, &len);
-	ai_mode(d, m);
+	drive = sim_dec_i32(d, "drivemode");
+	m->mode = ai_mode(drive, sim_dec_i32(d, "steeringmode"));
 	ai_gear(d, m);
 	m->speed = (float)(map_in_f64(d, "speed") / 3.6); /* km/h */
 	m->throttle = (float)sim_dec_i32(d, "drivepedal") / 100;
@@ -195,5 +193,36 @@ MAP_IN(autoware_msgs, VehicleStatus, CanBus)
 	m->left_turn_signal = lamp == 1;
 	m->right_turn_signal = lamp == 2;
 	m->low_beam = sim_dec_i32(d, "light") != 0;
+	return map_in_finish(&builder, to);
+}
+
+static uint8_t can_info_gear(int32_t shift)
+{
+	return shift == CAN_INFO_DRIVE     ? SIM_GEAR_DRIVE
+	       : shift == CAN_INFO_NEUTRAL ? SIM_GEAR_NEUTRAL
+	       : shift == CAN_INFO_REVERSE ? SIM_GEAR_REVERSE
+	       : shift == CAN_INFO_PARKING ? SIM_GEAR_PARKING
+					   : SIM_GEAR_NONE;
+}
+
+/* Pedals and the angle are in units of the vehicle that sends them. */
+MAP_IN(autoware_can_msgs, CANInfo, CanBus)
+{
+	struct can_info v;
+	size_t len;
+
+	START(CanBus);
+	map_in_header(d, to);
+	sim_dec_string(d, "tm", 255, &len);
+#define I(name) v.name = sim_dec_i32(d, #name);
+#define F(name) v.name = map_in_f64(d, #name);
+	CAN_INFO_FIELDS(I, F)
+#undef I
+#undef F
+	m->mode = ai_mode(v.devmode, v.strmode);
+	m->gear = can_info_gear(v.driveshift);
+	m->in_reverse = m->gear == SIM_GEAR_REVERSE;
+	m->speed = (float)(v.speed / (m->in_reverse ? -3.6 : 3.6)); /* km/h along the gear */
+	m->low_beam = v.light != 0;
 	return map_in_finish(&builder, to);
 }

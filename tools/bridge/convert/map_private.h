@@ -36,6 +36,7 @@
 	X(GpsOdometry, pb_msgs, Gps) \
 	X(CanBus, lgsvl_msgs, CanBusData) \
 	X(CanBus, autoware_msgs, VehicleStatus) \
+	X(CanBus, autoware_can_msgs, CANInfo) \
 	X(CanBus, autoware_vehicle_msgs, VelocityReport) \
 	X(CanBus, autoware_vehicle_msgs, SteeringReport) \
 	X(CanBus, autoware_vehicle_msgs, ControlModeReport) \

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The vehicle's state, for SVL's and for Autoware's users. See map.h. */
+#include <math.h>
+
+#include "can_info.h"
 #include "map_private.h"
 #include "sim/msg/CanBus.h"
 #include "sim/msg/Gear.h"
@@ -176,6 +179,16 @@ static int32_t percent(float share)
 	return share > 0 ? (int32_t)((share < 1 ? share : 1) * 100) : 0;
 }
 
+static int32_t ai_drives(const struct sim_CanBus *m)
+{
+	return m->mode == SIM_VEHICLE_MODE_AUTO || m->mode == SIM_VEHICLE_MODE_AUTO_SPEED;
+}
+
+static int32_t ai_steers(const struct sim_CanBus *m)
+{
+	return m->mode == SIM_VEHICLE_MODE_AUTO || m->mode == SIM_VEHICLE_MODE_AUTO_STEER;
+}
+
 MAP(CanBus, autoware_msgs, VehicleStatus)
 {
 	static const uint8_t gears[] = {
@@ -183,12 +196,12 @@ MAP(CanBus, autoware_msgs, VehicleStatus)
 		[SIM_GEAR_REVERSE] = AI_GEAR_REVERSE, [SIM_GEAR_PARKING] = AI_GEAR_PARK,
 		[SIM_GEAR_LOW] = AI_GEAR_LOW,
 	};
-	uint8_t gear = m->gear, mode = m->mode;
+	uint8_t gear = m->gear;
 
 	map_header(e, in);
 	sim_enc_text(e, "tm", "");
-	sim_enc_i32(e, "drivemode", mode == SIM_VEHICLE_MODE_AUTO || mode == SIM_VEHICLE_MODE_AUTO_SPEED);
-	sim_enc_i32(e, "steeringmode", mode == SIM_VEHICLE_MODE_AUTO || mode == SIM_VEHICLE_MODE_AUTO_STEER);
+	sim_enc_i32(e, "drivemode", ai_drives(m));
+	sim_enc_i32(e, "steeringmode", ai_steers(m));
 	sim_enc_begin(e, "current_gear");
 	sim_enc_u8(e, "gear", gear < sizeof(gears) ? gears[gear] : AI_GEAR_NONE);
 	sim_enc_end(e);
@@ -198,5 +211,37 @@ MAP(CanBus, autoware_msgs, VehicleStatus)
 	sim_enc_f64(e, "angle", (double)m->steering_angle);
 	sim_enc_i32(e, "lamp", ai_lamp(m));
 	sim_enc_i32(e, "light", m->low_beam || m->high_beam);
+	return 0;
+}
+
+/*
+ * What Autoware.AI reads of it (can_status_translator; op_planner the speed and the angle): km/h along the gear, and degrees of the
+ * steering wheel, whose full lock the reader is told. Nobody simulates one, so they are the front wheels'. Pedals pass through to
+ * VehicleStatus there.
+ */
+MAP(CanBus, autoware_can_msgs, CANInfo)
+{
+	static const uint8_t shifts[] = {
+		[SIM_GEAR_NEUTRAL] = CAN_INFO_NEUTRAL, [SIM_GEAR_DRIVE] = CAN_INFO_DRIVE,
+		[SIM_GEAR_REVERSE] = CAN_INFO_REVERSE, [SIM_GEAR_PARKING] = CAN_INFO_PARKING,
+		[SIM_GEAR_LOW] = CAN_INFO_DRIVE,
+	};
+	uint8_t gear = m->gear;
+	const struct can_info v = { .devmode = ai_drives(m),
+				    .strmode = ai_steers(m),
+				    .drivepedal = percent(m->throttle),
+				    .brakepedal = percent(m->braking),
+				    .driveshift = gear < sizeof(shifts) ? shifts[gear] : 0,
+				    .speed = (double)m->speed * (gear == SIM_GEAR_REVERSE ? -3.6 : 3.6),
+				    .angle = (double)m->steering_angle * 180 / M_PI,
+				    .light = m->low_beam || m->high_beam };
+
+	map_header(e, in);
+	sim_enc_text(e, "tm", "");
+#define I(name) sim_enc_i32(e, #name, v.name);
+#define F(name) sim_enc_f64(e, #name, v.name);
+	CAN_INFO_FIELDS(I, F)
+#undef I
+#undef F
 	return 0;
 }
