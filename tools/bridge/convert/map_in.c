@@ -184,7 +184,7 @@ struct vehicle_cmd {
 	float velocity, acceleration, steering_angle;
 };
 
-enum { AI_GEAR_LOW = 5 };
+enum { AI_GEAR_REVERSE = 2, AI_GEAR_LOW = 5 };
 
 static uint8_t read_ai_gear(struct sim_dec *d)
 {
@@ -227,6 +227,16 @@ static struct vehicle_cmd read_vehicle_cmd(struct sim_dec *d, struct message_in 
 	return c;
 }
 
+/*
+ * Autoware.AI's twist_gate, told that somebody drives by hand, takes ctrl_cmd back by a speed of -1 m/s, straight ahead, and leaves the
+ * acceleration as it was. So it stays when its twist_cmd goes on.
+ */
+static void drop_taken_back(struct vehicle_cmd *c)
+{
+	if (c->velocity == -1 && c->steering_angle == 0 && c->gear != AI_GEAR_REVERSE)
+		c->velocity = c->acceleration = 0;
+}
+
 static void set_ai_gear(struct sim_VehicleControl *m, uint8_t gear)
 {
 	static const uint8_t gears[] = {
@@ -248,6 +258,7 @@ static int read_vehicle_cmd_control(struct sim_dec *d, struct message_in *to)
 	struct vehicle_cmd c = read_vehicle_cmd(d, to);
 
 	START(VehicleControl);
+	drop_taken_back(&c);
 	m->stamp = c.stamp_sim_ns;
 	m->present = SIM_VEHICLE_CONTROL_HAS_STAMP;
 	set_ai_gear(m, c.gear);
