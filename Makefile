@@ -32,7 +32,9 @@ AR      ?= ar
 OPT     ?= -O2
 WERROR  ?=
 
-VERSION := 0.1.0
+# Semantic, as CHANGELOG.md explains, and stated nowhere else. The loader is asked for the major number: libsimclient.so.0.
+VERSION   := 0.1.0
+SOVERSION := $(firstword $(subst ., ,$(VERSION)))
 
 WARN := -std=gnu17 -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wundef \
 	-Wvla -Wformat=2 -Wimplicit-fallthrough $(if $(WERROR),-Werror)

@@ -30,7 +30,7 @@ SO_NAMES         := $(SONAME)=$(SO_REALNAME) $(WORLD_SONAME)=$(WORLD_REALNAME) $
 INSTALL_PLUGINS  := $(filter $(B)/lib/simd/%.so,$(LIBS))
 INSTALL_PROGRAMS := $(filter $(B)/bin/%,$(PROGRAMS))
 INSTALL_EXAMPLES := $(sort $(wildcard libclient/examples/*.c libclient/examples/*.msg)) libclient/examples/Makefile libclient/examples/CMakeLists.txt
-INSTALL_PAGES    := README.md $(sort $(shell find config daemon libclient schemas tools -name '*.md'))
+INSTALL_PAGES    := README.md CHANGELOG.md $(sort $(shell find config daemon libclient schemas tools -name '*.md'))
 # programs with a manual page of section 1 or 8 have an option table, so they can print their completion
 WITH_COMPLETION  := $(filter $(foreach m,$(filter %.1 %.8,$(MANUALS)),$(B)/bin/$(basename $(notdir $(m)))),$(INSTALL_PROGRAMS))
 subst_paths = sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@BINDIR@|$(BINDIR)|g' -e 's|@LIBDIR@|$(LIBDIR)|g' \

@@ -6,7 +6,7 @@ LIBS += $(B)/lib/libsimreadback.a
 $(B)/lib/libsimreadback.a: $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard libclient/readback/*.c))) libclient/readback/module.mk
 
 LIBS += $(B)/lib/libsimreadback.so
-READBACK_SONAME   := libsimreadback.so.0
+READBACK_SONAME   := libsimreadback.so.$(SOVERSION)
 READBACK_REALNAME := libsimreadback.so.$(VERSION)
 $(B)/lib/libsimreadback.so: libclient/readback/libsimreadback.map libclient/readback/module.mk $(addprefix $(B)/lib/,libsimreadback.a libbase.a) \
 	$(B)/lib/libsimclient.so

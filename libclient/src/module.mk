@@ -13,8 +13,7 @@ LIBS += $(B)/lib/libsimclient.a $(B)/lib/libsimclient.so
 # this file too: an object that left is still in the archive of an older build
 $(B)/lib/libsimclient.a: $(SIMCLIENT_OBJS) libclient/src/module.mk
 
-# libsimclient.so.0 is what programs ask the loader for: its number changes when they have to be built again.
-SONAME      := libsimclient.so.0
+SONAME      := libsimclient.so.$(SOVERSION)
 SO_REALNAME := libsimclient.so.$(VERSION)
 $(B)/lib/libsimclient.so: libclient/src/libsimclient.map libclient/src/module.mk $(SIMCLIENT_ARCHIVES)
 	@mkdir -p $(@D)

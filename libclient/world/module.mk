@@ -16,7 +16,7 @@ LINK_WORLD := -lprotobuf-c -lsodium
 LINK_WORLD_NET := $(LINK_WORLD) -lssl -lcrypto
 
 LIBS += $(B)/lib/libsimworld.so
-WORLD_SONAME   := libsimworld.so.0
+WORLD_SONAME   := libsimworld.so.$(SOVERSION)
 WORLD_REALNAME := libsimworld.so.$(VERSION)
 $(B)/lib/libsimworld.so: libclient/world/libsimworld.map libclient/world/module.mk $(addprefix $(B)/lib/,libsimworldwire.a libbase.a)
 	@mkdir -p $(@D)
