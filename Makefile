@@ -7,7 +7,7 @@
 #   make soak       the demo with every bridge for SOAK_SECONDS (1800): nothing grows; FULL=1: all long runs, for hours
 #   make bench      measure (BENCH=name,... for a part) into $(B)/bench.json
 #   make install    DESTDIR= PREFIX=
-#   make help       the rest: fuzz, tests, run-tests, deps, clean, and the switches
+#   make help       the rest: dist, fuzz, tests, run-tests, deps, clean, and the switches
 MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
 .DELETE_ON_ERROR:
@@ -47,7 +47,7 @@ CFLAGS  ?=
 LDFLAGS ?=
 # What building needs is looked for once in each build folder, before a compiler's error says less; these goals do without it, or install it
 # themselves. With a sanitizer less is built.
-NEEDS_NOTHING := bench check clean demo deps first-contact fuzz help one-thread soak uninstall
+NEEDS_NOTHING := bench check clean demo deps dist first-contact fuzz help one-thread soak uninstall
 ifneq ($(if $(SAN)$(filter deps,$(MAKECMDGOALS)),,$(filter-out $(NEEDS_NOTHING),$(or $(MAKECMDGOALS),all))),)
 ifneq ($(shell [ $(B)/needs -nt tools/dev/deps.sh ] || { CC='$(CC)' CFLAGS='$(CFLAGS)' tools/dev/deps.sh look && mkdir -p $(B) && touch $(B)/needs; } || echo no),)
 $(error what is needed to build is missing: run `make deps`, which installs it (as root, or with sudo), and make again)

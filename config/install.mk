@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# make install: what is built goes below $(DESTDIR)$(PREFIX). Included by the top Makefile.
+# make install: what is built goes below $(DESTDIR)$(PREFIX). make dist: the sources of a release. Included by the top Makefile.
 #
 #?  make install      DESTDIR= PREFIX=/usr/local SYSCONFDIR= UNITDIR=; give make the same, then it has nothing to build
 #?  make uninstall    the same switches; configuration stays, enabled services do not
+#?  make dist         $(B)/simd-VERSION.tar.gz: what is committed, in the same bytes wherever it is made; it builds without git
 
 BINDIR     ?= $(PREFIX)/bin
 LIBDIR     ?= $(PREFIX)/lib
@@ -132,4 +133,17 @@ uninstall:
 	rm -f $(WITH_COMPLETION:$(B)/bin/%=$(D)$(BASHDIR)/%) $(WITH_COMPLETION:$(B)/bin/%=$(D)$(ZSHDIR)/_%) \
 		$(WITH_COMPLETION:$(B)/bin/%=$(D)$(FISHDIR)/%.fish)
 
-.PHONY: install uninstall
+# ---- sources ----
+
+# Of one commit always the same bytes: git sorts, gives all to root, and dates them as the commit; what a user or a machine may set is set here.
+DIST := simd-$(VERSION)
+dist:
+	@left=$$(git status --porcelain) || exit 1; \
+		[ -z "$$left" ] || { echo "make dist packs what is committed, and this is not:"; echo "$$left"; exit 1; }
+	@mkdir -p $(B)
+	@GIT_ATTR_NOSYSTEM=1 git -c core.attributesFile=/dev/null -c core.autocrlf=false -c tar.umask=0022 \
+		archive --format=tar --prefix=$(DIST)/ -o $(B)/$(DIST).tar HEAD
+	@env -u GZIP gzip -9nf $(B)/$(DIST).tar
+	@echo "$(B)/$(DIST).tar.gz"
+
+.PHONY: install uninstall dist
