@@ -34,9 +34,13 @@ INSTALL_EXAMPLES := $(sort $(wildcard libclient/examples/*.c libclient/examples/
 INSTALL_PAGES    := README.md CHANGELOG.md $(sort $(shell find config daemon libclient schemas tools -name '*.md'))
 # programs with a manual page of section 1 or 8 have an option table, so they can print their completion
 WITH_COMPLETION  := $(filter $(foreach m,$(filter %.1 %.8,$(MANUALS)),$(B)/bin/$(basename $(notdir $(m)))),$(INSTALL_PROGRAMS))
-subst_paths = sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@BINDIR@|$(BINDIR)|g' -e 's|@LIBDIR@|$(LIBDIR)|g' \
-	-e 's|@INCLUDEDIR@|$(INCLUDEDIR)|g' -e 's|@SYSCONFDIR@|$(SYSCONFDIR)|g' -e 's|@PLUGINDIR@|$(PLUGINDIR)|g' \
-	-e 's|@DATADIR@|$(DATADIR)|g' -e 's|@CONFDIR@|$(CONFDIR)|g' -e 's|@VERSION@|$(VERSION)|g' -e 's|@SONAME@|$(SONAME)|g'
+# the units name the programs
+subst_bindir = sed 's|@BINDIR@|$(BINDIR)|g'
+
+# From a folder of the files for pkg-config and CMake to the prefix, and from there on: what is staged works as it lies, and may be moved.
+from = $(shell realpath -sm --relative-to='$(1)' '$(2)')
+subst_relative = sed -e 's|@PREFIX@|$(call from,$(1),$(PREFIX))|g' -e 's|@VERSION@|$(VERSION)|g' -e 's|@SONAME@|$(SONAME)|g' \
+	$(foreach v,BINDIR LIBDIR INCLUDEDIR DATADIR PLUGINDIR,-e 's|@$(v)@|$(call from,$(PREFIX),$($(v)))|g')
 
 # simd knows where its configuration and its plug-ins are installed. So the one to install is linked apart: the build tree's
 # stays as it is, whatever prefix is installed to.
@@ -75,10 +79,10 @@ install: all
 	@# in folders as here, so that their links to each other hold
 	@for f in $(INSTALL_PAGES); do $(INSTALL) -D -m 644 $$f $(D)$(DOCDIR)/$$f || exit 1; done
 	@for pc in simclient simworld simreadback; do \
-		$(subst_paths) config/packaging/$$pc.pc.in >$(D)$(LIBDIR)/pkgconfig/$$pc.pc || exit 1; done
+		$(call subst_relative,$(LIBDIR)/pkgconfig) config/packaging/$$pc.pc.in >$(D)$(LIBDIR)/pkgconfig/$$pc.pc || exit 1; done
 	$(INSTALL) -d $(D)$(LIBDIR)/cmake/simclient
 	@for c in config/packaging/*.cmake.in; do f=$${c##*/}; \
-		$(subst_paths) $$c >$(D)$(LIBDIR)/cmake/simclient/$${f%.in} || exit 1; done
+		$(call subst_relative,$(LIBDIR)/cmake/simclient) $$c >$(D)$(LIBDIR)/cmake/simclient/$${f%.in} || exit 1; done
 	@# the pages say /etc/simd, /usr/share/doc/simd and /usr/share/simd
 	@for m in $(MANUALS); do \
 		dir=$(D)$(MANDIR)/man$${m##*.}; $(INSTALL) -d $$dir && sed -e 's|/etc/simd|$(CONFDIR)|g' -e 's|/usr/share/doc/simd|$(DOCDIR)|g' \
@@ -93,11 +97,11 @@ install: all
 		if [ -f $$f ] && ! cmp -s config/simd.json $$f; then f=$$f.new; echo "kept your simd.json; the new one is $$f"; fi; \
 		$(INSTALL) -m 644 config/simd.json $$f
 	@for u in config/systemd/*.service; do \
-		$(subst_paths) $$u >$(D)$(UNITDIR)/$${u##*/} || exit 1; done
+		$(subst_bindir) $$u >$(D)$(UNITDIR)/$${u##*/} || exit 1; done
 	@# one of many: the same unit, with a configuration and directories of its own
 	@sed -e 's|@BINDIR@/simd|& --config $(CONFDIR)/%i.json --runtime-dir /run/simd-%i|' -e 's|^Description=.*|& (%i)|' \
 		-e 's,^\(Runtime\|Logs\|Working\)Directory=.*,&-%i,' config/systemd/simd.service | \
-		$(subst_paths) >$(D)$(UNITDIR)/simd@.service
+		$(subst_bindir) >$(D)$(UNITDIR)/simd@.service
 	$(INSTALL) -m 644 config/systemd/simd.sysusers $(D)$(SYSUSERSDIR)/simd.conf
 	$(INSTALL) -m 644 config/ros2/cyclonedds.xml $(D)$(DATADIR)/simd
 	@[ ! -d config/rigs ] || { $(INSTALL) -d $(D)$(DATADIR)/simd && cp -r config/rigs $(D)$(DATADIR)/simd/; }
