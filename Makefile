@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# One non-recursive build. Each folder's module.mk says what it makes and what it may include.
+# One non-recursive build. Each folder's module.mk says what it makes and what it may include; tests/check.mk and config/install.mk are
+# commands: how to run, and how to install.
 #
 #   make            build everything into $(B); on a bare machine `make deps` before
 #   make demo       install what is missing, build, run the whole line on SUMO for DEMO_SECONDS of simulated time
@@ -96,7 +97,7 @@ TEST_PROGRAMS := # what tests start; no part of `all`, which needs nothing that 
 BENCH_PROGRAMS := # what `make bench` starts
 GENERATED :=  # stamps of generated headers, made before anything that could include them
 
-include schemas/module.mk libclient/module.mk daemon/module.mk tools/module.mk config/module.mk tests/module.mk
+include schemas/module.mk libclient/module.mk daemon/module.mk tools/module.mk tests/module.mk
 
 MANUALS := $(foreach p,$(sort $(shell find config daemon libclient schemas tools -name '*.[1-8].scd' 2>/dev/null)),$(B)/man/$(basename $(notdir $(p))))
 

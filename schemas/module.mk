@@ -42,6 +42,19 @@ $(B)/obj/gen/%.o: $(B)/gen/%.c $(MSG_STAMP) $(B)/flags
 $(B)/lib/libschema.a: $(SCHEMA_NAMES:%=$(B)/obj/%.o) $(TYPEDESC_OBJ)
 LIBS += $(B)/lib/libschema.a
 
-include schemas/simgen.mk schemas/ros/ros.mk schemas/apollo/apollo.mk
+# Types of one's own, the way a user makes them: $(eval $(call simgen_package,PACKAGE,FILES)) gives
+# $(B)/gen/PACKAGE/msg/*.h (-I$(B)/gen) and MSG_OBJS_PACKAGE, the objects of the field tables.
+define simgen_package
+MSG_OBJS_$(1) := $(patsubst %.msg,$(B)/obj/gen/$(1)/msg/%.o,$(notdir $(2)))
+GENERATED += $(B)/gen/$(1)/msg/.stamp
+$(B)/gen/$(1)/msg/.stamp: $(2) $(MSGS) $(B)/bin/simgen
+	@mkdir -p $$(@D)
+	$(B)/bin/simgen -p $(1) -I sim=schemas/msg -o $(B)/gen $(2)
+	@touch $$@
+$(patsubst %.msg,$(B)/gen/$(1)/msg/%.h,$(notdir $(2))) $(patsubst %.msg,$(B)/gen/$(1)/msg/%.c,$(notdir $(2))): $(B)/gen/$(1)/msg/.stamp ;
+$$(MSG_OBJS_$(1)): $(B)/gen/$(1)/msg/.stamp $(MSG_STAMP)
+endef
 # The custom type of the examples.
 $(eval $(call simgen_package,example,libclient/examples/FloatArray.msg))
+
+include schemas/ros/module.mk schemas/apollo/module.mk

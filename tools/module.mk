@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-include tools/keys/keys.mk tools/record/record.mk tools/bridge/module.mk tools/simctl/module.mk tools/simhost/module.mk tools/sources/module.mk tools/world/module.mk
+include tools/keys/module.mk tools/record/module.mk tools/bridge/module.mk tools/simctl/module.mk tools/simhost/module.mk tools/sources/module.mk tools/world/module.mk

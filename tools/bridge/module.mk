@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # simbridge and its plug-ins. All may see the public headers and base, a plug-in of the tree loop as well; null and logging need what is installed alone.
-include tools/bridge/convert/convert.mk tools/bridge/topics/topics.mk tools/bridge/dds/dds.mk tools/bridge/link/link.mk tools/bridge/link/time.mk tools/bridge/ros2/ros2.mk tools/bridge/ros1/ros1.mk tools/bridge/tcp/tcp.mk tools/bridge/lgsvl/lgsvl.mk tools/bridge/cyber/cyber.mk tools/bridge/rosbridge/rosbridge.mk tools/bridge/mcap/mcap.mk tools/bridge/foxglove/foxglove.mk
+include $(sort $(wildcard tools/bridge/*/module.mk))
 INC_tools/bridge/host := -Ilibclient/include -Ilibclient/base -I$(B)/gen
 INC_tools/bridge/logging := -Ilibclient/include -I$(B)/gen
 INC_tools/bridge/null := -Ilibclient/include -I$(B)/gen

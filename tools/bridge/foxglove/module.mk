@@ -4,7 +4,7 @@ INC_tools/bridge/foxglove := -Itools/bridge/foxglove -Itools/bridge/topics -Itoo
 FOXGLOVE_PAGE := $(sort $(filter-out %.md,$(wildcard tools/bridge/foxglove/page/*)))
 LIBS += $(B)/lib/simd/bridge_foxglove.so
 # the page's files, and a table of them
-$(B)/gen/foxglove_page.inc: $(FOXGLOVE_PAGE) tools/bridge/foxglove/foxglove.mk
+$(B)/gen/foxglove_page.inc: $(FOXGLOVE_PAGE) tools/bridge/foxglove/module.mk
 	@mkdir -p $(@D)
 	@for f in $(FOXGLOVE_PAGE); do echo "PAGE(\"$${f##*/}\", $$(echo "$${f##*/}" | tr -c 'a-zA-Z0-9\n' _), \"$$f\")"; done >$@
 $(B)/obj/tools/bridge/foxglove/page.o: $(B)/gen/foxglove_page.inc $(FOXGLOVE_PAGE)

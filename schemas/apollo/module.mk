@@ -6,7 +6,7 @@ $(B)/bin/setgen: $(addprefix $(B)/obj/schemas/,gen/setgen.o gen/plain_file.o)
 INTERNAL += $(B)/bin/setgen
 define apollo_release
 APOLLO_PROTOS_$(1) := $(patsubst schemas/apollo/$(1)/%,%,$(shell find schemas/apollo/$(1) -name '*.proto' | LC_ALL=C sort))
-$(B)/gen/apollo$(1)/.stamp: $$(addprefix schemas/apollo/$(1)/,$$(APOLLO_PROTOS_$(1))) schemas/apollo/apollo.mk $(B)/bin/setgen
+$(B)/gen/apollo$(1)/.stamp: $$(addprefix schemas/apollo/$(1)/,$$(APOLLO_PROTOS_$(1))) schemas/apollo/module.mk $(B)/bin/setgen
 	@rm -rf $$(@D) && mkdir -p $$(@D)
 	cd schemas/apollo/$(1) && protoc-c --include_imports --descriptor_set_out=$$(abspath $$(@D))/protoc.bin --c_out=$$(abspath $$(@D)) \
 		$$(APOLLO_PROTOS_$(1)) 2>$$(abspath $$(@D))/protoc.log || { cat $$(abspath $$(@D))/protoc.log >&2; exit 1; }
