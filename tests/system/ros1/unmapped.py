@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages of types that have no mapping to one of simd's: of ROS's own packages, and of one that nobody has.
 unmapped.py write BAG: a bag of them, by rosbag; each type has a topic, a message of zeros, one of extremes, and random ones.
-unmapped.py expect BAG: what rosbag reads in it, as JSON, with the names and the times of ROS 2; for ../decode/unmapped.js.
+unmapped.py expect BAG: what rosbag reads in it, as JSON, with the names, the times and the definitions of ROS 2; for ../decode/unmapped.js and ../ros2/unmapped.c.
+Sent is nothing that ROS 2 cannot have: a time from 2038 on. Not compared is what it does not have: the count in a header, and the sign of a byte.
 unmapped.py hear BAG: "ready" when all of its topics have a publisher; "the same" when each has sent what is in the bag, or how it differs.
 """
 import contextlib
@@ -188,6 +189,32 @@ def write(path):
                 bag.write(topic_of(kind), m, rospy.Time(1000 + i, 5))
 
 
+# ---- as ROS 2 has the types ----
+
+NAMES = {"time": "builtin_interfaces/Time", "duration": "builtin_interfaces/Duration", "uuid_msgs/UniqueID": "unique_identifier_msgs/UUID"}
+
+
+def fields(cls):
+    """Of a message's own: (name, type without its array, that array)."""
+    for name, kind in zip(cls.__slots__, cls._slot_types):
+        word, bracket, rest = kind.partition("[")
+        if (cls._type, name) != ("std_msgs/Header", "seq"):
+            yield name, word, bracket + rest
+
+
+def definition(kind):
+    """Its text, and behind it those of what it nests."""
+    classes, kinds, texts = classes_of(kind), [kind], []
+    for k in kinds:
+        text = "MSG: %s\n" % NAMES.get(k, k) if texts else ""
+        for name, word, array in fields(classes.get(k) or classes_of(k)[k]):
+            text += "%s%s %s\n" % (NAMES.get(word, word), array, name)
+            if "/" in word and word not in kinds:
+                kinds.append(word)
+        texts.append(text)
+    return RULE.join(texts)
+
+
 # ---- what is seen ----
 
 def tree(kind, v):
@@ -270,7 +297,7 @@ if tempfile.tempdir:
 if sys.argv[1] == "write":
     write(sys.argv[2])
 elif sys.argv[1] == "expect":
-    print(json.dumps(read(sys.argv[2])))
+    print(json.dumps({topic: dict(t, definition=definition(t["type"])) for topic, t in read(sys.argv[2]).items()}))
 else:
     hear(sys.argv[2])
     os._exit(0)

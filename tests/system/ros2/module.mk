@@ -31,6 +31,8 @@ $(B)/test/cyclone-node: $(patsubst %,$(B)/obj/tests/system/ros2/%.o,cyclone_node
 LINK_cyclone-node = -lddsc
 $(B)/test/ros2: $(patsubst %,$(B)/obj/tests/system/ros2/%.o,ros2 reader typed) $(B)/obj/tests/support/ros_tree.o $(B)/lib/libros.a $(B)/lib/libbase.a
 LINK_ros2 = -lddsc -ljansson -lm
+$(B)/test/ros2-unmapped: $(patsubst %,$(B)/obj/tests/system/ros2/%.o,unmapped reader typed) $(B)/obj/tests/support/ros_tree.o $(addprefix $(B)/lib/,libros.a libmsggen.a libbase.a)
+LINK_ros2-unmapped = -lddsc -ljansson -lm
 $(eval $(call ros2_test,system-ros2-receivers,test_receivers))
 $(B)/test/system-ros2-receivers: $(B)/obj/tools/bridge/dds/receivers.o $(B)/lib/libbase.a
 $(B)/test/system-ros2-cyclone: $(B)/obj/tests/support/ros_tree.o # of typed.c

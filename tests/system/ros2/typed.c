@@ -18,9 +18,9 @@ struct typed {
 	uint32_t ops[WORDS_MAX];
 	uint32_t n;
 	bool bad;
-	struct pending { /* a list of messages whose element has yet to be described */
+	struct pending { /* a list of messages or times whose element has yet to be described */
 		uint32_t at;
-		const struct ros_type *type;
+		const struct ros_field *of;
 	} pending[PENDING_MAX];
 	uint32_t n_pending;
 	dds_topic_descriptor_t desc;
@@ -101,9 +101,11 @@ static void word(struct typed *t, uint32_t w)
 		t->bad = true;
 }
 
-/* What a number is: its place among the types, or among the subtypes of a list or an array. */
+/* What a number or a string is: its place among the types, or among the subtypes of a list or an array. */
 static uint32_t code_of(unsigned prim, bool sub, bool *bad)
 {
+	if (prim == ROS_STRING)
+		return sub ? DDS_OP_SUBTYPE_STR : DDS_OP_TYPE_STR;
 	switch (sizes[prim]) {
 	case 1:
 		return sub ? DDS_OP_SUBTYPE_1BY : DDS_OP_TYPE_1BY;
@@ -131,47 +133,71 @@ static void describe_one(struct typed *t, const struct ros_field *f, size_t at)
 		word(t, DDS_OP_ADR | DDS_OP_TYPE_4BY);
 		word(t, (uint32_t)at + 4);
 	} else {
-		word(t, DDS_OP_ADR |
-				(f->prim == ROS_STRING ? (uint32_t)DDS_OP_TYPE_STR : code_of(f->prim, false, &t->bad)));
+		word(t, DDS_OP_ADR | code_of(f->prim, false, &t->bad));
 		word(t, (uint32_t)at);
 	}
 }
 
+static bool is_structure(const struct ros_field *f)
+{
+	return f->prim == ROS_NESTED || f->prim == ROS_TIME || f->prim == ROS_DURATION;
+}
+
+/* The word of where it goes on, after n words, and where its element is, which is filled in later. */
+static void describe_later(struct typed *t, const struct ros_field *f, uint32_t n)
+{
+	word(t, n << 16);
+	if (t->n_pending == PENDING_MAX || t->bad)
+		t->bad = true;
+	else
+		t->pending[t->n_pending++] = (struct pending){ t->n - 4, f };
+}
+
 static void describe_list(struct typed *t, const struct ros_field *f, size_t at)
 {
-	if (f->prim != ROS_NESTED) {
-		word(t, DDS_OP_ADR | DDS_OP_TYPE_SEQ | code_of(f->prim, true, &t->bad));
-		word(t, (uint32_t)at);
-		return;
-	}
-	if (t->n_pending == PENDING_MAX) {
-		t->bad = true;
-		return;
-	}
-	t->pending[t->n_pending++] = (struct pending){ t->n, f->type };
-	word(t, DDS_OP_ADR | DDS_OP_TYPE_SEQ | DDS_OP_SUBTYPE_STU);
+	bool structure = is_structure(f);
+
+	word(t, DDS_OP_ADR | DDS_OP_TYPE_SEQ |
+			(structure ? (uint32_t)DDS_OP_SUBTYPE_STU : code_of(f->prim, true, &t->bad)));
 	word(t, (uint32_t)at);
-	word(t, (uint32_t)extent_of(f->type).size);
-	word(t, 4u << 16); /* where it goes on; the element is filled in later */
+	if (!structure)
+		return;
+	word(t, (uint32_t)extent_of_one(f).size);
+	describe_later(t, f, 4);
+}
+
+static void describe_array(struct typed *t, const struct ros_field *f, size_t at)
+{
+	bool structure = is_structure(f);
+
+	word(t, DDS_OP_ADR | DDS_OP_TYPE_ARR |
+			(structure ? (uint32_t)DDS_OP_SUBTYPE_STU : code_of(f->prim, true, &t->bad)));
+	word(t, (uint32_t)at);
+	word(t, f->count);
+	if (!structure)
+		return;
+	describe_later(t, f, 5);
+	word(t, (uint32_t)extent_of_one(f).size);
 }
 
 static void describe(struct typed *t, const struct ros_type *type, size_t base)
 {
 	size_t at = 0;
 
+	if (!type->n_fields) { /* ROS puts a byte where nothing is */
+		word(t, DDS_OP_ADR | DDS_OP_TYPE_1BY);
+		word(t, (uint32_t)base);
+	}
 	for (uint32_t i = 0; i < type->n_fields; i++) {
 		const struct ros_field *f = &type->fields[i];
 		size_t here = base + place(f, &at);
 
-		if (f->array == ROS_ONE) {
+		if (f->array == ROS_ONE)
 			describe_one(t, f, here);
-		} else if (f->array == ROS_FIXED) {
-			word(t, DDS_OP_ADR | DDS_OP_TYPE_ARR | code_of(f->prim, true, &t->bad));
-			word(t, (uint32_t)here);
-			word(t, f->count);
-		} else {
+		else if (f->array == ROS_FIXED)
+			describe_array(t, f, here);
+		else
 			describe_list(t, f, here);
-		}
 	}
 }
 
@@ -202,7 +228,7 @@ struct typed *typed_new(const struct ros_type *type)
 		struct pending p = t->pending[i];
 
 		t->ops[p.at + 3] |= t->n - p.at;
-		describe(t, p.type, 0);
+		describe_one(t, p.of, 0);
 		word(t, DDS_OP_RTS);
 	}
 	make_descriptor(t);

@@ -110,7 +110,9 @@ $(B)/test/system-stack-replay: $(addprefix $(B)/obj/tests/,system/ros2/typed.o s
 LINK_system-stack-replay += $(LINK_RECORD) -lddsc -lexpat
 FLAGS_tests/system/stack/test_replay.c := -Itools -Itools/bridge -Itools/bridge/convert -Itools/record
 # and of types without a mapping, by ROS 1's own programs
-$(B)/test/system-stack-unmapped: $(B)/obj/tests/support/ros_master.o | $(addprefix $(B)/lib/simd/,source_play.so bridge_ros1.so bridge_mcap.so bridge_foxglove.so)
+$(B)/test/system-stack-unmapped: $(B)/obj/tests/support/ros_master.o | $(B)/test/ros2-unmapped \
+	$(addprefix $(B)/lib/simd/,source_play.so bridge_ros1.so bridge_ros2.so bridge_mcap.so bridge_foxglove.so)
+FLAGS_tests/system/stack/test_unmapped.c := -DROS2_UNMAPPED='"$(B)/test/ros2-unmapped"'
 # logs that are recorded
 RECORDS := $(addprefix $(B)/test/system-stack-,record record_bad)
 $(RECORDS): $(B)/obj/tests/system/stack/recorder.o $(addprefix $(B)/lib/,librecord.a libconvert.a libros.a libmsggen.a) | $(B)/lib/simd/bridge_mcap.so
