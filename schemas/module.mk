@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Definitions and what is made of them: $(B)/bin/simgen, $(B)/gen/sim/{msg,srv}/*.[hc], libschema.a.
+# Definitions and what is made of them: $(B)/bin/simgen, $(B)/gen/sim/{msg,srv}/*.h; libschema.a has what simgen and the library compute alike.
 # Everything that includes <sim/msg/...> or <sim/srv/...> needs -I$(B)/gen; GENERATED makes the headers come first.
 INC_schemas := -Ischemas -Ilibclient/include -Ilibclient/base -I$(B)/gen
 
@@ -33,26 +33,25 @@ $(MSG_STAMP): $(MSGS) $(SRVS) $(B)/gen/schemas $(B)/bin/simgen
 	@mkdir -p $(@D)
 	$(B)/bin/simgen -s -l -p sim -o $(B)/gen $(MSGS) $(SRVS)
 	@touch $@
-$(SCHEMA_NAMES:%=$(B)/%.h) $(SCHEMA_NAMES:%=$(B)/%.c): $(MSG_STAMP) ;
+$(SCHEMA_NAMES:%=$(B)/%.h): $(MSG_STAMP) ;
 
 $(B)/obj/gen/%.o: $(B)/gen/%.c $(MSG_STAMP) $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -Ilibclient/include -I$(B)/gen -MMD -MP -c $< -o $@
 
-$(B)/lib/libschema.a: $(SCHEMA_NAMES:%=$(B)/obj/%.o) $(TYPEDESC_OBJ)
+# this file too: an object that left is still in the archive of an older build
+$(B)/lib/libschema.a: $(TYPEDESC_OBJ) schemas/module.mk
 LIBS += $(B)/lib/libschema.a
 
 # Types of one's own, the way a user makes them: $(eval $(call simgen_package,PACKAGE,FILES)) gives
-# $(B)/gen/PACKAGE/msg/*.h (-I$(B)/gen) and MSG_OBJS_PACKAGE, the objects of the field tables.
+# $(B)/gen/PACKAGE/msg/*.h (-I$(B)/gen).
 define simgen_package
-MSG_OBJS_$(1) := $(patsubst %.msg,$(B)/obj/gen/$(1)/msg/%.o,$(notdir $(2)))
 GENERATED += $(B)/gen/$(1)/msg/.stamp
 $(B)/gen/$(1)/msg/.stamp: $(2) $(MSGS) $(B)/bin/simgen
 	@mkdir -p $$(@D)
 	$(B)/bin/simgen -p $(1) -I sim=schemas/msg -o $(B)/gen $(2)
 	@touch $$@
-$(patsubst %.msg,$(B)/gen/$(1)/msg/%.h,$(notdir $(2))) $(patsubst %.msg,$(B)/gen/$(1)/msg/%.c,$(notdir $(2))): $(B)/gen/$(1)/msg/.stamp ;
-$$(MSG_OBJS_$(1)): $(B)/gen/$(1)/msg/.stamp $(MSG_STAMP)
+$(patsubst %.msg,$(B)/gen/$(1)/msg/%.h,$(notdir $(2))): $(B)/gen/$(1)/msg/.stamp ;
 endef
 # The custom type of the examples.
 $(eval $(call simgen_package,example,libclient/examples/FloatArray.msg))

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "channel_name.h"
@@ -62,6 +63,27 @@ static int check_type(const struct host_channel *ch, const struct sim_type *type
 		       ch->type->name, type->name);
 }
 
+/*
+ * A type for as long as the channel is there, which may be longer than the library of components that it came from, whose table it is: a
+ * copy, where it is not counted.
+ */
+static int keep_type(const struct sim_type *type, const struct sim_type **ret)
+{
+	char *json;
+	int r;
+
+	if (type->flags & SIM_TYPE_COUNTED) {
+		*ret = sim_type_ref(type);
+		return 0;
+	}
+	r = sim_type_to_json(type, &json);
+	if (r < 0)
+		return r;
+	r = sim_type_from_json(json, strlen(json), ret);
+	free(json);
+	return r;
+}
+
 int host_channel_get(struct sim_host *h, const char *name, const struct sim_type *type, struct host_channel **ret)
 {
 	char full[SIM_CHANNEL_MAX + 1];
@@ -76,13 +98,15 @@ int host_channel_get(struct sim_host *h, const char *name, const struct sim_type
 		r = host_channel_new(h, full, &ch);
 	if (r == 0)
 		r = check_type(ch, type);
-	if (r == 0) {
-		if (!ch->type && type)
-			ch->type = sim_type_ref(type);
+	if (r == 0 && !ch->type && type)
+		r = keep_type(type, &ch->type);
+	if (ch)
 		ch->refs++;
-		*ret = ch;
-	}
 	pthread_mutex_unlock(&h->lock);
+	if (r < 0)
+		host_channel_unref(ch);
+	else
+		*ret = ch;
 	return r;
 }
 

@@ -6,11 +6,11 @@ EXAMPLE_NAMES := $(filter-out converter_%,$(basename $(notdir $(sort $(wildcard 
 EXAMPLES += $(EXAMPLE_NAMES:%=$(B)/examples/%)
 
 LINK_examples = -L$(B)/lib -lsimclient -Wl,-rpath,'$$ORIGIN/../lib'
-$(EXAMPLE_NAMES:%=$(B)/examples/%): $(B)/examples/%: $(B)/obj/libclient/examples/%.o $(B)/obj/gen/example/msg/FloatArray.o $(B)/lib/libsimclient.so
+$(EXAMPLE_NAMES:%=$(B)/examples/%): $(B)/examples/%: $(B)/obj/libclient/examples/%.o $(B)/lib/libsimclient.so
 
 # A converter plug-in is loaded, not run.
 EXAMPLES += $(B)/examples/converter_float_array.so
-$(B)/examples/converter_float_array.so: $(B)/obj/libclient/examples/converter_float_array.o $(B)/obj/gen/example/msg/FloatArray.o
+$(B)/examples/converter_float_array.so: $(B)/obj/libclient/examples/converter_float_array.o
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -o $@ $^
 

@@ -490,6 +490,8 @@ void sim_publisher_destroy(struct sim_publisher *p)
 	p->newest = p->reg;
 	pub_port_unref(p->reg->port); /* what was accepted completes without it */
 	p->reg->port = NULL;
+	sim_type_unref(p->type); /* from here on it may go, with the shared object that it is in */
+	p->type = NULL;
 	pthread_mutex_lock(&c->lock);
 	list_remove(&p->link);
 	list_append(&c->zombies, &p->link);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The C mapping: what a resolved type looks like as a header and as a field table. Pure writers to a
+ * The C mapping: what a resolved type looks like as a header. Pure writers to a
  * FILE, except emit_check(), which says what cannot be mapped. One thread's.
  */
 #ifndef EMIT_H
@@ -15,15 +15,16 @@
 int emit_check(const struct typeset_entry *e, int *ret_line, char ret_why[256]);
 
 void emit_header(FILE *f, const struct typeset_entry *e);
-void emit_table(FILE *f, const struct typeset_entry *e);
 
 /* Of a service: both halves, and the struct sim_service_type that names them. */
 void emit_service_header(FILE *f, const struct typeset_service *v);
-void emit_service_table(FILE *f, const struct typeset_service *v);
 
-/* <package>/msg/all.h and all.c: every type asked for of one package, and <package>_msg_types[]; srv: every service. */
+/* <package>/msg/all.h: every type asked for of one package, and <package>_msg_types[]; srv: every service. */
 void emit_list_header(FILE *f, const struct typeset *s, const char *package, bool srv);
-void emit_list_table(FILE *f, const struct typeset *s, const char *package, bool srv);
+
+/* The last part of these headers: the field table of a type, and the struct sim_service_type of a service. */
+void emit_table(FILE *f, const struct sim_type *t);
+void emit_service_table(FILE *f, const struct typeset_service *v);
 
 /*
  * Write a text, filled in. Of the type, service or package `name`: $N its name, $T with '_' for '/', $U in capitals, $P its

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The header of a type: struct, constants, initialiser, accessors. See emit.h. */
+/* The header of a type: struct, constants, initialiser, accessors, field table. See emit.h. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -164,27 +164,28 @@ static void emit_constants(FILE *f, const struct typeset_entry *e)
 
 /* ---- accessors ---- */
 
-static const char array_alloc[] = "$U_FN_ $c *$T_$f_alloc_in(struct sim_builder *b, struct $T *e, uint32_t n)\n{\n"
-				  "\treturn ($c *)sim_builder_array(b, &e->$f, n, $e, $l, $b, ";
+static const char array_alloc[] =
+	"static inline $c *$T_$f_alloc_in(struct sim_builder *b, struct $T *e, uint32_t n)\n{\n"
+	"\treturn ($c *)sim_builder_array(b, &e->$f, n, $e, $l, $b, ";
 
 static const char array_rest[] =
-	"$U_FN_ $c *$T_$f_alloc(struct sim_builder *b, uint32_t n)\n{\n"
+	"static inline $c *$T_$f_alloc(struct sim_builder *b, uint32_t n)\n{\n"
 	"\tstruct $T *m = (struct $T *)sim_builder_root_(b, $U_HASH);\n\n"
 	"\treturn m ? $T_$f_alloc_in(b, m, n) : NULL;\n}\n"
-	"$U_FN_ const $c *$T_$f_in(const void *body, size_t body_size, const struct $T *e, uint32_t *ret_n)\n{\n"
+	"static inline const $c *$T_$f_in(const void *body, size_t body_size, const struct $T *e, uint32_t *ret_n)\n{\n"
 	"\treturn (const $c *)sim_span_data(body, body_size, &e->$f, $e, $l, $b, ret_n);\n}\n"
-	"$U_FN_ const $c *$T_$f(const struct $T *m, size_t body_size, uint32_t *ret_n)\n{\n"
+	"static inline const $c *$T_$f(const struct $T *m, size_t body_size, uint32_t *ret_n)\n{\n"
 	"\treturn $T_$f_in(m, body_size, m, ret_n);\n}\n\n";
 
 static const char string_accessors[] =
-	"$U_FN_ int $T_$f_set_in(struct sim_builder *b, struct $T *e, const char *s)\n{\n"
+	"static inline int $T_$f_set_in(struct sim_builder *b, struct $T *e, const char *s)\n{\n"
 	"\treturn sim_builder_text(b, &e->$f, s, $m);\n}\n"
-	"$U_FN_ int $T_$f_set(struct sim_builder *b, const char *s)\n{\n"
+	"static inline int $T_$f_set(struct sim_builder *b, const char *s)\n{\n"
 	"\tstruct $T *m = (struct $T *)sim_builder_root_(b, $U_HASH);\n\n"
 	"\treturn m ? $T_$f_set_in(b, m, s) : b->err;\n}\n"
-	"$U_FN_ const char *$T_$f_in(const void *body, size_t body_size, const struct $T *e)\n{\n"
+	"static inline const char *$T_$f_in(const void *body, size_t body_size, const struct $T *e)\n{\n"
 	"\treturn sim_span_string(body, body_size, &e->$f, $m, NULL);\n}\n"
-	"$U_FN_ const char *$T_$f(const struct $T *m, size_t body_size)\n{\n"
+	"static inline const char *$T_$f(const struct $T *m, size_t body_size)\n{\n"
 	"\treturn $T_$f_in(m, body_size, m);\n}\n\n";
 
 static bool is_text(const struct sim_field *a)
@@ -226,7 +227,7 @@ static void emit_size(FILE *f, const struct sim_type *t)
 	fprintf(f, "/* Bytes of a body at most: array elements and string bytes in the order of the fields%s. */\n",
 		nested ? ";\n * nested: the sum of sim_array_size() and sim_string_size() of what lies inside nested types"
 		       : "");
-	emit_put(f, "$U_FN_ size_t $T_size(", t->name, NULL);
+	emit_put(f, "static inline size_t $T_size(", t->name, NULL);
 	for (uint32_t i = 0; i < t->n_fields; i++) {
 		if (typedesc_is_span(&t->fields[i]) || is_text(&t->fields[i])) {
 			fprintf(f, "%ssize_t n_%s", sep, t->fields[i].name);
@@ -252,14 +253,14 @@ static void emit_init(FILE *f, const struct sim_type *t)
 {
 	emit_put(f,
 		 "/* Start a message in buf: all zero, all arrays empty. NULL when buf is misaligned or too small. */\n"
-		 "$U_FN_ struct $T *$T_init(void *buf, size_t capacity, struct sim_builder *b)\n{\n"
+		 "static inline struct $T *$T_init(void *buf, size_t capacity, struct sim_builder *b)\n{\n"
 		 "\tstruct $T *m = (struct $T *)sim_builder_begin(b, buf, capacity, sizeof(struct $T), ",
 		 t->name, NULL);
 	fprintf(f, "%" PRIu32 ");\n\n", t->align);
 	emit_put(f, "\tb->root = SIM_ROOT_($U_HASH);\n\treturn m;\n}\n\n", t->name, NULL);
 	emit_put(f,
 		 "/* The message of a body: NULL when the body is too short for it or misaligned. */\n"
-		 "$U_FN_ const struct $T *$T_from(const void *body, size_t body_size)\n{\n"
+		 "static inline const struct $T *$T_from(const void *body, size_t body_size)\n{\n"
 		 "\treturn (const struct $T *)sim_body_check(body, body_size, sizeof(struct $T), ",
 		 t->name, NULL);
 	fprintf(f, "%" PRIu32 ");\n}\n\n", t->align);
@@ -292,14 +293,11 @@ static void emit_type(FILE *f, const struct typeset_entry *e)
 	}
 	emit_struct(f, t);
 	emit_put(f, "#define $U_HASH ", t->name, NULL);
-	fprintf(f, "UINT64_C(0x%016" PRIx64 ")\n", t->hash);
-	emit_put(f,
-		 "extern SIM_API const struct sim_type $T_type;\n\n"
-		 "#ifndef $U_FN_\n#define $U_FN_ static inline\n#endif\n\n",
-		 t->name, NULL);
+	fprintf(f, "UINT64_C(0x%016" PRIx64 ")\n\n", t->hash);
 	emit_init(f, t);
 	emit_size(f, t);
 	emit_accessors(f, t);
+	emit_table(f, t);
 }
 
 static const char head[] = "/* SPDX-License-Identifier: Apache-2.0 */\n"
@@ -326,8 +324,7 @@ void emit_service_header(FILE *f, const struct typeset_service *v)
 	fputs(extern_c, f);
 	emit_type(f, v->request);
 	emit_type(f, v->response);
-	emit_put(f, "/* The service: both halves. */\nextern SIM_API const struct sim_service_type $T_service;\n\n",
-		 v->full, NULL);
+	emit_service_table(f, v);
 	fputs(end, f);
 }
 
@@ -344,10 +341,12 @@ void emit_list_header(FILE *f, const struct typeset *s, const char *package, boo
 	for (unsigned i = 0; (name = typeset_listed(s, package, srv, &i));)
 		emit_put(f, srv ? "#include \"$P/srv/$M.h\"\n" : "#include \"$P/msg/$M.h\"\n", name, NULL);
 	fputs(extern_c, f);
-	emit_put(
-		f,
-		srv ? "/* All of them, ended by NULL. */\nextern SIM_API const struct sim_service_type *const $T_srv_types[];\n\n"
-		    : "/* All of them, ended by NULL. */\nextern SIM_API const struct sim_type *const $T_msg_types[];\n\n",
-		package, NULL);
+	emit_put(f,
+		 srv ? "/* All of them, ended by NULL. */\nSIM_TABLE_ struct sim_service_type *const $T_srv_types[] = {\n"
+		     : "/* All of them, ended by NULL. */\nSIM_TABLE_ struct sim_type *const $T_msg_types[] = {\n",
+		 package, NULL);
+	for (unsigned i = 0; (name = typeset_listed(s, package, srv, &i));)
+		emit_put(f, srv ? "\t&$T_service,\n" : "\t&$T_type,\n", name, NULL);
+	fputs("\tNULL,\n};\n\n", f);
 	fputs(end, f);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * simgen: definitions of messages (.msg) and services (.srv) to C. For each file asked for: <outdir>/<package>/msg/<Name>.h
- * (of a service: srv/) with the structs and their accessors, and <Name>.c with the field tables. An error in a definition is one line
- * "file:line: reason" on stderr and exit status 1; nothing is written then. Wrong usage: exit status 2.
+ * (of a service: srv/) with the structs, their accessors and field tables. An error in a definition is one line "file:line: reason" on
+ * stderr and exit status 1; nothing is written then. Wrong usage: exit status 2.
  * A file whose content would not change is left alone, so that nothing is rebuilt for it.
  */
 #include <errno.h>
@@ -35,9 +35,8 @@ static const struct opt opts[] = {
 	OPT("package", 'p', STRING, package, "NAME",
 	    "package of the files; default: the folder above, or above msg/ or srv/"),
 	OPT("outdir", 'o', STRING, outdir, "DIR",
-	    "write DIR/<package>/msg/<Name>.h and .c, of a service DIR/<package>/srv/", .complete = "dir"),
-	OPT("list", 'l', FLAG, list, NULL,
-	    "also write all.h and all.c: every type or service of the package in one list"),
+	    "write DIR/<package>/msg/<Name>.h, of a service DIR/<package>/srv/<Name>.h", .complete = "dir"),
+	OPT("list", 'l', FLAG, list, NULL, "also write all.h: every type or service of the package in one list"),
 	OPT("strict", 's', FLAG, strict, NULL,
 	    "the comment of every field begins with its unit, such as [m] or [-], and says more"),
 	OPT("hash", 0, FLAG, hash, NULL,
@@ -83,23 +82,22 @@ static int write_file(const char *dir, const char *file, const char *text, size_
 	return r;
 }
 
-/* One of the writers of emit.h, into memory and then to <outdir>/<package>/<kind>/<name><suffix>. */
+/* One of the writers of emit.h, into memory and then to <outdir>/<package>/<kind>/<name>.h. */
 struct output {
 	const struct typeset *set;
 	const struct typeset_entry *e;   /* a type, */
 	const struct typeset_service *v; /* or a service, */
 	bool services;                   /* or the list: of services, or of types */
-	bool table;
 };
 
 static void emit(FILE *f, const struct output *o, const char *package)
 {
 	if (o->e)
-		(o->table ? emit_table : emit_header)(f, o->e);
+		emit_header(f, o->e);
 	else if (o->v)
-		(o->table ? emit_service_table : emit_service_header)(f, o->v);
+		emit_service_header(f, o->v);
 	else
-		(o->table ? emit_list_table : emit_list_header)(f, o->set, package, o->services);
+		emit_list_header(f, o->set, package, o->services);
 }
 
 static int write_output(const struct options *o, const struct output *out, const char *package)
@@ -111,7 +109,7 @@ static int write_output(const struct options *o, const struct output *out, const
 	FILE *f = open_memstream(&text, &len);
 	int r = dir && f ? 0 : err_nomem();
 
-	snprintf(file, sizeof(file), "%s.%c", name, out->table ? 'c' : 'h');
+	snprintf(file, sizeof(file), "%s.h", name);
 	if (r == 0)
 		emit(f, out, package);
 	if (f && (ferror(f) | fclose(f)))
@@ -125,14 +123,6 @@ static int write_output(const struct options *o, const struct output *out, const
 	return r;
 }
 
-static int write_both(const struct options *o, struct output out, const char *package)
-{
-	int r = write_output(o, &out, package);
-
-	out.table = true;
-	return r < 0 ? r : write_output(o, &out, package);
-}
-
 static int write_all(const struct options *o, const struct typeset *s)
 {
 	const char *msg = NULL, *srv = NULL;
@@ -142,17 +132,17 @@ static int write_all(const struct options *o, const struct typeset *s)
 		const struct typeset_entry *e = typeset_entry(s, i);
 
 		if (e->asked_for && !e->half)
-			r = write_both(o, (struct output){ .set = s, .e = e }, msg = e->def->package);
+			r = write_output(o, &(struct output){ .set = s, .e = e }, msg = e->def->package);
 	}
 	for (unsigned i = 0; r == 0 && i < typeset_services(s); i++) {
 		const struct typeset_service *v = typeset_service(s, i);
 
-		r = write_both(o, (struct output){ .set = s, .v = v }, srv = v->package);
+		r = write_output(o, &(struct output){ .set = s, .v = v }, srv = v->package);
 	}
 	if (r == 0 && o->list && msg)
-		r = write_both(o, (struct output){ .set = s }, msg);
+		r = write_output(o, &(struct output){ .set = s }, msg);
 	if (r == 0 && o->list && srv)
-		r = write_both(o, (struct output){ .set = s, .services = true }, srv);
+		r = write_output(o, &(struct output){ .set = s, .services = true }, srv);
 	return r;
 }
 

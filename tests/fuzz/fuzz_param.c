@@ -118,7 +118,7 @@ static void ask(struct sim_service *sv, const char *json, size_t len)
 	must(req.response_size <= sizeof(response));
 	must(sim_msg_to_json_alloc(sv->type->response, response, req.response_size, NULL, &text, &text_len) == 0);
 	must(text_len <= SIM_SERVICE_BODY_MAX);
-	if (sv->type == &sim_SetParam_service && !((struct sim_SetParamResponse *)(void *)response)->success)
+	if (strcmp(sv->type->name, "sim/SetParam") == 0 && !((struct sim_SetParamResponse *)(void *)response)->success)
 		must(err_why()[0]);
 	free(text);
 }

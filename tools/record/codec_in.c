@@ -185,7 +185,7 @@ int codec_in_create(const struct log_channel *ch, struct codec_in **ret, char *w
 		codec_in_destroy(c);
 		return r;
 	}
-	c->is_static = c->type == &sim_Transforms_type && is_tf_static(ch->topic);
+	c->is_static = sim_type_equal(c->type, &sim_Transforms_type) && is_tf_static(ch->topic);
 	*ret = c;
 	return 0;
 }

@@ -287,7 +287,7 @@ static struct route *make_route(struct player_simd *s, struct input *in, const s
 	make_codec(s, in->path, rt, ch);
 	rt->shown = is_shown(ch->topic);
 	rt->latched = rt->codec && (channel_is_latched(ch) || codec_in_is_static(rt->codec));
-	if (rt->latched && codec_in_type(rt->codec) == &sim_Transforms_type)
+	if (rt->latched && sim_type_equal(codec_in_type(rt->codec), &sim_Transforms_type))
 		(void)!codec_in_create(ch, &rt->ahead, why,
 				       sizeof(why)); /* without it the last message stands for all */
 	return rt;

@@ -87,6 +87,13 @@ enum sim_array {
 
 struct sim_type;
 
+/*
+ * Tables stand in the header beside the struct that they describe, so each program brings those that its own code was compiled with: what it
+ * announces is what it writes, whatever definition the library that it finds was built from. Two of the same type are compared by
+ * sim_type_equal(), not by address.
+ */
+#define SIM_TABLE_ __attribute__((unused)) static const
+
 struct sim_field {
 	const char *name;
 	const struct sim_type *type; /* of SIM_KIND_MESSAGE, else NULL */

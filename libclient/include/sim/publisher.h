@@ -65,7 +65,7 @@ struct sim_publisher_options {
 SIM_API size_t sim_publisher_default_body(const struct sim_type *type);
 
 /*
- * Create a publisher of `type` on `channel` (the rig's prefix is put before a name without a leading
+ * Create a publisher of `type`, which it keeps until it is destroyed, on `channel` (the rig's prefix is put before a name without a leading
  * slash). Returns: 0; -EINVAL bad name or option; -EPERM SIM_PUB_INBOUND, and the client is no bridge, or the name is
  * kept for others: /rosout, /parameter_events, /ros_discovery_info and all below /simd; -EMEDIUMTYPE the channel exists with another type;
  * -EMSGSIZE no pool holds max_body; -EMFILE no port left, or a limit of simd's; -ENOSPC no room left

@@ -31,7 +31,7 @@ struct sim_subscriber_options {
 };
 
 /*
- * type NULL: any (see sim_slot.type_hash and sim_channel_type()). The channel need not exist yet.
+ * type NULL: any (see sim_slot.type_hash and sim_channel_type()); keeps until destroy. The channel need not exist yet.
  * Returns: 0; -EINVAL; -EMEDIUMTYPE the channel exists with another type; -EMFILE no port left; -ENOTCONN.
  */
 SIM_API SIM_MUST_CHECK int sim_subscribe(struct sim_client *c, const char *channel, const struct sim_type *type,

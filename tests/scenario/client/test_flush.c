@@ -3,6 +3,7 @@
 #include "scenario/client/imu.h"
 
 #include <errno.h>
+#include <sys/mman.h>
 
 static struct world w;
 static struct bridge_peer b;
@@ -72,6 +73,27 @@ TEST_WITH(waits_for_what_was_accepted, setup, teardown)
 	assert_int_equal(done.calls, 6);
 	assert_int_equal(done.reason, SIM_REASON_DEADLINE);
 	sim_disconnect(c);
+}
+
+/* It may be in a shared object that is unloaded then: nobody looks at it any more, though messages are still on their way. */
+TEST_WITH(a_type_may_go_with_its_publisher, setup, teardown)
+{
+	struct sim_client *c = world_client(&w, "sensor", 0);
+	struct sim_type *type = mmap(NULL, sizeof(*type), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct outcome done = { 0 };
+	struct sim_publisher *p;
+
+	assert_true(type != MAP_FAILED);
+	*type = sim_Imu_type;
+	assert_int_equal(sim_advertise(c, "imu", type, NULL, &p), 0);
+	queue(p, on_done, &done);
+	sim_publisher_destroy(p);
+	assert_int_equal(mprotect(type, sizeof(*type), PROT_NONE), 0);
+	answering = true;
+	assert_int_equal(sim_flush(c, 100 * MS), 0);
+	assert_int_equal(done.ok, 1);
+	sim_disconnect(c);
+	munmap(type, sizeof(*type));
 }
 
 /* ---- callbacks ---- */

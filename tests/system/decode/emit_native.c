@@ -19,7 +19,7 @@ static size_t sized(const struct sim_type *t)
 {
 	struct sim_builder b;
 
-	if (t == &sim_Image_type) {
+	if (sim_type_equal(t, &sim_Image_type)) {
 		struct sim_Image *m = sim_Image_init(body, sizeof(body), &b);
 
 		m->height = 20;
@@ -29,7 +29,7 @@ static size_t sized(const struct sim_type *t)
 		memset(sim_Image_data_alloc(&b, 1800), 7, 1800);
 		return sim_builder_size(&b);
 	}
-	if (t == &sim_OccupancyGrid_type) {
+	if (sim_type_equal(t, &sim_OccupancyGrid_type)) {
 		struct sim_OccupancyGrid *m = sim_OccupancyGrid_init(body, sizeof(body), &b);
 
 		m->width = 40;
@@ -38,7 +38,7 @@ static size_t sized(const struct sim_type *t)
 		memset(sim_OccupancyGrid_data_alloc(&b, 2000), 9, 2000);
 		return sim_builder_size(&b);
 	}
-	if (t == &sim_PointCloud_type) {
+	if (sim_type_equal(t, &sim_PointCloud_type)) {
 		struct sim_PointCloud *m = sim_PointCloud_init(body, sizeof(body), &b);
 		struct sim_PointField *f = sim_PointCloud_fields_alloc(&b, 3);
 

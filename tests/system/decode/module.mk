@@ -3,7 +3,7 @@
 TEST_PROGRAMS += $(B)/bin/emit-cdr
 INC_tests/system/decode := -I. -Itests -Itools/bridge/convert -Ischemas -Ilibclient/include -I$(B)/gen
 $(B)/bin/emit-cdr: $(B)/obj/tests/system/decode/emit.o $(CBOR_WRITER) $(B)/obj/tests/unit/convert/sample.o \
-	$(addprefix $(B)/obj/gen/probe/msg/,Empty.o Every.o Leaf.o) $(B)/lib/libconvert.a $(B)/lib/libros.a $(B)/lib/libmsggen.a $(B)/lib/libintrospect.a $(B)/lib/libschema.a $(B)/lib/libbase.a
+	$(B)/lib/libconvert.a $(B)/lib/libros.a $(B)/lib/libmsggen.a $(B)/lib/libintrospect.a $(B)/lib/libschema.a $(B)/lib/libbase.a
 LINK_emit-cdr = $(LINK_test)
 TESTS += tests/system/decode/decode.sh
 NEEDS_decode.sh := $(B)/bin/emit-cdr

@@ -61,7 +61,7 @@ LINK_system-stack-topics_cyber += -lprotobuf-c
 FLAGS_tests/system/stack/test_topics_cyber.c := $(FLAGS_tests/system/stack) -I$(B)/gen/apollo10
 $(addprefix $(B)/test/,system-stack-cyber system-stack-cyber_control system-stack-cyber_own): $(CYBER_SERVER) | $(B)/lib/simd/bridge_cyber.so
 FLAGS_tests/system/stack/test_cyber.c := -DAPOLLO_SET='"$(B)/gen/apollo10/set.bin"' -DAPOLLO_PROTOC_5='"$(B)/gen/apollo5/protoc.bin"'
-$(B)/test/system-stack-cyber_own: $(MSG_OBJS_example) | $(CONVERTER_SHELF)
+$(B)/test/system-stack-cyber_own: | $(CONVERTER_SHELF)
 FLAGS_tests/system/stack/test_cyber_own.c := $(FLAGS_tests/system/stack) -DAPOLLO_SET='"$(B)/gen/apollo10/set.bin"'
 $(B)/test/system-stack-cyber_control: $(B)/lib/libapollo10.a | $(B)/bin/sim-sumo $(B)/bin/sim-vehicle
 $(B)/test/system-stack-cyber_demo: | $(B)/lib/simd/bridge_cyber.so $(B)/test/cyber-peer $(B)/bin/sim-sumo $(B)/bin/sim-lidar
@@ -72,7 +72,7 @@ LINK_system-stack-rosbridge += -lssl -lcrypto
 LINK_system-stack-rosbridge_bad += -lssl -lcrypto
 $(B)/test/system-stack-foxglove: $(B)/obj/tests/system/foxglove/watcher.o | $(B)/lib/simd/bridge_foxglove.so
 $(B)/test/system-stack-far: $(ROSBRIDGE_SERVER) $(addprefix $(B)/obj/tests/,support/lgsvl_server.o support/ros_tree.o system/ros1/fake.o) \
-	$(B)/obj/libclient/loop/address.o $(addprefix $(B)/obj/tools/bridge/ros1/,http.o tcpros.o xmlrpc.o xmlrpc_write.o) $(MSG_OBJS_example) \
+	$(B)/obj/libclient/loop/address.o $(addprefix $(B)/obj/tools/bridge/ros1/,http.o tcpros.o xmlrpc.o xmlrpc_write.o) \
 	$(B)/lib/libros.a | $(B)/lib/simd/bridge_lgsvl.so $(B)/lib/simd/bridge_ros1.so $(B)/lib/simd/bridge_rosbridge.so $(CONVERTER_SHELF)
 LINK_system-stack-far += -lexpat -lssl -lcrypto
 INC_tests/system/stack += -Itools/bridge/ros1
@@ -85,7 +85,7 @@ LINK_system-stack-ros2 += -lddsc
 $(B)/test/system-stack-ros2: $(addprefix $(B)/obj/tests/system/ros2/,asker.o cables.o node.o) | $(B)/test/cyclone-node
 LINK_system-stack-ros_clock += -lddsc
 LINK_system-stack-sim_time += -lddsc
-$(B)/test/system-stack-converter: $(B)/obj/tests/system/ros2/reader.o $(MSG_OBJS_example) | $(B)/lib/simd/bridge_ros2.so $(CONVERTER_SHELF)
+$(B)/test/system-stack-converter: $(B)/obj/tests/system/ros2/reader.o | $(B)/lib/simd/bridge_ros2.so $(CONVERTER_SHELF)
 LINK_system-stack-converter += -lddsc
 $(addprefix $(B)/test/system-stack-,source config): | $(addprefix $(B)/test/plugins/source_,good.so ABI.so SIZE.so)
 $(B)/test/fault-stack-soak: $(addprefix $(B)/obj/tests/,system/ros2/typed.o system/foxglove/raw.o support/ros_tree.o) $(B)/lib/libros.a | $(addprefix $(B)/lib/simd/bridge_,ros2.so mcap.so foxglove.so) \

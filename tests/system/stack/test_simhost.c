@@ -199,6 +199,27 @@ TEST_WITH(a_component_is_loaded_again, NULL, stack_sweep)
 	end(simd);
 }
 
+/* The table of its type was in the library as it was first, which is gone when both have been loaded again. */
+TEST_WITH(a_channel_outlives_the_library_that_it_came_with, NULL, stack_sweep)
+{
+	static const char *const reloads[] = { "/times/reload", "/count/reload", "/times/reload", "/count/reload" };
+	struct sim_subscriber *times;
+	struct number old;
+	pid_t simd;
+
+	install("components.so");
+	write_dag(COUNT ",\n" TIMES);
+	simd = start(HOST(""));
+	times = subscribe("/times");
+	old = next(times);
+	for (size_t i = 0; i < sizeof(reloads) / sizeof(reloads[0]); i++)
+		assert_int_equal(stack_ctl("service", "call", reloads[i], NULL)->code, 0);
+	assert_int_equal(next_after(times, old).v % 2, 0);
+	assert_false(stack_said("restarting it"));
+	sim_subscriber_destroy(times);
+	end(simd);
+}
+
 /* What is no library of it any more does not even stop it. */
 TEST_WITH(a_library_without_its_class_leaves_a_component_alone, NULL, stack_sweep)
 {

@@ -8,6 +8,7 @@
 #include "apollo_in.h"
 #include "apollo_peer.h"
 #include "sample.h"
+#include "sim/introspect.h"
 #include "sim/msg/CompressedImage.h"
 #include "sim/msg/Image.h"
 #include "sim/msg/Quaternion.h"
@@ -74,7 +75,7 @@ static void put_random(const struct sim_type *t, uint8_t *body_at, uint8_t *at)
 		for (uint32_t k = 0; k < n; k++)
 			put_one(f, body_at, first + (size_t)k * f->elem_size);
 	}
-	if (t == &sim_Quaternion_type)
+	if (sim_type_equal(t, &sim_Quaternion_type))
 		make_unit((double *)(void *)at);
 }
 
@@ -326,10 +327,10 @@ static size_t some_bytes(const struct apollo_type *t)
 	struct apollo_message m = { .body = body, .stamp_sim_ns = STAMP, .frame_id = "somewhere" };
 	struct sim_builder b;
 
-	if (apollo_type_sim(t) == &sim_PointCloud_type) {
+	if (sim_type_equal(apollo_type_sim(t), &sim_PointCloud_type)) {
 		memset(sim_point_cloud_begin(body, sizeof(body), 3, &b), 1, 3 * sizeof(struct sim_Point));
 		m.size = sim_builder_size(&b);
-	} else if (apollo_type_sim(t) == &sim_Image_type) {
+	} else if (sim_type_equal(apollo_type_sim(t), &sim_Image_type)) {
 		struct sim_Image *i = sim_Image_init(body, sizeof(body), &b);
 
 		i->step = i->height = i->width = 4;

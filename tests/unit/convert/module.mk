@@ -3,7 +3,7 @@ CONVERT_TESTS := ros_cross json_schema check generic rpc mappings wire values ma
 INC_tests/unit/convert := -I. -Itests -Itests/unit/convert -Itools/bridge/convert -Ischemas -Ilibclient/include -I$(B)/gen
 TESTS += $(CONVERT_TESTS:%=$(B)/test/convert-%)
 $(CONVERT_TESTS:%=$(B)/test/convert-%): $(B)/test/convert-%: $(B)/obj/tests/unit/convert/test_%.o $(B)/obj/tests/unit/convert/sample.o \
-	$(addprefix $(B)/obj/gen/probe/msg/,Empty.o Every.o Leaf.o) $(B)/lib/libconvert.a $(B)/lib/libros.a $(B)/lib/libmsggen.a $(B)/lib/libintrospect.a $(B)/lib/libschema.a $(B)/lib/libbase.a
+	$(B)/lib/libconvert.a $(B)/lib/libros.a $(B)/lib/libmsggen.a $(B)/lib/libintrospect.a $(B)/lib/libschema.a $(B)/lib/libbase.a
 $(B)/test/convert-rows $(B)/test/convert-named_rows $(B)/test/convert-round_trip: $(B)/obj/tests/support/ros_tree.o
 $(B)/test/convert-named $(B)/test/convert-named_rows: $(CBOR_WRITER)
 $(B)/test/convert-named_rows: $(addprefix $(B)/obj/tests/support/,cbor_tree.o cbor_tree_write.o)

@@ -120,7 +120,7 @@ static bool comes_back(enum codec_kind kind, const struct sim_type *t)
 	size_t size = sample_body(t, body, sizeof(body));
 	ssize_t n = encode(c, body, size, bytes);
 	struct message_in to;
-	bool same = codec_in_type(d) == t && n >= 0 && decode(d, bytes, (size_t)n, &to) == 0;
+	bool same = sim_type_equal(codec_in_type(d), t) && n >= 0 && decode(d, bytes, (size_t)n, &to) == 0;
 
 	if (same) {
 		assert_int_equal(sim_msg_check(t, back, to.size), 0);
@@ -275,7 +275,7 @@ TEST(a_record_comes_back)
 		assert_string_equal(ch->schema_name, schemas[i]);
 		assert_string_equal(ch->schema_encoding, "apollo");
 		c = in(ch);
-		assert_ptr_equal(codec_in_type(c), types[i]);
+		assert_true(sim_type_equal(codec_in_type(c), types[i]));
 		assert_int_equal(decode(c, m.data, m.size, &to), 0);
 		codec_in_destroy(c);
 	}
@@ -549,7 +549,7 @@ TEST(without_a_definition_types_are_known_by_name)
 	};
 	struct codec_in *c = in(&ch);
 
-	assert_ptr_equal(codec_in_type(c), &sim_Imu_type);
+	assert_true(sim_type_equal(codec_in_type(c), &sim_Imu_type));
 	codec_in_destroy(c);
 	ch.schema_name = "geometry_msgs/msg/Accel"; /* without a mapping, but known */
 	c = in(&ch);
@@ -619,7 +619,7 @@ TEST(an_empty_definition_is_one)
 	codec_in_destroy(c);
 	ch = ros(false, "sensor_msgs/msg/Imu", ""); /* whoever recorded it did not have it */
 	c = in(&ch);
-	assert_ptr_equal(codec_in_type(c), &sim_Imu_type);
+	assert_true(sim_type_equal(codec_in_type(c), &sim_Imu_type));
 	codec_in_destroy(c);
 	ch.schema_name = "sensor_msgs/msg/JointState";
 	c = in(&ch);
@@ -803,7 +803,7 @@ TEST(json_of_a_known_type_is_of_that_type)
 	struct codec_in *c = in(&ch);
 	struct message_in to;
 
-	assert_ptr_equal(codec_in_type(c), &sim_Imu_type);
+	assert_true(sim_type_equal(codec_in_type(c), &sim_Imu_type));
 	assert_int_equal(decode_text(c,
 				     "{\"header\":{\"stamp\":{\"sec\":5,\"nsec\":7},\"frame_id\":\"imu\"},"
 				     "\"angular_velocity\":{\"z\":0.5},\"colour\":1}",
@@ -816,7 +816,7 @@ TEST(json_of_a_known_type_is_of_that_type)
 	codec_in_destroy(c);
 	ch = json("sim/Imu", ""); /* by its own fields, without a schema, behind a header or not */
 	c = in(&ch);
-	assert_ptr_equal(codec_in_type(c), &sim_Imu_type);
+	assert_true(sim_type_equal(codec_in_type(c), &sim_Imu_type));
 	assert_int_equal(decode_text(c, "{\"header\":{\"frame_id\":\"imu\"},\"angular_velocity\":{\"z\":0.5}}", &to),
 			 0);
 	assert_string_equal(to.frame, "imu");
@@ -929,7 +929,7 @@ TEST(protobuf_in_a_bag_of_apollo_is_read)
 		memcpy(bytes, &(uint32_t){ (uint32_t)n }, 4);
 		ch.topic = cases[i].topic;
 		c = in(&ch);
-		assert_ptr_equal(codec_in_type(c), t);
+		assert_true(sim_type_equal(codec_in_type(c), t));
 		assert_int_equal(decode(c, bytes, (size_t)n + 4, &to), 0);
 		back_size = to.size;
 		memcpy(body, back, back_size);
@@ -978,6 +978,6 @@ TEST(protobuf_in_a_bag_is_what_its_definition_says)
 	says(&ch, "Apollo 5 has none of that name");
 	ch = ros(true, "pb_msgs/Chassis", ros_type_find(ros1_types, "pb_msgs/Chassis")->definition);
 	c = in(&ch);
-	assert_ptr_equal(codec_in_type(c), &sim_CanBus_type);
+	assert_true(sim_type_equal(codec_in_type(c), &sim_CanBus_type));
 	codec_in_destroy(c);
 }

@@ -6,4 +6,4 @@ FLAGS_tests/unit/schemas/test_simgen.c := -DSIMGEN='"$(B)/bin/simgen"'
 $(B)/test/schemas-simgen: | $(B)/bin/simgen
 
 SCHEMAS_LIBS := $(B)/lib/libros.a $(B)/lib/libmsggen.a $(B)/lib/libintrospect.a $(B)/lib/libschema.a $(B)/lib/libbase.a
-$(SCHEMAS_TESTS:%=$(B)/test/schemas-%): $(B)/test/schemas-%: $(B)/obj/tests/unit/schemas/test_%.o $(MSG_OBJS_probe) $(MSG_OBJS_example) $(SCHEMAS_LIBS)
+$(SCHEMAS_TESTS:%=$(B)/test/schemas-%): $(B)/test/schemas-%: $(B)/obj/tests/unit/schemas/test_%.o $(SCHEMAS_LIBS)

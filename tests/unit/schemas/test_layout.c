@@ -34,7 +34,7 @@ TEST(table_is_the_layout)
 	assert_string_equal(t->fields[1].unit, "m");
 	assert_string_equal(t->fields[0].unit, "");
 	assert_int_equal(sizeof(struct probe_Empty), 1);
-	assert_ptr_equal(t->fields[t->n_fields - 1].type, &sim_Vector3_type);
+	assert_true(sim_type_equal(t->fields[t->n_fields - 1].type, &sim_Vector3_type));
 }
 
 TEST(constants_keep_their_values)
@@ -69,7 +69,7 @@ TEST(every_type_is_sound)
 		assert_int_equal((*t)->size, sizeof(struct sim_type));
 		assert_true((*t)->comment[0]);
 		assert_true((*t)->align <= 8);
-		assert_ptr_equal(sim_type_builtin((*t)->name), *t);
+		assert_true(sim_type_equal(sim_type_builtin((*t)->name), *t));
 		for (uint32_t i = 0; i < (*t)->n_fields; i++)
 			assert_true((*t)->fields[i].comment[0] == '[');
 	}

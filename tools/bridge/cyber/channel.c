@@ -245,7 +245,8 @@ static int topic_create(struct sim_bridge *b, uint32_t channel, const char *name
 	r = outbox_topic_create(&b->link.outbox, name, &pace, &t->out);
 	if (!t->name || !t->frame != !o->frame || copy_frames(t, o->rfu_frames) < 0)
 		r = -ENOMEM;
-	if (r == 0 && t->type && apollo_type_sim(t->type) == &sim_Transforms_type && cyber_frames_is(name))
+	if (r == 0 && t->type && sim_type_equal(apollo_type_sim(t->type), &sim_Transforms_type) &&
+	    cyber_frames_is(name))
 		r = cyber_frames_of(b, name, &t->frames);
 	if (r == 0)
 		r = make_known(b, t);

@@ -144,7 +144,7 @@ static int in_open(struct sim_bridge *b, struct cyber_in *in, const struct entry
 	in->bridge = b;
 	if (in_kind(b, in, e, why, size) < 0)
 		return -EINVAL;
-	if (e->safe && cyber_in_sim(in) != &sim_VehicleControl_type) {
+	if (e->safe && !sim_type_equal(cyber_in_sim(in), &sim_VehicleControl_type)) {
 		snprintf(why, size, "\"safe_input\" is of sim/VehicleControl, this gives %s", cyber_in_sim(in)->name);
 		return -EINVAL;
 	}
