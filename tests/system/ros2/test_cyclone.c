@@ -756,7 +756,7 @@ TEST(wrong_subscriptions_are_named)
 		  "options.subscribe[\"/gear\"]: \"definition\" needs a \"type\"" },
 		{ "{\"/gear\":\"gear\"}", "options.subscribe[\"/gear\"]: an object is needed" },
 		{ "{\"/gear\":{" GEAR ",\"channel\":\"gear\",\"topic\":\"x\"}}",
-		  "options.subscribe[\"/gear\"]: \"topic\" is not a key here; keys are type, channel, definition, as, raw, max_body, reliability, "
+		  "options.subscribe[\"/gear\"]: \"topic\" is not a key here; keys are type, channel, definition, as, raw, max_body, origin, reliability, "
 		  "durability, depth, undulation" },
 		{ "{\"/a\":{" GEAR ",\"channel\":\"gear\"},\"/b\":{\"type\":\"autoware_vehicle_msgs/Engage\","
 		  "\"channel\":\"gear\"}}",
