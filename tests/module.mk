@@ -2,7 +2,7 @@
 # Tests may include anything. Each folder of tests has a module.mk of its own.
 INC_tests := -I. -Itests $(INC_daemon) -Ilibclient/base -Ilibclient/ipc -Ilibclient/include -Ischemas -I$(B)/gen
 
-LINK_test = -lcmocka $(LIBBASE_LIBS)
+LINK_test = -lcmocka $(LIBBASE_LIBS) -lz
 
 # support first: what it names, the others list as prerequisites
 include tests/support/module.mk $(filter-out tests/support/module.mk,$(sort $(wildcard tests/*/module.mk tests/*/*/module.mk)))

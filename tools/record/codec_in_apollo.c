@@ -173,30 +173,14 @@ static int decode_defined_ros(struct codec_in *c, const struct log_message *m, s
 /* By Apollo 5's definition of the message of that name: the file has none. */
 static int open_defined_here(struct codec_in *c, const struct log_channel *ch, char *why, size_t why_size)
 {
-	struct iovec files[APOLLO_FILES_MAX], iov[IOV_BUF_PIECES];
-	struct log_channel defined = *ch;
-	char name[128];
-	struct iov_buf room;
-	int r = apollo_ros_full_name(ch->schema_name, name, sizeof(name));
+	char text[400];
+	int r = apollo_ros_defined(ch->schema_name, ch->topic, &c->defined, text, sizeof(text));
 
 	if (r < 0)
-		return codec_in_fail(
-			-ENOTSUP, why, why_size, ch,
-			r == -EEXIST ? "Apollo 5 has several messages of that name"
-				     : "nothing of simd's is made of this message, and Apollo 5 has none of that name");
-	iov_buf_init(&room);
-	r = proto_desc_join(files, apollo_files(APOLLO_5, name, files), &room);
-	if (r == 0 && iov_buf_iov(&room, iov) == 1) {
-		defined.schema = (struct log_bytes){ iov[0].iov_base, iov[0].iov_len };
-		defined.schema_name = name;
-		defined.schema_encoding = "protobuf";
-		r = open_defined(c, &defined, why, why_size);
-		c->decode = decode_defined_ros;
-	} else {
-		r = codec_in_fail(-ENOMEM, why, why_size, ch, "no memory");
-	}
-	iov_buf_finish(&room);
-	return r;
+		return codec_in_fail(r, why, why_size, ch, text);
+	c->type = sim_type_ref(pb_type_sim(c->defined));
+	c->decode = decode_defined_ros;
+	return make_reader(c, ch, why, why_size);
 }
 
 int codec_in_open_apollo_ros(struct codec_in *c, const struct log_channel *ch, char *why, size_t why_size)

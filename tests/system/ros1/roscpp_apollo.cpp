@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // roscpp-apollo: a node as Apollo 1.0 to 3.0 had them: its own traits for messages of protobuf, which roscpp otherwise knows nothing of. It sends
-// a ControlCommand, latched, and prints the Chassis that comes, a field of it at least. Threads: roscpp's.
+// a ControlCommand and a RoutingRequest, latched, and prints whether the request comes back as it was, and the Chassis that comes, a field of it at
+// least. Threads: roscpp's.
 #include <cstdio>
 #include <cstring>
 #include <ros/ros.h>
@@ -11,6 +12,9 @@ struct Chassis {
 	std::string data;
 };
 struct ControlCommand {
+	std::string data;
+};
+struct RoutingRequest {
 	std::string data;
 };
 
@@ -51,6 +55,7 @@ namespace message_traits
 	};
 TRAITS(Chassis, "d6a21658031a6a4615858d76f8b5178e")
 TRAITS(ControlCommand, "67f7ff8a4c675dc97a8c7ce6d6289943")
+TRAITS(RoutingRequest, "fa777a90ccdc55e9e7812c6aa1476814")
 } // namespace message_traits
 
 namespace serialization
@@ -73,8 +78,19 @@ template <> struct Serializer<Chassis> : AsString<Chassis> {
 };
 template <> struct Serializer<ControlCommand> : AsString<ControlCommand> {
 };
+template <> struct Serializer<RoutingRequest> : AsString<RoutingRequest> {
+};
 } // namespace serialization
 } // namespace ros
+
+// A module's name in its header, and a waypoint on lane "a", 2 m from its beginning.
+static const std::string request("\x0a\x04\x12\x02me\x12\x0c\x0a\x01\x61\x11\0\0\0\0\0\0\0\x40", 20);
+
+static void on_request(const boost::shared_ptr<RoutingRequest const> &m)
+{
+	printf("%s\n", m->data == request ? "the same request" : "another request");
+	fflush(stdout);
+}
 
 static void on_chassis(const boost::shared_ptr<Chassis const> &m)
 {
@@ -90,14 +106,19 @@ static void on_chassis(const boost::shared_ptr<Chassis const> &m)
 int main(int argc, char **argv)
 {
 	ControlCommand command;
+	RoutingRequest wanted;
 
 	ros::init(argc, argv, "apollo");
 	ros::NodeHandle node;
 	ros::Publisher control = node.advertise<ControlCommand>("/apollo/control", 1, true);
+	ros::Publisher routing = node.advertise<RoutingRequest>("/apollo/routing_request", 1, true);
+	ros::Subscriber again = node.subscribe("/apollo/routing_request_again", 1, on_request);
 	ros::Subscriber chassis = node.subscribe("/apollo/canbus/chassis", 1, on_chassis);
 
 	command.data = std::string("\x19\0\0\0\0\0\0\x39\x40", 9); // throttle 25
 	control.publish(command);
+	wanted.data = request;
+	routing.publish(wanted);
 	printf("ready\n");
 	fflush(stdout);
 	ros::spin();

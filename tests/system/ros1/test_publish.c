@@ -798,10 +798,12 @@ TEST(what_cannot_come_in_is_named)
 	subscribe_is("{\"/a\":{\"channel\":\"/a\",\"type\":\"Thing\"}}", "\"Thing\" is not of the form package/Name");
 	subscribe_is("{\"/a\":{\"channel\":\"/a\",\"type\":\"sensor_msgs/Imu\",\"as\":\"sim/Imu\",\"raw\":true}}",
 		     "\"raw\" is as it comes, and \"as\" another type");
-	subscribe_is("{\"/a\":{\"channel\":\"/a\",\"type\":\"pb_msgs/Imu\",\"raw\":true}}",
-		     "pb_msgs/Imu is protobuf, which cannot be \"raw\"");
+	subscribe_is("{\"/a\":{\"channel\":\"/a\",\"type\":\"pb_msgs/Imu\",\"as\":\"sim/CanBus\"}}",
+		     "no such type is made of pb_msgs/Imu");
 	subscribe_is("{\"/a\":{\"channel\":\"/a\",\"type\":\"pb_msgs/Monitor\"}}",
-		     "nothing of ours is made of pb_msgs/Monitor");
+		     "pb_msgs/Monitor: nothing of simd's is made of this message, and Apollo 5 has none of that name");
+	subscribe_is("{\"/a\":{\"channel\":\"/a\",\"type\":\"pb_msgs/LatencyStats\"}}",
+		     "Apollo 5 has several messages of that name");
 }
 
 /* Topics both ways, services, and the node itself. */

@@ -12,9 +12,10 @@
 #include "../ros2/host.h"
 #include "fake.h"
 
-#define MD5_STRING "992ce8a1687cec8c8bd883ec73ca41d1"
-#define MD5_CLOCK  "a9c97c1d230cfc112e270351a944ee47"
-#define SUBSCRIBE  "{\"/say\":{\"type\":\"std_msgs/String\",\"channel\":\"/said\"}}"
+#define MD5_STRING  "992ce8a1687cec8c8bd883ec73ca41d1"
+#define MD5_CLOCK   "a9c97c1d230cfc112e270351a944ee47"
+#define MD5_REQUEST "fa777a90ccdc55e9e7812c6aa1476814"
+#define SUBSCRIBE   "{\"/say\":{\"type\":\"std_msgs/String\",\"channel\":\"/said\"}}"
 
 static const char *const listens[] = { "subscribe", SUBSCRIBE, NULL };
 static const char *const follows[] = { "use_sim_time", "true", NULL };
@@ -375,6 +376,72 @@ TEST_WITH(protobuf_of_apollo_comes_in, setup, teardown)
 	close(fd);
 }
 
+/* What has no mapping, by Apollo 5's definition; out again the same bytes. */
+TEST_WITH(protobuf_of_apollo_without_a_mapping_crosses, setup, teardown)
+{
+	static const char *const options[] = {
+		"apollo", "true", "subscribe",
+		"{\"/apollo/routing_request\":{\"type\":\"pb_msgs/RoutingRequest\",\"channel\":\"/request\"}}", NULL
+	};
+	static const uint8_t request[] = { 29,  0,   0,    0,  0x0a, 13, 0x09, 0,    0, 0, 0, 0, 0, 0xf8, 0x3f, 0x12, 2,
+					   'm', 'e', 0x12, 12, 0x0a, 1,  'a',  0x11, 0, 0, 0, 0, 0, 0,    0,    0x40 };
+	struct sim_bridge_topic *t;
+	struct sim_slot *s;
+	struct host_in in;
+	uint8_t *data;
+	uint32_t len;
+	int fd;
+
+	up(options);
+	fd = fake_accept(door);
+	assert_string_equal(fake_field(fd, "md5sum"), MD5_REQUEST);
+	fake_introduce(fd, MD5_REQUEST, "pb_msgs/RoutingRequest", "protobuf");
+	fake_publish(fd, request, sizeof(request));
+	in = host_next(&h);
+	assert_string_equal(in.type, "apollo_routing/RoutingRequest");
+	fake_publish(fd, request, sizeof(request) - 1);
+	host_next_drop(&h);
+	close(fd);
+	t = host_open(&h, b, "/again", h.offered_type, "{}");
+	host_wait_log(&h, "/again: apollo_routing/RoutingRequest goes out as pb_msgs/RoutingRequest");
+	AWAIT(fake_master_calls(&master, "registerPublisher", "/again"));
+	fd = fake_connect(fake_request_topic(&master, "/again"), 0);
+	fake_subscribe(fd, "/listener", "/again", MD5_REQUEST, "pb_msgs/RoutingRequest");
+	assert_string_equal(fake_field(fd, "message_definition"), "protobuf");
+	assert_in_range(in.size, 1, HOST_IN);
+	s = host_slot(in.size, "");
+	memcpy(sim_slot_body_mut(s), in.body, in.size);
+	assert_int_equal(host_publish(&h, b, t, s), 0);
+	free(s);
+	data = fake_message(fd, &len);
+	assert_non_null(data);
+	assert_int_equal(len, sizeof(request));
+	assert_memory_equal(data, request, sizeof(request));
+	free(data);
+	close(fd);
+	h.ops->close(b, t);
+}
+
+/* With all of its fields, although there is a mapping. */
+TEST_WITH(protobuf_of_apollo_comes_in_raw, setup, teardown)
+{
+	static const char *const options[] = { "subscribe",
+					       "{\"/apollo/canbus/chassis\":{\"channel\":\"/can\",\"raw\":true}}",
+					       NULL };
+	static const uint8_t chassis[] = { 5, 0, 0, 0, 0x2d, 0, 0, 0x48, 0x41 };
+	int fd;
+
+	up(options);
+	introduce("d6a21658031a6a4615858d76f8b5178e", "pb_msgs/Chassis", "protobuf");
+	host_listen(&h, b, "/can");
+	fd = fake_accept(door);
+	fake_field(fd, "topic");
+	fake_introduce(fd, "d6a21658031a6a4615858d76f8b5178e", "pb_msgs/Chassis", "protobuf");
+	fake_publish(fd, chassis, sizeof(chassis));
+	assert_string_equal(host_next(&h).type, "apollo_canbus/Chassis");
+	close(fd);
+}
+
 /* Its definition says it: no word of the rig is needed. */
 TEST_WITH(protobuf_of_apollo_is_learnt, setup, teardown)
 {
@@ -386,7 +453,8 @@ TEST_WITH(protobuf_of_apollo_is_learnt, setup, teardown)
 
 	up(options);
 	introduce("4a2f66ef6a7d1f6e9b6f4ad1b2a0fb9b", "pb_msgs/Monitor", "protobuf");
-	host_wait_log(&h, "nothing of ours is made of pb_msgs/Monitor, a message of Apollo's");
+	host_wait_log(&h,
+		      "pb_msgs/Monitor: nothing of simd's is made of this message, and Apollo 5 has none of that name");
 	introduce("d6a21658031a6a4615858d76f8b5178e", "pb_msgs/Chassis", "protobuf");
 	host_listen(&h, b, "/can");
 	fd = fake_accept(door);

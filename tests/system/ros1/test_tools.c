@@ -25,7 +25,9 @@ static const char *const plain[] = { "subscribe", "{\"/say\":{\"type\":\"std_msg
 				     "set_use_sim_time", "true", NULL };
 static const char *const apollo[] = {
 	"apollo", "true", "subscribe",
-	"{\"/apollo/control\":{\"type\":\"pb_msgs/ControlCommand\",\"channel\":\"/control\"}}", NULL
+	"{\"/apollo/control\":{\"type\":\"pb_msgs/ControlCommand\",\"channel\":\"/control\"},"
+	"\"/apollo/routing_request\":{\"type\":\"pb_msgs/RoutingRequest\",\"channel\":\"/request\"}}",
+	NULL
 };
 static const char *const follows[] = { "use_sim_time", "true", NULL };
 static struct host h;
@@ -90,6 +92,17 @@ static void publish_text(const char *text)
 	assert_int_equal(sim_String_data_set(&builder, text), 0);
 	s->body_size = sim_builder_size(&builder);
 	assert_int_equal(h.ops->publish(b, chat, MESSAGE_OF(s), NULL), 0);
+	free(s);
+}
+
+/* What came in. */
+static void publish_body(struct sim_bridge_topic *t, const struct host_in *in)
+{
+	struct sim_slot *s = host_slot(in->size, "");
+
+	assert_in_range(in->size, 1, HOST_IN);
+	memcpy(sim_slot_body_mut(s), in->body, in->size);
+	assert_int_equal(host_publish(&h, b, t, s), 0);
 	free(s);
 }
 
@@ -217,13 +230,28 @@ TEST_WITH(roscpp_gets_what_is_sent, setup, teardown)
 	assert_int_equal(pclose(f), 0);
 }
 
-/* As Apollo's own, which sends protobuf and takes it: a command comes in, what the vehicle does goes out. */
+/* Both are latched: the one or the other may come first. */
+static void next_two(struct host_in *ret_control, struct host_in *ret_request)
+{
+	struct host_in in = host_next(&h);
+	bool control = strcmp(in.channel, "/control") == 0;
+
+	*(control ? ret_control : ret_request) = in;
+	*(control ? ret_request : ret_control) = host_next(&h);
+	assert_string_equal(ret_control->channel, "/control");
+	assert_string_equal(ret_request->channel, "/request");
+}
+
+/*
+ * As Apollo's own, which sends protobuf and takes it: a command comes in, what the vehicle does goes out; a message without a mapping comes in, and
+ * goes out again.
+ */
 TEST_WITH(a_node_of_apollo_talks_to_us, setup_apollo, teardown)
 {
 	struct sim_slot *s = host_slot(sizeof(struct sim_CanBus), "");
 	struct sim_CanBus *m = sim_slot_body_mut(s);
-	struct sim_bridge_topic *t;
-	struct host_in in;
+	struct sim_bridge_topic *t, *u;
+	struct host_in in, request;
 	FILE *f;
 
 	if (!have(ROSCPP_APOLLO, "libroscpp-dev")) {
@@ -231,17 +259,23 @@ TEST_WITH(a_node_of_apollo_talks_to_us, setup_apollo, teardown)
 		return;
 	}
 	t = host_open(&h, b, "/vehicle/can", &sim_CanBus_type, "{}");
+	u = host_open(&h, b, "/apollo/routing_request_again", h.offered_type, "{}");
 	f = ros_begin("exec " ROSCPP_APOLLO);
 	ros_next_line(f, "ready");
-	in = host_next(&h);
+	next_two(&in, &request);
 	assert_string_equal(in.type, "sim/VehicleControl");
 	assert_true(sim_VehicleControl_from(in.body, in.size)->acceleration == 0.25f);
+	assert_string_equal(request.type, "apollo_routing/RoutingRequest");
+	host_wait_log(&h, "/apollo/routing_request_again: subscriber /apollo");
+	publish_body(u, &request);
+	ros_next_line(f, "the same request");
 	host_wait_log(&h, "/apollo/canbus/chassis: subscriber /apollo");
 	*m = (struct sim_CanBus){ .speed = 14.5f, .orientation.w = 1 };
 	assert_int_equal(host_publish(&h, b, t, s), 0);
 	ros_next_line(f, "chassis at 14.5 m/s");
 	assert_int_equal(pclose(f), 0);
 	h.ops->close(b, t);
+	h.ops->close(b, u);
 	free(s);
 }
 

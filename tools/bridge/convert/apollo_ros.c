@@ -82,18 +82,62 @@ static unsigned count_in_file(const struct apollo_file *f, const char *name, cha
 	return found;
 }
 
-int apollo_ros_full_name(const char *type, char *ret, size_t size)
+/* -ENOENT: there is none of that name, or it is too long for ret; -EEXIST: there are several. */
+static int full_name(const char *type, const char *topic, char *ret, size_t size)
 {
+	const struct apollo_type *mapped = apollo_ros_find(type, topic, NULL);
 	struct apollo_file files[APOLLO_DEFINITIONS_MAX];
 	size_t n = apollo_own_files(APOLLO_5, files);
 	unsigned found = 0;
 
 	*ret = '\0';
+	if (mapped) {
+		snprintf(ret, size, "%s", apollo_type_name(mapped));
+		return 0;
+	}
 	if (strncmp(type, PACKAGE, sizeof(PACKAGE) - 1) != 0)
 		return -ENOENT;
 	for (size_t i = 0; i < n; i++)
 		found += count_in_file(&files[i], type + sizeof(PACKAGE) - 1, ret, size);
 	return found > 1 ? -EEXIST : *ret ? 0 : -ENOENT;
+}
+
+/* As one set, of the files that it needs alone: in all of them its type would take long to make. */
+static int make(const char *name, struct pb_type **ret, char *why, size_t why_size)
+{
+	struct iovec files[APOLLO_FILES_MAX], iov[IOV_BUF_PIECES];
+	size_t n = apollo_files(APOLLO_5, name, files);
+	struct iov_buf set;
+	struct pb_writer w;
+	int r;
+
+	iov_buf_init(&set);
+	pb_begin(&w, &set);
+	for (size_t i = 0; i < n; i++) {
+		void *to = pb_bytes_room(&w, 1, files[i].iov_len);
+
+		if (to)
+			memcpy(to, files[i].iov_base, files[i].iov_len);
+	}
+	snprintf(why, why_size, "no memory");
+	r = pb_end(&w) < 0 || iov_buf_iov(&set, iov) != 1
+		    ? -ENOMEM
+		    : pb_type_create(iov[0].iov_base, iov[0].iov_len, name, ret, why, why_size);
+	iov_buf_finish(&set);
+	return r < 0 && r != -ENOMEM ? -ENOTSUP : r;
+}
+
+int apollo_ros_defined(const char *type, const char *topic, struct pb_type **ret, char *why, size_t why_size)
+{
+	char name[128];
+	int r = full_name(type, topic, name, sizeof(name));
+
+	if (r == 0)
+		return make(name, ret, why, why_size);
+	snprintf(why, why_size, "%s",
+		 r == -EEXIST ? "Apollo 5 has several messages of that name"
+			      : "nothing of simd's is made of this message, and Apollo 5 has none of that name");
+	return -ENOTSUP;
 }
 
 /* ---- out ---- */
@@ -139,25 +183,43 @@ struct ros_type *apollo_ros_type_create(const char *type)
 	return t;
 }
 
-struct ros_type *apollo_ros_type_of(const struct apollo_type *t)
+struct ros_type *apollo_ros_type_of(const char *message)
 {
-	char type[128];
+	const char *dot = strrchr(message, '.');
+	char type[600];
 
-	snprintf(type, sizeof(type), PACKAGE "%s", strrchr(apollo_type_name(t), '.') + 1);
+	snprintf(type, sizeof(type), PACKAGE "%s", dot ? dot + 1 : message);
 	return apollo_ros_type_create(type);
+}
+
+/* Of the message that stands behind the first four bytes. */
+static void put_length(struct iov_buf *out)
+{
+	uint32_t n = (uint32_t)(out->total - 4); /* less than 2 GiB */
+
+	memcpy(out->buf, &n, 4);
 }
 
 int apollo_ros_encode(const struct apollo_type *t, const struct apollo_message *in, struct iov_buf *out, char *why,
 		      size_t why_size)
 {
-	uint32_t n;
 	int r;
 
 	if (!iov_buf_room(out, 4))
 		return -ENOMEM;
 	r = apollo_encode(t, in, out, why, why_size);
-	n = (uint32_t)(out->total - 4); /* less than 2 GiB */
-	memcpy(out->buf, &n, 4);
+	put_length(out);
+	return r;
+}
+
+int apollo_ros_encode_defined(const struct pb_type *t, const void *body, size_t size, struct iov_buf *out)
+{
+	int r;
+
+	if (!iov_buf_room(out, 4))
+		return -ENOMEM;
+	r = pb_type_encode(t, body, size, out);
+	put_length(out);
 	return r;
 }
 

@@ -8,6 +8,7 @@
 #define APOLLO_ROS_H
 
 #include "apollo.h"
+#include "pb_type.h"
 #include "ros/ros_type.h"
 
 #define APOLLO_ROS_DEFINITION "protobuf"
@@ -22,10 +23,11 @@ bool apollo_ros_is(const char *type, const char *definition, size_t size);
 const struct apollo_type *apollo_ros_find(const char *type, const char *topic, const char *sim_type);
 
 /*
- * Apollo 5's own message that is meant by "pb_msgs/RoutingRequest", "apollo.routing.RoutingRequest", where nothing of ours is made of it. -ENOENT: there is none of that name, or it is too long
- * for ret; -EEXIST: there are several.
+ * "pb_msgs/RoutingRequest" as a type of its own, by Apollo 5's definition of its message of that name, "apollo.routing.RoutingRequest"; where there are several, of the
+ * one that the topic says (apollo_ros_find()). returns it: pb_type_destroy(). Errors, with a sentence whose subject is the caller's to name: -ENOTSUP Apollo 5 has no such message, or several;
+ * -ENOMEM.
  */
-int apollo_ros_full_name(const char *type, char *ret, size_t size);
+int apollo_ros_defined(const char *type, const char *topic, struct pb_type **ret, char *why, size_t why_size);
 
 /*
  * What sim_type becomes as `type` ("pb_msgs/Chassis"), or NULL, the first. NULL: no message of Apollo's; without a type also those which Apollo sent as
@@ -35,12 +37,14 @@ const struct apollo_type *apollo_ros_type_for(const char *sim_type, const char *
 
 /* "pb_msgs/Chassis" as a type of ROS 1. returns it: free(). NULL: no memory. */
 struct ros_type *apollo_ros_type_create(const char *type);
-/* The same of a message of Apollo's. */
-struct ros_type *apollo_ros_type_of(const struct apollo_type *t);
+/* The same of a message of protobuf, "apollo.canbus.Chassis". */
+struct ros_type *apollo_ros_type_of(const char *message);
 
 /* Append a body. As apollo_encode(); out has nothing before it. */
 int apollo_ros_encode(const struct apollo_type *t, const struct apollo_message *in, struct iov_buf *out, char *why,
 		      size_t why_size);
+/* The same as pb_type_encode(). */
+int apollo_ros_encode_defined(const struct pb_type *t, const void *body, size_t size, struct iov_buf *out);
 
 /* The message within a body. 0 or -EBADMSG. */
 int apollo_ros_message(const void *body, size_t size, const void **ret, size_t *ret_size);

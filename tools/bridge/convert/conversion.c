@@ -173,18 +173,41 @@ const char *conversion_out_preferred(const struct sim_bridge_host *host, const s
 
 /* ---- Apollo before Cyber RT ---- */
 
+/* The message that the type was made of, unless the rig wants another one. */
+static int open_defined(const struct sim_type *type, const char *foreign, struct conversion_out *ret, char *why,
+			size_t why_size)
+{
+	struct conversion_out c = { .ros1 = true };
+	int r = pb_type_of_sim(type, &c.defined, why, why_size);
+
+	if (r < 0)
+		return r;
+	c.type = c.apollo_made = apollo_ros_type_of(pb_type_name(c.defined));
+	if (!c.type)
+		r = fail(-ENOMEM, why, why_size, "no memory");
+	else if (foreign && strcmp(foreign, c.type->name) != 0)
+		r = -ENOENT;
+	if (r < 0)
+		conversion_out_close(&c);
+	else
+		*ret = c;
+	return r;
+}
+
 int conversion_out_open_apollo(const struct sim_bridge_host *host, const struct sim_type *type, const char *foreign,
 			       struct conversion_out *ret, char *why, size_t why_size)
 {
 	const struct apollo_type *t = apollo_ros_type_for(type->name, foreign);
 	struct conversion_out c = { .apollo = t, .ros1 = true };
 
-	if (!t || converter_of(host, type->name, foreign, 0))
+	if (converter_of(host, type->name, foreign, 0))
 		return -ENOENT;
+	if (!t)
+		return open_defined(type, foreign, ret, why, why_size);
 	if (!sim_type_equal(apollo_type_sim(t), type))
 		return fail(-ENOTSUP, why, why_size, "%s has another definition here than in the program that sends it",
 			    type->name);
-	c.type = c.apollo_made = foreign ? apollo_ros_type_create(foreign) : apollo_ros_type_of(t);
+	c.type = c.apollo_made = foreign ? apollo_ros_type_create(foreign) : apollo_ros_type_of(apollo_type_name(t));
 	if (!c.type)
 		return fail(-ENOMEM, why, why_size, "no memory");
 	*ret = c;
@@ -203,23 +226,57 @@ int conversion_out_apollo(const struct conversion_out *c, const struct map_messa
 					  .frame_id = in->header.frame,
 					  .options = &options };
 
-	return apollo_ros_encode(c->apollo, &m, out, NULL, 0);
+	return c->defined ? apollo_ros_encode_defined(c->defined, in->body, in->size, out)
+			  : apollo_ros_encode(c->apollo, &m, out, NULL, 0);
 }
 
-int conversion_in_open_apollo(const char *foreign, const char *topic, const char *sim, struct conversion_in *ret,
-			      char *why, size_t why_size)
+/* By Apollo's definition. */
+static int define(const char *foreign, const char *topic, struct conversion_in *c, char *why, size_t why_size)
 {
-	struct conversion_in c = { .apollo = apollo_ros_find(foreign, topic, sim) };
+	char text[400];
+	int r = apollo_ros_defined(foreign, topic, &c->defined, text, sizeof(text));
 
-	if (!c.apollo)
-		return fail(-ENOTSUP, why, why_size, "%s is made of %.80s, a message of Apollo's",
-			    sim ? "no such type" : "nothing of ours", foreign);
-	c.sim = apollo_type_sim(c.apollo);
-	c.type = c.apollo_made = apollo_ros_type_create(foreign);
-	if (!c.type)
-		return fail(-ENOMEM, why, why_size, "no memory");
-	*ret = c;
+	if (r < 0)
+		return fail(r, why, why_size, "%.80s: %s", foreign, text);
+	c->sim = pb_type_sim(c->defined);
 	return 0;
+}
+
+int conversion_in_open_apollo(const char *foreign, const char *topic, const char *sim, bool raw,
+			      struct conversion_in *ret, char *why, size_t why_size)
+{
+	struct conversion_in c = { .apollo = raw ? NULL : apollo_ros_find(foreign, topic, sim) };
+	int r = 0;
+
+	if (c.apollo)
+		c.sim = apollo_type_sim(c.apollo);
+	else if (sim)
+		return fail(-ENOTSUP, why, why_size, "no such type is made of %.80s, a message of Apollo's", foreign);
+	else
+		r = define(foreign, topic, &c, why, why_size);
+	c.type = c.apollo_made = apollo_ros_type_create(foreign);
+	if (r == 0 && !c.type)
+		r = fail(-ENOMEM, why, why_size, "no memory");
+	if (r < 0)
+		conversion_in_close(&c);
+	else
+		*ret = c;
+	return r;
+}
+
+/* With a decoder of its own: any thread may be here. */
+static int read_defined(const struct pb_type *t, const void *data, size_t len, struct message_in *to)
+{
+	struct dec_pb *d = malloc(sizeof(*d));
+	int r;
+
+	if (!d)
+		return -ENOMEM;
+	dec_pb_init(d);
+	r = pb_type_decode(t, d, data, len, to);
+	dec_pb_finish(d);
+	free(d);
+	return r;
 }
 
 static int read_apollo(const struct conversion_in *c, const void *data, size_t len, struct message_in *to)
@@ -228,12 +285,16 @@ static int read_apollo(const struct conversion_in *c, const void *data, size_t l
 	int r = apollo_ros_message(data, len, &data, &len);
 
 	to->sequence = 0;
-	return r < 0 ? r : apollo_in_read(c->apollo, &options, data, len, to, NULL, 0);
+	if (r < 0)
+		return r;
+	return c->defined ? read_defined(c->defined, data, len, to)
+			  : apollo_in_read(c->apollo, &options, data, len, to, NULL, 0);
 }
 
 void conversion_out_close(struct conversion_out *c)
 {
 	ros_text_destroy(c->made);
+	pb_type_destroy(c->defined);
 	free(c->apollo_made);
 	memset(c, 0, sizeof(*c));
 }
@@ -502,6 +563,7 @@ int conversion_in_open_text(const struct sim_bridge_host *host, const struct ros
 void conversion_in_close(struct conversion_in *c)
 {
 	ros_text_destroy(c->made);
+	pb_type_destroy(c->defined);
 	free(c->apollo_made);
 	sim_type_unref(c->own);
 	msg_file_destroy(c->file);
@@ -601,7 +663,7 @@ int conversion_in_read(const struct conversion_in *c, enum wire_format format, c
 	struct cdr_reader d;
 	int r, e;
 
-	if (c->apollo)
+	if (c->apollo || c->defined)
 		return read_apollo(c, data, len, to);
 	cdr_reader_begin(&d, format, data, len);
 	r = conversion_in_take(c, &d.dec, to);

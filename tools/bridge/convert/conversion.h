@@ -15,6 +15,7 @@
 
 struct apollo_type;
 struct msg_file;
+struct pb_type;
 struct ros_text;
 
 struct conversion_out {
@@ -23,10 +24,12 @@ struct conversion_out {
 	const struct sim_converter *converter;
 	const struct map *map;
 	const struct sim_type *generic;
-	struct ros_text *made;            /* type, where it had to be made */
-	bool ros1;                        /* type is ROS 1's */
-	const struct apollo_type *apollo; /* instead of all these: conversion_out_open_apollo() */
-	struct ros_type *apollo_made;     /* type, then */
+	struct ros_text *made; /* type, where it had to be made */
+	bool ros1;             /* type is ROS 1's */
+	/* instead of all these: conversion_out_open_apollo() */
+	const struct apollo_type *apollo;
+	struct pb_type *defined;      /* or this: it has no mapping */
+	struct ros_type *apollo_made; /* type, then */
 };
 
 /*
@@ -46,12 +49,13 @@ const char *conversion_out_preferred(const struct sim_bridge_host *host, const s
 void conversion_out_close(struct conversion_out *c); /* also one that is all zero */
 
 /*
- * As Apollo before Cyber RT has it over ROS 1 (apollo_ros.h); its messages go out by conversion_out_apollo(). foreign: "pb_msgs/Chassis", or
- * NULL, the first. Errors: -ENOENT it has no such message, or a converter of the rig is for it; -ENOTSUP another definition of the type, with a sentence; -ENOMEM.
+ * As Apollo before Cyber RT has it over ROS 1 (apollo_ros.h), or the message of protobuf that the type was made of (pb_type.h); its messages go out by conversion_out_apollo().
+ * foreign: "pb_msgs/Chassis", or NULL, the first. Errors: -ENOENT there is no such message, or a converter of the rig is for it; -ENOTSUP another definition of the type, with a
+ * sentence; -ENOMEM.
  */
 int conversion_out_open_apollo(const struct sim_bridge_host *host, const struct sim_type *type, const char *foreign,
 			       struct conversion_out *ret, char *why, size_t why_size);
-/* Append a message to out, which is empty. Errors: as apollo_encode(). */
+/* Append a message to out, which is empty. Errors: as apollo_encode(), pb_type_encode(). */
 struct iov_buf;
 int conversion_out_apollo(const struct conversion_out *c, const struct map_message *in, struct iov_buf *out);
 
@@ -79,8 +83,10 @@ struct conversion_in {
 	/* one of these, or neither: field by field */
 	const struct sim_converter *converter;
 	const struct map_in *map_in;
-	const struct apollo_type *apollo; /* conversion_in_open_apollo() */
-	struct ros_type *apollo_made;     /* type, then */
+	/* conversion_in_open_apollo(): one of both */
+	const struct apollo_type *apollo;
+	struct pb_type *defined;
+	struct ros_type *apollo_made; /* type, then */
 	struct ros_text *made;
 	struct msg_file *file;      /* sim, where it had to be read */
 	const struct sim_type *own; /* sim, where it had to be made: */
@@ -116,11 +122,11 @@ int conversion_in_open_text(const struct sim_bridge_host *host, const struct ros
 			    const char *foreign, const char *definition, bool raw, struct conversion_in *ret, char *why,
 			    size_t why_size);
 /*
- * A message of Apollo's before Cyber RT ("pb_msgs/Imu"), which of several the topic says; sim: the type of ours that it becomes, NULL: the first. To be read
- * by conversion_in_read() alone. -ENOTSUP, with a sentence: nothing is made of it; -ENOMEM.
+ * A message of Apollo's before Cyber RT ("pb_msgs/Imu"), which of several the topic says; sim: the type of ours that it becomes, NULL: the first, and where there is none, or
+ * raw, a type of its own by Apollo's definition. To be read by conversion_in_read() alone. -ENOTSUP, with a sentence: nothing is made of it; -ENOMEM.
  */
-int conversion_in_open_apollo(const char *foreign, const char *topic, const char *sim, struct conversion_in *ret,
-			      char *why, size_t why_size);
+int conversion_in_open_apollo(const char *foreign, const char *topic, const char *sim, bool raw,
+			      struct conversion_in *ret, char *why, size_t why_size);
 void conversion_in_close(struct conversion_in *c);
 
 /*

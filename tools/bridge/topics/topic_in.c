@@ -158,16 +158,6 @@ static int check_entry(const struct topics *s, const char *topic, const struct t
 	return -EINVAL;
 }
 
-/* A message of protobuf has no fields of ROS. */
-static int open_apollo(const char *name, const char *type, const char *as, bool raw, struct conversion_in *ret,
-		       char *why, size_t why_size)
-{
-	if (!raw)
-		return conversion_in_open_apollo(type, name, as, ret, why, why_size);
-	snprintf(why, why_size, "%.80s is protobuf, which cannot be \"raw\"", type);
-	return -EINVAL;
-}
-
 /* By its own fields, whatever mapping there is. */
 static int open_raw(const struct topics *s, const struct topic_options *w, struct conversion_in *ret, char *why,
 		    size_t why_size)
@@ -196,7 +186,7 @@ static int open_conversion(const struct topics *s, const char *name, const struc
 	int r;
 
 	if (is_apollo(s, w->type) && !w->definition)
-		return open_apollo(name, w->type, w->as, w->raw, ret, why, why_size);
+		return conversion_in_open_apollo(w->type, name, w->as, w->raw, ret, why, why_size);
 	if (w->raw)
 		return open_raw(s, w, ret, why, why_size);
 	r = w->as ? conversion_in_open_as(s->host, s->known, w->type, w->as, ret, why, why_size)
@@ -218,6 +208,8 @@ static int set_slot(struct topic_in *t, char *why, size_t why_size)
 	}
 	t->conversion.undulation = t->undulation;
 	t->conversion.origin = t->origin.given ? t->origin.at : NULL;
+	if (t->conversion.defined && pb_type_loss(t->conversion.defined))
+		log_at(t->topics, 2, "%s: %s", t->channel, pb_type_loss(t->conversion.defined));
 	return slot_in_init(&t->slot, t->topics->host, t->channel, t->conversion.sim, t->max_body, why, why_size);
 }
 
@@ -310,7 +302,8 @@ int topic_in_learn(struct topic_in *t, const char *type, const char *hash, const
 	if (r < 0)
 		return r;
 	if (definition && apollo_ros_is(type, definition, strlen(definition)))
-		r = open_apollo(t->name, type, *t->as ? t->as : NULL, t->raw, &t->conversion, why, why_size);
+		r = conversion_in_open_apollo(type, t->name, *t->as ? t->as : NULL, t->raw, &t->conversion, why,
+					      why_size);
 	else
 		r = *t->as ? conversion_in_open_as(s->host, s->known, type, t->as, &t->conversion, why, why_size)
 			   : conversion_in_open_text(s->host, s->known, type, definition, t->raw, &t->conversion, why,

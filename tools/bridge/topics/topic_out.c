@@ -260,7 +260,7 @@ int topic_out_encode(struct topic_out *t, const struct map_message *in, struct i
 
 	if (!o)
 		return -ENOMEM;
-	if (t->conversion.apollo) {
+	if (t->conversion.apollo_made) {
 		r = encode_apollo(t, in, o);
 	} else {
 		wire_begin(&w, t->topics->format, o);
