@@ -76,6 +76,48 @@ TEST(what_a_client_publishes_comes_in)
 	line_down();
 }
 
+static void write_file(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+/* What a program calls its schema of JSON need be no name of ROS. */
+TEST(a_client_may_call_its_json_as_its_schema_is_called)
+{
+	static const char *const options[] = {
+		"control",
+		"true",
+		"token_file",
+		TOKEN_FILE,
+		"subscribe",
+		"{\"/t\":{\"type\":\"json/T\",\"channel\":\"t\",\"definition\":\"/tmp/T.msg\"},"
+		"\"/state\":{\"type\":\"car/carState\",\"channel\":\"state\",\"definition\":\"/tmp/T.msg\"}}",
+		NULL
+	};
+	struct watcher *p;
+	struct host_in in;
+
+	if (!watcher_possible())
+		return;
+	write_file("/tmp/T.msg", "float64 speedKmh\n");
+	line_up(options);
+	p = line_client(with_token());
+	watcher_say(p, "publish /t T json [\"\",{\"speedKmh\":2.5}]");
+	in = host_next(&line_host);
+	assert_string_equal(in.type, "json/T");
+	assert_true(memcmp(in.body, &(double){ 2.5 }, 8) == 0);
+	watcher_say(p, "publish /state car.carState json [\"\",{\"speedKmh\":2.5}]");
+	assert_string_equal(host_next(&line_host).type, "car/carState");
+	watcher_say(p, "publish /t U json [\"\",{\"speedKmh\":2.5}]");
+	watcher_hears_of(p, "status 2 advertise: /t ", "is json/T, not U");
+	watcher_end(p);
+	line_down();
+}
+
 static void answer(int result, const char *text)
 {
 	struct host_call c = host_next_call(&line_host);

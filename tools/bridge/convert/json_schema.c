@@ -85,6 +85,11 @@ static bool type_name(const char *name, const char *package, char ret[SIM_TYPE_N
 	return typedesc_name_ok(ret);
 }
 
+int json_schema_type_name(const char *name, char ret[SIM_TYPE_NAME_MAX + 1])
+{
+	return type_name(name, "json", ret) ? 0 : -ENOTSUP;
+}
+
 /* Whether a title is a name, and no sentence. */
 static bool is_name(const char *title)
 {
@@ -379,7 +384,7 @@ static int read_root(struct reading *r, const char *name, char *why, size_t why_
 
 	if (!*name)
 		name = title && *title ? title : "Message";
-	if (!type_name(name, "json", d->name))
+	if (json_schema_type_name(name, d->name) < 0)
 		return fail(-ENOTSUP, why, why_size, "no type's name of at most 63 characters can be made of its name");
 	r->n = 1;
 	if (!json_object_size(json_object_get(schema, "properties")))

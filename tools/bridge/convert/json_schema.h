@@ -27,6 +27,9 @@
 int json_schema_type(const char *name, const char *text, size_t len, const struct sim_type **ret,
 		     char ret_left_out[JSON_SCHEMA_LEFT_MAX], char *why, size_t why_size);
 
+/* As which type the schema of that name comes: "json/T" of "T", "car/Log" of "car.Log". 0; -ENOTSUP none of at most 63 characters can be made of it. */
+int json_schema_type_name(const char *name, char ret[SIM_TYPE_NAME_MAX + 1]);
+
 /*
  * The document for messages of that type as enc_json writes them in our words; header: the name of a field in front that is an
  * object of stamp and frame_id, or NULL. returns a text: mem_free(). Errors: -E2BIG it would be longer than JSON_SCHEMA_MAX; -ENOMEM.

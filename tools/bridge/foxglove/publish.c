@@ -5,6 +5,7 @@
 
 #include "foxglove.h"
 #include "json_reader.h"
+#include "json_schema.h"
 #include "ros/ros_type.h"
 
 static struct advertised *find(struct client *c, uint32_t id)
@@ -21,6 +22,15 @@ static struct topic_in *topic_named(struct sim_bridge *b, const char *name)
 		if (strcmp(b->in[i].name, name) == 0)
 			return &b->in[i];
 	return NULL;
+}
+
+/* A message in JSON may be called as its schema is, which need be no name of ROS: "T" for json/T, "car.Log". */
+static bool is_type(const struct topic_in *in, const char *type, bool json)
+{
+	char sim[SIM_TYPE_NAME_MAX + 1];
+
+	return map_same_ros(in->conversion.type->name, type) ||
+	       (json && json_schema_type_name(type, sim) == 0 && strcmp(sim, in->conversion.sim->name) == 0);
 }
 
 static void advertise_one(struct client *c, const json_t *j)
@@ -42,7 +52,7 @@ static void advertise_one(struct client *c, const json_t *j)
 			c,
 			"advertise: %.120s: the rig takes nothing there; \"subscribe\" in the options lists what it takes",
 			topic);
-	else if (!map_same_ros(in->conversion.type->name, type))
+	else if (!is_type(in, type, strcmp(encoding, "json") == 0))
 		client_complain(c, "advertise: %.120s is %s, not %.80s", topic, in->conversion.type->name, type);
 	else if (strcmp(encoding, "cdr") != 0 && strcmp(encoding, "json") != 0)
 		client_complain(c, "advertise: %.120s: cdr and json are read, not \"%.40s\"", topic, encoding);
