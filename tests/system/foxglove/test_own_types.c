@@ -160,6 +160,8 @@ TEST(names_of_protobuf_that_ros_does_not_have_stay)
 	assert_int_equal(pb_type_create(set, sizeof(set) - 1, "a.B", &t, why, sizeof(why)), 0);
 	assert_null(pb_type_loss(t));
 	begin(pb_type_sim(t), "a.B protobuf protobuf");
+	host_wait_log(&line_host, "thing: a/B goes out as a.B (protobuf)");
+	assert_null(strstr(line_host.log, "not a valid name"));
 	assert_string_equal(reads(pb_type_sim(t), "{\"present\":[1],\"latDeg\":0.5}"),
 			    "{\"bytes\":[9,9],\"latDeg\":0.5}");
 	end();

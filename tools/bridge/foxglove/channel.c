@@ -160,7 +160,8 @@ static int open_defined(struct sim_bridge *b, struct foxglove_topic *t, bool lat
 	if (!text)
 		return -ENOMEM;
 	*base64_write(text, set, n) = '\0';
-	r = channel_get(b, t->out.name, "protobuf", pb_type_name(t->defined), "protobuf", text, latch, &t->channel);
+	t->out.protobuf = pb_type_name(t->defined);
+	r = channel_get(b, t->out.name, "protobuf", t->out.protobuf, "protobuf", text, latch, &t->channel);
 	free(text);
 	return r;
 }

@@ -8,6 +8,8 @@
 #include <jansson.h>
 
 #include "msg_file.h"
+#include "pb_type.h"
+#include "ros/ros_definition.h"
 #include "ros/ros_generic.h"
 #include "ros/ros_type.h"
 #include "topics.h"
@@ -24,21 +26,37 @@ static void complain(struct topics *s, const struct sim_bridge_channel *ch, int 
 	log_at(s, 0, "%s: %s%s", ch->name, key, why);
 }
 
+static const char *sent_name(const struct topic_out *t)
+{
+	return t->protobuf ? t->protobuf : t->conversion.type->name;
+}
+
+/* Names that no package of ROS 2 can have. A message of protobuf needs none, and one of schemas/ros has its package already. */
+static void log_odd_name(struct topics *s, const struct sim_bridge_channel *ch, const struct topic_out *t)
+{
+	struct ros_definition d;
+	const char *odd = t->conversion.generic && !t->protobuf ? ros_generic_odd_name(ch->type) : NULL;
+
+	if (odd && !ros_definition_find(s->known, t->conversion.type->name, &d))
+		log_at(s, 1, "%s: \"%s\" is not a valid name in ROS 2: no package can be built of %s", ch->name, odd,
+		       t->conversion.type->name);
+}
+
 /* Which message it becomes, and by what: the other side must know its definition. */
 static void log_conversion(struct topics *s, const struct sim_bridge_channel *ch, const struct topic_out *t)
 {
-	const char *odd = t->conversion.generic ? ros_generic_odd_name(ch->type) : NULL;
+	const char *loss = t->conversion.defined ? pb_type_loss(t->conversion.defined) : NULL;
 
 	if (t->automatic)
 		log_at(s, 2,
 		       "%s: ROS allows no such name, so it goes out as %s (\"%s\": {\"topic\": ...} in the "
 		       "options of the channel gives it another)",
 		       ch->name, t->name, s->key);
-	log_at(s, 2, "%s: %s goes out as %s (%s)", ch->name, ch->type->name, t->conversion.type->name,
-	       conversion_out_how(&t->conversion));
-	if (odd)
-		log_at(s, 1, "%s: \"%s\" is not a valid name in ROS 2: no package can be built of %s", ch->name, odd,
-		       t->conversion.type->name);
+	log_at(s, 2, "%s: %s goes out as %s (%s)", ch->name, ch->type->name, sent_name(t),
+	       t->protobuf ? "protobuf" : conversion_out_how(&t->conversion));
+	if (loss)
+		log_at(s, 2, "%s: %s", ch->name, loss);
+	log_odd_name(s, ch, t);
 }
 
 static int open_one(struct topics *s, const struct sim_bridge_channel *ch, json_t *j, int i, struct sim_bridge_topic *f)
@@ -98,7 +116,7 @@ static void name_it(struct topics *s, const struct sim_bridge_channel *ch, const
 		return;
 	for (unsigned i = 0; i < f->n; i++) {
 		append(names, sizeof(names), f->out[i]->name);
-		topics_type_name(s, f->out[i]->conversion.type->name, type, sizeof(type));
+		topics_type_name(s, sent_name(f->out[i]), type, sizeof(type));
 		append(types, sizeof(types), type);
 	}
 	s->host->carries(s->host->ctx, ch, names, types);

@@ -42,7 +42,9 @@ struct topic_out {
 		*static_frames; /* of /tf_static: all frames so far go with each message; NULL: another topic */
 	char *name; /* on the far side; first of the texts that options and channel point to, freed with it */
 	const char *channel;
-	bool automatic;             /* the name is the channel's, made such that ROS allows it */
+	const char *
+		protobuf; /* the message that goes out instead of the conversion's type; NULL: none; set by the plug-in */
+	bool automatic;   /* the name is the channel's, made such that ROS allows it */
 	_Atomic int failure_logged; /* of its converter */
 };
 
