@@ -373,20 +373,24 @@ static bool cat_one(const struct ctl *c, struct cat *x, const struct log_channel
 	return fputs("}\n", stdout) != EOF;
 }
 
-/* What messages that were printed have besides. */
-static void say_notes(const struct cat *x, const struct log_info *info)
+static void say_note(const struct log_channel *ch, const char *note)
 {
 	char text[1200];
 
-	for (size_t i = 0; i < x->n; i++) {
-		const char *note = x->codecs[i] ? codec_in_note(x->codecs[i]) : NULL;
+	if (!note)
+		return;
+	snprintf(text, sizeof(text), "%.200s (%.100s): %.700s", ch->topic, ch->schema_name, note);
+	say(text);
+}
 
-		if (!note)
-			continue;
-		snprintf(text, sizeof(text), "%.200s (%.100s): %.700s", info->channels[i].topic,
-			 info->channels[i].schema_name, note);
-		say(text);
-	}
+/* What of a channel's messages is not carried as what it is, and what those that were printed have besides. */
+static void say_notes(const struct cat *x, const struct log_info *info)
+{
+	for (size_t i = 0; i < x->n; i++)
+		if (x->codecs[i]) {
+			say_note(&info->channels[i], codec_in_loss(x->codecs[i]));
+			say_note(&info->channels[i], codec_in_note(x->codecs[i]));
+		}
 }
 
 int cmd_bag_cat(struct ctl *c)

@@ -700,6 +700,10 @@ TEST_WITH(what_of_such_messages_is_carried_as_bytes_is_said, NULL, stack_sweep)
 	assert_non_null(strstr(r->out, "2 messages of 2 channels"));
 	assert_non_null(strstr(r->err, "/within: a.B.b is within itself, and is carried as bytes\n"));
 	assert_non_null(strstr(r->err, "/large: apollo."));
+	r = stack_ctl("bag", "cat", LOG_FILE, "--include", "/within", NULL);
+	assert_int_equal(r->code, 0);
+	assert_non_null(strstr(r->out, "\"sim_type\":\"a/B\""));
+	assert_non_null(strstr(r->err, "/within (a.B): a.B.b is within itself, and is carried as bytes\n"));
 	finish();
 }
 
