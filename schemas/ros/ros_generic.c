@@ -218,8 +218,7 @@ static const char *odd_in(const struct sim_type *t)
 {
 	size_t n = package_len(t->name);
 
-	if (!name_ok(t->name, n, islower) || !isupper((unsigned char)t->name[n + 1]) ||
-	    strchr(t->name, '_') > t->name + n)
+	if (!name_ok(t->name, n, islower) || !isupper((unsigned char)t->name[n + 1]) || strchr(t->name + n, '_'))
 		return t->name;
 	for (uint32_t i = 0; i < t->n_constants; i++)
 		if (!name_ok(t->constants[i].name, strlen(t->constants[i].name), isupper))

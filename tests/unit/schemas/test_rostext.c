@@ -183,7 +183,7 @@ TEST(odd_names_are_told)
 		{ "demo/Type", "a_b2", NULL },   { "Demo/Type", "a", "Demo/Type" }, { "demo/type", "a", "demo/type" },
 		{ "demo/T_x", "a", "demo/T_x" }, { "demo/Type", "minX", "minX" },   { "demo/Type", "a__b", "a__b" },
 		{ "demo/Type", "end_", "end_" }, { "demo/Type", "A", "A" },         { "de_mo/Type", "a", NULL },
-		{ "de__mo/T", "a", "de__mo/T" },
+		{ "de__mo/T", "a", "de__mo/T" }, { "de_mo/T_x", "a", "de_mo/T_x" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
