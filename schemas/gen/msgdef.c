@@ -311,10 +311,11 @@ static int add_constant(struct parser *p, const struct msgdef_type *t, struct cu
 		.name = keep(p, name),
 		.comment = comment_for(p, tail),
 		.raw = keep(p, value),
+		.all = keep(p, text ? trim(rest) : value),
 		.value = quoted ? unquote(p, value) : keep(p, value),
 		.line = p->line,
 	};
-	if (!c->name || !c->comment || !c->raw || !c->value)
+	if (!c->name || !c->comment || !c->raw || !c->all || !c->value)
 		return -ENOMEM;
 	d->n_constants++;
 	return check_value(p, c);

@@ -66,7 +66,8 @@ struct msgdef_constant {
 	struct msgdef_type type;
 	const char *name;
 	const char *comment;
-	const char *raw;   /* value as written, trimmed */
+	const char *raw; /* value as written, trimmed */
+	const char *all; /* what ROS 1 takes for the value: of a string all that stands behind the "=", also a comment */
 	const char *value; /* value; of a string: without its quotes */
 	int line;
 };

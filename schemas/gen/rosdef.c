@@ -108,7 +108,7 @@ static int md5_text(const struct typeset *s, const struct typeset_entry *e, FILE
 	for (uint32_t i = 0; i < e->def->n_constants; i++, sep = "\n") {
 		const struct msgdef_constant *c = &e->def->constants[i];
 
-		fprintf(f, "%s%s %s=%s", sep, msgdef_prim_name(c->type.prim), c->name, c->raw);
+		fprintf(f, "%s%s %s=%s", sep, msgdef_prim_name(c->type.prim), c->name, c->all);
 	}
 	for (uint32_t i = 0; r == 0 && i < e->def->n_fields; i++, sep = "\n") {
 		fputs(sep, f);
@@ -229,7 +229,7 @@ static void text_of(const struct typeset_entry *e, enum rosdef_flavour flavour, 
 
 	for (uint32_t i = 0; i < d->n_constants; i++)
 		fprintf(f, "%s %s=%s\n", msgdef_prim_name(d->constants[i].type.prim), d->constants[i].name,
-			d->constants[i].raw);
+			flavour == ROSDEF_ROS1 ? d->constants[i].all : d->constants[i].raw);
 	for (uint32_t i = 0; i < d->n_fields; i++) {
 		const struct msgdef_type *t = &d->fields[i].type;
 		enum msgdef_prim prim = flavour == ROSDEF_ROS1 ? rosdef_time(d, t) : t->prim;

@@ -545,7 +545,7 @@ TEST(a_type_that_was_made_goes_out_under_its_own_sum)
 {
 	static const char thing[] =
 		"byte OK=0\nbyte BAD=-1\nchar LETTER=0x41\nbool YES=True\nfloat32 RATE=0.1\nfloat64 G=9.80665\n"
-		"int32 PLUS=+7\nstring NAME=a thing  # of % it\nstring QUOTED=\"a\\tb\"\nstring NONE=\n"
+		"int32 PLUS=+7\nstring NAME=a thing  # of % it\nstring QUOTED=\"a\\tb\"\nstring NOTED='c' # d\nstring NONE=\n"
 		"Header header\nbyte level\nchar[] letters\nbyte[4] four\nPart[] parts\ntime when\n"
 		"===\nMSG: car_msgs/Part\nbyte kind\nfloat32 HALF=0.50\nstring name\n"
 		"===\nMSG: std_msgs/Header\nuint32 seq\ntime stamp\nstring frame_id\n";

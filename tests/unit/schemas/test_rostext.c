@@ -360,6 +360,29 @@ TEST(the_text_of_an_action_defines_its_messages)
 	refused("a/action/F_FeedbackMessage", "---\n---\nint8[ b\n", ros2_types, -EINVAL, "a/F_Feedback:");
 }
 
+/* All that stands behind the "=", as genmsg has it: its sums. */
+TEST(a_string_of_ros_1_has_no_quotes_and_no_comment)
+{
+	static const struct {
+		const char *text, *sum;
+	} cases[] = {
+		{ "string A=\"x\" # note\n", "06277a565c4dcea73819110559883a78" },
+		{ "string A='x#y'  # note \nint8 a\n", "c1aaedece61407f6faafe617c6dd7489" },
+		{ "string A = \"x\"#\n", "59bc590759d4a51ee8ce6b5d04b892f2" },
+		{ "string A=x # y\n", "ef0c72b98c0b65b1512f8ad76b5d866e" },
+		{ "string A=\n", "02092ecd4fe62c4b32ce1b00e9542f95" },
+		{ "string A= #\n", "522c753e95ea5df393c401cdb8c92e96" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct ros_text *t = made("a/B", cases[i].text, ros1_types);
+
+		assert_string_equal(ros_text_type(t)->hash, cases[i].sum);
+		again(ros_text_type(t), ros_text_type(t)->definition, ros1_types);
+		ros_text_destroy(t);
+	}
+}
+
 TEST(forms_of_ros_are_taken)
 {
 	struct ros_text *t;
