@@ -49,7 +49,7 @@ const char *codec_ros_of_type(const char *name);
 
 /*
  * What of the channel does not come over although it is read, as a sentence without its name: fields of JSON for which there is no type, or that the
- * type does not have, as far as messages were decoded. NULL: nothing. Borrows from c, until the next call.
+ * type does not have, fields of protobuf that the definition does not have, as far as messages were decoded. NULL: nothing. Borrows from c, until the next call.
  */
 const char *codec_in_note(struct codec_in *c);
 

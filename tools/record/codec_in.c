@@ -245,7 +245,14 @@ int codec_in_decode(struct codec_in *c, const struct log_message *m, struct mess
 
 const char *codec_in_note(struct codec_in *c)
 {
-	return c->json ? codec_in_json_note(c->json) : NULL;
+	if (c->json)
+		return codec_in_json_note(c->json);
+	if (!c->n_unknown)
+		return NULL;
+	snprintf(c->note, sizeof(c->note),
+		 "%" PRIu64 " messages have fields that the definition does not have, the first: number %u",
+		 c->n_unknown, c->unknown);
+	return c->note;
 }
 
 /* ---- into room that grows ---- */

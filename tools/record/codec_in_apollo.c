@@ -97,7 +97,11 @@ static int open_own(struct codec_in *c, const struct log_channel *ch, char *why,
 
 static int decode_defined(struct codec_in *c, const struct log_message *m, struct message_in *ret)
 {
-	return pb_type_decode(c->defined, c->pb, m->data, m->size, ret);
+	int r = pb_type_decode(c->defined, c->pb, m->data, m->size, ret);
+
+	if (r == 0 && c->pb->unknown && !c->n_unknown++)
+		c->unknown = c->pb->unknown;
+	return r;
 }
 
 /* The set of its definitions; those of a .record are a tree. Borrows from room. */

@@ -23,6 +23,9 @@ struct codec_in {
 	const struct apollo_type *apollo;
 	struct dec_pb *pb;
 	struct pb_type *defined; /* of protobuf, by the definition in the file; NULL */
+	uint64_t n_unknown;      /* messages with fields that it lacks, */
+	uint32_t unknown;        /* and the first such field */
+	char note[120];
 	/* packed: the message as it was */
 	uint8_t *plain;
 	size_t plain_room;

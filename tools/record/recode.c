@@ -18,6 +18,7 @@ struct recode {
 	struct codec_room room;
 	struct iov_buf buf;
 	uint32_t sequence; /* of the last message */
+	char note[800];
 };
 
 /* ---- encodings ---- */
@@ -130,9 +131,12 @@ int recode_message(struct recode *r, const struct log_message *m, struct iovec *
 
 const char *recode_note(struct recode *r)
 {
-	const char *note = codec_in_note(r->in);
+	const char *note = codec_in_note(r->in), *loss = codec_in_loss(r->in);
 
-	return note ? note : codec_in_loss(r->in);
+	if (!note || !loss)
+		return note ? note : loss;
+	snprintf(r->note, sizeof(r->note), "%s; %s", loss, note);
+	return r->note;
 }
 
 uint32_t recode_sequence(const struct recode *r)

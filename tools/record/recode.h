@@ -33,7 +33,7 @@ void recode_set_topic(struct recode *r, const char *topic);
  */
 int recode_message(struct recode *r, const struct log_message *m, struct iovec *ret, unsigned *ret_n, char *why,
 		   size_t why_size);
-/* As codec_in_note(), or codec_in_loss(). */
+/* As codec_in_note(), behind codec_in_loss(). */
 const char *recode_note(struct recode *r);
 /* Of that message, for the log: the seq of its header, as of ROS 1, else the one that it had in its log. */
 uint32_t recode_sequence(const struct recode *r);

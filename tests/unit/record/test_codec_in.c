@@ -964,6 +964,25 @@ TEST(protobuf_of_apollo_without_a_mapping_is_of_its_own_type)
 	codec_in_destroy(c);
 }
 
+/* As of a newer sender: on a waypoint. */
+TEST(fields_that_a_definition_lacks_are_counted_and_the_first_is_named)
+{
+	static const uint8_t newer[] = { 8, 0, 0, 0, 0x12, 6, 0x0a, 1, 'a', 0xb8, 0x3e, 1 };
+	static const uint8_t request[] = { 5, 0, 0, 0, 0x12, 3, 0x0a, 1, 'a' };
+	struct log_channel ch = ros(true, "pb_msgs/RoutingRequest", "protobuf");
+	struct codec_in *c = in(&ch);
+	struct message_in to;
+
+	assert_int_equal(decode(c, request, sizeof(request), &to), 0);
+	assert_null(codec_in_note(c));
+	assert_int_equal(decode(c, newer, sizeof(newer), &to), 0);
+	assert_int_equal(decode(c, newer, sizeof(newer), &to), 0);
+	assert_int_equal(decode(c, request, sizeof(request), &to), 0);
+	assert_string_equal(codec_in_note(c),
+			    "2 messages have fields that the definition does not have, the first: number 999");
+	codec_in_destroy(c);
+}
+
 /* Without the word it is a message of ROS, as rosbridge has it; with it, one of Apollo's that becomes nothing is named. */
 TEST(protobuf_in_a_bag_is_what_its_definition_says)
 {

@@ -91,8 +91,11 @@ static void open_message(struct dec_pb *d, struct dec_pb_level *l, const struct 
 		struct dec_pb_field *f;
 
 		place = table ? place_in(table, &r, i) : r.field <= DEC_PB_FIELDS ? r.field : 0;
-		if (!place)
+		if (!place) {
+			if (!d->unknown)
+				d->unknown = table ? r.field : 0;
 			continue;
+		}
 		i = place;
 		f = &l->field[place];
 		if (f->made != l->made)
@@ -486,6 +489,7 @@ void dec_pb_begin_table(struct dec_pb *d, const void *data, size_t len, const st
 	forget(d);
 	d->dec = (struct sim_dec){ .ops = &pb_ops };
 	d->error = 0;
+	d->unknown = 0;
 	d->depth = 0;
 	pb_read_begin(&r, data, len, &d->error);
 	open_message(d, &d->level[0], &r, table);

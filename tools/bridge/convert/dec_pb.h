@@ -5,7 +5,7 @@
  * one of another wire type is; of one that comes twice the last counts. Arrays of numbers may be packed or not.
  *
  * Of messages that have a .proto by its table instead (pb_table.h): as protobuf reads them, but for a singular message that comes twice, whose last
- * one counts, and the fields that nobody knows.
+ * one counts, and the fields that nobody knows: they are left out, and the first of them is named.
  *
  * Bounds: DEC_PB_DEPTH levels; fields above DEC_PB_FIELDS are passed over. err also: -E2BIG, -ENOMEM. Memory: arrays that do
  * not lie in the message as they must in memory are converted into memory that stays until the next message.
@@ -42,7 +42,8 @@ struct dec_pb_level {
 struct dec_pb {
 	struct sim_dec dec; /* first: what is read from */
 	int error;          /* of the readers */
-	uint64_t made;      /* messages that were opened */
+	uint32_t unknown; /* with a table, of the message so far: the number of the first field that it lacks, or has otherwise; 0: none */
+	uint64_t made; /* messages that were opened */
 	unsigned depth;
 	struct dec_pb_block *blocks;
 	struct dec_pb_level level[DEC_PB_DEPTH];
