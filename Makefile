@@ -118,7 +118,7 @@ TEST_LD := $(if $(findstring address,$(SAN)),,$(if $(shell command -v ld.gold),-
 # program: $(B)/bin/x: objects and archives as prerequisites, LINK_<name> the libraries
 $(B)/bin/% $(B)/test/% $(B)/examples/%:
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(if $(filter $(B)/test/%,$@),$(TEST_LD)) -pie -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LINK_$(@F)) $(LINK_$(patsubst $(B)/%/,%,$(dir $@))) -lm
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(if $(filter $(B)/test/%,$@),$(TEST_LD)) -pie -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LINK_$(@F)) $(LINK_$(patsubst $(B)/%/,%,$(dir $@))) $(if $(filter %/libmsggen.a,$^),-lmd) -lm
 
 # manual pages stand beside their program, in scdoc
 define manual

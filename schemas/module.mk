@@ -12,7 +12,7 @@ MSG_STAMP := $(B)/gen/sim/msg/.stamp
 GENERATED += $(MSG_STAMP)
 
 # libmsggen.a: the generator without main(), for tests and other generators.
-GEN_OBJS := $(addprefix $(B)/obj/schemas/,gen/arena.o gen/msgdef.o gen/typeset.o gen/digest.o gen/rosdef.o gen/emit_check.o gen/emit_text.o gen/emit_header.o gen/emit_table.o)
+GEN_OBJS := $(addprefix $(B)/obj/schemas/,gen/arena.o gen/msgdef.o gen/typeset.o gen/rosdef.o gen/emit_check.o gen/emit_text.o gen/emit_header.o gen/emit_table.o)
 TYPEDESC_OBJ := $(B)/obj/schemas/msg/typedesc.o
 $(B)/lib/libmsggen.a: $(GEN_OBJS) $(TYPEDESC_OBJ)
 $(B)/bin/simgen: $(B)/obj/schemas/gen/simgen.o $(B)/lib/libmsggen.a $(B)/lib/libbase.a

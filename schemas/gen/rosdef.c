@@ -81,7 +81,7 @@ static void put_array(FILE *f, const struct msgdef_type *t)
 static int md5_field(const struct typeset *s, const struct typeset_entry *e, const struct msgdef_field *a, FILE *f)
 {
 	enum msgdef_prim prim = rosdef_time(e->def, &a->type);
-	char sum[DIGEST_MD5_HEX];
+	char sum[MD5_DIGEST_STRING_LENGTH];
 	int r;
 
 	if (prim == MSGDEF_WSTRING || a->type.string_max || a->type.array == MSGDEF_BOUNDED)
@@ -119,7 +119,7 @@ static int md5_text(const struct typeset *s, const struct typeset_entry *e, FILE
 
 int rosdef_service_md5(const struct typeset *of_request, const struct typeset_entry *request,
 		       const struct typeset *of_response, const struct typeset_entry *response,
-		       char ret[DIGEST_MD5_HEX])
+		       char ret[MD5_DIGEST_STRING_LENGTH])
 {
 	char *text = NULL;
 	size_t len = 0;
@@ -134,12 +134,12 @@ int rosdef_service_md5(const struct typeset *of_request, const struct typeset_en
 	if (fclose(f) != 0)
 		r = -ENOMEM;
 	if (r == 0)
-		digest_md5(text, len, ret);
+		MD5Data((const uint8_t *)text, len, ret);
 	free(text);
 	return r;
 }
 
-int rosdef_md5(const struct typeset *s, const struct typeset_entry *e, char ret[DIGEST_MD5_HEX])
+int rosdef_md5(const struct typeset *s, const struct typeset_entry *e, char ret[MD5_DIGEST_STRING_LENGTH])
 {
 	return rosdef_service_md5(s, e, NULL, NULL, ret);
 }
@@ -216,7 +216,7 @@ int rosdef_rihs01(const struct typeset *s, const struct typeset_entry *e, char r
 		return -ENOMEM;
 	}
 	memcpy(ret, "RIHS01_", 7);
-	digest_sha256(text, len, ret + 7);
+	SHA256Data((const uint8_t *)text, len, ret + 7);
 	free(text);
 	return 0;
 }

@@ -8,20 +8,21 @@
 
 #include <stdio.h>
 
-#include "gen/digest.h"
+#include <md5.h>
+#include <sha2.h>
 #include "gen/typeset.h"
 
 enum rosdef_flavour { ROSDEF_ROS1, ROSDEF_ROS2 };
 
-#define ROSDEF_RIHS_MAX (7 + DIGEST_SHA256_HEX) /* "RIHS01_", digits, NUL */
+#define ROSDEF_RIHS_MAX (7 + SHA256_DIGEST_STRING_LENGTH) /* "RIHS01_", digits, NUL */
 
 /* Errors: -ENOMEM; -ENOTSUP the type uses what ROS 1 has not (bounds, wstring). */
-int rosdef_md5(const struct typeset *s, const struct typeset_entry *e, char ret[DIGEST_MD5_HEX]);
+int rosdef_md5(const struct typeset *s, const struct typeset_entry *e, char ret[MD5_DIGEST_STRING_LENGTH]);
 
 /* Of a service: the sum over the texts of both halves, one after the other. Errors as above. */
 int rosdef_service_md5(const struct typeset *of_request, const struct typeset_entry *request,
 		       const struct typeset *of_response, const struct typeset_entry *response,
-		       char ret[DIGEST_MD5_HEX]);
+		       char ret[MD5_DIGEST_STRING_LENGTH]);
 
 /* Errors: -ENOMEM. */
 int rosdef_rihs01(const struct typeset *s, const struct typeset_entry *e, char ret[ROSDEF_RIHS_MAX]);

@@ -165,7 +165,7 @@ static int write_type(struct table *t, const struct typeset_entry *e)
 
 static int write_services(struct table *t)
 {
-	char sum[DIGEST_MD5_HEX] = "";
+	char sum[MD5_DIGEST_STRING_LENGTH] = "";
 	int r = 0;
 
 	fprintf(t->f, "const struct ros_service %s_services[] = {\n", prefix(t));

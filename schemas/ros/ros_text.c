@@ -17,7 +17,7 @@
 #define X(id, name) _Static_assert((int)MSGDEF_##id == (int)ROS_##id, "msgdef and ros_type count alike");
 MSGDEF_PRIMS(X)
 #undef X
-_Static_assert(ROS_TEXT_MD5 == DIGEST_MD5_HEX, "a sum is as long here as there");
+_Static_assert(ROS_TEXT_MD5 == MD5_DIGEST_STRING_LENGTH, "a sum is as long here as there");
 
 struct section { /* one definition in the text */
 	char package[TYPEDESC_IDENT_MAX + 1], name[TYPEDESC_IDENT_MAX + 1];

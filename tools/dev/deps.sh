@@ -9,7 +9,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 
 # what each use needs on top of the ones before it; package:header or package:program is what `look` looks for
-build='gcc:cc make libc6-dev:stdio.h binutils:ar libjansson-dev:jansson.h zlib1g-dev:zlib.h libxxhash-dev:xxhash.h iceoryx
+build='gcc:cc make libc6-dev:stdio.h binutils:ar libjansson-dev:jansson.h libmd-dev:md5.h zlib1g-dev:zlib.h libxxhash-dev:xxhash.h iceoryx
 libiceoryx-binding-c-dev:iceoryx/v2.0.3/iceoryx_binding_c/api.h cyclonedds-dev:dds/dds.h scdoc:scdoc libzmq3-dev:zmq.h
 libprotobuf-c-dev:protobuf-c/protobuf-c.h protobuf-c-compiler:protoc-c libexpat1-dev:expat.h libwebsockets-dev:libwebsockets.h
 libssl-dev:openssl/ssl.h liblz4-dev:lz4frame.h libzstd-dev:zstd.h libbz2-dev:bzlib.h libsqlite3-dev:sqlite3.h libyaml-dev:yaml.h

@@ -6,12 +6,12 @@
 #include "support/test.h"
 
 #include <errno.h>
+#include <sha2.h>
 #include <string.h>
 
 #include "apollo.h"
 #include "apollo_definitions.h"
 #include "gen/plain_file.h"
-#include "gen/digest.h"
 #include "pb_reader.h"
 
 struct set {
@@ -50,7 +50,7 @@ static const struct pb_reader *find(const struct set *s, const char *name)
 static void hold(const char *golden, const void *data, size_t size)
 {
 	static struct set s;
-	char name[128], want[65], is[DIGEST_SHA256_HEX];
+	char name[128], want[65], is[SHA256_DIGEST_STRING_LENGTH];
 	FILE *f = fopen(golden, "re");
 	unsigned n = 0;
 
@@ -59,7 +59,7 @@ static void hold(const char *golden, const void *data, size_t size)
 	for (; fscanf(f, "%127s %64s", name, want) == 2; n++) {
 		const struct pb_reader *file = find(&s, name);
 
-		digest_sha256(file->data, file->len, is);
+		SHA256Data(file->data, file->len, is);
 		if (strcmp(is, want) != 0)
 			fail_msg("%s is not that of %s", name, golden);
 	}

@@ -3,12 +3,12 @@
 #include "apollo_ros.h"
 
 #include <errno.h>
+#include <md5.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "apollo_private.h"
-#include "gen/digest.h"
 
 #define PACKAGE "pb_msgs/"
 
@@ -172,13 +172,13 @@ const struct apollo_type *apollo_ros_type_for(const char *sim_type, const char *
 struct ros_type *apollo_ros_type_create(const char *type)
 {
 	size_t n = strlen(type) + 1;
-	struct ros_type *t = calloc(1, sizeof(*t) + n + DIGEST_MD5_HEX);
+	struct ros_type *t = calloc(1, sizeof(*t) + n + MD5_DIGEST_STRING_LENGTH);
 	char *texts = (char *)(t + 1);
 
 	if (!t)
 		return NULL;
 	memcpy(texts, type, n);
-	digest_md5(type, n - 1, texts + n);
+	MD5Data((const uint8_t *)type, n - 1, texts + n);
 	*t = (struct ros_type){ .name = texts, .kind = "msg", .hash = texts + n, .definition = APOLLO_ROS_DEFINITION };
 	return t;
 }

@@ -10,4 +10,4 @@ $(B)/gen/foxglove_page.inc: $(FOXGLOVE_PAGE) tools/bridge/foxglove/module.mk
 $(B)/obj/tools/bridge/foxglove/page.o: $(B)/gen/foxglove_page.inc $(FOXGLOVE_PAGE)
 $(B)/lib/simd/bridge_foxglove.so: $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard tools/bridge/foxglove/*.c))) $(B)/lib/libtopics.a $(B)/lib/libconvert.a $(B)/lib/libros.a $(B)/lib/libmsggen.a $(B)/lib/libbase.a | $(B)/lib/libsimclient.so
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LINK_SIMCLIENT) -lwebsockets -lcrypto -ljansson -lz -lm
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LINK_SIMCLIENT) -lwebsockets -lcrypto -ljansson -lmd -lz -lm

@@ -4,4 +4,4 @@ INC_tools/bridge/lgsvl := -Itools/bridge/tcp -Itools/bridge/topics -Itools/bridg
 LIBS += $(B)/lib/simd/bridge_lgsvl.so
 $(B)/lib/simd/bridge_lgsvl.so: $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard tools/bridge/lgsvl/*.c))) $(B)/lib/libtcplink.a $(B)/lib/libtopics.a $(B)/lib/libconvert.a $(B)/lib/libros.a $(B)/lib/libmsggen.a $(B)/lib/libloop.a $(B)/lib/libbase.a | $(B)/lib/libsimclient.so
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LINK_SIMCLIENT) -ljansson -lz -lm
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LINK_SIMCLIENT) -ljansson -lz -lmd -lm

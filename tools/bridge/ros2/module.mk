@@ -6,4 +6,4 @@ FLAGS_tools/bridge/ros2 := -DDDS_HAS_SHM=1
 LIBS += $(B)/lib/simd/bridge_ros2.so
 $(B)/lib/simd/bridge_ros2.so: $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard tools/bridge/ros2/*.c))) $(B)/lib/libdds.a $(B)/lib/libtopics.a $(B)/lib/libconvert.a $(B)/lib/libros.a $(B)/lib/libmsggen.a $(B)/lib/libbase.a | $(B)/lib/libsimclient.so
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LINK_SIMCLIENT) -lddsc -ljansson -lz -lm
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LINK_SIMCLIENT) -lddsc -ljansson -lz -lmd -lm

@@ -4,4 +4,4 @@ INC_tools/bridge/rosbridge := -Itools/bridge/rosbridge -Itools/bridge/topics -It
 LIBS += $(B)/lib/simd/bridge_rosbridge.so
 $(B)/lib/simd/bridge_rosbridge.so: $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard tools/bridge/rosbridge/*.c))) $(B)/lib/libtopics.a $(B)/lib/libconvert.a $(B)/lib/libros.a $(B)/lib/libmsggen.a $(B)/lib/libloop.a $(B)/lib/libbase.a | $(B)/lib/libsimclient.so
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LINK_SIMCLIENT) -lwebsockets -lcrypto -ljansson -lz -lm
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LINK_SIMCLIENT) -lwebsockets -lcrypto -ljansson -lz -lmd -lm
