@@ -18,7 +18,7 @@ JOBS ?= $(shell nproc)
 # as many tests at once; JOBS=1: one
 TEST_JOBS = $(if $(filter 1,$(JOBS)),1,$(shell echo $$(($(JOBS) + 2 < 16 ? $(JOBS) + 2 : 16))))
 RUN  := $(B)/test/run
-CHECKS += $(addprefix tools/dev/check-,format text readme headers arrows symbols dead sizes man install build hardening once version dist members)
+CHECKS += $(addprefix tools/dev/check-,format text readme headers arrows symbols abi dead sizes man install build hardening once version dist members)
 TESTS_FULL += tools/dev/check-dist
 
 # What a level runs: unit = what needs one process tree and no RouDi; system = what does; quick = both but TESTS_FULL, and the checks of

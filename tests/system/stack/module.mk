@@ -22,6 +22,8 @@ $(foreach s,$(sort $(wildcard tests/fault/stack/test_*.c)),$(eval $(call stack_t
 FLAGS_tests/system/stack/test_simhost.c := -DSHELF='"$(B)/test/plugins"'
 $(B)/test/system-stack-simhost: | $(B)/bin/simhost $(COMPONENT_SHELF) $(BAD_COMPONENTS)
 FLAGS_tests/system/stack/test_pub.c := -DBIN='"$(B)/bin/"'
+FLAGS_tests/system/stack/test_abi.c := -DABI_DIR='"$(B)/test/abi"'
+$(B)/test/system-stack-abi: | $(ABI_BUILT)
 FLAGS_tests/system/stack/test_custom.c := -DEXAMPLES='"$(B)/examples"'
 FLAGS_tests/system/stack/test_launch.c := -DSHELF='"$(B)/test/plugins"'
 $(B)/test/system-stack-launch: | $(B)/bin/simhost $(COMPONENT_SHELF)
