@@ -19,7 +19,7 @@ check || fail "today's library differs from the newest release: tools/dev/check-
 # functions
 edit libsimclient.abi.xz '{ gsub(/sim_flush/, "sim_flushed") } { print }'
 check && fail "a function may go"
-grep -q 'Removed function' "$dir/said" && grep -q 'give the library a new SONAME' "$dir/said" || fail "nothing is said of a function that is gone"
+grep -q 'Removed function' "$dir/said" && grep -q 'give the library a new SONAME' "$dir/said" || fail "a function that is gone is not reported"
 # structs: a caller's with its size may grow at its end; in its middle not, and no other
 fresh
 without headers.txt.xz '^struct sim_client_options' 'int timeout_ms;'
@@ -27,7 +27,7 @@ check || fail "options may not grow"
 fresh
 without headers.txt.xz '^struct sim_client_options' 'char .socket;'
 check && fail "options may grow in the middle"
-grep -q sim_client_options "$dir/said" || fail "nothing is said of options that changed"
+grep -q sim_client_options "$dir/said" || fail "options that changed are not reported"
 fresh
 without headers.txt.xz '^struct sim_subscriber_stats' 'uint64_t invalid;'
 check && fail "what a caller has room for may grow"
