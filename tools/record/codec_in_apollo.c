@@ -99,8 +99,8 @@ static int decode_defined(struct codec_in *c, const struct log_message *m, struc
 {
 	int r = pb_type_decode(c->defined, c->pb, m->data, m->size, ret);
 
-	if (r == 0 && c->pb->unknown && !c->n_unknown++)
-		c->unknown = c->pb->unknown;
+	if (r == 0 && ret->unknown && !c->n_unknown++)
+		c->unknown = ret->unknown;
 	return r;
 }
 

@@ -385,6 +385,7 @@ TEST_WITH(protobuf_of_apollo_without_a_mapping_crosses, setup, teardown)
 	};
 	static const uint8_t request[] = { 29,  0,   0,    0,  0x0a, 13, 0x09, 0,    0, 0, 0, 0, 0, 0xf8, 0x3f, 0x12, 2,
 					   'm', 'e', 0x12, 12, 0x0a, 1,  'a',  0x11, 0, 0, 0, 0, 0, 0,    0,    0x40 };
+	uint8_t newer[sizeof(request) + 3];
 	struct sim_bridge_topic *t;
 	struct sim_slot *s;
 	struct host_in in;
@@ -399,6 +400,12 @@ TEST_WITH(protobuf_of_apollo_without_a_mapping_crosses, setup, teardown)
 	fake_publish(fd, request, sizeof(request));
 	in = host_next(&h);
 	assert_string_equal(in.type, "apollo_routing/RoutingRequest");
+	memcpy(newer, request, sizeof(request));
+	memcpy(newer + sizeof(request), (const uint8_t[]){ 0x98, 6, 1 }, 3); /* field 99 */
+	newer[0] = 32;
+	fake_publish(fd, newer, sizeof(newer));
+	assert_string_equal(host_next(&h).type, "apollo_routing/RoutingRequest");
+	host_wait_log(&h, "/request: messages have fields that the definition does not have, the first: number 99");
 	fake_publish(fd, request, sizeof(request) - 1);
 	host_next_drop(&h);
 	close(fd);

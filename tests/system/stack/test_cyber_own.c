@@ -313,6 +313,8 @@ TEST_WITH(they_come_in_as_well, NULL, sweep)
 static const char route[] =
 	"\x0a\x0e\x09\0\0\0\0\0\0\x04\x40\x4a\x03map\x12\x0c\x0a\x01z\x11\0\0\0\0\0\0\xf8\x3f\x28\0";
 
+static const char newer[] = "\x28\0\x98\x06\x01"; /* and of a later Apollo: field 99 is 1 */
+
 static const char *with_routes(const char *more)
 {
 	static char bridge[5000];
@@ -349,6 +351,8 @@ static void goes_both_ways(bool known)
 	assert_true(cyber_server_writer(server, "/route", "apollo.routing.RoutingRequest"));
 	assert_int_equal(cyber_server_registered(server) > 0, !known); /* a running Apollo has its own */
 	assert_true(cyber_server_file(server, ROUTING));
+	assert_true(cyber_server_publish(server, "/in/route", newer, sizeof(newer) - 1));
+	AWAIT(stack_said("/in/route: messages have fields that the definition does not have, the first: number 99"));
 	assert_int_equal(sim_release(s, m), 0);
 	sim_type_unref(type);
 	sim_subscriber_destroy(s);

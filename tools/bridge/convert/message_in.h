@@ -18,6 +18,7 @@ struct message_in {
 	int64_t stamp_sim_ns;             /* out: MESSAGE_IN_NO_STAMP: it has none */
 	char frame[SIM_FRAME_ID_MAX + 1]; /* out: "": it has none */
 	uint32_t sequence; /* out: seq of the header with which a message of ROS 1 begins; 0: it has none */
+	uint32_t unknown; /* out, of pb_type_decode() alone: number of the first field that the definition lacks; 0: there is none */
 };
 
 /* The frame from len bytes of a peer: to their end, a NUL, or as much as fits. NULL: none. */

@@ -291,6 +291,7 @@ int pb_type_decode(const struct pb_type *t, struct dec_pb *d, const void *data, 
 	take_header(t, data, len, to);
 	dec_pb_begin_table(d, data, len, t->table);
 	r = generic_read(t->sim, &d->dec, to->buf, to->room, &to->size);
+	to->unknown = d->unknown;
 	return d->dec.err ? d->dec.err : r;
 }
 

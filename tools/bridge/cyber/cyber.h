@@ -82,6 +82,7 @@ struct cyber_in { /* one that comes in */
 	struct slot_in slot;
 	_Atomic bool listened;
 	_Atomic uint64_t dropped;
+	bool unknown_named; /* the log has said that its messages have fields that its definition lacks */
 	struct cyber_safe safe;
 };
 

@@ -30,8 +30,17 @@ const struct sim_type *cyber_in_sim(const struct cyber_in *in)
 	return in->own ? cyber_own_type(in->own) : apollo_type_sim(in->type);
 }
 
+/* A newer sender's: they do not come over. */
+static void name_unknown(struct cyber_in *in, uint32_t field)
+{
+	if (!in->unknown_named)
+		log_warn(in->bridge, "%s: messages have fields that the definition does not have, the first: number %u",
+			 in->name, field);
+	in->unknown_named = true;
+}
+
 struct taking {
-	const struct cyber_in *in;
+	struct cyber_in *in;
 	const struct frame *from;
 	char why[256];
 };
@@ -39,14 +48,19 @@ struct taking {
 static int read_into(void *arg, struct message_in *to)
 {
 	struct taking *k = arg;
-	const struct cyber_in *in = k->in;
+	struct cyber_in *in = k->in;
 	const struct sim_bridge_host *h = in->bridge->host;
 	struct apollo_limits limits = { .now_sim_ns = h->now(h->ctx),
 					.max_age_ns = in->bridge->max_age_dur_ns,
 					.vehicle = in->bridge->vehicle };
 
-	if (in->own)
-		return cyber_own_decode(in->own, k->from->message, k->from->len, to);
+	if (in->own) {
+		int r = cyber_own_decode(in->own, k->from->message, k->from->len, to);
+
+		if (r == 0 && to->unknown)
+			name_unknown(in, to->unknown);
+		return r;
+	}
 	return apollo_decode(in->type, &limits, &in->options, k->from->message, k->from->len, to, k->why,
 			     sizeof(k->why));
 }

@@ -350,6 +350,7 @@ int cyber_own_in_open(const struct sim_bridge *b, const char *type, const char *
 
 int cyber_own_decode(struct cyber_own *o, const void *data, size_t len, struct message_in *ret)
 {
+	ret->unknown = 0;
 	if (o->defined)
 		return pb_type_decode(o->defined, o->decoder, data, len, ret);
 	dec_pb_begin(o->decoder, data, len);

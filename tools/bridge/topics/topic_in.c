@@ -60,13 +60,26 @@ struct taking {
 	const struct source *from;
 };
 
+/* A newer sender's: they do not come over. */
+static void name_unknown(struct topic_in *t, uint32_t field)
+{
+	if (!atomic_exchange(&t->unknown_named, true))
+		log_at(t->topics, 1, "%s: messages have fields that the definition does not have, the first: number %u",
+		       t->channel, field);
+}
+
 static int read_into(void *arg, struct message_in *to)
 {
 	const struct taking *k = arg;
 	struct topic_in *t = k->t;
+	int r;
 
-	return k->from->dec ? conversion_in_take(&t->conversion, k->from->dec, to)
-			    : conversion_in_read(&t->conversion, t->topics->format, k->from->data, k->from->len, to);
+	if (k->from->dec)
+		return conversion_in_take(&t->conversion, k->from->dec, to);
+	r = conversion_in_read(&t->conversion, t->topics->format, k->from->data, k->from->len, to);
+	if (r == 0 && t->conversion.defined && to->unknown)
+		name_unknown(t, to->unknown);
+	return r;
 }
 
 static void take_source(struct topic_in *t, const struct source *from)

@@ -65,6 +65,7 @@ struct topic_in {
 	char name[TOPIC_NAME_MAX + 1], channel[SIM_CHANNEL_MAX + 1];
 	struct slot_in slot;
 	_Atomic uint64_t dropped;
+	_Atomic bool unknown_named; /* the log has said that its messages have fields that its definition lacks */
 	/* what the rig says of one that waits, "": nothing */
 	char type[ROS_GENERIC_NAME_MAX], as[SIM_TYPE_NAME_MAX + 1];
 	size_t max_body;
