@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # The process simd. Every .c file of its folders is in libsimd.a, main.c alone is not, so that tests can run
 # the whole daemon. A folder sees its own headers and those of the folders named here: the arrows of README.md.
-DAEMON_LIBS_INC := -Ilibclient/base -Ilibclient/loop -Ilibclient/ipc -Ilibclient/include -Ischemas -I$(B)/gen
+DAEMON_LIBS_INC := $(ROOMS_INC) -Ilibclient/loop -Ilibclient/ipc -Ilibclient/include -Ischemas -I$(B)/gen
 DAEMON_REGISTRY_INC := $(patsubst %,-Idaemon/%,registry time dispatch config) $(DAEMON_LIBS_INC)
-INC_daemon/config := -Ilibclient/base -Ilibclient/include
+INC_daemon/config := -Ilibclient/base -Ilibclient/conf -Ilibclient/include
 INC_daemon/time := $(DAEMON_LIBS_INC)
 INC_daemon/dispatch := $(DAEMON_LIBS_INC)
 INC_daemon/registry := $(DAEMON_REGISTRY_INC)

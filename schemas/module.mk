@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Definitions and what is made of them: $(B)/bin/simgen, $(B)/gen/sim/{msg,srv}/*.h; libschema.a has what simgen and the library compute alike.
 # Everything that includes <sim/msg/...> or <sim/srv/...> needs -I$(B)/gen; GENERATED makes the headers come first.
-INC_schemas := -Ischemas -Ilibclient/include -Ilibclient/base -I$(B)/gen
+INC_schemas := -Ischemas -Ilibclient/include -Ilibclient/base -Ilibclient/options -I$(B)/gen
 
 MSGS := $(sort $(wildcard schemas/msg/*.msg))
 MSG_NAMES := $(basename $(notdir $(MSGS))) all

@@ -29,8 +29,8 @@ LEVEL ?= quick
 ONE_THREAD = $(filter-out camera-encode convert-apollo_set convert-pb_own examples-chain fuzz-control fuzz-rosbridge fuzz-ss2 fuzz-world_compat fuzz-world_log record-bridge_mcap record-convert record-copy ros1-master \
 	record-player schemas-ros_all schemas-simgen simhost-check simhost-launch_plan support-faults world-compat world-control world-datagram_format world-events world-input_log world-keys world-net world-proto_text world-tls,\
 	$(filter abi-% camera-% client-% convert-% examples-% fuzz-% introspect-% link-% linktime-% record-% ros1-% ros2-% schemas-% \
-	sensors-% simctl-% simhost-% sources-% support-% tcp-% vehicle-% world-% base-conf base-due base-fd base-histogram base-lines base-mem \
-	base-varlink component-cache component-fusion component-fusion_time component-scheduler_conf config-names loop-sim \
+	sensors-% simctl-% simhost-% sources-% support-% tcp-% vehicle-% world-% base-due base-fd base-histogram base-mem \
+	conf-conf process-lines varlink-varlink component-cache component-fusion component-fusion_time component-scheduler_conf config-names loop-sim \
 	ipc-patience ipc-pool readback-rows ss2-messages ss2-scene time-slew time-ticks topics-compat,$(notdir $(filter $(B)/%,$(TESTS)))))
 level_unit   = $(filter-out $(if $(SAN_RUNTIME),$(TESTS_NOSAN)) $(if $(filter thread,$(SAN)),$(ONE_THREAD:%=$(B)/test/%)),$(TESTS))
 # TESTS_ONCE: long for what they wait for, not for what of ours runs in them, so not again under a sanitizer

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests may include anything. Each folder of tests has a module.mk of its own.
-INC_tests := -I. -Itests $(INC_daemon) -Ilibclient/base -Ilibclient/ipc -Ilibclient/include -Ischemas -I$(B)/gen
+INC_tests := -I. -Itests $(INC_daemon) $(ROOMS_INC) -Ilibclient/ipc -Ilibclient/include -Ischemas -I$(B)/gen
 
 LINK_test = -lcmocka $(LIBBASE_LIBS) -lz
 

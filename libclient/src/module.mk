@@ -2,7 +2,7 @@
 # libsimclient: the static archive (for tests, which need its insides) and the shared library, which
 # exports sim_* only and brings introspect, base, ipc, nodes and components, and the built-in types with it.
 # Who links the archive adds $(SIMCLIENT_ARCHIVES) and $(LIBBASE_LIBS).
-INC_libclient/src := -Ilibclient/src -Ilibclient/include -Ilibclient/introspect -Ilibclient/base -Ilibclient/ipc -Ischemas -I$(B)/gen
+INC_libclient/src := -Ilibclient/src -Ilibclient/include -Ilibclient/introspect -Ilibclient/base -Ilibclient/process -Ilibclient/varlink -Ilibclient/ipc -Ischemas -I$(B)/gen
 
 SIMCLIENT_OBJS := $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard libclient/src/*.c)))
 SIMCLIENT_ARCHIVES := $(addprefix $(B)/lib/,libsimclient.a libsimcomponent.a libintrospect.a libipc.a libschema.a libbase.a)

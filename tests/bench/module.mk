@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The bench program: orchestrator and roles in one; the bare iceoryx binding is linked for comparison only.
-INC_tests/bench := -I. -Ilibclient -Itools -Itools/bridge/convert -Itools/bridge/ros2 -Itools/bridge/dds -Itools/bridge/ros1 $(INC_daemon) -Ilibclient/include -Ilibclient/ipc -Ilibclient/base -Ischemas -I$(B)/gen -Itests -isystem /usr/include/iceoryx/v2.0.3
+INC_tests/bench := -I. -Ilibclient -Itools -Itools/bridge/convert -Itools/bridge/ros2 -Itools/bridge/dds -Itools/bridge/ros1 $(INC_daemon) -Ilibclient/include -Ilibclient/ipc $(ROOMS_INC) -Ischemas -I$(B)/gen -Itests -isystem /usr/include/iceoryx/v2.0.3
 
 BENCH_PROGRAMS += $(B)/bin/bench
 $(B)/bin/bench: $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard tests/bench/*.c))) $(B)/lib/libschema.a \

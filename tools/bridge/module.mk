@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # simbridge and its plug-ins. All may see the public headers and base, a plug-in of the tree loop as well; null and logging need what is installed alone.
 include $(sort $(wildcard tools/bridge/*/module.mk))
-INC_tools/bridge/host := -Ilibclient/include -Ilibclient/base -I$(B)/gen
+INC_tools/bridge/host := -Ilibclient/include -Ilibclient/base -Ilibclient/options -I$(B)/gen
 INC_tools/bridge/logging := -Ilibclient/include -I$(B)/gen
 INC_tools/bridge/null := -Ilibclient/include -I$(B)/gen
 FLAGS_tools/bridge/host := -DSIM_LIBDIR='"$(PREFIX)/lib"'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-INC_tools/simctl := -Itools -Itools/keys -Itools/bridge -Ilibclient/include -Ilibclient/base -Ischemas -I$(B)/gen
+INC_tools/simctl := -Itools -Itools/keys -Itools/bridge -Ilibclient/include -Ilibclient/base -Ilibclient/options -Ilibclient/process -Ilibclient/varlink -Ischemas -I$(B)/gen
 PROGRAMS += $(B)/bin/simctl
 
 $(B)/bin/simctl: $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard tools/simctl/*.c))) $(B)/lib/libkeys.a $(B)/lib/librecord.a $(B)/lib/libconvert.a $(B)/lib/libros.a $(B)/lib/libmsggen.a $(B)/lib/libbase.a | $(B)/lib/libsimclient.so

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Processes that drive or feed simd. May include: the public headers, generated types, base, the coordinates
 # of convert, each its own folder.
-INC_tools/sources := -Ilibclient/include -I$(B)/gen -Ilibclient/base -Itools
+INC_tools/sources := -Ilibclient/include -I$(B)/gen -Ilibclient/base -Ilibclient/conf -Ilibclient/options -Itools
 
 # what tests reach without a simd: SUMO's protocol, the scenario, the ego's body, messages; rays and scene
 SOURCES_OBJS := $(addprefix $(B)/obj/tools/sources/,$(addprefix sumo/,traci_wire.o traci.o sumo_proc.o world.o \

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The world: libworld.a without sockets, and sim-world.
-INC_tools/world := -Ilibclient/base -Ilibclient -Ilibclient/include -Itools/world -Itools/keys -I$(B)/gen
+INC_tools/world := -Ilibclient/base -Ilibclient/conf -Ilibclient/options -Ilibclient/varlink -Ilibclient -Ilibclient/include -Itools/world -Itools/keys -I$(B)/gen
 
 WORLD_MAIN := main config net net_compat net_tls net_udp
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Cameras with a driver that needs no GPU (Mesa's lavapipe): pixels without simd, and the process with a real data plane.
-INC_tests/system/camera := $(INC_tests) -Itests/support -Itools/sources/camera -Ilibclient/include -Ilibclient/base -I$(B)/gen
+INC_tests/system/camera := $(INC_tests) -Itests/support -Itools/sources/camera -Ilibclient/include $(ROOMS_INC) -I$(B)/gen
 ifeq ($(SAN_RUNTIME),)
 CAMERA_SYSTEM_TESTS := $(patsubst tests/system/camera/test_%.c,%,$(sort $(wildcard tests/system/camera/test_*.c)))
 TESTS_NS += $(CAMERA_SYSTEM_TESTS:%=$(B)/test/system-camera-%)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The data plane against a real RouDi: each trap of iceoryx, generations, and a host that has iceoryx itself.
-INC_tests/system/ipc := -I. -Ilibclient/ipc -Ilibclient/base -Ilibclient/include -Itests/support
+INC_tests/system/ipc := -I. -Ilibclient/ipc $(ROOMS_INC) -Ilibclient/include -Itests/support
 ifeq ($(SAN_RUNTIME),)
 IPC_SYSTEM := traps starved generations cyclone lost deaths stopped sparse lacks
 $(IPC_SYSTEM:%=$(B)/test/system-ipc-%): $(B)/test/system-ipc-%: $(B)/obj/tests/system/ipc/test_%.o \

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Two simd and more, each on a machine of its own: namespaces with a switch between them.
-INC_tests/system/link := $(INC_tests) -I. -Itests -Itests/support -Ilibclient/include -Ilibclient/base -I$(B)/gen
+INC_tests/system/link := $(INC_tests) -I. -Itests -Itests/support -Ilibclient/include $(ROOMS_INC) -I$(B)/gen
 ifeq ($(SAN_RUNTIME),)
 LINK_SYSTEM_TESTS := $(patsubst tests/system/link/test_%.c,%,$(sort $(wildcard tests/system/link/test_*.c)))
 TESTS_NS += $(LINK_SYSTEM_TESTS:%=$(B)/test/system-link-%)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Read-back with drivers that need no GPU (Mesa's lavapipe and llvmpipe), into memory and into slots of a real data plane.
-INC_tests/system/readback := $(INC_tests) -I. -Itests -Itests/support -Ilibclient/include -Ilibclient/base -I$(B)/gen
+INC_tests/system/readback := $(INC_tests) -I. -Itests -Itests/support -Ilibclient/include $(ROOMS_INC) -I$(B)/gen
 ifeq ($(SAN_RUNTIME),)
 READBACK_SYSTEM_TESTS := $(patsubst tests/system/readback/test_%.c,%,$(sort $(wildcard tests/system/readback/test_*.c)))
 TESTS_NS += $(READBACK_SYSTEM_TESTS:%=$(B)/test/system-readback-%)

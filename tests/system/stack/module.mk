@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Whole stacks of real processes: simd, iox-roudi, simbridge, simctl and clients, in namespaces of their own;
 # and the kill runs over them in tests/fault/stack.
-STACK_INC := -I. -Ilibclient/include -Ilibclient/base -Ilibclient/ipc -Ischemas -I$(B)/gen -Itests/support
+STACK_INC := -I. -Ilibclient/include $(ROOMS_INC) -Ilibclient/ipc -Ischemas -I$(B)/gen -Itests/support
 INC_tests/system/stack := $(STACK_INC)
 INC_tests/fault/stack := $(STACK_INC)
 FLAGS_tests/system/stack = -DFAULTY='"$(FAULTY)"'

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The real sim-world, and clients by TCP: written from the protocol (tcp; tls), and the library (host).
-INC_tests/system/world := $(INC_tests) -I. -Itests -Itests/support -Ilibclient -Ilibclient/include -Ilibclient/base -I$(B)/gen
+INC_tests/system/world := $(INC_tests) -I. -Itests -Itests/support -Ilibclient -Ilibclient/include $(ROOMS_INC) -I$(B)/gen
 FLAGS_tests/system/world/server.c := -DSIM_WORLD='"$(B)/bin/sim-world"'
 FLAGS_tests/system/world/test_tcp.c := -DSIM_WORLD='"$(B)/bin/sim-world"'
 FLAGS_tests/system/world/test_tls.c := -DSIM_WORLD='"$(B)/bin/sim-world"'

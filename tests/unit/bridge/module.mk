@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The host is tested over a lane API of the test's own, so these link no libsimclient but for types and JSON.
-INC_tests/unit/bridge := -I. -Itests -Itools/bridge/host -Ilibclient/base -Ilibclient/include -I$(B)/gen
+INC_tests/unit/bridge := -I. -Itests -Itools/bridge/host $(ROOMS_INC) -Ilibclient/include -I$(B)/gen
 BRIDGE_TESTS := $(B)/test/bridge-converter $(B)/test/bridge-plugin $(B)/test/bridge-host $(B)/test/bridge-order $(B)/test/bridge-task $(B)/test/bridge-clock $(B)/test/bridge-service $(B)/test/bridge-logging
 TESTS += $(BRIDGE_TESTS)
 $(BRIDGE_TESTS): $(B)/test/bridge-%: $(B)/obj/tests/unit/bridge/test_%.o $(B)/lib/libbridgehost.a $(SIMCLIENT_ARCHIVES) \

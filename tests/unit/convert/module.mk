@@ -7,7 +7,7 @@ $(CONVERT_TESTS:%=$(B)/test/convert-%): $(B)/test/convert-%: $(B)/obj/tests/unit
 $(B)/test/convert-rows $(B)/test/convert-named_rows $(B)/test/convert-round_trip: $(B)/obj/tests/support/ros_tree.o
 $(B)/test/convert-named $(B)/test/convert-named_rows: $(CBOR_WRITER)
 $(B)/test/convert-named_rows: $(addprefix $(B)/obj/tests/support/,cbor_tree.o cbor_tree_write.o)
-FLAGS_tests/unit/convert/test_json_schema.c := -Ilibclient/base
+FLAGS_tests/unit/convert/test_json_schema.c := $(ROOMS_INC)
 # the same bytes as protobuf-c's
 PB_EVERY := $(B)/gen/unit/convert/pb_every.pb-c
 $(PB_EVERY).c $(PB_EVERY).h &: tests/unit/convert/pb_every.proto

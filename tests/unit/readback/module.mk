@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-INC_tests/unit/readback := -Ilibclient/include -I. -Itests -Itests/unit/readback -Ilibclient/readback -Ilibclient/base -I$(B)/gen
+INC_tests/unit/readback := -Ilibclient/include -I. -Itests -Itests/unit/readback -Ilibclient/readback $(ROOMS_INC) -I$(B)/gen
 READBACK_TESTS := $(patsubst tests/unit/readback/test_%.c,%,$(sort $(wildcard tests/unit/readback/test_*.c)))
 TESTS += $(READBACK_TESTS:%=$(B)/test/readback-%)
 $(READBACK_TESTS:%=$(B)/test/readback-%): $(B)/test/readback-%: $(B)/obj/tests/unit/readback/test_%.o \

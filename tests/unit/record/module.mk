@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 RECORD_TESTS := $(patsubst tests/unit/record/test_%.c,%,$(sort $(wildcard tests/unit/record/test_*.c)))
-INC_tests/unit/record := -I. -Itests -Itests/unit/record -Itools -Itools/record -Itools/bridge -Itools/bridge/convert -Ischemas -Ilibclient/include -Ilibclient/base -I$(B)/gen
+INC_tests/unit/record := -I. -Itests -Itests/unit/record -Itools -Itools/record -Itools/bridge -Itools/bridge/convert -Ischemas -Ilibclient/include $(ROOMS_INC) -I$(B)/gen
 TESTS += $(patsubst %,$(B)/test/record-%,$(filter-out full recording,$(RECORD_TESTS)))
 TESTS_NS += $(B)/test/record-full $(B)/test/record-recording # they mount
 $(RECORD_TESTS:%=$(B)/test/record-%): $(B)/test/record-%: $(B)/obj/tests/unit/record/test_%.o $(RECORD_LIBS)

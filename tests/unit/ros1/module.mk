@@ -14,4 +14,4 @@ $(B)/test/ros1-master: $(B)/obj/tests/unit/ros1/test_master.o \
 	$(patsubst %.c,$(B)/obj/%.o,$(filter-out %/ros1.c,$(sort $(wildcard tools/bridge/ros1/*.c)))) \
 	$(addprefix $(B)/lib/,libtopics.a libconvert.a libros.a libmsggen.a libloop.a libbase.a) | $(B)/lib/libsimclient.so
 LINK_ros1-master = $(LINK_SIMCLIENT) -lexpat -ljansson -lm
-FLAGS_tests/unit/ros1/test_master.c := -Itools/bridge/topics -Itools/bridge/convert -Ischemas -Ilibclient/base
+FLAGS_tests/unit/ros1/test_master.c := -Itools/bridge/topics -Itools/bridge/convert -Ischemas $(ROOMS_INC)

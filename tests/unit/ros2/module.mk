@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-INC_tests/unit/ros2 := -I. -Itests -Itools/bridge/ros2 -Itools/bridge/topics -Ilibclient/include -Ilibclient/base -I$(B)/gen
+INC_tests/unit/ros2 := -I. -Itests -Itools/bridge/ros2 -Itools/bridge/topics -Ilibclient/include $(ROOMS_INC) -I$(B)/gen
 TESTS += $(B)/test/ros2-names
 $(B)/test/ros2-names: $(B)/obj/tests/unit/ros2/test_names.o $(B)/obj/tools/bridge/topics/topic_options.o
 LINK_ros2-names := -ljansson

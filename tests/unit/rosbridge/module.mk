@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-INC_tests/unit/rosbridge := -I. -Itests -Itools/bridge/rosbridge -Itools/bridge/topics -Itools/bridge/convert -Ischemas -Ilibclient/include -Ilibclient/loop -Ilibclient/base -I$(B)/gen
+INC_tests/unit/rosbridge := -I. -Itests -Itools/bridge/rosbridge -Itools/bridge/topics -Itools/bridge/convert -Ischemas -Ilibclient/include -Ilibclient/loop $(ROOMS_INC) -I$(B)/gen
 TESTS += $(B)/test/rosbridge-send
 ROSBRIDGE_OUT := $(B)/obj/tools/bridge/rosbridge/send.o \
 	$(addprefix $(B)/lib/,libtopics.a libconvert.a libros.a libmsggen.a libintrospect.a libschema.a libloop.a libbase.a)

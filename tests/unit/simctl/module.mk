@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What of simctl needs no simd.
-INC_tests/unit/simctl := -I. -Itests -Itools -Itools/simctl -Ilibclient/include -Ilibclient/base -Ischemas -I$(B)/gen
+INC_tests/unit/simctl := -I. -Itests -Itools -Itools/simctl -Ilibclient/include $(ROOMS_INC) -Ischemas -I$(B)/gen
 SIMCTL_TESTS := $(patsubst tests/unit/simctl/test_%.c,%,$(sort $(wildcard tests/unit/simctl/test_*.c)))
 TESTS += $(SIMCTL_TESTS:%=$(B)/test/simctl-%)
 $(SIMCTL_TESTS:%=$(B)/test/simctl-%): $(B)/test/simctl-%: $(B)/obj/tests/unit/simctl/test_%.o $(addprefix $(B)/lib/,libintrospect.a libschema.a libbase.a)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-INC_tests/unit/world := -Ilibclient/include -I. -Itests -Itests/unit/world -Ilibclient -Ilibclient/base -I$(B)/gen
+INC_tests/unit/world := -Ilibclient/include -I. -Itests -Itests/unit/world -Ilibclient $(ROOMS_INC) -I$(B)/gen
 WORLD_TESTS := $(patsubst tests/unit/world/test_%.c,%,$(sort $(wildcard tests/unit/world/test_*.c)))
 TESTS += $(WORLD_TESTS:%=$(B)/test/world-%)
 $(WORLD_TESTS:%=$(B)/test/world-%): $(B)/test/world-%: $(B)/obj/tests/unit/world/test_%.o $(addprefix $(B)/lib/,libworld.a libsimworldwire.a libbase.a)
