@@ -12,7 +12,6 @@
 MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
 .DELETE_ON_ERROR:
-.SECONDARY:
 .DEFAULT_GOAL := all
 ifdef STAGE_TIMES
 SHELL := $(CURDIR)/tools/dev/timed-sh
