@@ -19,9 +19,10 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#define CONF \
-	"\"TimeSource\":\"system\",\"roudi\":{\"retry_ms\":600000},\"rigs\":[{\"name\":\"car\",\"bridges\":[" \
+#define CONF_ROUDI(more) \
+	"\"TimeSource\":\"system\",\"roudi\":{\"retry_ms\":600000" more "},\"rigs\":[{\"name\":\"car\",\"bridges\":[" \
 	"{\"name\":\"b1\",\"plugin\":\"null\",\"channels\":[\"/**\"]}]}]"
+#define CONF      CONF_ROUDI("")
 #define MIB       (1 << 20)
 #define FULL_HD   (1920 * 1080 * 3 + 64)
 #define RECORDING "/tmp/need.mcap"
@@ -559,6 +560,29 @@ static int64_t taken_by_others(void)
 	return st.st_size;
 }
 
+/* Of the next RouDi: it begins when somebody opens GATE to write, so that it cannot take what others are to have. */
+#define GATE       "/tmp/out-gate"
+#define GATED      "/tmp/out-gated-roudi"
+#define CONF_GATED CONF_ROUDI(",\"path\":\"" GATED "\"")
+
+static void gate_begin(void)
+{
+	static const char program[] = "#!/bin/sh\nread go <" GATE "\nexec iox-roudi \"$@\"\n";
+
+	assert_int_equal(mkfifo(GATE, 0600), 0);
+	assert_int_equal(fd_write_file(GATED, program, strlen(program), 0755), 0);
+}
+
+static void gate_end(void)
+{
+	int fd = open(GATE, O_WRONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	close(fd);
+	unlink(GATE);
+	unlink(GATED);
+}
+
 /* Free slots of the dead RouDi go back, and others take that memory, while its client has no simd that tells it. */
 TEST_WITH(who_has_lost_all_writes_to_no_memory_that_goes_back, NULL, again)
 {
@@ -574,11 +598,13 @@ TEST_WITH(who_has_lost_all_writes_to_no_memory_that_goes_back, NULL, again)
 	AWAIT(p->result == 1);
 	stack_kill_both(simd, stack_roudi());
 	taken = taken_by_others();
-	simd = stack_spawn(CONF, &fd);
+	gate_begin();
+	simd = stack_spawn(CONF_GATED, &fd);
 	AWAIT(taken_by_others() > taken + 20 * MIB);
 	peer_tell(p, 2);
 	AWAIT(p->refused > 20 || has_ended(pid));
 	stack_shm_clear();
+	gate_end();
 	stack_await_ready(fd);
 	AWAIT(p->result == 2 || has_ended(pid));
 	peer_join(p, pid);
