@@ -150,8 +150,8 @@ struct d_publisher {
 	uint64_t max_body;
 	const struct wire_counters *counters; /* its client's to write; NULL: none */
 	/*
-	 * What of it has been here: taken, or given up as missing. No message is counted twice, and what has been published and is not counted
-	 * is missing, whatever slots and cells say; see d_sequence.c.
+	 * Which of its messages were taken, or given up as missing. Each message is counted once; one that was published and is not counted
+	 * is missing, whatever slots and cells say. See d_sequence.c.
 	 */
 	bool begun;                            /* where it begins is known */
 	uint64_t sequence, newest;             /* all up to the first; none beyond the second */

@@ -239,6 +239,10 @@ static int define(const char *foreign, const char *topic, struct conversion_in *
 	if (r < 0)
 		return fail(r, why, why_size, "%.80s: %s", foreign, text);
 	c->sim = pb_type_sim(c->defined);
+	c->decoder = malloc(sizeof(*c->decoder));
+	if (!c->decoder)
+		return fail(-ENOMEM, why, why_size, "no memory");
+	dec_pb_init(c->decoder);
 	return 0;
 }
 
@@ -264,21 +268,6 @@ int conversion_in_open_apollo(const char *foreign, const char *topic, const char
 	return r;
 }
 
-/* With a decoder of its own: any thread may be here. */
-static int read_defined(const struct pb_type *t, const void *data, size_t len, struct message_in *to)
-{
-	struct dec_pb *d = malloc(sizeof(*d));
-	int r;
-
-	if (!d)
-		return -ENOMEM;
-	dec_pb_init(d);
-	r = pb_type_decode(t, d, data, len, to);
-	dec_pb_finish(d);
-	free(d);
-	return r;
-}
-
 static int read_apollo(const struct conversion_in *c, const void *data, size_t len, struct message_in *to)
 {
 	const struct apollo_options options = { .undulation = c->undulation, .origin = c->origin };
@@ -287,7 +276,7 @@ static int read_apollo(const struct conversion_in *c, const void *data, size_t l
 	to->sequence = 0;
 	if (r < 0)
 		return r;
-	return c->defined ? read_defined(c->defined, data, len, to)
+	return c->defined ? pb_type_decode(c->defined, c->decoder, data, len, to)
 			  : apollo_in_read(c->apollo, &options, data, len, to, NULL, 0);
 }
 
@@ -564,6 +553,9 @@ void conversion_in_close(struct conversion_in *c)
 {
 	ros_text_destroy(c->made);
 	pb_type_destroy(c->defined);
+	if (c->decoder)
+		dec_pb_finish(c->decoder);
+	free(c->decoder);
 	free(c->apollo_made);
 	sim_type_unref(c->own);
 	msg_file_destroy(c->file);

@@ -14,6 +14,7 @@
 #include "map_in.h"
 
 struct apollo_type;
+struct dec_pb;
 struct msg_file;
 struct pb_type;
 struct ros_text;
@@ -86,6 +87,7 @@ struct conversion_in {
 	/* conversion_in_open_apollo(): one of both */
 	const struct apollo_type *apollo;
 	struct pb_type *defined;
+	struct dec_pb *decoder;       /* of defined, whose messages one thread reads at a time */
 	struct ros_type *apollo_made; /* type, then */
 	struct ros_text *made;
 	struct msg_file *file;      /* sim, where it had to be read */
