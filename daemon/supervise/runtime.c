@@ -362,15 +362,44 @@ static int check_owner(const struct runtime *rt, const char *plane, int dir)
 		rt->dir, owner, plane, owner);
 }
 
-static int write_owner(const struct runtime *rt, int dir, int lock)
+/* In place: when /dev/shm is full, a page that is freed first belongs to another process before it is written again. */
+static int write_pid(int lock)
+{
+	char text[16];
+	int n = snprintf(text, sizeof(text), "%d\n", (int)getpid());
+
+	return pwrite(lock, text, (size_t)n, 0) == n && ftruncate(lock, n) == 0 ? 0 : -1;
+}
+
+/* By an earlier simd of the same directory: it stays, for the same reason. A member of our group may have made another. */
+static bool is_owner_written(const struct runtime *rt, int dir)
+{
+	char owner[PATH_MAX];
+	struct stat st;
+
+	return fstatat(dir, PLANE_OWNER, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+	       st.st_uid == geteuid() && (st.st_mode & 07777) == 0644 &&
+	       strcmp(owner_of(dir, owner, sizeof(owner)), rt->dir) == 0;
+}
+
+static int make_owner(const struct runtime *rt, int dir)
 {
 	int fd, r = -1;
 
 	(void)unlinkat(dir, PLANE_OWNER, 0);
 	fd = openat(dir, PLANE_OWNER, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	if (fd >= 0 && fchmod(fd, 0644) == 0 && ftruncate(lock, 0) == 0 && dprintf(lock, "%d\n", (int)getpid()) > 0)
+	if (fd >= 0 && fchmod(fd, 0644) == 0)
 		r = dprintf(fd, "%s\n", rt->dir);
 	fd_close(fd);
+	return r;
+}
+
+static int write_owner(const struct runtime *rt, int dir, int lock)
+{
+	int r = write_pid(lock);
+
+	if (r == 0 && !is_owner_written(rt, dir))
+		r = make_owner(rt, dir);
 	return r < 0 ? err_sys(-errno, "%s cannot be written", rt->own) : 0;
 }
 

@@ -10,6 +10,8 @@
 #include "mem.h"
 #include "patient.h"
 
+#include <fcntl.h>
+#include <glob.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -458,18 +460,34 @@ TEST_WITH(an_idle_channel_gives_way_in_a_full_shm, NULL, again)
 }
 
 /* What it has given memory it finds again, with no page to spare. */
+/* Of the file that names the simd whose data plane it is: made again it would take a page that others may have by then. */
+static ino_t owner_file(void)
+{
+	glob_t found;
+	struct stat st;
+
+	assert_int_equal(glob("/dev/shm/simd-*/simd", 0, NULL, &found), 0);
+	assert_int_equal(found.gl_pathc, 1);
+	assert_int_equal(stat(found.gl_pathv[0], &st), 0);
+	globfree(&found);
+	return st.st_ino;
+}
+
 TEST_WITH(a_simd_that_is_killed_in_a_full_shm_comes_back, NULL, again)
 {
 	struct peer *p;
 	pid_t simd, pid;
+	ino_t owner;
 
 	shm_of("300m");
 	simd = start();
 	p = begin(10, FULL_HD, &pid);
 	round_of(p, 1);
 	stack_shm_fill(0);
+	owner = owner_file();
 	stack_kill(simd);
 	simd = start();
+	assert_int_equal(owner_file(), owner);
 	for (int i = 2; i <= 4; i++)
 		round_of(p, i);
 	refuses_one_more("/dev/shm has ");
