@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * dispatch: takes the slots that clients publish for bridges, hands them to the bridges over lanes, and
- * completes each accepted message exactly once. README.md beside this file follows one message.
+ * completes each accepted message exactly once. MESSAGE.md beside this file follows one message.
  *
  * Thread: a dispatch runs on one exec (`exec`, in simd the thread simd-work.0). Every function here is a
  *         thread-safe wrapper that copies its arguments and posts a command, so it may be called from any

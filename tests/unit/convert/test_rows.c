@@ -3,7 +3,7 @@
  * Every mapping by value, both ways, as ROS 2, ROS 1 and lgsvl_bridge have it: rows.json says what a message of ours is in ROS, in numbers that were worked out by hand.
  * A row has "out": "ours to ROS" or "in": "ROS to ours", our message as simctl prints it, the ROS message as a tree (ros_tree.h), the
  * options of the rig; "H" stands for the header and "S" for the stamp of 1.25 s, "points" for the bytes of the default point. What a
- * row leaves out must be 0 or empty. No mapping is without a row, and the README lists neither more nor fewer.
+ * row leaves out must be 0 or empty. No mapping is without a row, and MAPPINGS.md lists neither more nor fewer.
  */
 
 #include "rows.h"
@@ -12,7 +12,7 @@
 #include "enc_wire.h"
 #include "map_in.h"
 
-#define README "tools/bridge/convert/README.md"
+#define MAPPINGS "tools/bridge/convert/MAPPINGS.md"
 
 static _Alignas(64) uint8_t wire[8192];
 
@@ -204,7 +204,7 @@ TEST(no_mapping_is_without_a_row)
 			fail_msg("%s to %s has no row in " ROWS, m->ros, m->sim);
 }
 
-/* ---- the README ---- */
+/* ---- MAPPINGS.md ---- */
 
 static char *readme;
 
@@ -274,18 +274,18 @@ TEST(the_readme_lists_them)
 {
 	unsigned n = 0;
 
-	readme = slurp(README);
+	readme = slurp(MAPPINGS);
 	for (const struct map *m = map_table; m->sim; m++) {
 		n += !is_std(m->ros);
 		if (is_std(m->ros) ? !std_line(m->ros) : !readme_line(m->sim, m->ros))
-			fail_msg(README " does not list %s to %s", m->sim, m->ros);
+			fail_msg(MAPPINGS " does not list %s to %s", m->sim, m->ros);
 	}
 	for (const struct map_in *m = map_in_table; m->ros; m++) {
 		if (map_find(m->sim, m->ros))
 			continue; /* both ways in one line */
 		n += !is_std(m->ros);
 		if (is_std(m->ros) ? !std_line(m->ros) : !readme_line(m->ros, m->sim))
-			fail_msg(README " does not list %s to %s", m->ros, m->sim);
+			fail_msg(MAPPINGS " does not list %s to %s", m->ros, m->sim);
 	}
 	assert_int_equal(count_in_tables(), n);
 	free(readme);

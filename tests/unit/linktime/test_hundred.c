@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A hundred hosts: how many messages a step takes, how long it takes over the delay of the network, how well clocks agree, and what
- * joins, leaves and partitions do. PRINT=1 prints the table of tools/bridge/link/README.md. Thread: the test's.
+ * joins, leaves and partitions do. PRINT=1 prints the table of tools/bridge/link/TIME.md. Thread: the test's.
  */
 #include "unit/linktime/model.h"
 

@@ -2,7 +2,7 @@
 /*
  * Messages of Apollo's Cyber RT, in protobuf: which ones each bridge-agnostic type becomes and the other way round, and the
  * definitions that cyber_bridge wants before the first of them. What is turned on the way (axes, units, signs, times) is listed in
- * README.md. Pure functions of their arguments: any thread.
+ * APOLLO.md. Pure functions of their arguments: any thread.
  */
 #ifndef APOLLO_H
 #define APOLLO_H

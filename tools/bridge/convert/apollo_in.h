@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Messages of Apollo's Cyber RT as ours, of recordings as well as from a bridge: the way back of apollo.h, for every message that
- * has one. What a message of Apollo's does not carry is listed in README.md. Pure functions of their arguments: any thread.
+ * has one. What a message of Apollo's does not carry is listed in APOLLO.md. Pure functions of their arguments: any thread.
  */
 #ifndef APOLLO_IN_H
 #define APOLLO_IN_H

@@ -2,7 +2,7 @@
 /*
  * The mappings: which ROS message each bridge-agnostic type becomes, and the other way round. A mapping reads a body in
  * place and hands its fields to an encoder; it knows no format. Units, axes and signs that the target has otherwise are
- * turned here and listed in README.md. Pure functions of their arguments: any thread.
+ * turned here and listed in MAPPINGS.md. Pure functions of their arguments: any thread.
  */
 #ifndef MAP_H
 #define MAP_H
@@ -28,7 +28,7 @@ enum map_position {
 	MAP_POSITION_MGRS,    /* in the square of 100 km, as Autoware's maps, in the frame "map" */
 };
 
-/* Whose mistakes a message has: README.md lists them. */
+/* Whose mistakes a message has: SVL.md lists them. */
 enum map_compat {
 	MAP_COMPAT_NONE,
 	MAP_COMPAT_SVL,      /* SVL Simulator's, 2021.3, as its users on ROS 1 knew it: fields found by name */
