@@ -71,7 +71,7 @@ static void check_one(const struct map *m, const struct ros_type *const *types, 
 
 	assert_true(in.size > 0);
 	if (!type)
-		fail_msg("%s is not defined", m->ros);
+		fail_msg("%s is not defined, or not in schemas/ros/tables", m->ros);
 	assert_int_equal(say(m, type, &in, &c), 0);
 	if (c.enc.err)
 		fail_msg("%s: %s", m->ros, c.why);
